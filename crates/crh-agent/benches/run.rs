@@ -25,7 +25,7 @@ use crh_llm::{
     Redactor, ToolCall, ToolSpec, VendorClient, Wire,
 };
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, calls_all};
 use crh_testkit::measure::is_within;
 
 /// Argument that makes this program act as the fake model.
@@ -168,7 +168,7 @@ fn be_the_fake_model() {
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
 }
 
-fn turn(asked: &Asked) -> Scripted {
+fn turn(asked: &FakeRequest) -> ScriptedReply {
     if asked.caller == NEVER {
         return calls("submit", json!({})).delayed(Duration::from_secs(1_000));
     }
@@ -211,7 +211,7 @@ fn means(url: &str, transcript: Transcript) -> RunContext<Desk> {
         retry: RetryPolicy::default(),
         seed: 1,
         cancel: CancelToken::new(),
-        watch: ProgressListener::silent(),
+        progress_listener: ProgressListener::silent(),
     }
 }
 

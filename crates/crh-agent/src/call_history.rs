@@ -39,7 +39,7 @@ pub(crate) enum RepeatedCall {
 /// Calls of a run whose results the model can still see, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct CallHistory {
-    calls: Vec<PastCall>,
+    past_calls: Vec<PastCall>,
 }
 
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl CallHistory {
     pub(crate) fn find_repeat(&self, call: &ToolCall) -> Option<RepeatedCall> {
         let key = call_key(call);
         let answered_call = self
-            .calls
+            .past_calls
             .iter()
             .rev()
             .find(|past| past.key == key && past.status == PastCallStatus::Answered);
@@ -64,7 +64,7 @@ impl CallHistory {
         }
         let key_at = |distance: usize| match distance {
             0 => Some(key.as_str()),
-            distance => self.calls.iter().nth_back(distance - 1).map(|past| past.key.as_str()),
+            distance => self.past_calls.iter().nth_back(distance - 1).map(|past| past.key.as_str()),
         };
         let is_cycle = (1..=MAX_CYCLE).any(|period| {
             let compared_count = if period == 1 { MAX_SAME_CALLS } else { period };
@@ -81,24 +81,30 @@ impl CallHistory {
         position: ResultPosition,
         status: PastCallStatus,
     ) {
-        self.calls.push(PastCall { key: call_key(call), id: call.id.clone(), position, status });
+        self.past_calls.push(PastCall {
+            key: call_key(call),
+            id: call.id.clone(),
+            position,
+            status,
+        });
     }
 
     /// Marks a call as failed, so that the model may retry it once.
     pub(crate) fn mark_failed(&mut self, position: ResultPosition) {
-        for past in self.calls.iter_mut().filter(|past| past.position == position) {
+        for past in self.past_calls.iter_mut().filter(|past| past.position == position) {
             past.status = PastCallStatus::Failed;
         }
     }
 
     /// Forgets all calls, because their results may be outdated.
     pub(crate) fn forget_all(&mut self) {
-        self.calls.clear();
+        self.past_calls.clear();
     }
 
-    /// Forgets calls whose results were trimmed. The model was told that it may repeat them.
+    /// Forgets calls whose results were trimmed. The text that replaces a trimmed result allows the
+    /// model to repeat the call.
     pub(crate) fn forget(&mut self, positions: &[ResultPosition]) {
-        self.calls.retain(|past| !positions.contains(&past.position));
+        self.past_calls.retain(|past| !positions.contains(&past.position));
     }
 }
 
@@ -154,22 +160,22 @@ mod tests {
 
     /// Plays a script of calls: `a` succeeds, `a!` fails, `-a` trims the results of `a`.
     fn check(script: &str, expected: Expect) {
-        let mut repeats = CallHistory::default();
-        let mut shown = String::new();
+        let mut history = CallHistory::default();
+        let mut report = String::new();
         for (index, word) in script.split(' ').enumerate() {
             let name = word.trim_matches(['!', '-']);
             let call = call(index, name, json!({}));
             if word.starts_with('-') {
-                let places: Vec<_> = repeats
-                    .calls
+                let positions: Vec<_> = history
+                    .past_calls
                     .iter()
                     .filter(|past| past.key == call_key(&call))
                     .map(|past| past.position)
                     .collect();
-                repeats.forget(&places);
+                history.forget(&positions);
                 continue;
             }
-            let verdict = match repeats.find_repeat(&call) {
+            let verdict = match history.find_repeat(&call) {
                 None => "made".to_owned(),
                 Some(RepeatedCall::Answered(id)) => format!("answered in {id}"),
                 Some(RepeatedCall::Cycle) => "circle".to_owned(),
@@ -177,13 +183,13 @@ mod tests {
             let position = ResultPosition { message: index, result: 0 };
             let status =
                 if verdict == "made" { PastCallStatus::Answered } else { PastCallStatus::Failed };
-            repeats.record(&call, position, status);
+            history.record(&call, position, status);
             if word.ends_with('!') {
-                repeats.mark_failed(position);
+                history.mark_failed(position);
             }
-            shown += &format!("{word}: {verdict}\n");
+            report += &format!("{word}: {verdict}\n");
         }
-        expected.assert_eq(&shown);
+        expected.assert_eq(&report);
     }
 
     #[test]
@@ -249,20 +255,20 @@ mod tests {
 
     #[test]
     fn key_order_of_arguments_does_not_matter() {
-        let repeats = |first: Value, second: Value| {
-            let mut repeats = CallHistory::default();
-            repeats.record(
+        let is_repeat = |first: Value, second: Value| {
+            let mut history = CallHistory::default();
+            history.record(
                 &call(0, "a", first),
                 ResultPosition { message: 0, result: 0 },
                 PastCallStatus::Answered,
             );
-            repeats.find_repeat(&call(1, "a", second)).is_some()
+            history.find_repeat(&call(1, "a", second)).is_some()
         };
-        assert!(repeats(
+        assert!(is_repeat(
             json!({"x": {"a": 1, "b": [2]}, "y": 0}),
             json!({"y": 0, "x": {"b": [2], "a": 1}})
         ));
-        assert!(!repeats(json!({"x": [1, 2]}), json!({"x": [2, 1]})));
-        assert!(!repeats(json!({"x": 1}), json!({"x": "1"})));
+        assert!(!is_repeat(json!({"x": [1, 2]}), json!({"x": [2, 1]})));
+        assert!(!is_repeat(json!({"x": 1}), json!({"x": "1"})));
     }
 }

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::tools::{RunningCalls, TOOL_BROKE, ToolTimeLimits};
+use crate::tools::{RunningCalls, TOOL_CRASHED, ToolTimeLimits};
 use crate::transcript::{AskAttempt, AttemptSummary, TranscriptWriter};
 use crate::{
     AgentRun, AgentRunEnd, CallCost, CallEstimate, CallPurpose, CallUsage, EstimatedRequest,
@@ -41,7 +41,7 @@ pub struct RunContext<T> {
     /// Cancels the run.
     pub cancel: CancelToken,
     /// Receives replies while they stream in.
-    pub watch: ProgressListener,
+    pub progress_listener: ProgressListener,
 }
 
 /// Receives replies while they stream in. Clones share the callback.
@@ -72,7 +72,7 @@ pub struct FinishedRun<A> {
     /// Tokens, calls and money used.
     pub totals: UsageTotals,
     /// Duration of the run.
-    pub took: Duration,
+    pub duration: Duration,
     /// Time spent waiting for the model, over all attempts.
     pub model_time: Duration,
     /// Why the transcript is incomplete, if it is.
@@ -126,16 +126,15 @@ pub async fn drive<A: Clone, T: Toolbox>(
             RunStep::Stop(end) => {
                 driver.events.write_end(&end, &driver.totals);
                 let transcript_error = context.transcript.error();
-                let (totals, took, model_time) =
+                let (totals, duration, model_time) =
                     (driver.totals, start.elapsed(), driver.model_time);
-                return FinishedRun { end, totals, took, model_time, transcript_error };
+                return FinishedRun { end, totals, duration, model_time, transcript_error };
             }
         }
     }
 }
 
-/// Asks a single question outside of a run. It uses the budget, retries and transcript like a run
-/// does.
+/// Asks a single question outside of a run, with the same budget, retries and transcript as a run.
 pub async fn ask_once<T: Toolbox>(
     caller: &str,
     ask: &EstimatedRequest,
@@ -257,7 +256,8 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         };
         self.events.write_request(attempt, ask, model.name(), reservation.worst_case());
         let start = Instant::now();
-        let mut on_progress = |progress: ReplyProgress<'_>| (self.context.watch.listener)(progress);
+        let mut on_progress =
+            |progress: ReplyProgress<'_>| (self.context.progress_listener.listener)(progress);
         let reply = model.ask(&self.caller, &ask.request, &mut on_progress);
         let wait_outcome = self.wait_for(self.deadline, reply).await;
         let cost = reservation.settle(match &wait_outcome {
@@ -334,7 +334,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
     /// Delay before the next attempt. `None` means no retry: the error is final, or the delay would
     /// end after the deadline of the run.
     fn retry_delay(&mut self, error: &ModelError, attempt: u32) -> Option<Duration> {
-        match retry::after(error, attempt, &self.context.retry, self.jitter.next()) {
+        match retry::decide(error, attempt, &self.context.retry, self.jitter.next()) {
             retry::ModelRetryDecision::Wait(delay) => {
                 let end = Instant::now().checked_add(delay)?;
                 self.deadline.is_none_or(|deadline| end < deadline).then_some(delay)
@@ -355,7 +355,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         calls.iter().for_each(|call| self.events.write_tool_call(call));
         let time = ToolTimeLimits { per_call: *tool_timeout, deadline: self.deadline };
         let mut running = RunningCalls::start(toolbox, granted_calls, time);
-        let mut outcomes = vec![ToolOutcome::Failed(TOOL_BROKE.to_owned()); granted_calls.len()];
+        let mut outcomes = vec![ToolOutcome::Failed(TOOL_CRASHED.to_owned()); granted_calls.len()];
         for call in refused_calls {
             let refusal = ToolOutcome::Failed(model_texts::TOO_MANY_CALLS.to_owned());
             self.events.write_tool_result(call, Duration::ZERO, &refusal);
@@ -408,7 +408,7 @@ fn limit_message(limit: LimitKind) -> String {
 }
 
 impl ProgressListener {
-    /// Wraps a callback. It is called while a reply streams in, so it must be fast.
+    /// Wraps a callback. The callback must be fast, because it is called while a reply streams in.
     pub fn new(listener: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static) -> Self {
         Self { listener: Arc::new(listener) }
     }
@@ -431,7 +431,8 @@ impl CancelToken {
         Self { state: Arc::new(watch::Sender::new(CancelState::Running)) }
     }
 
-    /// Cancels the runs. They stop as soon as they notice, and drop what they wait for.
+    /// Cancels the runs. A cancelled run stops at its next wait and drops the request or tool calls
+    /// that it waits for.
     pub fn cancel(&self) {
         self.state.send_replace(CancelState::Cancelled);
     }
@@ -471,11 +472,11 @@ impl Jitter {
 
     fn next(&mut self) -> f64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
+        let mut bits = self.state;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
         // An `f64` holds 53 bits exactly.
-        (mixed >> 11) as f64 / (1_u64 << 53) as f64
+        (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

@@ -7,8 +7,8 @@
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// Maximum number of bytes scanned, as a multiple of the text's length. Prose with braces needs two
-/// or three passes; the limit stops hostile text.
+/// Limit on the scanned bytes, as a multiple of the text's length. Prose with braces needs two or
+/// three passes; the limit stops hostile text.
 const MAX_PASSES: usize = 8;
 
 #[derive(Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub(crate) enum ExtractError {
     Missing,
     #[error("the JSON is not valid: {0}")]
     Invalid(String),
-    /// Objects without any of the expected keys.
+    /// The text has only objects without any of the expected keys.
     #[error("no JSON object in it has one of the keys {0}")]
     Keys(String),
 }
@@ -63,7 +63,7 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
                 continue;
             }
             Ok(_) => error = ExtractError::Keys(quoted_list(keys)),
-            Err(invalid) => error = ExtractError::Invalid(invalid.to_string()),
+            Err(parse_error) => error = ExtractError::Invalid(parse_error.to_string()),
         }
         // Look for an object inside the rejected one, until the scan budget is used up.
         if budget == 0 {
@@ -78,8 +78,8 @@ fn quoted_list(keys: &[&str]) -> String {
     keys.join(", ")
 }
 
-/// The brace of a JSON object is followed by a quote or by its end. Braces of code and prose seldom
-/// are.
+/// Whether a brace starts a JSON object: a quote or the closing brace follows. This is rare for
+/// braces in code and prose.
 fn starts_object(after_brace: &str) -> bool {
     // No object starts with more whitespace than this.
     const MAX_WHITESPACE: usize = 200;
@@ -103,9 +103,9 @@ fn scan_object(text: &str) -> ObjectScan {
     // The JSON is valid up to this length, once open brackets are closed.
     let mut valid_len = 0;
     let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        rest = &rest[first.len_utf8()..];
-        match first {
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        match character {
             '"' => {
                 let is_key = closers.last() == Some(&'}') && !json.ends_with(':');
                 let (remaining, completeness) = copy_string(rest, &mut json);
@@ -118,18 +118,18 @@ fn scan_object(text: &str) -> ObjectScan {
                 }
             }
             '{' | '[' => {
-                closers.push(if first == '{' { '}' } else { ']' });
-                json.push(first);
+                closers.push(if character == '{' { '}' } else { ']' });
+                json.push(character);
                 valid_len = json.len();
             }
             '}' | ']' => {
-                let matches = closers.pop() == Some(first);
+                let is_matching = closers.pop() == Some(character);
                 if json.ends_with(',') {
                     json.pop();
                 }
-                json.push(first);
+                json.push(character);
                 valid_len = json.len();
-                if closers.is_empty() || !matches {
+                if closers.is_empty() || !is_matching {
                     return ObjectScan {
                         json,
                         length: text.len() - rest.len(),
@@ -139,10 +139,10 @@ fn scan_object(text: &str) -> ObjectScan {
             }
             ',' => {
                 valid_len = json.len();
-                json.push(first);
+                json.push(character);
             }
-            first if first.is_ascii_whitespace() => {}
-            first => json.push(first),
+            character if character.is_ascii_whitespace() => {}
+            character => json.push(character),
         }
     }
     json.truncate(valid_len);
@@ -155,8 +155,8 @@ fn scan_object(text: &str) -> ObjectScan {
 fn copy_string<'a>(text: &'a str, json: &mut String) -> (&'a str, Completeness) {
     json.push('"');
     let mut chars = text.chars();
-    while let Some(next) = chars.next() {
-        match next {
+    while let Some(character) = chars.next() {
+        match character {
             '"' => {
                 json.push('"');
                 return (chars.as_str(), Completeness::Complete);
@@ -183,8 +183,8 @@ fn copy_string<'a>(text: &'a str, json: &mut String) -> (&'a str, Completeness) 
             '\n' => json.push_str("\\n"),
             '\r' => json.push_str("\\r"),
             '\t' => json.push_str("\\t"),
-            control if control.is_control() && control.is_ascii() => json.push(' '),
-            other => json.push(other),
+            character if character.is_control() && character.is_ascii() => json.push(' '),
+            character => json.push(character),
         }
     }
     json.push('"');

@@ -37,7 +37,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// The share of the money reserved for the last turns of runs and for validating findings.
+    /// The share of the money that is held back for the last turns of runs and for validating
+    /// findings.
     pub fn held_back(&self) -> Money {
         self.money.percent(account::HELD_BACK_PERCENT)
     }
@@ -156,14 +157,14 @@ impl Ledger {
         Self { state: Arc::new(Mutex::new(state)), deadline, start }
     }
 
-    /// Delays the start of the wall time for this clone and clones made from it, for time spent
-    /// idle.
+    /// Delays the start of the wall time, so that idle time does not count. This affects only this
+    /// clone and clones made from it.
     pub fn delay_start(&mut self, delay: Duration) {
         self.start = self.start.checked_add(delay).unwrap_or(self.start);
         self.deadline = self.deadline.and_then(|deadline| deadline.checked_add(delay));
     }
 
-    /// End of the wall time. Calls in flight are stopped then.
+    /// End of the wall time. Calls in flight are stopped at this time.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -194,7 +195,8 @@ impl Ledger {
                 Ok(reservation)
             }
             Ok(ReserveDecision::Refused(limit)) => Err(limit),
-            // Each ticket is decided before its sender is dropped. If that fails, grant nothing.
+            // Each ticket gets a decision before its sender is dropped. Without a decision, grant
+            // nothing.
             Err(_) => Err(LimitKind::Wall),
         }
     }

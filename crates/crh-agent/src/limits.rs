@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crh_llm::Money;
 
-/// Limits of one run, in addition to those of the shared ledger.
+/// Limits of one run, in addition to the limits of the shared ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
     /// Model requests, including the last turn.
@@ -38,11 +38,11 @@ pub enum LimitKind {
     Wall,
 }
 
-/// Purpose of a model call. A share of the budget is reserved for `LastTurn` and `Validation`.
+/// Purpose of a model call. A share of the budget is held back for `LastTurn` and `Validation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallPurpose {
-    /// Normal work, which does not use the reserved share.
+    /// Normal work, which cannot use the held-back share.
     Work,
     /// The last turn, in which a run answers with what it has.
     #[serde(rename = "grace")]

@@ -63,11 +63,12 @@ pub(crate) fn unreadable_turn(problem: &str) -> String {
 pub(crate) fn unknown_tool(name: &str, tools: &[ToolSpec], submit: &str) -> String {
     let mut names: Vec<&str> =
         tools.iter().map(|tool| tool.name.as_str()).chain([submit]).collect();
-    names.sort_by_key(|known| strsim::damerau_levenshtein(known, name));
+    names.sort_by_key(|tool_name| strsim::damerau_levenshtein(tool_name, name));
     let omitted_count = names.len().saturating_sub(MAX_TOOL_NAMES);
     names.truncate(MAX_TOOL_NAMES);
-    let more = if omitted_count > 0 { format!(" and {omitted_count} more") } else { String::new() };
-    format!("There is no tool `{name}`. There are: {}{more}.", names.join(", "))
+    let omission =
+        if omitted_count > 0 { format!(" and {omitted_count} more") } else { String::new() };
+    format!("There is no tool `{name}`. There are: {}{omission}.", names.join(", "))
 }
 
 pub(crate) fn repeated_call(id: &str) -> String {

@@ -27,7 +27,8 @@ const TOOL_COMPLAINT_WORDS: [&str; 6] =
 pub(crate) enum ToolProtocol {
     /// Native tool calls; a call can be forced.
     Tools,
-    /// Native tool calls that cannot be forced. Some vendors do not allow it for reasoning models.
+    /// Native tool calls, but crh cannot force a call. Some vendors do not allow that for reasoning
+    /// models.
     FreeTools,
     /// Each turn is a JSON object. The vendor enforces the schema.
     Schema,
@@ -147,7 +148,8 @@ impl ToolProtocol {
     }
 }
 
-/// Adds the submit tool if it is missing. Runs that share a tool list share its bytes.
+/// Adds the submit tool if it is missing. If runs share a tool list that contains all submit tools,
+/// the lists in their requests are byte-identical.
 fn with_submit(tools: &[ToolSpec], submit: &ToolSpec) -> Vec<ToolSpec> {
     let has_submit = tools.iter().any(|tool| tool.name == submit.name);
     tools.iter().chain((!has_submit).then_some(submit)).cloned().collect()
@@ -240,7 +242,8 @@ fn parse_text_turn(
     Ok(ParsedTurn { turn: Turn { parts }, completeness })
 }
 
-/// Arguments may be missing, or be JSON in a string as in some vendors' native calls.
+/// Name and arguments of a call. Arguments may be missing, or be JSON in a string as in some
+/// vendors' native calls.
 fn name_and_arguments(call: Value) -> Result<(String, CallArguments), String> {
     let Value::Object(mut call) = call else {
         return Err(format!("`{CALLS}` holds something that is no object"));

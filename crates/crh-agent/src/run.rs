@@ -370,19 +370,19 @@ impl<A: Clone> AgentRun<A> {
         let money = |input| {
             self.facts.price.as_ref().map_or(Money::ZERO, |price| price.worst_case(input, output))
         };
-        let alone = UsageForecast {
+        let one_turn = UsageForecast {
             turns: 1,
             turns_to_fit: 0,
             tokens: input.saturating_add(output),
             money: money(input),
         };
-        let with_grace = UsageForecast {
+        let with_last_turn = UsageForecast {
             turns: 2,
             turns_to_fit: 2,
-            tokens: alone.tokens.saturating_add(last_turn_input).saturating_add(output),
-            money: alone.money + money(last_turn_input),
+            tokens: one_turn.tokens.saturating_add(last_turn_input).saturating_add(output),
+            money: one_turn.money + money(last_turn_input),
         };
-        TurnForecasts { one_turn: alone, with_last_turn: with_grace }
+        TurnForecasts { one_turn, with_last_turn }
     }
 
     fn demand(&self, turn_kind: TurnKind) -> TurnDemand {

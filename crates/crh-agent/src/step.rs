@@ -39,7 +39,7 @@ pub struct SubmitTool<A> {
     /// The tool as the model sees it.
     pub spec: ToolSpec,
     /// Parses the answer. The error explains to the model what is wrong.
-    read: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
+    parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
 }
 
 impl<A> SubmitTool<A> {
@@ -47,13 +47,13 @@ impl<A> SubmitTool<A> {
     /// run.
     pub fn new(
         spec: ToolSpec,
-        read: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
+        parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, read: Arc::new(read) }
+        Self { spec, parse: Arc::new(parse) }
     }
 
-    pub(crate) fn read(&self, value: Value) -> Result<A, String> {
-        (self.read)(value)
+    pub(crate) fn parse(&self, value: Value) -> Result<A, String> {
+        (self.parse)(value)
     }
 }
 
@@ -145,8 +145,8 @@ impl<A> AgentOutcome<A> {
         Some(match self {
             Self::Answered(_) => return None,
             Self::NoAnswer => "the model did not submit an answer".to_owned(),
-            Self::BadAnswer(why) => {
-                format!("the model's answer was invalid: {why}")
+            Self::BadAnswer(reason) => {
+                format!("the model's answer was invalid: {reason}")
             }
             Self::Stuck => "the model kept repeating the same tool calls".to_owned(),
             Self::OutOfBudget(limit) => {
@@ -154,7 +154,7 @@ impl<A> AgentOutcome<A> {
             }
             Self::ContextFull => "the task exceeds the model's context window".to_owned(),
             Self::Model(error) => error.to_string(),
-            Self::Aborted(why) => format!("a tool stopped the run: {why}"),
+            Self::Aborted(reason) => format!("a tool stopped the run: {reason}"),
             Self::Cancelled => "the run was cancelled".to_owned(),
         })
     }

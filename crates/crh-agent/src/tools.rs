@@ -17,12 +17,12 @@ use crh_llm::ToolCall;
 /// Time limit of a tool call, enough for a search over a large repository.
 pub const TOOL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Maximum parallel calls of one turn, so that a turn of 50 calls does not start 50 threads in each
-/// of 64 runs.
+/// Maximum number of parallel calls of one turn. Without it, turns of 50 calls in 64 runs would
+/// start 3,200 threads.
 const MAX_PARALLEL_CALLS: usize = 8;
 
 /// Sent to the model when a tool crashes. The cause is withheld because it may quote private data.
-pub(crate) const TOOL_BROKE: &str = "the tool broke on this call; try it another way";
+pub(crate) const TOOL_CRASHED: &str = "the tool broke on this call; try it another way";
 
 /// The tools that a run can call.
 ///
@@ -67,7 +67,8 @@ pub enum ToolTimeout {
 pub enum CallOrder {
     /// In parallel with all calls of the turn.
     Parallel,
-    /// After earlier sequential calls of the turn, because one may change what the next one reads.
+    /// After the earlier sequential calls of the turn, because a call may change what the next call
+    /// reads.
     Sequential,
 }
 
@@ -108,7 +109,7 @@ pub async fn run_on_thread(
     });
     match thread {
         Ok(_detached) => {
-            outcome.await.unwrap_or_else(|_| ToolOutcome::Failed(TOOL_BROKE.to_owned()))
+            outcome.await.unwrap_or_else(|_| ToolOutcome::Failed(TOOL_CRASHED.to_owned()))
         }
         Err(error) => ToolOutcome::Failed(format!("the tool could not be started: {error}")),
     }
@@ -118,7 +119,7 @@ impl RunningCalls {
     pub(crate) fn start<T: Toolbox>(
         toolbox: &Arc<T>,
         calls: &[ToolCall],
-        time: ToolTimeLimits,
+        time_limits: ToolTimeLimits,
     ) -> Self {
         let permits = Arc::new(Semaphore::new(MAX_PARALLEL_CALLS));
         let mut tasks = JoinSet::new();
@@ -140,7 +141,7 @@ impl RunningCalls {
                 }
                 let _permit = permits.acquire().await;
                 let start = Instant::now();
-                let outcome = call_with_timeout(toolbox, call, time).await;
+                let outcome = call_with_timeout(toolbox, call, time_limits).await;
                 FinishedCall { index, outcome, duration: start.elapsed() }
             });
         }
@@ -161,15 +162,15 @@ impl RunningCalls {
 async fn call_with_timeout<T: Toolbox>(
     toolbox: Arc<T>,
     call: ToolCall,
-    time: ToolTimeLimits,
+    time_limits: ToolTimeLimits,
 ) -> ToolOutcome {
     let call_deadline = match toolbox.timeout(&call.name) {
-        ToolTimeout::Limited => Instant::now().checked_add(time.per_call),
+        ToolTimeout::Limited => Instant::now().checked_add(time_limits.per_call),
         ToolTimeout::UntilDone => None,
     };
-    let timeout_message = match (call_deadline, time.deadline) {
+    let timeout_message = match (call_deadline, time_limits.deadline) {
         (Some(end), deadline) if deadline.is_none_or(|deadline| end < deadline) => {
-            let seconds = time.per_call.as_secs_f32();
+            let seconds = time_limits.per_call.as_secs_f32();
             format!("`{}` did not end within {seconds} s; ask for less at once", call.name)
         }
         (Some(_) | None, _) => format!("`{}` did not end before the time of the run", call.name),
@@ -177,13 +178,13 @@ async fn call_with_timeout<T: Toolbox>(
     // A `JoinSet` of one task catches its panic and aborts it on drop.
     let mut task = JoinSet::new();
     task.spawn(async move { toolbox.call(&call).await });
-    let result = match call_deadline.into_iter().chain(time.deadline).min() {
+    let result = match call_deadline.into_iter().chain(time_limits.deadline).min() {
         Some(end) => tokio::time::timeout_at(end, task.join_next()).await.ok().flatten(),
         None => task.join_next().await,
     };
     match result {
         Some(Ok(outcome)) => outcome,
-        Some(Err(_)) => ToolOutcome::Failed(TOOL_BROKE.to_owned()),
+        Some(Err(_)) => ToolOutcome::Failed(TOOL_CRASHED.to_owned()),
         None => ToolOutcome::Failed(timeout_message),
     }
 }

@@ -75,7 +75,8 @@ impl Transcript {
         Self { sink: None }
     }
 
-    /// Why the file is incomplete, if it is. Write errors do not stop a run; its report shows them.
+    /// Why the file is incomplete; `None` if it is complete. Write errors do not stop a run; the
+    /// report of the run shows them.
     pub fn error(&self) -> Option<String> {
         let sink = self.sink.as_ref()?;
         sink.file.lock().unwrap_or_else(PoisonError::into_inner).error.clone()
@@ -171,8 +172,8 @@ impl<'a> TranscriptWriter<'a> {
         });
     }
 
-    /// Writes a request, without the parts already written. Trimmed messages are an event of their
-    /// own.
+    /// Writes a request, without the parts that an earlier request contained. Trimmed messages are
+    /// a separate event.
     pub(crate) fn write_request(
         &mut self,
         attempt: AskAttempt,
@@ -213,18 +214,18 @@ impl<'a> TranscriptWriter<'a> {
             }
             let request = &ask.request;
             let last_request = self.last_request.as_ref();
-            let mut added =
+            let mut new_parts =
                 json!({ "messages": messages.get(written_messages.len()..).unwrap_or_default() });
             // System prompt and tools change with the protocol.
-            if last_request
-                .is_none_or(|last| last.conversation.system != request.conversation.system)
-            {
-                added["system"] = json!(request.conversation.system);
+            if last_request.is_none_or(|last_request| {
+                last_request.conversation.system != request.conversation.system
+            }) {
+                new_parts["system"] = json!(request.conversation.system);
             }
-            if last_request.is_none_or(|last| last.tools != request.tools) {
-                added["tools"] = json!(request.tools);
+            if last_request.is_none_or(|last_request| last_request.tools != request.tools) {
+                new_parts["tools"] = json!(request.tools);
             }
-            event["added"] = sink.content(added);
+            event["added"] = sink.content(new_parts);
             event["tool_choice"] = json!(request.tool_choice);
             event["max_output_tokens"] = json!(request.max_output_tokens);
             event["output"] = json!(match request.output {
@@ -298,12 +299,12 @@ impl<'a> TranscriptWriter<'a> {
                 AgentOutcome::Answered(_) => ("answered", Value::Null),
                 AgentOutcome::NoAnswer => ("no_answer", Value::Null),
                 // These texts may quote the answer or the reviewed code.
-                AgentOutcome::BadAnswer(why) => ("bad_answer", sink.content(json!(why))),
+                AgentOutcome::BadAnswer(reason) => ("bad_answer", sink.content(json!(reason))),
                 AgentOutcome::Stuck => ("stuck", Value::Null),
                 AgentOutcome::OutOfBudget(_) => ("out_of_budget", Value::Null),
                 AgentOutcome::ContextFull => ("context_full", Value::Null),
                 AgentOutcome::Model(error) => ("model", json!(error.to_string())),
-                AgentOutcome::Aborted(why) => ("aborted", sink.content(json!(why))),
+                AgentOutcome::Aborted(reason) => ("aborted", sink.content(json!(reason))),
                 AgentOutcome::Cancelled => ("cancelled", Value::Null),
             };
             json!({

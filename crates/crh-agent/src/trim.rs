@@ -5,7 +5,7 @@ use crate::call_history::ResultPosition;
 use crate::model_texts;
 use crh_llm::{Conversation, Message, Thinking, TurnPart, text_tokens};
 
-/// Minimum gain of trimming one result. Less is not worth a repeated call.
+/// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
 
 /// Estimates request sizes, calibrated with the vendor's token counts.
@@ -13,29 +13,31 @@ const MIN_FREED_TOKENS: u64 = 50;
 pub(crate) struct TokenEstimator {
     /// Estimate and actual count of the last counted request.
     last_count: Option<(u64, u64)>,
-    /// Whether later requests start with the counted one, so that only the new part needs an
+    /// Whether later requests start with the counted request, so that only the new part needs an
     /// estimate.
-    same_prefix: bool,
+    has_counted_prefix: bool,
 }
 
 impl TokenEstimator {
     /// Records the vendor's count of a request with this estimate.
     pub(crate) fn record_count(&mut self, estimate: u64, count: u64) {
         if estimate > 0 && count > 0 {
-            *self = Self { last_count: Some((estimate, count)), same_prefix: true };
+            *self = Self { last_count: Some((estimate, count)), has_counted_prefix: true };
         }
     }
 
     /// Call this when later requests no longer start with the counted one.
     pub(crate) fn invalidate_prefix(&mut self) {
-        self.same_prefix = false;
+        self.has_counted_prefix = false;
     }
 
     /// Likely size of a request with this estimate: the counted prefix plus an estimate of the new
     /// part, or else the scaled estimate.
     pub(crate) fn tokens(&self, estimate: u64) -> u64 {
         match self.last_count {
-            Some((last_estimate, count)) if self.same_prefix && estimate >= last_estimate => {
+            Some((last_estimate, count))
+                if self.has_counted_prefix && estimate >= last_estimate =>
+            {
                 count.saturating_add(estimate - last_estimate)
             }
             Some((last_estimate, count)) => scale(estimate, count, last_estimate),
@@ -43,10 +45,10 @@ impl TokenEstimator {
         }
     }
 
-    /// Upper bound of a request's size. Only a request that starts with the counted one may be
-    /// smaller than its estimate.
+    /// Upper bound of a request's size. The bound is below the estimate only if the request starts
+    /// with the counted request.
     pub(crate) fn upper_bound(&self, estimate: u64) -> u64 {
-        let extends_counted_request = self.same_prefix
+        let extends_counted_request = self.has_counted_prefix
             && self.last_count.is_some_and(|(last_estimate, _)| estimate >= last_estimate);
         let tokens = self.tokens(estimate);
         if extends_counted_request { tokens } else { tokens.max(estimate) }
@@ -83,7 +85,8 @@ pub(crate) fn trim(
 ) -> TrimResult {
     let mut trim_result = TrimResult::default();
     let messages = &mut conversation.messages;
-    let last_index = |wanted: fn(&Message) -> bool| messages.iter().rposition(wanted).unwrap_or(0);
+    let last_index =
+        |is_match: fn(&Message) -> bool| messages.iter().rposition(is_match).unwrap_or(0);
     let last_results = last_index(|message| matches!(message, Message::Results(_)));
     let last_turn = last_index(|message| matches!(message, Message::Assistant(_)));
     for (index, message) in messages.iter_mut().enumerate().take(last_results).skip(task_messages) {
@@ -107,7 +110,7 @@ pub(crate) fn trim(
             break;
         }
         turn.parts.retain(|part| match part {
-            TurnPart::Thinking(Thinking::Said { text, signature }) => {
+            TurnPart::Thinking(Thinking::Readable { text, signature }) => {
                 trim_result.freed_tokens += [text, signature]
                     .into_iter()
                     .flatten()

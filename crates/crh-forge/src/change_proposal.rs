@@ -2,7 +2,7 @@
 
 use crh_review::finding::Side;
 
-/// A change proposed on a forge. Read once, before the review.
+/// A change proposed on a forge. crh reads it once, before the review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChangeProposal {
     /// Pull request or merge proposal.
@@ -19,11 +19,11 @@ pub struct ChangeProposal {
     pub body: String,
     /// Login of the author; `None` if the account is gone.
     pub author: Option<String>,
-    /// Whether it is marked as a draft.
+    /// Whether the proposal is marked as a draft.
     pub draft: bool,
     /// State in the forge's own words.
     pub state: String,
-    /// Whether it can still be merged or rejected.
+    /// Whether the proposal can still be merged or rejected.
     pub open: bool,
     /// Its labels, in the forge's order.
     pub labels: Vec<String>,
@@ -41,7 +41,7 @@ pub struct ChangeProposal {
     pub threads: Vec<DiscussionThread>,
     /// Votes by user. Empty on forges without votes.
     pub votes: Vec<ReviewVote>,
-    /// Known heads, oldest first. The last one is under review.
+    /// Rounds: known head commits of the proposal, oldest first. The last one is under review.
     pub rounds: Vec<ProposalRound>,
     /// Parts that could not be read, as sentences for the report.
     pub notes: Vec<String>,
@@ -87,7 +87,7 @@ pub struct ForgeCheck {
     pub name: String,
     /// Result or progress, in the forge's own words.
     pub state: String,
-    /// Address of its log.
+    /// Address of the log.
     pub url: Option<String>,
     /// Its own summary.
     pub summary: Option<String>,
@@ -165,9 +165,9 @@ pub struct ProposalRound {
     pub target: Option<String>,
     /// Head commit.
     pub head: String,
-    /// Time when the forge saw the head.
+    /// Time of the push or of the review that names the head, if known.
     pub created_at: Option<String>,
-    /// The forge's own diff; `None` if it has none or it could not be read.
+    /// The forge's own diff; `None` if the forge has none or crh could not read it.
     pub diff: Option<Vec<u8>>,
     /// General comments made while this round was the newest, oldest first. Empty on forges without
     /// rounds.

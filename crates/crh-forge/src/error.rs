@@ -1,5 +1,5 @@
-//! Errors of forge requests, by how a caller handles them. Messages never contain a token: replies
-//! are masked before they get here.
+//! Errors of forge requests, one variant for each way in which callers handle them. Messages never
+//! contain a token: the clients mask replies first.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub enum ForgeError {
     RateLimited {
         /// The host.
         host: String,
-        /// Time to wait, if the host names one.
+        /// Time after which the host accepts requests again, if it says so.
         wait: Option<Duration>,
     },
     /// The forge rejected the request. Nothing changed.
@@ -100,10 +100,10 @@ pub enum ForgeError {
 }
 
 fn needs_suffix(permissions: Option<&str>) -> String {
-    permissions.map(|named| format!("; it needs `{named}`")).unwrap_or_default()
+    permissions.map(|permissions| format!("; it needs `{permissions}`")).unwrap_or_default()
 }
 
-/// In seconds.
+/// Seconds of a day.
 const DAY: u64 = 24 * 60 * 60;
 
 fn wait_suffix(wait: Option<Duration>) -> String {

@@ -101,7 +101,7 @@ fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
         max_matches: usize::MAX,
     };
     let found = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
-    assert!(found.unread.is_empty());
+    assert!(found.unreadable_files.is_empty());
     let line = |found: &crh_git::LineMatch| {
         let number = found.line.to_string();
         [&found.path[..], b"\0", number.as_bytes(), b"\0", &found.text[..]].concat()

@@ -1,7 +1,8 @@
-//! Fetches exact commits from a URL with a token into the private store.
+//! Fetches commits by id from a URL into the private store, with a token.
 //!
-//! Invariant: the token is sent only to this URL, through the environment of one git process. It is
-//! in no argument, file or message. Redirects are not followed, and no password prompt appears.
+//! Invariant: crh sends the token only to this URL, through the environment of one git process. The
+//! token is in no argument, file or message. Git does not follow redirects and shows no password
+//! prompt.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -22,7 +23,7 @@ const REFS: &str = "refs/crh/";
 const USER: &str = "x-access-token";
 
 /// Prefixes of `http.*` settings that concern the connection and not the identity.
-const HOST_SETTINGS: &[&str] = &["proxy", "ssl"];
+const CONNECTION_SETTINGS: &[&str] = &["proxy", "ssl"];
 
 /// URL of a repository, with credentials.
 #[derive(Debug, Clone)]
@@ -51,28 +52,28 @@ pub enum AddressError {
 pub struct PinnedCommit<'a> {
     /// Full commit id.
     pub commit: &'a str,
-    /// A ref that contains it, such as `refs/pull/7/head`, for servers that do not serve commits by
-    /// id.
+    /// A ref that contains the commit, such as `refs/pull/7/head`, for servers that do not serve
+    /// commits by id.
     pub via_ref: Option<&'a str>,
 }
 
 impl FetchAddress {
     /// Accepts `https://`, and `http://` on the loopback interface.
     pub fn new(url: &str, token: Option<SecretString>) -> Result<Self, AddressError> {
-        let refused = || AddressError::NotHttps(url.to_owned());
-        let parsed = gix::url::parse(url.as_bytes().as_bstr()).map_err(|_| refused())?;
+        let not_https = || AddressError::NotHttps(url.to_owned());
+        let parsed = gix::url::parse(url.as_bytes().as_bstr()).map_err(|_| not_https())?;
         let host = parsed.host().unwrap_or_default();
-        let is_here = matches!(host, "127.0.0.1" | "localhost" | "[::1]" | "::1");
+        let is_loopback = matches!(host, "127.0.0.1" | "localhost" | "[::1]" | "::1");
         let is_safe = match &parsed.scheme {
             gix::url::Scheme::Https => true,
-            gix::url::Scheme::Http => is_here,
+            gix::url::Scheme::Http => is_loopback,
             _ => false,
         };
         // Reject URLs that git and this parser could read differently.
         let is_plain =
             url.bytes().all(|byte| byte.is_ascii_graphic() && !b"\\\"?#".contains(&byte));
         if !is_safe || host.is_empty() || !is_plain {
-            return Err(refused());
+            return Err(not_https());
         }
         if url.contains('@') {
             return Err(AddressError::HasUser);
@@ -95,7 +96,7 @@ impl FetchAddress {
         &self.url
     }
 
-    /// Authorization header, and the part of it that must be redacted.
+    /// Authorization header, and its encoded credentials, which must be redacted.
     fn authorization(&self) -> Option<(SecretString, SecretString)> {
         let token = self.token.as_ref()?.expose_secret();
         let encoded = BASE64_STANDARD.encode(format!("{}:{token}", self.user));
@@ -104,8 +105,8 @@ impl FetchAddress {
 }
 
 impl Store {
-    /// Fetches commits with all files and as much history as a review needs. Existing commits are
-    /// not fetched again.
+    /// Fetches commits with all files and as much history as a review needs. Commits that the store
+    /// already has are not fetched again.
     pub fn fetch_pinned(
         &self,
         address: &FetchAddress,
@@ -121,16 +122,17 @@ impl Store {
             return Ok(());
         }
         let depth = self.starts_shallow()?.then_some(DEPTHS[0]);
-        let origin = FetchSource::Address(address);
-        let by_commit: Vec<String> = missing.iter().map(|pin| pin.refspec(pin.commit)).collect();
-        if let Err(error) = self.fetch(origin, depth, &by_commit) {
-            let by_ref: Vec<String> =
+        let source = FetchSource::Address(address);
+        let commit_refspecs: Vec<String> =
+            missing.iter().map(|pin| pin.refspec(pin.commit)).collect();
+        if let Err(error) = self.fetch(source, depth, &commit_refspecs) {
+            let ref_refspecs: Vec<String> =
                 missing.iter().filter_map(|pin| Some(pin.refspec(pin.via_ref?))).collect();
             // Try the ref only if the server answered and refused.
-            if by_ref.is_empty() || !matches!(error, GitError::Failed { .. }) {
+            if ref_refspecs.is_empty() || !matches!(error, GitError::Failed { .. }) {
                 return Err(error.into());
             }
-            self.fetch(origin, depth, &by_ref).map_err(|_| error)?;
+            self.fetch(source, depth, &ref_refspecs).map_err(|_| error)?;
         }
         match missing.iter().find(|pin| !self.bare().has(pin.commit)) {
             None => Ok(()),
@@ -151,16 +153,16 @@ impl Store {
         self.deepen_from(FetchSource::Address(address), base, head)
     }
 
-    /// Like [`Store::deepen_from_address`], for commits from two URLs. Each URL is asked for its
-    /// own commit, because it may not have the other.
+    /// Like [`Store::deepen_from_address`], for commits from two URLs. Each URL is asked only for
+    /// its own commit, because it may not have the other commit.
     pub fn deepen_from_two(
         &self,
-        fetched: [(&FetchAddress, &str); 2],
+        sources: [(&FetchAddress, &str); 2],
         base: &str,
         head: &str,
     ) -> Result<(), GitError> {
         self.deepen_until_known(base, head, |depth, _| {
-            for (address, commit) in fetched {
+            for (address, commit) in sources {
                 // Git rejects `--unshallow` for a complete history.
                 if self.bare().boundary().is_empty() {
                     return Ok(());
@@ -171,11 +173,12 @@ impl Store {
         })
     }
 
-    /// Whether a commit and all its files are present. An interrupted fetch may have left out
-    /// files. [`Store::fetch_missing`] fetches what a partial clone omits.
+    /// Whether the store has a commit and all its files. After an interrupted fetch, files may be
+    /// missing. In a partial clone missing files are normal, and [`Store::fetch_missing`] fetches
+    /// them.
     fn is_complete(&self, commit: &str) -> Result<bool, GitError> {
-        let is_here = self.bare().has(commit);
-        Ok(is_here && (self.is_partial() || self.missing_objects(&[commit])?.is_empty()))
+        let has_commit = self.bare().has(commit);
+        Ok(has_commit && (self.is_partial() || self.missing_objects(&[commit])?.is_empty()))
     }
 
     /// Whether to fetch with limited depth: the store is empty or already shallow.
@@ -183,18 +186,18 @@ impl Store {
         if self.bare().is_shallow() {
             return Ok(true);
         }
-        let known = self.bare().git().text(["for-each-ref", "--count=1", REFS])?;
-        Ok(self.is_standalone() && known.is_empty())
+        let existing_ref = self.bare().git().text(["for-each-ref", "--count=1", REFS])?;
+        Ok(self.is_standalone() && existing_ref.is_empty())
     }
 
     /// Git for a URL, run in the store. The user's proxy and certificate settings apply, but not
     /// credentials or URL rewriting.
     pub(crate) fn address_git(&self, address: &FetchAddress) -> Result<Git, GitError> {
-        let listed = Git::in_folder(self.bare().folder())
+        let config_list = Git::in_folder(self.bare().folder())
             .with_user_settings()
             .run(["config", "--list", "-z"])?;
         let scheme = address.url.split(':').next().unwrap_or_default();
-        let pinned = [
+        let fixed_settings = [
             ("credential.helper", ""),
             ("core.askPass", ""),
             ("http.followRedirects", "false"),
@@ -202,8 +205,8 @@ impl Store {
             ("protocol.allow", "never"),
             (&format!("protocol.{scheme}.allow"), "always"),
         ];
-        let mut settings: Vec<(OsString, OsString)> = host_settings(&listed);
-        settings.extend(pinned.map(|(key, value)| (key.into(), value.into())));
+        let mut settings: Vec<(OsString, OsString)> = connection_settings(&config_list);
+        settings.extend(fixed_settings.map(|(key, value)| (key.into(), value.into())));
         let mut git = Git::in_folder(self.bare().folder())
             .with_variable("GIT_DIR", self.bare().folder())
             .with_explicit_network()
@@ -232,26 +235,26 @@ impl Store {
 }
 
 impl PinnedCommit<'_> {
-    /// Refspec that fetches the commit by this name and stores it.
+    /// Refspec that fetches `name`, the commit id or a ref, and stores the commit below [`REFS`].
     fn refspec(&self, name: &str) -> String {
-        // Flat names, because refs `a` and `a/b` cannot coexist.
-        let kept = self.via_ref.unwrap_or(self.commit).replace('/', "%2F");
-        format!("+{name}:{REFS}{kept}")
+        // A slash is escaped, because git cannot store both refs `a` and `a/b`.
+        let ref_name = self.via_ref.unwrap_or(self.commit).replace('/', "%2F");
+        format!("+{name}:{REFS}{ref_name}")
     }
 }
 
 /// Selects proxy and certificate settings from `git config --list -z`.
-fn host_settings(listed: &[u8]) -> Vec<(OsString, OsString)> {
-    let own = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
-    let setting = |line: &[u8]| {
-        let end = line.iter().position(|byte| *byte == b'\n').unwrap_or(line.len());
-        let (key, value) = (&line[..end], line.get(end + 1..).unwrap_or(b"true"));
-        let last = key.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
-        let is_way = key.starts_with(b"http.")
-            && HOST_SETTINGS.iter().any(|word| last.starts_with(word.as_bytes()));
-        is_way.then(|| (own(key), own(value)))
+fn connection_settings(config_list: &[u8]) -> Vec<(OsString, OsString)> {
+    let to_os_string = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    let setting = |entry: &[u8]| {
+        let end = entry.iter().position(|byte| *byte == b'\n').unwrap_or(entry.len());
+        let (key, value) = (&entry[..end], entry.get(end + 1..).unwrap_or(b"true"));
+        let name = key.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
+        let is_connection_setting = key.starts_with(b"http.")
+            && CONNECTION_SETTINGS.iter().any(|prefix| name.starts_with(prefix.as_bytes()));
+        is_connection_setting.then(|| (to_os_string(key), to_os_string(value)))
     };
-    listed.split(|byte| *byte == 0).filter_map(setting).collect()
+    config_list.split(|byte| *byte == 0).filter_map(setting).collect()
 }
 
 #[cfg(test)]
@@ -286,15 +289,18 @@ mod tests {
         };
         let encoded = user("ann").unwrap();
         assert_eq!(encoded.expose_secret(), BASE64_STANDARD.encode("ann:t"));
-        for odd in ["", "ann:x", "an n", "ann\n"] {
-            assert_eq!(user(odd).err(), Some(AddressError::User), "{odd}");
+        for invalid in ["", "ann:x", "an n", "ann\n"] {
+            assert_eq!(user(invalid).err(), Some(AddressError::User), "{invalid}");
         }
     }
 
     #[test]
     fn only_proxy_and_certificate_settings_are_used() {
-        let listed = b"http.proxy\nhttp://p\0http.https://h/.sslcainfo\n/ca\0http.extraheader\nX: 1\0credential.helper\nstore\0url.a.insteadof\nb\0http.cookiefile\nc\0";
+        let config_list = b"http.proxy\nhttp://p\0http.https://h/.sslcainfo\n/ca\0http.extraheader\nX: 1\0credential.helper\nstore\0url.a.insteadof\nb\0http.cookiefile\nc\0";
         let expected = [("http.proxy", "http://p"), ("http.https://h/.sslcainfo", "/ca")];
-        assert_eq!(host_settings(listed), expected.map(|(key, value)| (key.into(), value.into())));
+        assert_eq!(
+            connection_settings(config_list),
+            expected.map(|(key, value)| (key.into(), value.into()))
+        );
     }
 }

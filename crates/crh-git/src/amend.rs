@@ -12,7 +12,7 @@ use crate::store::SNAPSHOT_IDENTITY;
 /// Commit message.
 const MESSAGE: &str = "Fixes";
 
-/// Path and new content of a file; `None` deletes it.
+/// Path and new content of a file. `None` as content deletes the file.
 pub type AmendedFile<'a> = (&'a str, Option<&'a [u8]>);
 
 /// Why the commit could not be created.
@@ -40,29 +40,29 @@ impl BareRepository {
         let folder = tempfile::tempdir()?;
         let git = self.git().with_variable("GIT_INDEX_FILE", folder.path().join("index"));
         git.run(["read-tree", commit])?;
-        let mut list = Vec::new();
+        let mut index_info = Vec::new();
         for (path, bytes) in files {
             let mode = match objects.entry(commit, path) {
                 Ok(entry) if entry.kind == PathEntryKind::Executable => "100755",
                 Ok(entry) if entry.kind != PathEntryKind::File => {
-                    let (path, found) = ((*path).to_owned(), entry.kind.word());
-                    return Err(ReadError::OtherKind { path, found, wanted: "file" }.into());
+                    let (path, actual) = ((*path).to_owned(), entry.kind.name());
+                    return Err(ReadError::OtherKind { path, actual, expected: "file" }.into());
                 }
                 Ok(_) | Err(ReadError::NoEntry(_)) => "100644",
                 Err(error) => return Err(error.into()),
             };
-            let row = match bytes {
+            let index_line = match bytes {
                 Some(bytes) => {
                     let id = git.run_with_input(["hash-object", "-w", "--stdin"], bytes)?;
                     format!("{mode} {}\t", String::from_utf8_lossy(&id).trim_end())
                 }
                 None => format!("0 {}\t", "0".repeat(40)),
             };
-            list.extend_from_slice(row.as_bytes());
-            list.extend_from_slice(path.as_bytes());
-            list.push(0);
+            index_info.extend_from_slice(index_line.as_bytes());
+            index_info.extend_from_slice(path.as_bytes());
+            index_info.push(0);
         }
-        git.run_with_input(["update-index", "-z", "--index-info"], &list)?;
+        git.run_with_input(["update-index", "-z", "--index-info"], &index_info)?;
         let tree = git.text(["write-tree"])?;
         let identity = SNAPSHOT_IDENTITY.iter();
         let git = identity.fold(git, |git, (name, value)| git.with_variable(*name, *value));

@@ -45,7 +45,7 @@ pub struct Attributes {
     /// For each path, the state of each name, in the order of the query.
     pub states: Vec<Vec<AttributeState>>,
     /// Unreadable `.gitattributes` files, with the reason.
-    pub unread: Vec<(Vec<u8>, ReadError)>,
+    pub unreadable_files: Vec<(Vec<u8>, ReadError)>,
 }
 
 /// Attributes of paths at a revision. The paths need not exist.
@@ -60,12 +60,12 @@ pub fn read_attributes(
     let mut walk = AttributeWalk::new(&handle, root, names)?;
     // Sort by bytes, so that each folder is entered once.
     let mut order: Vec<usize> = (0..paths.len()).collect();
-    order.sort_unstable_by_key(|&at| paths[at]);
+    order.sort_unstable_by_key(|&index| paths[index]);
     let mut states = vec![Vec::new(); paths.len()];
-    for at in order {
-        states[at] = walk.states(paths[at])?;
+    for index in order {
+        states[index] = walk.states(paths[index])?;
     }
-    Ok(Attributes { states, unread: walk.unread })
+    Ok(Attributes { states, unreadable_files: walk.unreadable_files })
 }
 
 /// `.gitattributes` files at a commit that apply to these paths.
@@ -75,9 +75,9 @@ pub fn attribute_files<'p>(
     paths: impl IntoIterator<Item = &'p [u8]>,
 ) -> Result<Vec<PathEntry>, ReadError> {
     let names = folders(paths).into_iter().map(|folder| [folder, FILE_NAME].concat());
-    let found = names.map(|path| entry_if_any(objects, commit, &path));
+    let entries = names.map(|path| entry_if_any(objects, commit, &path));
     // Like git, ignore symlinks.
-    let files = found.filter_map(Result::transpose);
+    let files = entries.filter_map(Result::transpose);
     files.filter(|file| file.as_ref().map_or(true, |file| file.kind.is_file())).collect()
 }
 
@@ -98,7 +98,7 @@ pub fn attribute_objects<'p>(
     Ok(ids)
 }
 
-/// Entry at a path, or `None` if it is missing or in a submodule.
+/// Entry at a path; `None` if the path is missing or in a submodule.
 fn entry_if_any(
     objects: &Objects,
     commit: &str,
@@ -108,39 +108,39 @@ fn entry_if_any(
         Ok(entry) => Ok(Some(entry)),
         Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
         Err(
-            why @ (ReadError::BadPath(_)
+            error @ (ReadError::BadPath(_)
             | ReadError::NoCommit(_)
             | ReadError::TooLarge { .. }
             | ReadError::Broken { .. }),
-        ) => Err(why),
+        ) => Err(error),
     }
 }
 
 /// Parent folders of paths, with a trailing slash; the root is empty.
 fn folders<'p>(paths: impl IntoIterator<Item = &'p [u8]>) -> BTreeSet<&'p [u8]> {
-    let above = |path: &'p [u8]| {
+    let parents = |path: &'p [u8]| {
         let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         ends.map(|(end, _)| &path[..=end]).chain([&path[..0]])
     };
-    paths.into_iter().flat_map(above).collect()
+    paths.into_iter().flat_map(parents).collect()
 }
 
-/// Current position in the tree: the folders from the root to the last path, each with its
-/// patterns.
+/// Position in the tree while paths are visited in order: the folders from the root to the last
+/// visited path, each with its patterns.
 struct AttributeWalk<'a> {
     handle: &'a DatabaseHandle,
     folders: Vec<AttributeFolder>,
     builtin: Search,
     collection: MetadataCollection,
     outcome: Outcome,
-    files: usize,
-    unread: Vec<(Vec<u8>, ReadError)>,
+    file_count: usize,
+    unreadable_files: Vec<(Vec<u8>, ReadError)>,
 }
 
 struct AttributeFolder {
     /// Path with a trailing slash; empty for the root.
     prefix: Vec<u8>,
-    folders: HashMap<BString, ObjectId>,
+    subfolders: HashMap<BString, ObjectId>,
     patterns: Option<Search>,
 }
 
@@ -152,11 +152,12 @@ impl<'a> AttributeWalk<'a> {
             Search::new_globals(std::iter::empty::<PathBuf>(), &mut Vec::new(), &mut collection)
                 .map_err(|error| attributes_error(b"", &error))?;
         let outcome = Outcome::default();
-        let (folders, unread) = (Vec::new(), Vec::new());
-        let mut walk = Self { handle, folders, builtin, collection, outcome, files: 0, unread };
+        let (folders, unreadable_files) = (Vec::new(), Vec::new());
+        let mut walk =
+            Self { handle, folders, builtin, collection, outcome, file_count: 0, unreadable_files };
         let root = walk.folder(Vec::new(), Some(root))?;
         walk.folders.push(root);
-        // After the root, because macros are defined only there.
+        // This comes after reading the root, because only the root can define macros.
         walk.outcome.initialize_with_selection(&walk.collection, names);
         Ok(walk)
     }
@@ -181,7 +182,7 @@ impl<'a> AttributeWalk<'a> {
         Ok(self
             .outcome
             .iter_selected()
-            .map(|found| convert_state(found.assignment.state))
+            .map(|attribute| convert_state(attribute.assignment.state))
             .collect())
     }
 
@@ -192,34 +193,34 @@ impl<'a> AttributeWalk<'a> {
         {
             self.folders.pop();
         }
-        let mut at = self.folders.last().map_or(0, |folder| folder.prefix.len());
-        while let Some(end) = path[at..].find_byte(b'/') {
-            let name = path[at..at + end].as_bstr();
-            let id = self.folders.last().and_then(|folder| folder.folders.get(name)).copied();
-            at += end + 1;
-            let folder = self.folder(path[..at].to_vec(), id)?;
+        let mut offset = self.folders.last().map_or(0, |folder| folder.prefix.len());
+        while let Some(end) = path[offset..].find_byte(b'/') {
+            let name = path[offset..offset + end].as_bstr();
+            let id = self.folders.last().and_then(|folder| folder.subfolders.get(name)).copied();
+            offset += end + 1;
+            let folder = self.folder(path[..offset].to_vec(), id)?;
             self.folders.push(folder);
         }
         Ok(())
     }
 
-    /// Reads a folder. Without an id it does not exist in the tree.
+    /// Reads a folder. `id` is `None` for a folder that does not exist in the tree.
     fn folder(
         &mut self,
         prefix: Vec<u8>,
         id: Option<ObjectId>,
     ) -> Result<AttributeFolder, ReadError> {
-        let mut folders = HashMap::new();
-        let mut file = None;
+        let mut subfolders = HashMap::new();
+        let mut file_id = None;
         if let Some(id) = id {
             for entry in self.handle.tree(&String::from_utf8_lossy(&prefix), id)? {
                 match entry.kind {
                     EntryKind::Tree => {
-                        folders.insert(BString::from(entry.name), entry.id);
+                        subfolders.insert(BString::from(entry.name), entry.id);
                     }
                     // Like git, ignore symlinks.
                     EntryKind::Blob | EntryKind::BlobExecutable if entry.name == FILE_NAME => {
-                        file = Some(entry.id);
+                        file_id = Some(entry.id);
                     }
                     EntryKind::Blob
                     | EntryKind::BlobExecutable
@@ -228,15 +229,15 @@ impl<'a> AttributeWalk<'a> {
                 }
             }
         }
-        let patterns = file.and_then(|id| self.patterns(&prefix, id));
+        let patterns = file_id.and_then(|id| self.patterns(&prefix, id));
         // Built-in patterns belong to the root.
         let patterns = patterns.or_else(|| prefix.is_empty().then(|| self.builtin.clone()));
-        Ok(AttributeFolder { prefix, folders, patterns })
+        Ok(AttributeFolder { prefix, subfolders, patterns })
     }
 
     fn patterns(&mut self, prefix: &[u8], id: ObjectId) -> Option<Search> {
         let path = [prefix, FILE_NAME].concat();
-        let read = self.text(&path, id).and_then(|text| {
+        let result = self.text(&path, id).and_then(|text| {
             let is_root = prefix.is_empty();
             let mut search = if is_root { self.builtin.clone() } else { Search::default() };
             search
@@ -244,10 +245,10 @@ impl<'a> AttributeWalk<'a> {
                 .map_err(|error| attributes_error(&path, &error))?;
             Ok(search)
         });
-        match read {
+        match result {
             Ok(search) => Some(search),
             Err(error) => {
-                self.unread.push((path, error));
+                self.unreadable_files.push((path, error));
                 None
             }
         }
@@ -255,8 +256,8 @@ impl<'a> AttributeWalk<'a> {
 
     /// Text of a `.gitattributes` file, without overlong lines.
     fn text(&mut self, path: &[u8], id: ObjectId) -> Result<Vec<u8>, ReadError> {
-        self.files += 1;
-        if self.files > FILES_MAX {
+        self.file_count += 1;
+        if self.file_count > FILES_MAX {
             let message = format!("only the first {FILES_MAX} `.gitattributes` files are read");
             return Err(attributes_error(path, &message));
         }
@@ -270,8 +271,8 @@ impl<'a> AttributeWalk<'a> {
         if text.lines().all(|line| line.len() <= LINE_BYTES_MAX) {
             return Ok(text);
         }
-        let kept = text.lines_with_terminator().filter(|line| line.len() <= LINE_BYTES_MAX);
-        Ok(kept.collect::<Vec<_>>().concat())
+        let short_lines = text.lines_with_terminator().filter(|line| line.len() <= LINE_BYTES_MAX);
+        Ok(short_lines.collect::<Vec<_>>().concat())
     }
 }
 

@@ -45,12 +45,12 @@ impl BareRepository {
         &self.folder
     }
 
-    /// Its objects, readable without a process.
+    /// Objects of the repository, readable without a process.
     pub fn objects(&self) -> Result<Objects, ReadError> {
         Objects::open(&self.folder)
     }
 
-    /// Whether a commit exists here.
+    /// Whether the repository contains a commit.
     pub fn has(&self, id: &str) -> bool {
         self.git().run(["cat-file", "-e", &format!("{id}^{{commit}}")]).is_ok()
     }
@@ -59,8 +59,8 @@ impl BareRepository {
     /// criss-cross merges.
     pub fn merge_bases(&self, one: &str, other: &str) -> Result<Vec<String>, GitError> {
         match self.git().text(["merge-base", "--all", "--end-of-options", one, other]) {
-            Ok(printed) => {
-                let mut commits: Vec<String> = printed.lines().map(str::to_owned).collect();
+            Ok(output) => {
+                let mut commits: Vec<String> = output.lines().map(str::to_owned).collect();
                 commits.sort_unstable();
                 Ok(commits)
             }
@@ -69,14 +69,14 @@ impl BareRepository {
         }
     }
 
-    /// The first merge base, which is deterministic.
+    /// The first of the sorted merge bases, so that the result is deterministic.
     pub fn merge_base(&self, one: &str, other: &str) -> Result<Option<String>, GitError> {
         Ok(self.merge_bases(one, other)?.into_iter().next())
     }
 
     /// Whether a commit is an ancestor of another.
-    pub fn is_ancestor(&self, ancestor: &str, of: &str) -> Result<bool, GitError> {
-        match self.git().run(["merge-base", "--is-ancestor", ancestor, of]) {
+    pub fn is_ancestor(&self, ancestor: &str, descendant: &str) -> Result<bool, GitError> {
+        match self.git().run(["merge-base", "--is-ancestor", ancestor, descendant]) {
             Ok(_) => Ok(true),
             Err(GitError::Failed { code: Some(1), .. }) => Ok(false),
             Err(error) => Err(error),
@@ -94,12 +94,13 @@ impl BareRepository {
     /// Paths that differ between two trees or commits. A renamed file counts as two paths.
     pub fn changed_paths(&self, base: &str, head: &str) -> Result<Vec<Vec<u8>>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", "--end-of-options"];
-        let printed = self.git().run(args.into_iter().chain([base, head, "--"]))?;
-        let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        let output = self.git().run(args.into_iter().chain([base, head, "--"]))?;
+        let paths = output.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Ok(paths.map(<[u8]>::to_vec).collect())
     }
 
-    /// First parent of a commit, even if missing here; the empty tree for a root commit.
+    /// First parent of a commit, even if the repository lacks the parent; the empty tree for a root
+    /// commit.
     pub fn parent(&self, commit: &str) -> Result<String, ReadError> {
         let parents = self.objects()?.parents(commit)?;
         Ok(parents.into_iter().next().unwrap_or_else(|| EMPTY_TREE.to_owned()))

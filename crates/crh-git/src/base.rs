@@ -13,7 +13,7 @@ use crate::store::Store;
 /// Common names of the main branch.
 pub(crate) const COMMON_NAMES: &[&str] = &["main", "master", "develop", "trunk"];
 
-/// What is known about the base in advance.
+/// What the caller knows about the base.
 #[derive(Debug, Clone, Copy)]
 pub struct BaseRequest<'a> {
     /// Base branch, from the forge or a setting.
@@ -21,7 +21,7 @@ pub struct BaseRequest<'a> {
     /// Target repository as `host/owner/name`, if a forge names it.
     pub repository: Option<&'a str>,
     /// Name of the reviewed branch, which cannot be its own base.
-    pub under_review: Option<&'a str>,
+    pub reviewed_branch: Option<&'a str>,
     /// Whether remotes may be contacted.
     pub network: NetworkMode,
 }
@@ -106,7 +106,7 @@ pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result
     for remote in base_remotes(&remotes, request.repository) {
         candidates.extend(remote_candidates(store, remote, request)?);
     }
-    // A local branch says nothing about a named repository that is not a remote.
+    // If the caller named a repository that is not a remote, a local branch cannot replace it.
     if candidates.is_empty() && request.repository.is_none() {
         candidates = local_candidates(store, request);
     }
@@ -122,7 +122,7 @@ pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result
             NetworkMode::Offline if store.merge_base_is_known(&candidate.tip, head)? => {}
             NetworkMode::Offline => {
                 let name = branch_display_name(candidate.remote.as_deref(), &candidate.branch);
-                let head = request.under_review.unwrap_or(head).to_owned();
+                let head = request.reviewed_branch.unwrap_or(head).to_owned();
                 return Err(BaseError::Missing(MissingError::MergeBase(name, head)));
             }
         }
@@ -130,7 +130,7 @@ pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result
     let first = first.clone();
     nearest_candidate(store, head, candidates)?.ok_or_else(|| BaseError::Unrelated {
         base: branch_display_name(first.remote.as_deref(), &first.branch),
-        head: request.under_review.unwrap_or(head).to_owned(),
+        head: request.reviewed_branch.unwrap_or(head).to_owned(),
     })
 }
 
@@ -162,8 +162,8 @@ pub(crate) fn base_remotes<'a>(remotes: &'a [Remote], repository: Option<&str>) 
     if let Some(base) = remotes.iter().find(|remote| remote.is_base) {
         return vec![base];
     }
-    let named = |name: &str| remotes.iter().find(|remote| remote.name == name);
-    match (named("origin"), named("upstream"), remotes) {
+    let find_remote = |name: &str| remotes.iter().find(|remote| remote.name == name);
+    match (find_remote("origin"), find_remote("upstream"), remotes) {
         (None, None, all) => all.iter().collect(),
         (origin, upstream, _) => origin.into_iter().chain(upstream).collect(),
     }
@@ -175,8 +175,8 @@ fn is_repository(url: &str, repository: &str) -> bool {
     let path = url.path.to_string();
     let path = path.trim_matches('/');
     let path = path.strip_suffix(".git").unwrap_or(path);
-    let found = format!("{}/{path}", url.host().unwrap_or_default());
-    found.trim_start_matches('/').eq_ignore_ascii_case(repository.trim_matches('/'))
+    let host_and_path = format!("{}/{path}", url.host().unwrap_or_default());
+    host_and_path.trim_start_matches('/').eq_ignore_ascii_case(repository.trim_matches('/'))
 }
 
 /// Branches of a remote that could be the base.
@@ -190,24 +190,24 @@ fn remote_candidates(
         NetworkMode::Online => ask_remote(store, remote, &names)?,
         NetworkMode::Offline => last_fetched(store, remote, &names),
     };
-    let mut found = Vec::new();
+    let mut candidates = Vec::new();
     // The remote's default branch takes precedence over common names.
     let default = advertised.default.filter(|_| request.branch.is_none());
     let names = default.as_deref().map_or(names, |name| vec![name]);
     for name in names {
         if let Some(tip) = advertised.branches.get(name) {
             let remote = Some(remote.name.clone());
-            found.push(BaseCandidate { remote, branch: name.to_owned(), tip: tip.clone() });
+            candidates.push(BaseCandidate { remote, branch: name.to_owned(), tip: tip.clone() });
         }
     }
     if request.network == NetworkMode::Online {
-        for candidate in &found {
+        for candidate in &candidates {
             store
                 .refresh(&remote.name, &candidate.branch, &candidate.tip)
                 .map_err(|source| BaseError::Remote { remote: remote.name.clone(), source })?;
         }
     }
-    Ok(found)
+    Ok(candidates)
 }
 
 /// Possible names of the base branch.
@@ -217,14 +217,14 @@ fn branch_names<'a>(request: &BaseRequest<'a>) -> Vec<&'a str> {
 
 /// Current branches of a remote.
 fn ask_remote(store: &Store, remote: &Remote, names: &[&str]) -> Result<RemoteBranches, BaseError> {
-    let failed = |source| BaseError::Remote { remote: remote.name.clone(), source };
-    let advertised = store.remote_branches(&remote.name, names).map_err(failed)?;
+    let remote_error = |source| BaseError::Remote { remote: remote.name.clone(), source };
+    let advertised = store.remote_branches(&remote.name, names).map_err(remote_error)?;
     match &advertised.default {
         // The default branch has another name, so ask for its commit too.
         Some(default) if !advertised.branches.contains_key(default) => {
-            let mut all = names.to_vec();
-            all.push(default);
-            store.remote_branches(&remote.name, &all).map_err(failed)
+            let mut all_names = names.to_vec();
+            all_names.push(default);
+            store.remote_branches(&remote.name, &all_names).map_err(remote_error)
         }
         Some(_) | None => Ok(advertised),
     }
@@ -246,7 +246,7 @@ fn last_fetched(store: &Store, remote: &Remote, names: &[&str]) -> RemoteBranche
 fn local_candidates(store: &Store, request: &BaseRequest<'_>) -> Vec<BaseCandidate> {
     branch_names(request)
         .into_iter()
-        .filter(|name| request.under_review != Some(name))
+        .filter(|name| request.reviewed_branch != Some(name))
         .filter_map(|name| {
             let tip = store.repository().commit(&format!("refs/heads/{name}"))?;
             Some(BaseCandidate { remote: None, branch: name.to_owned(), tip })
@@ -264,44 +264,44 @@ fn deepen(
     else {
         return Ok(());
     };
-    let failed = |source| BaseError::Remote { remote: remote.to_owned(), source };
-    store.deepen(remote, &candidate.tip, head).map_err(failed)
+    let remote_error = |source| BaseError::Remote { remote: remote.to_owned(), source };
+    store.deepen(remote, &candidate.tip, head).map_err(remote_error)
 }
 
-/// The candidate with the latest merge base. A branch that is merely behind, such as a fork's copy,
-/// has an earlier one.
+/// The candidate with the latest merge base. The merge base of an outdated branch, such as a fork's
+/// copy, is earlier.
 fn nearest_candidate(
     store: &Store,
     head: &str,
     candidates: Vec<BaseCandidate>,
 ) -> Result<Option<Base>, BaseError> {
-    let mut partings = Vec::new();
+    let mut bases = Vec::new();
     for BaseCandidate { remote, branch, tip } in candidates {
         let mut commits = store.bare().merge_bases(&tip, head)?.into_iter();
         if let Some(commit) = commits.next() {
-            partings.push(Base { commit, branch, tip, remote, other_merge_bases: commits.len() });
+            bases.push(Base { commit, branch, tip, remote, other_merge_bases: commits.len() });
         }
     }
-    for base in &partings {
+    for base in &bases {
         let mut is_nearest = true;
-        for other in &partings {
+        for other in &bases {
             is_nearest &= store.bare().is_ancestor(&other.commit, &base.commit)?;
         }
         if is_nearest {
             return Ok(Some(base.clone()));
         }
     }
-    match partings.as_slice() {
+    match bases.as_slice() {
         [] => Ok(None),
-        all => Err(BaseError::Ambiguous(
-            all.iter().map(|base| format!("`{}`", base.display_name())).collect(),
+        bases => Err(BaseError::Ambiguous(
+            bases.iter().map(|base| format!("`{}`", base.display_name())).collect(),
         )),
     }
 }
 
 fn unresolvable(head: &str, request: &BaseRequest<'_>, remotes: &[Remote]) -> BaseError {
     let names = COMMON_NAMES.join("`, `");
-    let reason = match (remotes, request.under_review) {
+    let reason = match (remotes, request.reviewed_branch) {
         ([], Some(name)) if COMMON_NAMES.contains(&name) => {
             format!("there is no remote, and `{name}` cannot be its own base")
         }
@@ -311,7 +311,7 @@ fn unresolvable(head: &str, request: &BaseRequest<'_>, remotes: &[Remote]) -> Ba
         }
         (_, _) => format!("the remotes have neither a default branch nor `{names}`"),
     };
-    BaseError::Unresolvable { head: request.under_review.unwrap_or(head).to_owned(), reason }
+    BaseError::Unresolvable { head: request.reviewed_branch.unwrap_or(head).to_owned(), reason }
 }
 
 fn branch_display_name(remote: Option<&str>, branch: &str) -> String {
@@ -324,14 +324,14 @@ mod tests {
 
     #[test]
     fn url_matches_repository_by_host_and_path() {
-        let same = [
+        let matching = [
             "https://github.com/owner/name",
             "https://github.com/owner/name.git",
             "https://token@GitHub.com/Owner/Name/",
             "git@github.com:owner/name.git",
             "ssh://git@github.com:22/owner/name.git",
         ];
-        let other = [
+        let different = [
             "https://github.com/owner/name-fork",
             "https://github.com/me/owner/name",
             "https://evil.example/github.com/owner/name",
@@ -340,10 +340,10 @@ mod tests {
             "/srv/github.com/owner/name",
             "",
         ];
-        for url in same {
+        for url in matching {
             assert!(is_repository(url, "github.com/owner/name"), "{url}");
         }
-        for url in other {
+        for url in different {
             assert!(!is_repository(url, "github.com/owner/name"), "{url}");
         }
     }

@@ -11,7 +11,7 @@ use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
 const SIGNATURE: &[u8] = b"# v2 git bundle\n";
-/// Maximum header size. The header has one line per boundary commit.
+/// Maximum header size. The header has one line per boundary commit, so 1 MiB is enough for 24,000.
 const MAX_HEADER_BYTES: usize = 1 << 20;
 
 /// Why a bundle could not be created or opened.
@@ -44,12 +44,12 @@ pub fn create_bundle(
     store: &BareRepository,
     base: &str,
     head: &str,
-    also: &BTreeSet<String>,
+    additional_objects: &BTreeSet<String>,
 ) -> Result<Vec<u8>, BundleError> {
     let history = ChangeHistory::load(store, base, head)?;
     let mut objects = bundle_objects(store, &history, base)?;
-    objects.extend(also.iter().filter(|id| *id != EMPTY_TREE).cloned());
-    // No deltas, because they depend on how the clone is packed.
+    objects.extend(additional_objects.iter().filter(|id| *id != EMPTY_TREE).cloned());
+    // Pack without deltas, because they depend on how the clone is packed.
     let args = [
         "pack-objects",
         "--stdout",
@@ -85,9 +85,9 @@ fn bundle_objects(
     }
     let list: String = roots.iter().map(|id| format!("{id}\n")).collect();
     let args = ["rev-list", "--objects", "--no-object-names", "--no-walk", "--stdin"];
-    let printed = store.git().run_with_input(args, list.as_bytes())?;
-    let printed = String::from_utf8_lossy(&printed).into_owned();
-    Ok(printed.lines().filter(|id| *id != EMPTY_TREE).map(str::to_owned).collect())
+    let output = store.git().run_with_input(args, list.as_bytes())?;
+    let output = String::from_utf8_lossy(&output).into_owned();
+    Ok(output.lines().filter(|id| *id != EMPTY_TREE).map(str::to_owned).collect())
 }
 
 /// Unpacks a bundle as a bare repository into an empty folder.
@@ -95,44 +95,44 @@ pub fn unbundle(bundle: &[u8], folder: &Path) -> Result<(), BundleError> {
     let (tips, pack) = parse_bundle(bundle)?;
     Git::in_folder(folder).run(["init", "--quiet", "--bare", "--template="])?;
     Git::with_git_dir(folder).run_with_input(["index-pack", "--stdin"], pack)?;
-    let ends = shallow_commits(&Objects::open(folder)?, tips)?;
-    if ends.is_empty() {
+    let boundary = shallow_commits(&Objects::open(folder)?, tips)?;
+    if boundary.is_empty() {
         return Ok(());
     }
-    let lines: String = ends.iter().map(|id| format!("{id}\n")).collect();
+    let lines: String = boundary.iter().map(|id| format!("{id}\n")).collect();
     let path = folder.join("shallow");
     fs::write(&path, lines).map_err(|source| BundleError::Io { path, source })
 }
 
 /// Reachable commits with a missing parent.
 fn shallow_commits(objects: &Objects, tips: Vec<String>) -> Result<BTreeSet<String>, ReadError> {
-    let mut ends = BTreeSet::new();
+    let mut boundary = BTreeSet::new();
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    let mut next: Vec<String> = tips.into_iter().filter(|tip| tip != EMPTY_TREE).collect();
-    while let Some(commit) = next.pop() {
+    let mut pending: Vec<String> = tips.into_iter().filter(|tip| tip != EMPTY_TREE).collect();
+    while let Some(commit) = pending.pop() {
         if !seen.insert(commit.clone()) {
             continue;
         }
         for parent in objects.parents(&commit)? {
             if objects.has(&parent) {
-                next.push(parent);
+                pending.push(parent);
             } else {
-                ends.insert(commit.clone());
+                boundary.insert(commit.clone());
             }
         }
     }
-    Ok(ends)
+    Ok(boundary)
 }
 
 /// Commits named in the header, and the pack.
 fn parse_bundle(bundle: &[u8]) -> Result<(Vec<String>, &[u8]), BundleError> {
     let rest = bundle.strip_prefix(SIGNATURE).ok_or(BundleError::NotABundle("wrong first line"))?;
-    let head = &rest[..rest.len().min(MAX_HEADER_BYTES)];
-    let length = head
+    let header = &rest[..rest.len().min(MAX_HEADER_BYTES)];
+    let length = header
         .windows(2)
         .position(|pair| pair == b"\n\n")
         .ok_or(BundleError::NotABundle("the header has no end"))?;
-    let lines = String::from_utf8_lossy(&head[..length]);
+    let lines = String::from_utf8_lossy(&header[..length]);
     let is_id = |id: &&str| id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
     let tips = lines.lines().filter(|line| !line.starts_with('-'));
     let tips: Option<Vec<String>> =

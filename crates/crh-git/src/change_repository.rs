@@ -1,5 +1,5 @@
-//! Writes many changes into one bare repository, each as a commit on top of a root commit. The root
-//! hides the real history.
+//! Writes many changes into one bare repository. Each change is a commit on top of its own root
+//! commit, so that reviewers cannot see the real history.
 //!
 //! Invariant: equal changes give equal commit ids, and two changes differ only in files and
 //! message.
@@ -16,12 +16,12 @@ use crate::process::{Git, GitError};
 use crate::repository::Repository;
 use crate::store::quote_alternate;
 
-/// Committer and date of the base and the change.
-const BEFORE: &str = "Developer <developer@example.com> 1767225600 +0000";
-const AFTER: &str = "Developer <developer@example.com> 1767312000 +0000";
+/// Committer and date of base commits and of changes.
+const BASE_COMMITTER: &str = "Developer <developer@example.com> 1767225600 +0000";
+const CHANGE_COMMITTER: &str = "Developer <developer@example.com> 1767312000 +0000";
 /// Message of the base commit.
-const BEFORE_MESSAGE: &str = "Initial commit";
-/// Branch of `HEAD`. It is empty.
+const BASE_MESSAGE: &str = "Initial commit";
+/// Branch that `HEAD` points to. Its only commit has no files.
 const MAIN: &str = "main";
 /// File mode of a submodule.
 const SUBMODULE: &str = "160000";
@@ -42,7 +42,8 @@ pub struct ChangeSpec<'a> {
 pub enum CommitContents<'a> {
     /// Files by path.
     Files(&'a BTreeMap<String, Vec<u8>>),
-    /// An existing tree, here or in a lending repository.
+    /// Id of an existing tree, in this repository or one of the `lenders` of
+    /// [`ChangeRepository::new`].
     Tree(String),
 }
 
@@ -83,14 +84,14 @@ pub enum ChangeRepositoryError {
 }
 
 impl ChangeRepository {
-    /// Creates the repository in an empty folder. It uses the objects of `lenders` without copying
-    /// them.
+    /// Creates the repository in an empty folder. Through git's alternates, it uses the objects of
+    /// the repositories `lenders` without copying them.
     pub fn new(folder: &Path, lenders: &[Repository]) -> Result<Self, ChangeRepositoryError> {
         let branch = format!("--initial-branch={MAIN}");
         let git = Git::in_folder(folder);
         git.run(["init", "--quiet", "--bare", "--template=", branch.as_str()])?;
         let io = |source| ChangeRepositoryError::Io { folder: folder.to_owned(), source };
-        // Git runs in this folder, where a relative path would be wrong.
+        // Git runs in `folder`, where a path relative to the current folder would be wrong.
         let folder = fs::canonicalize(folder).map_err(io)?;
         let mut alternates = Vec::new();
         for lender in lenders {
@@ -99,14 +100,15 @@ impl ChangeRepository {
             alternates.push(b'\n');
         }
         if !alternates.is_empty() {
-            let written = fs::create_dir_all(folder.join("objects/info"))
+            let result = fs::create_dir_all(folder.join("objects/info"))
                 .and_then(|()| fs::write(folder.join("objects/info/alternates"), alternates));
-            written.map_err(io)?;
+            result.map_err(io)?;
         }
         Ok(Self { bare: BareRepository::new(&folder) })
     }
 
-    /// Trees of pairs of commits, in order. `None` if a commit or a changed file is missing.
+    /// Trees of pairs of commits, in order; `None` for a pair if a commit or a changed file is
+    /// missing.
     pub fn trees(
         &self,
         pairs: &[(&str, &str)],
@@ -119,21 +121,22 @@ impl ChangeRepository {
         self.complete_pairs(pairs)
     }
 
-    /// Drops pairs with missing files, as in a partial clone.
+    /// Replaces pairs of trees by `None` if a changed file is missing, as in a partial clone.
     fn complete_pairs(
         &self,
         pairs: Vec<Option<(String, String)>>,
     ) -> Result<Vec<Option<(String, String)>>, ChangeRepositoryError> {
-        let known: BTreeSet<&(String, String)> = pairs.iter().flatten().collect();
-        let list: String = known.iter().map(|(base, head)| format!("{base} {head}\n")).collect();
-        let printed = self.run_with_list(&["diff-tree", "-r", "--stdin"], &list)?;
-        let printed = String::from_utf8_lossy(&printed);
-        let mut needed: Vec<(String, (String, String))> = Vec::new();
+        let unique_pairs: BTreeSet<&(String, String)> = pairs.iter().flatten().collect();
+        let list: String =
+            unique_pairs.iter().map(|(base, head)| format!("{base} {head}\n")).collect();
+        let output = self.run_with_list(&["diff-tree", "-r", "--stdin"], &list)?;
+        let output = String::from_utf8_lossy(&output);
+        let mut blobs: Vec<(String, (String, String))> = Vec::new();
         let mut pair = (String::new(), String::new());
-        for line in printed.lines() {
+        for line in output.lines() {
             match line.strip_prefix(':') {
                 Some(entry) => {
-                    needed.extend(compared_blobs(entry).into_iter().map(|id| (id, pair.clone())));
+                    blobs.extend(compared_blobs(entry).into_iter().map(|id| (id, pair.clone())));
                 }
                 None => {
                     let (base, head) = line.split_once(' ').unwrap_or_default();
@@ -141,12 +144,14 @@ impl ChangeRepository {
                 }
             }
         }
-        let ids: Vec<String> = needed.iter().map(|(id, _)| id.clone()).collect();
-        let found = self.resolve_objects(&ids, "blob")?;
-        let missing = needed.into_iter().zip(found).filter(|(_, found)| found.is_none());
-        let broken: BTreeSet<(String, String)> = missing.map(|((_, pair), _)| pair).collect();
-        let whole = |pair: &(String, String)| !broken.contains(pair);
-        Ok(pairs.into_iter().map(|pair| pair.filter(whole)).collect())
+        let ids: Vec<String> = blobs.iter().map(|(id, _)| id.clone()).collect();
+        let existing_ids = self.resolve_objects(&ids, "blob")?;
+        let missing =
+            blobs.into_iter().zip(existing_ids).filter(|(_, existing_id)| existing_id.is_none());
+        let incomplete_pairs: BTreeSet<(String, String)> =
+            missing.map(|((_, pair), _)| pair).collect();
+        let is_complete = |pair: &(String, String)| !incomplete_pairs.contains(pair);
+        Ok(pairs.into_iter().map(|pair| pair.filter(is_complete)).collect())
     }
 
     /// Object ids of a kind by name; `None` for missing objects.
@@ -156,16 +161,16 @@ impl ChangeRepository {
         kind: &str,
     ) -> Result<Vec<Option<String>>, ChangeRepositoryError> {
         let list: String = names.iter().map(|name| format!("{name}\n")).collect();
-        let printed =
+        let output =
             self.run_with_list(&["cat-file", "--batch-check=%(objecttype) %(objectname)"], &list)?;
-        let printed = String::from_utf8_lossy(&printed);
-        let found = |line: &str| {
-            let (found, id) = line.split_once(' ')?;
-            (found == kind).then(|| id.to_owned())
+        let output = String::from_utf8_lossy(&output);
+        let matching_id = |line: &str| {
+            let (object_kind, id) = line.split_once(' ')?;
+            (object_kind == kind).then(|| id.to_owned())
         };
-        let found: Vec<Option<String>> = printed.lines().map(found).collect();
-        if found.len() == names.len() {
-            Ok(found)
+        let ids: Vec<Option<String>> = output.lines().map(matching_id).collect();
+        if ids.len() == names.len() {
+            Ok(ids)
         } else {
             Err(ChangeRepositoryError::IncompleteOutput("cat-file"))
         }
@@ -176,55 +181,55 @@ impl ChangeRepository {
         &self,
         changes: &[ChangeSpec<'_>],
     ) -> Result<Vec<CommittedChange>, ChangeRepositoryError> {
-        let mut list = FastImport::default();
-        list.commit(MAIN, BEFORE, BEFORE_MESSAGE, "");
+        let mut import = FastImport::default();
+        import.commit(MAIN, BASE_COMMITTER, BASE_MESSAGE, "");
         for (number, change) in (1..).zip(changes) {
-            // A neutral name, because reviewers may see it.
+            // The name does not describe the change, because reviewers may see it.
             let branch = format!("change-{number}");
             let ChangeSpec { message, base, head } = change;
-            for (contents, message, when) in
-                [(base, BEFORE_MESSAGE, BEFORE), (head, message, AFTER)]
+            for (contents, message, committer) in
+                [(base, BASE_MESSAGE, BASE_COMMITTER), (head, message, CHANGE_COMMITTER)]
             {
-                list.commit(&branch, when, message, "");
+                import.commit(&branch, committer, message, "");
                 match contents {
                     CommitContents::Files(files) => {
-                        list.clear();
-                        files.iter().for_each(|(path, bytes)| list.file(path, bytes));
+                        import.clear();
+                        files.iter().for_each(|(path, bytes)| import.file(path, bytes));
                     }
-                    CommitContents::Tree(id) => list.tree(id),
+                    CommitContents::Tree(id) => import.tree(id),
                 }
             }
         }
-        let commits = list.run(&self.bare.git())?;
+        let commits = import.run(&self.bare.git())?;
         let pairs = commits.get(1..).unwrap_or_default().chunks_exact(2);
         let diffs = self.diffs(pairs.clone().map(|pair| &pair[1]))?;
-        let laid_out: Vec<CommittedChange> = pairs
+        let committed_changes: Vec<CommittedChange> = pairs
             .map(|pair| CommittedChange {
                 base: pair[0].clone(),
                 head: pair[1].clone(),
                 diff: diffs.get(&pair[1]).cloned().unwrap_or_default(),
             })
             .collect();
-        if laid_out.len() == changes.len() {
-            Ok(laid_out)
+        if committed_changes.len() == changes.len() {
+            Ok(committed_changes)
         } else {
             Err(ChangeRepositoryError::IncompleteOutput("fast-import"))
         }
     }
 
-    /// Diffs of commits against their parents. A commit without changes has none.
+    /// Diffs of commits against their parents, by commit. A commit without changes has no entry.
     fn diffs<'a>(
         &self,
         commits: impl Iterator<Item = &'a String>,
     ) -> Result<BTreeMap<String, Vec<u8>>, ChangeRepositoryError> {
         let list: String = commits.map(|commit| format!("{commit}\n")).collect();
         let args = [&["diff-tree", "--stdin", "-p"], DIFF_OPTIONS].concat();
-        let printed = self.run_with_list(&args, &list)?;
+        let output = self.run_with_list(&args, &list)?;
         let mut diffs: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut current: Option<String> = None;
-        for line in printed.split_inclusive(|byte| *byte == b'\n') {
+        for line in output.split_inclusive(|byte| *byte == b'\n') {
             // A diff line never consists of a commit id.
-            if let Some(commit) = commit_name(line) {
+            if let Some(commit) = parse_commit_line(line) {
                 // The same commit may be requested twice.
                 diffs.insert(commit.to_owned(), Vec::new());
                 current = Some(commit.to_owned());
@@ -244,20 +249,20 @@ impl ChangeRepository {
     }
 }
 
-/// Blobs compared by a raw diff line, without its colon.
+/// Ids of the blobs in a line of `git diff-tree`, without the leading colon.
 fn compared_blobs(entry: &str) -> Vec<String> {
     let mut words = entry.split([' ', '\t']);
     let modes = [words.next(), words.next()];
     let ids = [words.next(), words.next()];
     let pairs = modes.into_iter().zip(ids).filter_map(|(mode, id)| mode.zip(id));
-    let in_here =
+    let blobs =
         pairs.filter(|(mode, id)| *mode != SUBMODULE && id.bytes().any(|byte| byte != b'0'));
-    in_here.map(|(_, id)| id.to_owned()).collect()
+    blobs.map(|(_, id)| id.to_owned()).collect()
 }
 
-/// The commit id, if the line is nothing else.
-fn commit_name(line: &[u8]) -> Option<&str> {
+/// The commit id, if the line consists only of one.
+fn parse_commit_line(line: &[u8]) -> Option<&str> {
     let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
-    let is_name = line.len() == 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_name.then_some(line)
+    let is_id = line.len() == 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then_some(line)
 }

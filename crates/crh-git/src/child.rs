@@ -15,44 +15,44 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::process::GitReach;
 use crate::running_fetches;
-use crate::running_fetches::GRACE;
+use crate::running_fetches::SIGTERM_WAIT;
 
 /// Writes the input and collects the output. Returns `None` after a timeout.
 pub(crate) fn wait_with_input(
     mut child: Child,
     input: &[u8],
     reach: GitReach,
-    limit: Duration,
+    time_limit: Duration,
 ) -> io::Result<Option<Output>> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let id = Pid::from_child(&child);
-    let (done, is_done) = mpsc::channel::<()>();
+    let (done_sender, done_receiver) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // A child that stops reading reports why on stderr.
+            // If the child stops reading, it reports the reason on stderr.
             stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
         });
         let stderr = scope.spawn(move || read_all(stderr));
-        let watch = scope.spawn(move || stop_if_late(id, reach, limit, &is_done));
+        let watch = scope.spawn(move || stop_after_timeout(id, reach, time_limit, &done_receiver));
         let stdout = read_all(stdout);
         let stderr = stderr.join().unwrap_or_else(|_| Ok(Vec::new()));
-        let ended = wait_until_exited(id);
-        drop(done);
-        let is_late = watch.join().unwrap_or(false);
+        let wait_result = wait_until_exited(id);
+        drop(done_sender);
+        let timed_out = watch.join().unwrap_or(false);
         match reach {
             GitReach::Disk => {}
             GitReach::Network => {
-                if is_late {
-                    // Its own children may ignore SIGTERM.
+                if timed_out {
+                    // The children of git may ignore SIGTERM.
                     running_fetches::signal_group(id, Signal::KILL);
                 }
                 running_fetches::remove_group(id);
             }
         }
-        ended?;
+        wait_result?;
         let status = child.wait()?;
         let output = Output { status, stdout: stdout?, stderr: stderr? };
-        Ok((!is_late).then_some(output))
+        Ok((!timed_out).then_some(output))
     })
 }
 
@@ -71,15 +71,21 @@ fn wait_until_exited(id: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops a child at the time limit: SIGTERM, so that it removes its locks, then SIGKILL. Returns
-/// whether it was late.
-fn stop_if_late(id: Pid, reach: GitReach, limit: Duration, is_done: &Receiver<()>) -> bool {
-    let is_late = |limit| is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout);
-    if !is_late(limit) {
+/// Stops a child at the time limit: first SIGTERM, so that git removes its locks, then SIGKILL.
+/// Returns whether the time limit was reached.
+fn stop_after_timeout(
+    id: Pid,
+    reach: GitReach,
+    time_limit: Duration,
+    done_receiver: &Receiver<()>,
+) -> bool {
+    let times_out =
+        |time_limit| done_receiver.recv_timeout(time_limit) == Err(RecvTimeoutError::Timeout);
+    if !times_out(time_limit) {
         return false;
     }
     send_signal(id, reach, Signal::TERM);
-    if is_late(GRACE) {
+    if times_out(SIGTERM_WAIT) {
         send_signal(id, reach, Signal::KILL);
     }
     true
@@ -87,7 +93,7 @@ fn stop_if_late(id: Pid, reach: GitReach, limit: Duration, is_done: &Receiver<()
 
 fn send_signal(id: Pid, reach: GitReach, signal: Signal) {
     match reach {
-        // An error means that it has just exited.
+        // An error means that the child has just exited.
         GitReach::Disk => kill_process(id, signal).unwrap_or_default(),
         GitReach::Network => running_fetches::signal_group(id, signal),
     }
@@ -127,13 +133,17 @@ mod tests {
     fn late_child_gets_sigterm_then_sigkill() {
         let folder = TempDir::new().unwrap();
         let lock = folder.path().join("lock");
-        let waits = "touch lock; while test -e lock; do sleep 0.1; done";
-        let late = |heard: &str| {
-            let script = format!("trap '{heard}' TERM; {waits}");
-            assert_eq!(run(folder.path(), &script, Duration::from_millis(500)), None, "{heard}");
+        let wait_loop = "touch lock; while test -e lock; do sleep 0.1; done";
+        let leaves_lock = |on_sigterm: &str| {
+            let script = format!("trap '{on_sigterm}' TERM; {wait_loop}");
+            assert_eq!(
+                run(folder.path(), &script, Duration::from_millis(500)),
+                None,
+                "{on_sigterm}"
+            );
             fs::exists(&lock).unwrap()
         };
-        assert!(!late("rm lock; exit 1"));
-        assert!(late(""));
+        assert!(!leaves_lock("rm lock; exit 1"));
+        assert!(leaves_lock(""));
     }
 }

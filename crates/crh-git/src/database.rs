@@ -16,7 +16,7 @@ use gix::odb::store::init::Options;
 use crate::objects::ReadError;
 use crate::packs::Packs;
 
-/// Larger files are rejected, so that a reviewer cannot exhaust memory.
+/// Larger files are rejected, because a reviewer that reads them could exhaust the memory.
 pub(crate) const MAX_BLOB_BYTES: u64 = 64 << 20;
 /// Cache of decoded objects, shared by all threads.
 const PACK_CACHE_BYTES: usize = 192 << 20;
@@ -40,7 +40,7 @@ struct SharedDatabase {
     /// Cloned by readers. Opened on demand, because most processes read one file.
     template: Mutex<Option<gix::odb::Handle>>,
     /// Unused readers.
-    idle: Mutex<Vec<ObjectReader>>,
+    idle_readers: Mutex<Vec<ObjectReader>>,
 }
 
 /// A clone of the database, opened on demand, with caches.
@@ -52,7 +52,7 @@ struct ObjectReader {
     folders: RefCell<HashMap<ObjectId, Arc<[TreeEntry]>>>,
 }
 
-/// Reads objects on one thread. Returns its reader to the pool on drop.
+/// Reads objects on one thread. On drop, returns its reader to `idle_readers`.
 pub(crate) struct DatabaseHandle {
     reader: ObjectReader,
     shared: Arc<SharedDatabase>,
@@ -68,33 +68,34 @@ impl Database {
     /// Opens the objects of a git folder and its alternates.
     pub(crate) fn open(git_dir: &Path) -> Result<Self, ReadError> {
         let packs = Packs::open(&git_dir.join("objects"));
-        // Report an invalid folder now.
-        let first = if packs.is_none() { Some(open_odb(git_dir)?) } else { None };
-        let (git_dir, first) = (git_dir.to_owned(), Mutex::new(first));
+        // Without the fast path, open the database now, so that an invalid folder is reported by
+        // this function.
+        let template = if packs.is_none() { Some(open_odb(git_dir)?) } else { None };
+        let (git_dir, template) = (git_dir.to_owned(), Mutex::new(template));
         Ok(Self {
             shared: Arc::new(SharedDatabase {
                 git_dir,
                 packs,
-                template: first,
-                idle: Mutex::default(),
+                template,
+                idle_readers: Mutex::default(),
             }),
         })
     }
 
     /// A handle for the current thread.
     pub(crate) fn handle(&self) -> DatabaseHandle {
-        let reader = self.shared.idle.lock().ok().and_then(|mut idle| idle.pop());
+        let reader = self.shared.idle_readers.lock().ok().and_then(|mut idle| idle.pop());
         DatabaseHandle { reader: reader.unwrap_or_default(), shared: Arc::clone(&self.shared) }
     }
 }
 
 impl SharedDatabase {
     fn odb(&self) -> Result<gix::odb::Handle, ReadError> {
-        let mut first =
+        let mut template =
             self.template.lock().map_err(|error| read_error("the object database", error))?;
-        match &*first {
-            Some(first) => Ok(first.clone()),
-            None => Ok(first.insert(open_odb(&self.git_dir)?).clone()),
+        match &*template {
+            Some(template) => Ok(template.clone()),
+            None => Ok(template.insert(open_odb(&self.git_dir)?).clone()),
         }
     }
 }
@@ -102,13 +103,13 @@ impl SharedDatabase {
 fn open_odb(git_dir: &Path) -> Result<gix::odb::Handle, ReadError> {
     let options = Options {
         alloc_limit_bytes: usize::try_from(MAX_BLOB_BYTES).ok(),
-        // Only used to resolve a relative path.
+        // gix uses it only to resolve a relative path.
         current_dir: Some(git_dir.to_owned()),
         ..Options::default()
     };
     let objects = git_dir.join("objects");
-    let opened = gix::odb::at_opts(objects, gix::hash::Kind::Sha1, None, options);
-    let mut odb = opened.map_err(|error| read_error(git_dir.display(), error))?;
+    let odb = gix::odb::at_opts(objects, gix::hash::Kind::Sha1, None, options);
+    let mut odb = odb.map_err(|error| read_error(git_dir.display(), error))?;
     odb.prevent_pack_unload();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     odb.set_pack_cache(move || Box::new(MemoryCappedHashmap::new(PACK_CACHE_BYTES / threads)));
@@ -132,7 +133,7 @@ impl DatabaseHandle {
         }
     }
 
-    /// Whether an object exists here.
+    /// Whether the database contains an object.
     pub(crate) fn has(&self, id: ObjectId) -> bool {
         self.shared.packs.as_ref().is_some_and(|packs| packs.has(&id))
             || self.odb().is_ok_and(|odb| odb.exists(&id))
@@ -148,18 +149,25 @@ impl DatabaseHandle {
         {
             return Ok((kind, bytes));
         }
-        let found = self.odb()?.find(&id, &mut bytes).map_err(|error| read_error(name, error))?;
-        let (kind, length) = (found.kind, found.data.len());
+        let object = self.odb()?.find(&id, &mut bytes).map_err(|error| read_error(name, error))?;
+        let (kind, length) = (object.kind, object.data.len());
         // The buffer may be larger than the object.
         bytes.truncate(length);
         Ok((kind, bytes))
     }
 
     /// An object of a required kind.
-    fn object_of_kind(&self, wanted: Kind, name: &str, id: ObjectId) -> Result<Vec<u8>, ReadError> {
+    fn object_of_kind(
+        &self,
+        expected: Kind,
+        name: &str,
+        id: ObjectId,
+    ) -> Result<Vec<u8>, ReadError> {
         match self.object(name, id)? {
-            (kind, bytes) if kind == wanted => Ok(bytes),
-            (kind, _) => Err(read_error(name, format!("object {id} is a {kind}, not a {wanted}"))),
+            (kind, bytes) if kind == expected => Ok(bytes),
+            (kind, _) => {
+                Err(read_error(name, format!("object {id} is a {kind}, not a {expected}")))
+            }
         }
     }
 
@@ -180,7 +188,7 @@ impl DatabaseHandle {
 
     /// Entries of a tree, in order.
     pub(crate) fn tree(&self, name: &str, id: ObjectId) -> Result<Vec<TreeEntry>, ReadError> {
-        // The empty tree always exists.
+        // Git treats the empty tree as existing, even if no such object is stored.
         if id == ObjectId::empty_tree(gix::hash::Kind::Sha1) {
             return Ok(Vec::new());
         }
@@ -201,8 +209,8 @@ impl DatabaseHandle {
         }
         let entries: Arc<[TreeEntry]> = self.tree(name, id)?.into();
         let mut folders = self.reader.folders.borrow_mut();
-        let kept: usize = folders.values().map(|entries| entries.len()).sum();
-        if kept + entries.len() > MAX_CACHED_ENTRIES {
+        let cached_entries: usize = folders.values().map(|entries| entries.len()).sum();
+        if cached_entries + entries.len() > MAX_CACHED_ENTRIES {
             folders.clear();
         }
         folders.insert(id, Arc::clone(&entries));
@@ -225,28 +233,32 @@ impl DatabaseHandle {
     }
 
     fn resolve_root(&self, revision: &str, mut id: ObjectId) -> Result<ObjectId, ReadError> {
-        let none = || ReadError::NoCommit(revision.to_owned());
+        let no_commit = || ReadError::NoCommit(revision.to_owned());
         if id == ObjectId::empty_tree(gix::hash::Kind::Sha1) {
             return Ok(id);
         }
         for _ in 0..MAX_TAG_DEPTH {
-            let (kind, bytes) = self.object(revision, id).map_err(|_| none())?;
+            let (kind, bytes) = self.object(revision, id).map_err(|_| no_commit())?;
             let hash = gix::hash::Kind::Sha1;
             match kind {
                 Kind::Tree => return Ok(id),
                 Kind::Commit => {
-                    return CommitRefIter::from_bytes(&bytes, hash).tree_id().map_err(|_| none());
+                    return CommitRefIter::from_bytes(&bytes, hash)
+                        .tree_id()
+                        .map_err(|_| no_commit());
                 }
                 Kind::Tag => {
-                    id = TagRefIter::from_bytes(&bytes, hash).target_id().map_err(|_| none())?;
+                    id = TagRefIter::from_bytes(&bytes, hash)
+                        .target_id()
+                        .map_err(|_| no_commit())?;
                 }
-                Kind::Blob => return Err(none()),
+                Kind::Blob => return Err(no_commit()),
             }
         }
-        Err(none())
+        Err(no_commit())
     }
 
-    /// Parents recorded in a commit, even if missing in a shallow clone.
+    /// Parents recorded in a commit, even if a shallow clone lacks them.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, ReadError> {
         let bytes = self.object_of_kind(Kind::Commit, commit, parse_id(commit)?)?;
         let parents = CommitRefIter::from_bytes(&bytes, gix::hash::Kind::Sha1).parent_ids();
@@ -256,7 +268,7 @@ impl DatabaseHandle {
 
 impl Drop for DatabaseHandle {
     fn drop(&mut self) {
-        if let Ok(mut idle) = self.shared.idle.lock() {
+        if let Ok(mut idle) = self.shared.idle_readers.lock() {
             idle.push(std::mem::take(&mut self.reader));
         }
     }

@@ -27,14 +27,14 @@ pub fn create_demo_repository(
 ) -> Result<(), GitError> {
     let git = Git::in_folder(folder);
     git.run(["init", "--quiet", "--initial-branch=main", "--template="])?;
-    let mut list = FastImport::default();
-    for (branch, from, written) in [("main", "", base), (branch, "main", change)] {
-        list.commit(branch, COMMITTER, written.message, from);
-        for (path, text) in written.files {
-            list.file(path, text.as_bytes());
+    let mut import = FastImport::default();
+    for (branch, from, commit) in [("main", "", base), (branch, "main", change)] {
+        import.commit(branch, COMMITTER, commit.message, from);
+        for (path, text) in commit.files {
+            import.file(path, text.as_bytes());
         }
     }
-    list.run(&git)?;
+    import.run(&git)?;
     git.run(["checkout", "--quiet", branch])?;
     Ok(())
 }

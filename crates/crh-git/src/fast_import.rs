@@ -6,34 +6,35 @@ use crate::process::{Git, GitError};
 #[derive(Debug, Default)]
 pub(crate) struct FastImport {
     stream: Vec<u8>,
-    commits: usize,
+    commit_count: usize,
 }
 
 impl FastImport {
-    /// Starts a commit on a branch. `committer` is `Name <address> seconds zone`, with a fixed time
-    /// so that commit ids are stable. Later calls add files to this commit.
+    /// Starts a commit on a branch; `from` is the parent branch, or empty. `committer` is `Name
+    /// <address> seconds zone`; a fixed time keeps commit ids stable. Later calls add files to this
+    /// commit.
     pub(crate) fn commit(&mut self, branch: &str, committer: &str, message: &str, from: &str) {
-        self.commits += 1;
-        let mark = self.commits;
+        self.commit_count += 1;
+        let mark = self.commit_count;
         let length = message.len();
-        let head = format!(
+        let header = format!(
             "commit refs/heads/{branch}\nmark :{mark}\ncommitter {committer}\ndata {length}\n{message}\n"
         );
-        self.stream.extend_from_slice(head.as_bytes());
+        self.stream.extend_from_slice(header.as_bytes());
         if !from.is_empty() {
             self.stream.extend_from_slice(format!("from refs/heads/{from}\n").as_bytes());
         }
     }
 
-    /// Removes the files inherited from the parent.
+    /// Removes the files that the commit inherits from its parent.
     pub(crate) fn clear(&mut self) {
         self.stream.extend_from_slice(b"deleteall\n");
     }
 
     /// Adds a file to the commit.
     pub(crate) fn file(&mut self, path: &str, bytes: &[u8]) {
-        let head = format!("M 100644 inline {}\ndata {}\n", quoted_path(path), bytes.len());
-        self.stream.extend_from_slice(head.as_bytes());
+        let header = format!("M 100644 inline {}\ndata {}\n", quoted_path(path), bytes.len());
+        self.stream.extend_from_slice(header.as_bytes());
         self.stream.extend_from_slice(bytes);
         self.stream.push(b'\n');
     }
@@ -45,12 +46,12 @@ impl FastImport {
 
     /// Runs git. Returns the commit ids in order.
     pub(crate) fn run(mut self, git: &Git) -> Result<Vec<String>, GitError> {
-        for mark in 1..=self.commits {
+        for mark in 1..=self.commit_count {
             self.stream.extend_from_slice(format!("get-mark :{mark}\n").as_bytes());
         }
         self.stream.extend_from_slice(b"done\n");
-        let printed = git.run_with_input(["fast-import", "--quiet", "--done"], &self.stream)?;
-        Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+        let output = git.run_with_input(["fast-import", "--quiet", "--done"], &self.stream)?;
+        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
     }
 }
 

@@ -30,24 +30,24 @@ impl PathGlobs {
     /// Parses patterns. Fails at the first invalid one.
     pub fn new<S: AsRef<str>>(patterns: impl IntoIterator<Item = S>) -> Result<Self, GlobError> {
         let mut set = GlobSetBuilder::new();
-        let mut kept = Vec::new();
+        let mut accepted_patterns = Vec::new();
         for pattern in patterns {
             let pattern = pattern.as_ref();
             let error = |error: globset::Error| GlobError {
                 glob: pattern.to_owned(),
                 message: error.kind().to_string(),
             };
-            let built = GlobBuilder::new(&anchored_glob(pattern)).literal_separator(true).build();
-            set.add(built.map_err(error)?);
-            kept.push(pattern.to_owned());
+            let glob = GlobBuilder::new(&anchored_glob(pattern)).literal_separator(true).build();
+            set.add(glob.map_err(error)?);
+            accepted_patterns.push(pattern.to_owned());
         }
         // Each pattern is valid, so only their total size can be too large.
         let error = |error: globset::Error| GlobError {
-            glob: kept.join(" "),
+            glob: accepted_patterns.join(" "),
             message: error.kind().to_string(),
         };
         let set = set.build().map_err(error)?;
-        Ok(Self { patterns: kept, set })
+        Ok(Self { patterns: accepted_patterns, set })
     }
 
     /// The first matching pattern, as written.
@@ -57,7 +57,7 @@ impl PathGlobs {
         }
         // `*` also matches invalid UTF-8.
         let matches = self.set.matches(&*String::from_utf8_lossy(path));
-        matches.into_iter().min().and_then(|at| self.patterns.get(at)).map(String::as_str)
+        matches.into_iter().min().and_then(|index| self.patterns.get(index)).map(String::as_str)
     }
 
     /// Whether any pattern matches.
@@ -87,15 +87,15 @@ impl PartialEq for PathGlobs {
 
 impl Eq for PathGlobs {}
 
-/// Converts a pattern to one anchored at the root.
+/// Converts a `.gitignore`-like pattern to a glob that is matched from the root.
 fn anchored_glob(pattern: &str) -> String {
-    let (body, rest) = match pattern.strip_suffix('/') {
+    let (body, suffix) = match pattern.strip_suffix('/') {
         Some(folder) => (folder, "/**"),
         None => (pattern, ""),
     };
     match body.trim_start_matches('/') {
-        anchored if body.contains('/') => format!("{anchored}{rest}"),
-        name => format!("**/{name}{rest}"),
+        anchored if body.contains('/') => format!("{anchored}{suffix}"),
+        name => format!("**/{name}{suffix}"),
     }
 }
 

@@ -1,7 +1,5 @@
-//! History for reviewers: the commits of a change, some commits before it, and blame.
-//!
-//! It ends a fixed number of commits before the base for every kind of clone, so that results are
-//! the same everywhere.
+//! The history ends [`HISTORY_BEFORE_BASE`] commits before the base for every kind of clone, so
+//! that results are the same everywhere.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -11,10 +9,10 @@ use crate::bare::{BareRepository, EMPTY_TREE};
 use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
-/// Number of commits up to and including the base. Few enough to fetch and to pack.
+/// Number of commits up to and including the base. Few enough commits to fetch and to pack.
 pub const HISTORY_BEFORE_BASE: usize = 50;
 
-/// Time limit of `git log` and `git blame`.
+/// Time limit of `git log` and `git blame`. A reviewer waits for them.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// A commit.
@@ -39,10 +37,10 @@ pub struct CommitDetails {
 pub struct BlameLine {
     /// Line number, 1-based.
     pub line: u64,
-    /// Commit that introduced it.
+    /// Commit that introduced the line.
     pub commit: String,
-    /// Whether it may be older, because the visible history ends at this commit.
-    pub or_older: bool,
+    /// Whether the line may be older, because the visible history ends at this commit.
+    pub may_be_older: bool,
     /// Line number in that commit.
     pub original_line: u64,
     /// Path in that commit, quoted by git if needed.
@@ -63,19 +61,18 @@ pub struct ChangeHistory {
 impl ChangeHistory {
     /// Loads the history. If the base is the empty tree, there are no base commits.
     pub fn load(store: &BareRepository, base: &str, head: &str) -> Result<Self, LogError> {
-        let list = |args: &[&str]| -> Result<Vec<String>, GitError> {
-            let printed = store.git().text([&["rev-list"], args].concat())?;
-            Ok(printed.lines().map(str::to_owned).collect())
+        let rev_list = |args: &[&str]| -> Result<Vec<String>, GitError> {
+            let output = store.git().text([&["rev-list"], args].concat())?;
+            Ok(output.lines().map(str::to_owned).collect())
         };
         let limit = HISTORY_BEFORE_BASE.to_string();
-        let (of_change, before) = if base == EMPTY_TREE {
-            (list(&["-n", "1", head])?, Vec::new())
+        let (change_commits, base_commits) = if base == EMPTY_TREE {
+            (rev_list(&["-n", "1", head])?, Vec::new())
         } else {
             let range = format!("{base}..{head}");
-            (list(&["--topo-order", "--reverse", &range])?, list(&["-n", &limit, base])?)
+            (rev_list(&["--topo-order", "--reverse", &range])?, rev_list(&["-n", &limit, base])?)
         };
-        let mut history =
-            Self { change_commits: of_change, base_commits: before, boundary: BTreeSet::new() };
+        let mut history = Self { change_commits, base_commits, boundary: BTreeSet::new() };
         history.boundary = history_boundary(&store.objects()?, &history.commits().collect())?;
         Ok(history)
     }
@@ -87,13 +84,13 @@ impl ChangeHistory {
 
     /// Parents outside of this history.
     pub(crate) fn parents_outside(&self, objects: &Objects) -> Result<BTreeSet<String>, ReadError> {
-        let inside: BTreeSet<&str> = self.commits().collect();
-        let mut outside = BTreeSet::new();
-        for commit in &inside {
-            outside.extend(objects.parents(commit)?);
+        let history_commits: BTreeSet<&str> = self.commits().collect();
+        let mut parents = BTreeSet::new();
+        for commit in &history_commits {
+            parents.extend(objects.parents(commit)?);
         }
-        outside.retain(|parent| !inside.contains(parent.as_str()));
-        Ok(outside)
+        parents.retain(|parent| !history_commits.contains(parent.as_str()));
+        Ok(parents)
     }
 }
 
@@ -102,13 +99,13 @@ fn history_boundary(
     objects: &Objects,
     commits: &BTreeSet<&str>,
 ) -> Result<BTreeSet<String>, ReadError> {
-    let mut ends = BTreeSet::new();
+    let mut boundary = BTreeSet::new();
     for commit in commits {
         if objects.parents(commit)?.iter().any(|parent| !commits.contains(parent.as_str())) {
-            ends.insert((*commit).to_owned());
+            boundary.insert((*commit).to_owned());
         }
     }
-    Ok(ends)
+    Ok(boundary)
 }
 
 impl BareRepository {
@@ -120,10 +117,10 @@ impl BareRepository {
         let list: String = ids.iter().map(|id| format!("{id}\n")).collect();
         let format = "--format=tformat:%H%x00%an%x00%aI%x00%cI%x00%s%x00%b%x00";
         let args = ["log", "--no-walk=unsorted", "--stdin", "-z", "--encoding=UTF-8", format];
-        let printed = self.git().run_with_input(args, list.as_bytes())?;
-        let printed = String::from_utf8_lossy(&printed).into_owned();
-        let fields: Vec<&str> = printed.split('\0').collect();
-        // Six fields, and an empty one after each commit because of `-z`.
+        let output = self.git().run_with_input(args, list.as_bytes())?;
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let fields: Vec<&str> = output.split('\0').collect();
+        // A commit has six fields, and `-z` adds an empty one.
         Ok(fields.chunks_exact(7).map(parse_commit).collect())
     }
 
@@ -137,9 +134,9 @@ impl BareRepository {
         let view = HistoryView::new(self, history)?;
         let mut args = vec!["log", "--topo-order", "--format=tformat:%H", head, "--"];
         args.extend((!path.is_empty()).then_some(path));
-        let printed = view.git(self).with_variable("GIT_LITERAL_PATHSPECS", "1").text(args)?;
-        let inside: BTreeSet<&str> = history.commits().collect();
-        let ids = printed.lines().filter(|id| inside.contains(id)).map(str::to_owned);
+        let output = view.git(self).with_variable("GIT_LITERAL_PATHSPECS", "1").text(args)?;
+        let history_commits: BTreeSet<&str> = history.commits().collect();
+        let ids = output.lines().filter(|id| history_commits.contains(id)).map(str::to_owned);
         Ok(self.commits(&ids.collect::<Vec<_>>())?)
     }
 
@@ -154,8 +151,8 @@ impl BareRepository {
         let view = HistoryView::new(self, history)?;
         let range = format!("{first},{last}");
         let args = ["blame", "--line-porcelain", "-M", "-L", &range, head, "--", path];
-        let printed = view.git(self).run(args)?;
-        Ok(parse_blame(&printed, history))
+        let output = view.git(self).run(args)?;
+        Ok(parse_blame(&output, history))
     }
 }
 
@@ -173,28 +170,31 @@ pub enum LogError {
     Io(#[from] std::io::Error),
 }
 
-/// Passes the boundary to git as a shallow file.
+/// File with the boundary of a history, which git reads as its shallow file.
 struct HistoryView {
-    ends: tempfile::NamedTempFile,
+    shallow_file: tempfile::NamedTempFile,
 }
 
 impl HistoryView {
     fn new(store: &BareRepository, history: &ChangeHistory) -> Result<Self, std::io::Error> {
-        let mut ends = tempfile::NamedTempFile::new()?;
-        for end in history.boundary.union(&store.boundary()) {
-            writeln!(ends, "{end}")?;
+        let mut shallow_file = tempfile::NamedTempFile::new()?;
+        for commit in history.boundary.union(&store.boundary()) {
+            writeln!(shallow_file, "{commit}")?;
         }
-        ends.flush()?;
-        Ok(Self { ends })
+        shallow_file.flush()?;
+        Ok(Self { shallow_file })
     }
 
     fn git(&self, store: &BareRepository) -> Git {
-        store.git().with_limit(TIME_LIMIT).with_variable("GIT_SHALLOW_FILE", self.ends.path())
+        store
+            .git()
+            .with_limit(TIME_LIMIT)
+            .with_variable("GIT_SHALLOW_FILE", self.shallow_file.path())
     }
 }
 
 fn parse_commit(fields: &[&str]) -> CommitDetails {
-    let text = |at: usize| fields.get(at).copied().unwrap_or_default().to_owned();
+    let text = |index: usize| fields.get(index).copied().unwrap_or_default().to_owned();
     CommitDetails {
         id: text(0).trim_start().to_owned(),
         author: text(1),
@@ -206,10 +206,10 @@ fn parse_commit(fields: &[&str]) -> CommitDetails {
 }
 
 /// Parses `git blame --line-porcelain`.
-fn parse_blame(printed: &[u8], history: &ChangeHistory) -> Vec<BlameLine> {
+fn parse_blame(output: &[u8], history: &ChangeHistory) -> Vec<BlameLine> {
     let mut lines = Vec::new();
     let mut current: Option<BlameLine> = None;
-    for line in printed.split(|byte| *byte == b'\n') {
+    for line in output.split(|byte| *byte == b'\n') {
         if line.starts_with(b"\t") {
             lines.extend(current.take());
         } else if let Some(path) = line.strip_prefix(b"filename ") {
@@ -229,5 +229,11 @@ fn parse_blame_header(line: &str, history: &ChangeHistory) -> Option<BlameLine> 
     let original_line = words.next()?.parse().ok()?;
     let line = words.next()?.parse().ok()?;
     let or_older = history.boundary.contains(&commit);
-    Some(BlameLine { line, commit, or_older, original_line, original_path: Vec::new() })
+    Some(BlameLine {
+        line,
+        commit,
+        may_be_older: or_older,
+        original_line,
+        original_path: Vec::new(),
+    })
 }

@@ -30,20 +30,22 @@ impl Remote {
     }
 }
 
-/// Hosted repositories of all remotes, the target of changes first.
+/// Hosted repositories of all remotes. The repository that changes are proposed to comes first.
 pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedRepository>, GitError> {
     let remotes = repository.remotes()?;
-    let mut chosen = base_remotes(&remotes, None);
+    let mut target_remotes = base_remotes(&remotes, None);
     // In a clone of a fork, `origin` is the fork.
-    chosen.sort_by_key(|remote| remote.name != "upstream");
-    let others = remotes.iter().filter(|remote| !chosen.contains(remote));
-    let mut places: Vec<HostedRepository> = Vec::new();
-    for place in chosen.iter().copied().chain(others).filter_map(Remote::hosted_repository) {
-        if !places.contains(&place) {
-            places.push(place);
+    target_remotes.sort_by_key(|remote| remote.name != "upstream");
+    let others = remotes.iter().filter(|remote| !target_remotes.contains(remote));
+    let mut repositories: Vec<HostedRepository> = Vec::new();
+    for repository in
+        target_remotes.iter().copied().chain(others).filter_map(Remote::hosted_repository)
+    {
+        if !repositories.contains(&repository) {
+            repositories.push(repository);
         }
     }
-    Ok(places)
+    Ok(repositories)
 }
 
 /// Push target of the current branch: its upstream, or else the same name on `origin`. `None` for a
@@ -51,14 +53,14 @@ pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedReposito
 pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitError> {
     let Some(branch) = repository.branch() else { return Ok(None) };
     let remotes = repository.remotes()?;
-    let followed = repository.upstream(&branch).unwrap_or_default();
-    let follows = remotes.iter().find_map(|remote| {
-        let branch = followed.strip_prefix(&format!("refs/remotes/{}/", remote.name))?;
+    let upstream = repository.upstream(&branch).unwrap_or_default();
+    let upstream_target = remotes.iter().find_map(|remote| {
+        let branch = upstream.strip_prefix(&format!("refs/remotes/{}/", remote.name))?;
         Some((remote, branch.to_owned()))
     });
     let origin = remotes.iter().find(|remote| remote.name == "origin").or(remotes.first());
-    let found = follows.or(origin.map(|remote| (remote, branch)));
-    Ok(found.and_then(|(remote, branch)| {
+    let target = upstream_target.or(origin.map(|remote| (remote, branch)));
+    Ok(target.and_then(|(remote, branch)| {
         Some(PushTarget { repository: remote.hosted_repository()?, branch })
     }))
 }
@@ -79,7 +81,8 @@ pub fn repository_identity(repository: &Repository) -> Result<String, GitError> 
     Ok(roots.lines().last().unwrap_or_default().to_owned())
 }
 
-/// Last two parts of a remote's path. Local paths have no name that others know.
+/// Last two parts of a remote's path. `None` for a local path, because it means nothing in other
+/// clones.
 fn owner_and_name(url: &str) -> Option<String> {
     let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
     url.host()?;

@@ -27,14 +27,14 @@ pub enum ReadError {
     #[error("there is no `{0}` at this revision")]
     NoEntry(String),
     /// The path has another kind.
-    #[error("`{path}` is a {found}, not a {wanted}")]
+    #[error("`{path}` is a {actual}, not a {expected}")]
     OtherKind {
         /// The path.
         path: String,
         /// Actual kind.
-        found: &'static str,
+        actual: &'static str,
         /// Expected kind.
-        wanted: &'static str,
+        expected: &'static str,
     },
     /// The file is too large.
     #[error("`{path}` has {size} bytes, more than the {MAX_BLOB_BYTES} that are read")]
@@ -82,7 +82,7 @@ pub struct PathEntry {
 
 impl PathEntryKind {
     /// Name of the kind.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::File | Self::Executable => "file",
             Self::Link => "link",
@@ -125,18 +125,18 @@ impl Objects {
         path: impl AsRef<[u8]>,
     ) -> Result<(PathEntry, u64), ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());
-        let found = find_entry(&handle, revision, path)?;
-        let size = match found.entry.kind {
+        let target = find_entry(&handle, revision, path)?;
+        let size = match target.entry.kind {
             PathEntryKind::Submodule => 0,
             PathEntryKind::File
             | PathEntryKind::Executable
             | PathEntryKind::Link
-            | PathEntryKind::Folder => handle.size(&display_path(path), found.id)?,
+            | PathEntryKind::Folder => handle.size(&display_path(path), target.id)?,
         };
-        Ok((found.entry, size))
+        Ok((target.entry, size))
     }
 
-    /// Entry at a path of a commit or tree. Its content may be missing here.
+    /// Entry at a path of a commit or tree. A partial clone may lack its content.
     pub fn entry(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<PathEntry, ReadError> {
         Ok(find_entry(&self.handle(), revision, path.as_ref())?.entry)
     }
@@ -144,13 +144,13 @@ impl Objects {
     /// Content of a file, or the target of a symlink.
     pub fn file(&self, revision: &str, path: impl AsRef<[u8]>) -> Result<Vec<u8>, ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());
-        let found = find_entry(&handle, revision, path)?;
-        match found.entry.kind {
+        let target = find_entry(&handle, revision, path)?;
+        match target.entry.kind {
             PathEntryKind::File | PathEntryKind::Executable | PathEntryKind::Link => {
-                handle.blob(&display_path(path), found.id)
+                handle.blob(&display_path(path), target.id)
             }
             PathEntryKind::Folder | PathEntryKind::Submodule => {
-                Err(other_kind(path, found.entry.kind, "file"))
+                Err(wrong_kind_error(path, target.entry.kind, "file"))
             }
         }
     }
@@ -163,11 +163,11 @@ impl Objects {
     ) -> Result<Option<Vec<u8>>, ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());
         match find_entry(&handle, revision, path) {
-            Ok(found) if found.entry.kind.is_file() => {
-                handle.blob(&display_path(path), found.id).map(Some)
+            Ok(target) if target.entry.kind.is_file() => {
+                handle.blob(&display_path(path), target.id).map(Some)
             }
             Ok(_) | Err(ReadError::NoEntry(_)) => Ok(None),
-            Err(why) => Err(why),
+            Err(error) => Err(error),
         }
     }
 
@@ -178,12 +178,12 @@ impl Objects {
         path: impl AsRef<[u8]>,
     ) -> Result<Vec<PathEntry>, ReadError> {
         let (handle, path) = (self.handle(), path.as_ref());
-        let found = find_entry(&handle, revision, path)?;
-        if found.entry.kind != PathEntryKind::Folder {
-            return Err(other_kind(path, found.entry.kind, "folder"));
+        let target = find_entry(&handle, revision, path)?;
+        if target.entry.kind != PathEntryKind::Folder {
+            return Err(wrong_kind_error(path, target.entry.kind, "folder"));
         }
-        let prefix = found.entry.path;
-        let entries = handle.tree(&display_path(path), found.id)?.into_iter();
+        let prefix = target.entry.path;
+        let entries = handle.tree(&display_path(path), target.id)?.into_iter();
         let mut entries: Vec<PathEntry> = entries
             .map(|entry| PathEntry {
                 path: join_path(&prefix, &entry.name),
@@ -220,18 +220,18 @@ impl Objects {
         Ok(files)
     }
 
-    /// Parents recorded in a commit, even if missing in a shallow clone.
+    /// Parents recorded in a commit, even if a shallow clone lacks them.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, ReadError> {
         self.handle().parents(commit)
     }
 
-    /// Whether an object exists here.
+    /// Whether the repository or its alternates contain an object.
     pub fn has(&self, id: &str) -> bool {
         parse_id(id).is_ok_and(|id| self.handle().has(id))
     }
 }
 
-struct FoundEntry {
+struct ResolvedEntry {
     entry: PathEntry,
     id: ObjectId,
 }
@@ -240,27 +240,27 @@ fn find_entry(
     handle: &DatabaseHandle,
     revision: &str,
     path: &[u8],
-) -> Result<FoundEntry, ReadError> {
+) -> Result<ResolvedEntry, ReadError> {
     let mut id = handle.root(revision)?;
     let mut kind = PathEntryKind::Folder;
     let parts = split_path(path)?;
-    let none = || ReadError::NoEntry(display_path(path).into_owned());
+    let no_entry = || ReadError::NoEntry(display_path(path).into_owned());
     for part in &parts {
         match kind {
             PathEntryKind::Folder => {}
             PathEntryKind::File | PathEntryKind::Executable | PathEntryKind::Link => {
-                return Err(none());
+                return Err(no_entry());
             }
-            // Its contents are in another repository.
+            // The contents of a submodule are in another repository.
             PathEntryKind::Submodule => {
-                return Err(other_kind(path, kind, "file or folder of this repository"));
+                return Err(wrong_kind_error(path, kind, "file or folder of this repository"));
             }
         }
         let entries = handle.folder(&display_path(path), id)?;
-        let found = entries.iter().find(|entry| entry.name == *part).ok_or_else(none)?;
-        (id, kind) = (found.id, PathEntryKind::from_entry_kind(found.kind));
+        let child = entries.iter().find(|entry| entry.name == *part).ok_or_else(no_entry)?;
+        (id, kind) = (child.id, PathEntryKind::from_entry_kind(child.kind));
     }
-    Ok(FoundEntry { entry: PathEntry { path: parts.join(&b'/'), kind, id: id.to_string() }, id })
+    Ok(ResolvedEntry { entry: PathEntry { path: parts.join(&b'/'), kind, id: id.to_string() }, id })
 }
 
 fn join_path(prefix: &[u8], name: &[u8]) -> Vec<u8> {
@@ -270,8 +270,8 @@ fn join_path(prefix: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-fn other_kind(path: &[u8], kind: PathEntryKind, wanted: &'static str) -> ReadError {
-    ReadError::OtherKind { path: display_path(path).into_owned(), found: kind.word(), wanted }
+fn wrong_kind_error(path: &[u8], kind: PathEntryKind, expected: &'static str) -> ReadError {
+    ReadError::OtherKind { path: display_path(path).into_owned(), actual: kind.name(), expected }
 }
 
 fn display_path(path: &[u8]) -> Cow<'_, str> {
@@ -285,13 +285,13 @@ pub fn check_path(path: &[u8]) -> Result<(), ReadError> {
 
 /// Parts of a path. Paths that could leave the repository are rejected.
 fn split_path(path: &[u8]) -> Result<Vec<&[u8]>, ReadError> {
-    let without_end = path.strip_suffix(b"/").unwrap_or(path);
-    if without_end.is_empty() && !path.starts_with(b"/") {
+    let without_slash = path.strip_suffix(b"/").unwrap_or(path);
+    if without_slash.is_empty() && !path.starts_with(b"/") {
         return Ok(Vec::new());
     }
-    let parts: Vec<&[u8]> = without_end.split(|byte| *byte == b'/').collect();
-    let bad = |part: &&[u8]| matches!(*part, b"" | b"." | b"..") || part.contains(&0);
-    if parts.iter().any(bad) {
+    let parts: Vec<&[u8]> = without_slash.split(|byte| *byte == b'/').collect();
+    let is_invalid = |part: &&[u8]| matches!(*part, b"" | b"." | b"..") || part.contains(&0);
+    if parts.iter().any(is_invalid) {
         Err(ReadError::BadPath(display_path(path).into_owned()))
     } else {
         Ok(parts)

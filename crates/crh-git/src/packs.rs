@@ -1,8 +1,8 @@
-//! Reads the first few objects of a process from packs without loading whole indexes.
+//! Reads the first few objects of a process from packs, without loading whole indexes.
 //!
-//! The object database validates an index when it opens it, which is slow for a long history. Here
-//! only the bytes on the way to one entry are read. Everything unusual or broken is left to the
-//! object database.
+//! When the object database opens an index, it validates the whole file, which is slow for a long
+//! history. This file reads only the bytes on the way to one entry. It leaves everything unusual or
+//! broken to the object database.
 
 use std::cmp::Ordering;
 use std::fs::File;
@@ -25,9 +25,11 @@ use gix::zlib::Inflate;
 
 use crate::database::MAX_BLOB_BYTES;
 
-/// Maximum reads. One file takes about ten; after more, the caches of the object database pay off.
+/// Maximum number of objects read by this file. Reading one file of a commit takes about ten. For
+/// many more, the object database is faster because of its caches.
 const READS_MAX: usize = 32;
-/// With more packs, which stay open, the object database is faster.
+/// Maximum number of packs. Each one stays open and is searched in turn, so with more packs the
+/// object database is faster.
 const PACKS_MAX: usize = 32;
 
 /// Start of a version 2 index.
@@ -73,13 +75,14 @@ impl Packs {
         if !self.take_read() {
             return None;
         }
-        let packed = self.packs.iter().find_map(|pack| pack.find(id, out));
-        let loose =
+        let packed_kind = self.packs.iter().find_map(|pack| pack.find(id, out));
+        let loose_kind =
             || self.loose.iter().find_map(|store| Some(store.try_find(id, out).ok()??.kind));
-        packed.or_else(loose)
+        packed_kind.or_else(loose_kind)
     }
 
-    /// Whether an object is here. If not, the object database must look for it.
+    /// Whether a pack or loose file contains an object. `false` is not final: the object database
+    /// must look for the object.
     pub(crate) fn has(&self, id: &ObjectId) -> bool {
         self.take_read()
             && (self.packs.iter().any(|pack| matches!(pack.offset(id), Ok(Some(_))))
@@ -87,7 +90,7 @@ impl Packs {
     }
 
     fn take_read(&self) -> bool {
-        self.reads_left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1)).is_ok()
+        self.reads_left.fetch_update(Relaxed, Relaxed, |reads| reads.checked_sub(1)).is_ok()
     }
 }
 
@@ -108,29 +111,30 @@ struct Pack {
     /// Fan-out table: for each first byte, the number of hashes up to it.
     fan: [u32; 256],
     /// Number of large offsets.
-    large: u64,
+    large_offset_count: u64,
     path: PathBuf,
-    /// `None` if it cannot be opened.
+    /// The pack file; `None` if it cannot be opened.
     data: OnceLock<Option<data::File>>,
 }
 
 impl Pack {
     fn open(path: PathBuf) -> io::Result<Self> {
         let index = File::open(&path)?;
-        let head: [u8; HEADER_BYTES as usize] = read_at(&index, 0)?;
-        let (magic, table) = head.split_at(MAGIC.len());
+        let header: [u8; HEADER_BYTES as usize] = read_at(&index, 0)?;
+        let (magic, table) = header.split_at(MAGIC.len());
         let mut fan = [0; 256];
         for (count, bytes) in fan.iter_mut().zip(table.as_chunks().0) {
             *count = u32::from_be_bytes(*bytes);
         }
-        // Each object has a hash, a checksum and an offset; two hashes end the file.
-        let without_large =
-            HEADER_BYTES + (HASH_BYTES + 4 + 4) * u64::from(fan[255]) + 2 * HASH_BYTES;
-        let large = index.metadata()?.len().checked_sub(without_large);
-        let large = large.filter(|bytes| bytes % 8 == 0).map(|bytes| bytes / 8);
-        match large.filter(|large| *large <= fan[255].into()) {
-            Some(large) if magic == MAGIC && fan.is_sorted() => {
-                Ok(Self { index, fan, large, path, data: OnceLock::new() })
+        // Each object has a hash, a checksum and an offset. Two hashes end the file.
+        let min_bytes = HEADER_BYTES + (HASH_BYTES + 4 + 4) * u64::from(fan[255]) + 2 * HASH_BYTES;
+        let large_offset_count = index.metadata()?.len().checked_sub(min_bytes);
+        let large_offset_count =
+            large_offset_count.filter(|bytes| bytes % 8 == 0).map(|bytes| bytes / 8);
+        match large_offset_count.filter(|large_offset_count| *large_offset_count <= fan[255].into())
+        {
+            Some(large_offset_count) if magic == MAGIC && fan.is_sorted() => {
+                Ok(Self { index, fan, large_offset_count, path, data: OnceLock::new() })
             }
             _ => Err(ErrorKind::InvalidData.into()),
         }
@@ -139,53 +143,54 @@ impl Pack {
     fn find(&self, id: &oid, out: &mut Vec<u8>) -> Option<Kind> {
         let offset = self.offset(id).ok()??;
         let open = || data::File::at(self.path.with_extension("pack"), gix::hash::Kind::Sha1).ok();
-        let limited = |data: data::File| data.with_alloc_limit_bytes(Some(MAX_BLOB_BYTES as usize));
-        let data = self.data.get_or_init(|| open().map(limited)).as_ref()?;
+        let limit_allocation =
+            |data: data::File| data.with_alloc_limit_bytes(Some(MAX_BLOB_BYTES as usize));
+        let data = self.data.get_or_init(|| open().map(limit_allocation)).as_ref()?;
         let base = |id: &oid, _: &mut Vec<u8>| match self.offset(id) {
             Ok(Some(offset)) => data.entry(offset).map(|entry| Some(ResolvedBase::InPack(entry))),
             Ok(None) | Err(_) => Ok(None),
         };
         let entry = data.entry(offset).ok()?;
-        let read = data.decode_entry(entry, out, &mut Inflate::default(), &base, &mut Never);
-        read.ok().map(|outcome| outcome.kind)
+        let outcome = data.decode_entry(entry, out, &mut Inflate::default(), &base, &mut Never);
+        outcome.ok().map(|outcome| outcome.kind)
     }
 
     /// Offset of an object in the pack.
     fn offset(&self, id: &oid) -> io::Result<Option<u64>> {
-        let first = usize::from(id.first_byte());
-        let mut from = first.checked_sub(1).map_or(0, |before| self.fan[before]);
-        let mut to = self.fan[first];
-        while from < to {
-            let middle = from + (to - from) / 2;
+        let first_byte = usize::from(id.first_byte());
+        let mut low = first_byte.checked_sub(1).map_or(0, |previous_byte| self.fan[previous_byte]);
+        let mut high = self.fan[first_byte];
+        while low < high {
+            let middle = low + (high - low) / 2;
             let hash: [u8; HASH_BYTES as usize] =
                 read_at(&self.index, HEADER_BYTES + HASH_BYTES * u64::from(middle))?;
             match hash.as_slice().cmp(id.as_bytes()) {
-                Ordering::Less => from = middle + 1,
-                Ordering::Greater => to = middle,
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
                 Ordering::Equal => return self.offset_at(middle.into()).map(Some),
             }
         }
         Ok(None)
     }
 
-    fn offset_at(&self, place: u64) -> io::Result<u64> {
+    fn offset_at(&self, position: u64) -> io::Result<u64> {
         let count = u64::from(self.fan[255]);
         let offsets = HEADER_BYTES + (HASH_BYTES + 4) * count;
-        let offset = u32::from_be_bytes(read_at(&self.index, offsets + 4 * place)?);
+        let offset = u32::from_be_bytes(read_at(&self.index, offsets + 4 * position)?);
         if offset & IS_LARGE == 0 {
             return Ok(offset.into());
         }
         let index = u64::from(offset & !IS_LARGE);
-        if index >= self.large {
+        if index >= self.large_offset_count {
             return Err(ErrorKind::InvalidData.into());
         }
         read_at(&self.index, offsets + 4 * count + 8 * index).map(u64::from_be_bytes)
     }
 }
 
-fn read_at<const COUNT: usize>(file: &File, at: u64) -> io::Result<[u8; COUNT]> {
+fn read_at<const COUNT: usize>(file: &File, offset: u64) -> io::Result<[u8; COUNT]> {
     let mut bytes = [0; COUNT];
-    file.read_exact_at(&mut bytes, at)?;
+    file.read_exact_at(&mut bytes, offset)?;
     Ok(bytes)
 }
 

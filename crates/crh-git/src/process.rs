@@ -20,9 +20,9 @@ pub(crate) const MIN_VERSION: (u32, u32) = (2, 31);
 /// Minimum git version for partial clones, for `GIT_NO_LAZY_FETCH`.
 pub(crate) const MIN_VERSION_PARTIAL: (u32, u32) = (2, 45);
 
-/// A local command that takes longer hangs on a lock or a broken disk.
+/// Time limit of local commands. A command that takes longer hangs on a lock or a broken disk.
 const LOCAL_LIMIT: Duration = Duration::from_secs(300);
-/// Time limit of network commands.
+/// Time limit of network commands, long enough for a large fetch over a slow connection.
 const NETWORK_LIMIT: Duration = Duration::from_secs(900);
 
 /// Settings that override the user's and the repository's configuration.
@@ -69,7 +69,7 @@ const PINNED_CONFIG: &[&str] = &[
 const NO_HOOKS: &str = "core.hooksPath=/dev/null";
 
 /// Replacement of a secret in messages.
-const HIDDEN: &str = "[hidden]";
+const REDACTION: &str = "[hidden]";
 
 /// Configuration that a git command uses, in addition to the pinned settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ enum ConfigScope {
     /// Also the user's, for commands that start no other program.
     User,
     /// Also the user's, including programs: credential helpers and proxies for remotes, filters for
-    /// files. They get the whole environment except hidden variables.
+    /// files. These programs get the whole environment except hidden variables.
     UserPrograms,
     /// Only explicit settings. The environment contains only network variables.
     Explicit,
@@ -96,10 +96,10 @@ enum HookMode {
 /// What a git command may access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GitReach {
-    /// The disk only. Ctrl-C stops it together with crh.
+    /// The disk only. Ctrl-C stops the command together with crh.
     Disk,
-    /// Remotes too. It has its own process group, so that its children (ssh, credential helpers)
-    /// can be stopped too: at the time limit, and by [`crate::stop_fetches`].
+    /// Remotes too. The command has its own process group, so that crh can also stop its children
+    /// (ssh, credential helpers): at the time limit, and in [`crate::stop_fetches`].
     Network,
 }
 
@@ -113,9 +113,9 @@ pub struct Git {
     /// Variables with secret values.
     secret_variables: Vec<(OsString, SecretString)>,
     /// Secrets to redact in git's messages.
-    redacted: Vec<SecretString>,
+    redacted_secrets: Vec<SecretString>,
     /// Names of variables that git must not see.
-    hidden: BTreeSet<String>,
+    hidden_variables: BTreeSet<String>,
     config_scope: ConfigScope,
     hooks: HookMode,
     reach: GitReach,
@@ -129,12 +129,12 @@ pub enum GitError {
     #[error("git is not installed, or not in `PATH`")]
     Missing,
     /// Git is too old.
-    #[error("git {found} is too old: crh needs {}.{} or newer", oldest.0, oldest.1)]
+    #[error("git {installed} is too old: crh needs {}.{} or newer", required.0, required.1)]
     TooOld {
         /// Installed version.
-        found: String,
+        installed: String,
         /// Required version.
-        oldest: (u32, u32),
+        required: (u32, u32),
     },
     /// The command failed.
     #[error("`git {command}` failed: {message}")]
@@ -173,8 +173,8 @@ impl Git {
             settings: Vec::new(),
             variables: Vec::new(),
             secret_variables: Vec::new(),
-            redacted: Vec::new(),
-            hidden: BTreeSet::new(),
+            redacted_secrets: Vec::new(),
+            hidden_variables: BTreeSet::new(),
             config_scope: ConfigScope::Repository,
             hooks: HookMode::Off,
             reach: GitReach::Disk,
@@ -204,7 +204,7 @@ impl Git {
     /// Redacts a secret in git's messages.
     #[must_use]
     pub(crate) fn redacting(mut self, secret: SecretString) -> Self {
-        self.redacted.push(secret);
+        self.redacted_secrets.push(secret);
         self
     }
 
@@ -223,16 +223,20 @@ impl Git {
 
     /// Uses the user's configuration with its file filters.
     #[must_use]
-    pub(crate) fn with_filters(self, hidden: &HiddenVariables) -> Self {
-        let hidden = hidden.always.union(&hidden.on_disk).cloned().collect();
-        Self { config_scope: ConfigScope::UserPrograms, hidden, ..self }
+    pub(crate) fn with_filters(self, hidden_variables: &HiddenVariables) -> Self {
+        let hidden_variables = hidden_variables
+            .from_all_commands
+            .union(&hidden_variables.from_local_commands)
+            .cloned()
+            .collect();
+        Self { config_scope: ConfigScope::UserPrograms, hidden_variables, ..self }
     }
 
     /// For network commands: uses the user's credentials and proxies, and a longer time limit.
     #[must_use]
-    pub(crate) fn with_network(self, hidden: &HiddenVariables) -> Self {
-        let hidden = hidden.always.clone();
-        Self { config_scope: ConfigScope::UserPrograms, hidden, ..self.with_remotes() }
+    pub(crate) fn with_network(self, hidden_variables: &HiddenVariables) -> Self {
+        let hidden_variables = hidden_variables.from_all_commands.clone();
+        Self { config_scope: ConfigScope::UserPrograms, hidden_variables, ..self.with_remotes() }
     }
 
     /// For network commands with explicit settings only.
@@ -258,12 +262,16 @@ impl Git {
     }
 
     /// Checks that git is installed and new enough.
-    pub fn check_version(&self, oldest: (u32, u32)) -> Result<(), GitError> {
-        let printed = self.text(["--version"])?;
-        let version = printed.split_whitespace().nth(2).unwrap_or_default().to_owned();
+    pub fn check_version(&self, required: (u32, u32)) -> Result<(), GitError> {
+        let output = self.text(["--version"])?;
+        let version = output.split_whitespace().nth(2).unwrap_or_default().to_owned();
         let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
-        let found = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        if found < oldest { Err(GitError::TooOld { found: version, oldest }) } else { Ok(()) }
+        let installed = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if installed < required {
+            Err(GitError::TooOld { installed: version, required })
+        } else {
+            Ok(())
+        }
     }
 
     /// Runs git. Returns its output.
@@ -279,8 +287,8 @@ impl Git {
         &self,
         args: impl IntoIterator<Item = S>,
     ) -> Result<String, GitError> {
-        let printed = self.run(args)?;
-        Ok(String::from_utf8_lossy(&printed).trim_end_matches('\n').to_owned())
+        let output = self.run(args)?;
+        Ok(String::from_utf8_lossy(&output).trim_end_matches('\n').to_owned())
     }
 
     /// Runs git with input. Returns its output.
@@ -302,9 +310,10 @@ impl Git {
             GitReach::Network => running_fetches::spawn_group(|| command.spawn()),
         };
         let child = child.map_err(io)?;
-        let late = || GitError::TimedOut { command: name.clone(), seconds: self.limit.as_secs() };
+        let timed_out =
+            || GitError::TimedOut { command: name.clone(), seconds: self.limit.as_secs() };
         let output = wait_with_input(child, input, self.reach, self.limit).map_err(io)?;
-        let output = output.ok_or_else(late)?;
+        let output = output.ok_or_else(timed_out)?;
         if output.status.success() {
             return Ok(output.stdout);
         }
@@ -314,10 +323,11 @@ impl Git {
 
     /// Last lines of git's error output, redacted.
     fn redacted_error(&self, stderr: &[u8]) -> String {
-        let of_variables = self.secret_variables.iter().map(|(_, value)| value);
-        let secrets = self.redacted.iter().chain(of_variables).map(ExposeSecret::expose_secret);
+        let variable_values = self.secret_variables.iter().map(|(_, value)| value);
+        let secrets =
+            self.redacted_secrets.iter().chain(variable_values).map(ExposeSecret::expose_secret);
         let secrets = secrets.filter(|secret| !secret.is_empty());
-        secrets.fold(error_lines(stderr), |said, secret| said.replace(secret, HIDDEN))
+        secrets.fold(error_lines(stderr), |message, secret| message.replace(secret, REDACTION))
     }
 
     #[expect(clippy::disallowed_methods, reason = "this is where git is run")]
@@ -336,7 +346,7 @@ impl Git {
                 command.env_clear().envs(variables::for_user_settings());
             }
             ConfigScope::UserPrograms => {
-                command.env_clear().envs(variables::all_except(&self.hidden));
+                command.env_clear().envs(variables::all_except(&self.hidden_variables));
                 disable_prompts(&mut command);
             }
             ConfigScope::Explicit => {
@@ -364,7 +374,7 @@ impl Git {
         for setting in &self.settings {
             command.arg("-c").arg(setting);
         }
-        // Last, because git uses the last of equal settings.
+        // The pinned settings come last, because git uses the last of equal settings.
         for setting in PINNED_CONFIG {
             match (self.hooks, *setting) {
                 (HookMode::User, NO_HOOKS) => {}
@@ -378,22 +388,22 @@ impl Git {
     }
 }
 
-/// Answers prompts with nothing.
+/// Makes git and ssh run `true` for prompts, which answers them with an empty text.
 fn disable_prompts(command: &mut Command) {
     command.env("GIT_ASKPASS", "true").env("SSH_ASKPASS", "true");
     command.env("SSH_ASKPASS_REQUIRE", "force");
 }
 
-/// Error messages from git are shortened to the last three lines up to the failure, without hints.
+/// The last three lines of git's error output up to the failure, without hints.
 fn error_lines(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.lines().map(str::trim_end);
     let mut lines: Vec<&str> =
         lines.filter(|line| !line.trim().is_empty() && !line.starts_with("hint: ")).collect();
     let is_failure = |line: &&str| line.starts_with("fatal: ") || line.starts_with("error: ");
-    if let Some(at) = lines.iter().rposition(is_failure) {
-        lines.truncate(at + 1);
+    if let Some(last_failure) = lines.iter().rposition(is_failure) {
+        lines.truncate(last_failure + 1);
     }
-    let last = &lines[lines.len().saturating_sub(3)..];
-    if last.is_empty() { "no error message".to_owned() } else { last.join("; ") }
+    let last_lines = &lines[lines.len().saturating_sub(3)..];
+    if last_lines.is_empty() { "no error message".to_owned() } else { last_lines.join("; ") }
 }

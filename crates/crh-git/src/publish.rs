@@ -9,7 +9,7 @@ use crate::process::{Git, GitError};
 use crate::repository::Repository;
 use crate::variables::HiddenVariables;
 
-/// Long, because hooks may run the project's checks.
+/// Time limit of a commit, long because hooks may run the project's checks.
 const COMMIT_LIMIT: Duration = Duration::from_secs(900);
 
 /// Newest commit of a branch.
@@ -33,58 +33,59 @@ pub struct RemoteBranch {
 }
 
 impl Repository {
-    /// Commits only these files on the current branch. After a failure the index is as before.
-    /// Without files it fails, because git treats no path as all paths.
+    /// Commits only these files on the current branch. If this fails, the index is as before. An
+    /// empty list is an error, because git would commit all paths.
     pub fn commit_files(
         &self,
         paths: &[&str],
         message: &str,
-        hidden: &HiddenVariables,
+        hidden_variables: &HiddenVariables,
     ) -> Result<(), GitError> {
         if paths.is_empty() {
             let (command, code) = ("commit".to_owned(), None);
             let message = "no files given".to_owned();
             return Err(GitError::Failed { command, code, message });
         }
-        let git = Git::in_folder(self.folder()).with_filters(hidden).with_limit(COMMIT_LIMIT);
+        let git =
+            Git::in_folder(self.folder()).with_filters(hidden_variables).with_limit(COMMIT_LIMIT);
         let git = git.with_hooks();
         let run = |args: &[&str], paths: &[&str]| {
             git.run([&["--literal-pathspecs"], args, &["--"], paths].concat()).map(drop)
         };
-        // Staged changes of other files stay out of this commit. If there are none, commit the
+        // Staged changes of other files stay out of this commit. If nothing is staged, commit the
         // whole index, so that files staged by hooks are included.
-        let is_alone = self.staged()?.is_empty();
-        let committed = run(&["add", "--all"], paths).and_then(|()| match is_alone {
+        let nothing_staged = self.staged()?.is_empty();
+        let result = run(&["add", "--all"], paths).and_then(|()| match nothing_staged {
             true => git.run(["commit", "--quiet", "-m", message]).map(drop),
             false => run(&["commit", "--quiet", "--only", "-m", message], paths),
         });
-        if committed.is_err() {
-            // Unstage files added by hooks too. The error of the commit is more important than one
-            // from here.
-            let staged = if is_alone { &["."] } else { paths };
-            run(&["reset", "--quiet"], staged).unwrap_or_default();
+        if result.is_err() {
+            // Unstage files added by hooks too. An error of the reset is ignored, because the error
+            // of the commit is more important.
+            let paths_to_unstage = if nothing_staged { &["."] } else { paths };
+            run(&["reset", "--quiet"], paths_to_unstage).unwrap_or_default();
         }
-        committed
+        result
     }
 
     /// Tip of a local branch, with its parents and changed files.
     pub fn tip(&self, branch: &str) -> Result<BranchTip, GitError> {
         let name = format!("refs/heads/{branch}");
-        let printed = self.git().text(["rev-list", "--parents", "--max-count=1", &name, "--"])?;
-        let mut ids = printed.split_whitespace().map(str::to_owned);
+        let output = self.git().text(["rev-list", "--parents", "--max-count=1", &name, "--"])?;
+        let mut ids = output.split_whitespace().map(str::to_owned);
         let id = ids.next().unwrap_or_default();
         let args = ["diff-tree", "--root", "--no-commit-id", "--name-only", "--no-renames", "-r"];
-        let printed = self.git().run([&args[..], &["-z", &id, "--"]].concat())?;
-        let files = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let output = self.git().run([&args[..], &["-z", &id, "--"]].concat())?;
+        let files = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let files = files.map(|name| String::from_utf8_lossy(name).into_owned()).collect();
         Ok(BranchTip { id, parents: ids.collect(), files })
     }
 
     /// Files with staged changes.
     pub fn staged(&self) -> Result<Vec<String>, GitError> {
-        let printed =
+        let output =
             self.git().run(["diff", "--cached", "--name-only", "--no-renames", "-z", "HEAD"])?;
-        let names = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
@@ -92,9 +93,9 @@ impl Repository {
     pub fn upstream_branch(&self, branch: &str) -> Option<RemoteBranch> {
         let pattern = format!("refs/heads/{branch}");
         let format = "--format=%(upstream:remotename)%00%(upstream:remoteref)";
-        let printed =
+        let output =
             self.git().text(["for-each-ref", format, "--end-of-options", &pattern]).ok()?;
-        let (remote, branch) = printed.split_once('\0')?;
+        let (remote, branch) = output.split_once('\0')?;
         let branch = branch.strip_prefix("refs/heads/")?;
         // `.` means a local branch.
         (!remote.is_empty() && remote != ".")
@@ -105,17 +106,25 @@ impl Repository {
     pub fn push(
         &self,
         branch: &str,
-        to: &RemoteBranch,
-        hidden: &HiddenVariables,
+        target: &RemoteBranch,
+        hidden_variables: &HiddenVariables,
     ) -> Result<(), GitError> {
-        let git = Git::in_folder(self.folder()).with_network(hidden).with_hooks();
-        let what = format!("refs/heads/{branch}:refs/heads/{}", to.branch);
-        let alone = ["--no-follow-tags", "--recurse-submodules=no"];
-        let follow = match self.upstream_branch(branch) {
+        let git = Git::in_folder(self.folder()).with_network(hidden_variables).with_hooks();
+        let refspec = format!("refs/heads/{branch}:refs/heads/{}", target.branch);
+        let no_extra_refs = ["--no-follow-tags", "--recurse-submodules=no"];
+        let upstream_option = match self.upstream_branch(branch) {
             None => "--set-upstream",
             Some(_) => "--no-set-upstream",
         };
-        let args = ["push", alone[0], alone[1], follow, "--", &to.remote, &what];
+        let args = [
+            "push",
+            no_extra_refs[0],
+            no_extra_refs[1],
+            upstream_option,
+            "--",
+            &target.remote,
+            &refspec,
+        ];
         git.run(args).map(drop)
     }
 }
@@ -149,8 +158,8 @@ mod tests {
         fs::remove_file(repo.path().join("c.txt")).unwrap();
         let files = ["a.txt", "c.txt", "new [x].txt"];
         repository.commit_files(&files, "fix(review): one", &HiddenVariables::default()).unwrap();
-        let shown = git_output(&repo, &["show", "--format=%s", "--name-status", "HEAD"]);
-        assert_eq!(shown, "fix(review): one\n\nM\ta.txt\nD\tc.txt\nA\tnew [x].txt\n");
+        let commit = git_output(&repo, &["show", "--format=%s", "--name-status", "HEAD"]);
+        assert_eq!(commit, "fix(review): one\n\nM\ta.txt\nD\tc.txt\nA\tnew [x].txt\n");
         assert_eq!(git_output(&repo, &["status", "--porcelain"]), "M  b.txt\n");
     }
 
@@ -169,9 +178,8 @@ mod tests {
         fs::remove_file(repo.path().join("c.txt")).unwrap();
         let before = git_output(&repo, &["status", "--porcelain"]);
         let files = ["a.txt", "c.txt", "new.txt"];
-        let refused =
-            repository.commit_files(&files, "x", &HiddenVariables::default()).unwrap_err();
-        assert!(refused.to_string().contains("not today"), "{refused}");
+        let error = repository.commit_files(&files, "x", &HiddenVariables::default()).unwrap_err();
+        assert!(error.to_string().contains("not today"), "{error}");
         assert_eq!(git_output(&repo, &["status", "--porcelain"]), before);
     }
 
@@ -180,8 +188,8 @@ mod tests {
         let repo = Repo::from_fixture("//- a.txt\na\n");
         let repository = repository(&repo);
         repo.write("a.txt", "mine\n");
-        let refused = repository.commit_files(&[], "x", &HiddenVariables::default()).unwrap_err();
-        assert_eq!(refused.to_string(), "`git commit` failed: no files given");
+        let error = repository.commit_files(&[], "x", &HiddenVariables::default()).unwrap_err();
+        assert_eq!(error.to_string(), "`git commit` failed: no files given");
         assert_eq!(git_output(&repo, &["status", "--porcelain"]), " M a.txt\n");
     }
 
@@ -232,8 +240,8 @@ mod tests {
         let refs = git_output(&origin, &["for-each-ref", "--format=%(refname)"]);
         assert_eq!(refs, "refs/heads/main\nrefs/heads/topic\n");
         assert_eq!((origin.id("main"), origin.id("topic")), (main, repo.id("HEAD")));
-        let followed = repository.upstream_branch("topic").map(|followed| followed.branch);
-        assert_eq!(followed.as_deref(), Some("main"), "what it follows is the user's");
+        let upstream = repository.upstream_branch("topic").map(|upstream| upstream.branch);
+        assert_eq!(upstream.as_deref(), Some("main"), "what it follows is the user's");
     }
 
     #[test]
@@ -274,8 +282,8 @@ mod tests {
         std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
         fs::set_permissions(&hook, mode).unwrap();
         repo.write("a.txt", "b\n");
-        let refused =
+        let error =
             repository.commit_files(&["a.txt"], "x", &HiddenVariables::default()).unwrap_err();
-        assert_eq!(refused.to_string(), "`git commit` failed: no");
+        assert_eq!(error.to_string(), "`git commit` failed: no");
     }
 }

@@ -9,11 +9,11 @@ use crate::history::HISTORY_BEFORE_BASE;
 use crate::process::GitError;
 use crate::store::Store;
 
-/// Depths for deepening a shallow clone step by step; the last one fetches everything.
+/// Depths for deepening a shallow clone step by step. The last step fetches everything.
 pub(crate) const DEPTHS: &[&str] = &["--depth=128", "--depth=1024", "--unshallow"];
-/// Time limit for listing remote branches.
-const ASK_LIMIT: Duration = Duration::from_secs(60);
-/// Maximum fetches to complete a partial clone. Each one fetches one level of trees.
+/// Time limit for listing remote branches, which is one short request.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
+/// Maximum number of fetches to complete a partial clone. Each fetch gets one level of trees.
 const ROUNDS_MAX: usize = 256;
 
 /// Whether remotes may be contacted.
@@ -91,7 +91,7 @@ impl Store {
             ["ls-remote", "--symref", "--", remote, "HEAD"].map(str::to_owned).into();
         args.extend(names);
         let mut advertised = RemoteBranches::default();
-        for line in self.remote_git()?.with_limit(ASK_LIMIT).text(&args)?.lines() {
+        for line in self.remote_git()?.with_limit(LIST_LIMIT).text(&args)?.lines() {
             let Some((value, name)) = line.split_once('\t') else { continue };
             match (value.strip_prefix("ref: refs/heads/"), name.strip_prefix("refs/heads/")) {
                 (Some(branch), _) if name == "HEAD" => advertised.default = Some(branch.to_owned()),
@@ -105,7 +105,7 @@ impl Store {
         Ok(advertised)
     }
 
-    /// Fetches a remote branch unless its commit exists here.
+    /// Fetches a remote branch unless the store has its commit.
     pub fn refresh(&self, remote: &str, branch: &str, commit: &str) -> Result<(), GitError> {
         if self.bare().has(commit) {
             return Ok(());
@@ -123,18 +123,18 @@ impl Store {
 
     pub(crate) fn fetch(
         &self,
-        origin: FetchSource<'_>,
+        source: FetchSource<'_>,
         depth: Option<&str>,
-        what: &[String],
+        refspecs: &[String],
     ) -> Result<(), GitError> {
-        let (git, place) = match origin {
+        let (git, remote_or_url) = match source {
             FetchSource::Remote(name) => (self.remote_git()?, name),
             FetchSource::Address(address) => (self.address_git(address)?, address.url()),
         };
         let mut args = vec!["fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];
         args.extend(depth);
-        args.extend(["--", place]);
-        args.extend(what.iter().map(String::as_str));
+        args.extend(["--", remote_or_url]);
+        args.extend(refspecs.iter().map(String::as_str));
         git.run(args).map(drop)
     }
 
@@ -146,17 +146,17 @@ impl Store {
 
     pub(crate) fn deepen_from(
         &self,
-        origin: FetchSource<'_>,
+        source: FetchSource<'_>,
         base: &str,
         head: &str,
     ) -> Result<(), GitError> {
         self.deepen_until_known(base, head, |depth, boundary| {
             // The remote knows the boundary even if `head` was never pushed.
-            let mut wanted: Vec<String> = boundary.into_iter().collect();
+            let mut refspecs: Vec<String> = boundary.into_iter().collect();
             if self.commit(base).is_some() {
-                wanted.push(base.to_owned());
+                refspecs.push(base.to_owned());
             }
-            self.fetch(origin, Some(depth), &wanted)
+            self.fetch(source, Some(depth), &refspecs)
         })
     }
 
@@ -184,8 +184,8 @@ impl Store {
         if boundary.is_empty() {
             return Ok(true);
         }
-        let apart = self.bare().git().text(["rev-list", &format!("{base}...{head}")])?;
-        Ok(!apart.lines().any(|commit| boundary.contains(commit)))
+        let unshared_commits = self.bare().git().text(["rev-list", &format!("{base}...{head}")])?;
+        Ok(!unshared_commits.lines().any(|commit| boundary.contains(commit)))
     }
 
     /// Whether missing commits could change the merge base, the commits of the change, or the
@@ -199,10 +199,10 @@ impl Store {
         if !self.merge_base_is_known(base, head)? {
             return Ok(true);
         }
-        let Some(parting) = self.bare().merge_base(base, head)? else { return Ok(true) };
+        let Some(merge_base) = self.bare().merge_base(base, head)? else { return Ok(true) };
         let limit = (HISTORY_BEFORE_BASE - 1).to_string();
-        let before = self.bare().git().text(["rev-list", "-n", &limit, &parting])?;
-        Ok(before.lines().any(|commit| boundary.contains(commit)))
+        let history = self.bare().git().text(["rev-list", "-n", &limit, &merge_base])?;
+        Ok(history.lines().any(|commit| boundary.contains(commit)))
     }
 
     /// Whether the user's clone is partial.
@@ -210,15 +210,15 @@ impl Store {
         self.repository().promisor().is_some()
     }
 
-    /// Fetches all trees and blobs of some commits that a partial clone omits. Nothing is fetched
-    /// later, during a review.
+    /// Fetches all trees and blobs of some commits that a partial clone omits, so that a review
+    /// does not have to fetch anything.
     pub fn fetch_missing(
         &self,
         commits: &[&str],
         network: NetworkMode,
     ) -> Result<(), MissingError> {
         let Some(remote) = self.repository().promisor() else { return Ok(()) };
-        let mut last = usize::MAX;
+        let mut last_count = usize::MAX;
         for _ in 0..ROUNDS_MAX {
             let missing = self.missing_objects(commits)?;
             if missing.is_empty() {
@@ -228,24 +228,24 @@ impl Store {
             if network == NetworkMode::Offline {
                 return Err(MissingError::Objects { count });
             }
-            let known = last;
-            last = count;
+            let previous_count = last_count;
+            last_count = count;
             // A fetch without progress will not succeed when repeated.
-            if known == count {
+            if previous_count == count {
                 return Err(MissingError::NotSent { remote, count });
             }
             self.backfill(&remote, &missing)?;
         }
-        Err(MissingError::NotSent { remote, count: last })
+        Err(MissingError::NotSent { remote, count: last_count })
     }
 
     /// Missing objects of the trees of some commits.
     pub(crate) fn missing_objects(&self, commits: &[&str]) -> Result<Vec<String>, GitError> {
         let args = ["rev-list", "--objects", "--no-walk", "--missing=print", "--stdin"];
         let list: String = commits.iter().map(|id| format!("{id}\n")).collect();
-        let printed = self.bare().git().run_with_input(args, list.as_bytes())?;
-        let printed = String::from_utf8_lossy(&printed);
-        Ok(printed.lines().filter_map(|line| line.strip_prefix('?')).map(str::to_owned).collect())
+        let output = self.bare().git().run_with_input(args, list.as_bytes())?;
+        let output = String::from_utf8_lossy(&output);
+        Ok(output.lines().filter_map(|line| line.strip_prefix('?')).map(str::to_owned).collect())
     }
 
     fn backfill(&self, remote: &str, objects: &[String]) -> Result<(), GitError> {

@@ -1,4 +1,4 @@
-//! The user's repository. Nothing here writes to it.
+//! The user's repository. No function in this file writes to it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -63,28 +63,29 @@ pub enum OpenError {
 impl Repository {
     /// Finds the repository that contains a folder. Starts no process.
     pub fn discover(folder: &Path) -> Result<Self, OpenError> {
-        let none = || OpenError::NotARepository(folder.to_owned());
-        let start = fs::canonicalize(folder).map_err(|_| none())?;
+        let not_a_repository = || OpenError::NotARepository(folder.to_owned());
+        let start = fs::canonicalize(folder).map_err(|_| not_a_repository())?;
         let (git_dir, work_tree) = match start.join(".git") {
-            // Fast path: the root of an ordinary checkout.
+            // At the root of an ordinary checkout, skip the search.
             git_dir if git_dir.is_dir() && git_dir.join("HEAD").is_file() => {
                 (git_dir, Some(start.clone()))
             }
             _ => {
-                let found = gix::discover::upwards(&start);
-                let found = found.map_err(|error| discover_error(folder, &start, &error))?;
-                found.0.into_repository_and_work_tree_directories()
+                let location = gix::discover::upwards(&start);
+                let location = location.map_err(|error| discover_error(folder, &start, &error))?;
+                location.0.into_repository_and_work_tree_directories()
             }
         };
-        let git_dir = fs::canonicalize(git_dir).map_err(|_| none())?;
-        let work_tree = work_tree.map(fs::canonicalize).transpose().map_err(|_| none())?;
+        let git_dir = fs::canonicalize(git_dir).map_err(|_| not_a_repository())?;
+        let work_tree =
+            work_tree.map(fs::canonicalize).transpose().map_err(|_| not_a_repository())?;
         // A linked worktree points to the shared folder.
         let common_dir = match fs::read(git_dir.join("commondir")) {
             Ok(bytes) => git_dir.join(path_from_bytes(bytes.trim_ascii_end())),
             Err(_) => git_dir.clone(),
         };
-        let common_dir = fs::canonicalize(common_dir).map_err(|_| none())?;
-        // Like git: inside the git folder there is no checkout.
+        let common_dir = fs::canonicalize(common_dir).map_err(|_| not_a_repository())?;
+        // As in git, there is no checkout inside the git folder.
         let work_tree = work_tree.filter(|_| !start.starts_with(&git_dir));
         let index = git_dir.join("index");
         Ok(Self { work_tree, git_dir, common_dir, index, excluded: Vec::new() })
@@ -120,8 +121,8 @@ impl Repository {
 
     /// Resolves a commit by any name.
     pub fn commit(&self, name: &str) -> Option<String> {
-        let wanted = format!("{name}^{{commit}}");
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
+        let revision = format!("{name}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
         self.git().text(args).ok().filter(|id| !id.is_empty())
     }
 
@@ -130,7 +131,7 @@ impl Repository {
         if let Some(id) = self.commit("HEAD") {
             return Ok(Some(id));
         }
-        // Without any commit there is no ref. With a ref, the commit is lost.
+        // Before the first commit, `HEAD` points to no ref. If the ref exists, its commit is lost.
         let has_name = self.git().run(["rev-parse", "--verify", "--quiet", "HEAD"]).is_ok();
         // Git does not print the name of a ref that it cannot read.
         let head = fs::read_to_string(self.git_dir.join("HEAD")).unwrap_or_default();
@@ -161,9 +162,9 @@ impl Repository {
     /// Possible target branches: the remotes' default branches as last fetched, and common names.
     pub fn default_branches(&self) -> Vec<String> {
         let args = ["for-each-ref", "--format=%(symref:lstrip=3)", "refs/remotes/*/HEAD"];
-        let printed = self.git().text(args).unwrap_or_default();
-        let known = printed.lines().filter(|name| !name.is_empty());
-        known.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
+        let output = self.git().text(args).unwrap_or_default();
+        let remote_defaults = output.lines().filter(|name| !name.is_empty());
+        remote_defaults.chain(COMMON_NAMES.iter().copied()).map(str::to_owned).collect()
     }
 
     /// Upstream ref of a local branch, such as `refs/remotes/origin/main`.
@@ -190,10 +191,9 @@ impl Repository {
 
     /// Remote with the objects that a partial clone omits.
     pub(crate) fn promisor(&self) -> Option<String> {
-        let printed =
-            self.git().text(["config", "--get-regexp", r"^remote\..*\.promisor$"]).ok()?;
-        let first = printed.lines().find(|line| line.ends_with(" true"))?;
-        let name = first.strip_prefix("remote.")?.strip_suffix(".promisor true")?;
+        let output = self.git().text(["config", "--get-regexp", r"^remote\..*\.promisor$"]).ok()?;
+        let line = output.lines().find(|line| line.ends_with(" true"))?;
+        let name = line.strip_prefix("remote.")?.strip_suffix(".promisor true")?;
         Some(name.to_owned())
     }
 
@@ -204,21 +204,23 @@ impl Repository {
         }
         let args = ["ls-files", "-z", "--others", "--exclude-standard", "--", ":/"];
         let args = args.map(OsString::from).into_iter().chain(self.exclude_patterns());
-        let printed = self.git().with_user_settings().run(args)?;
-        Ok(split_names(&printed))
+        let output = self.git().with_user_settings().run(args)?;
+        Ok(split_names(&output))
     }
 
-    /// Path patterns that exclude files of crh.
+    /// Path patterns that exclude the files of crh (`excluded`) from the checkout.
     pub(crate) fn exclude_patterns(&self) -> impl Iterator<Item = OsString> {
-        let inside =
+        let path_in_checkout =
             |path: &PathBuf| Some(path.strip_prefix(self.work_tree.as_ref()?).ok()?.to_owned());
-        self.excluded.iter().filter_map(inside).filter(|path| !path.as_os_str().is_empty()).map(
-            |path| {
+        self.excluded
+            .iter()
+            .filter_map(path_in_checkout)
+            .filter(|path| !path.as_os_str().is_empty())
+            .map(|path| {
                 let mut pattern = OsString::from(":(top,exclude,literal)");
                 pattern.push(path);
                 pattern
-            },
-        )
+            })
     }
 
     /// Whether git tracks a file at or below a path.
@@ -230,17 +232,18 @@ impl Repository {
     /// Files with unresolved conflicts, sorted.
     pub fn unmerged(&self) -> Result<Vec<Vec<u8>>, GitError> {
         // `git diff` would refresh and write the index.
-        let printed = self.git().run(["ls-files", "-z", "--unmerged"])?;
-        let path = |line: &[u8]| line.iter().position(|byte| *byte == b'\t').map(|at| at + 1);
-        let lines = printed.split(|byte| *byte == 0);
-        let paths = lines.filter_map(|line| Some(line[path(line)?..].to_vec()));
+        let output = self.git().run(["ls-files", "-z", "--unmerged"])?;
+        let path_start =
+            |line: &[u8]| line.iter().position(|byte| *byte == b'\t').map(|tab| tab + 1);
+        let lines = output.split(|byte| *byte == 0);
+        let paths = lines.filter_map(|line| Some(line[path_start(line)?..].to_vec()));
         let paths: BTreeSet<Vec<u8>> = paths.collect();
         Ok(paths.into_iter().collect())
     }
 }
 
-fn split_names(printed: &[u8]) -> Vec<Vec<u8>> {
-    let names = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+fn split_names(output: &[u8]) -> Vec<Vec<u8>> {
+    let names = output.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
     names.sort_unstable();
     names.dedup();

@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Time for git to remove its locks after SIGTERM.
-pub(crate) const GRACE: Duration = Duration::from_secs(2);
-/// Time to wait after SIGKILL.
-const KILL_WAIT: Duration = Duration::from_secs(2);
+/// Time for git to remove its locks after SIGTERM. The user waits that long after Ctrl-C.
+pub(crate) const SIGTERM_WAIT: Duration = Duration::from_secs(2);
+/// Time to wait after SIGKILL for the processes to disappear.
+const SIGKILL_WAIT: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 struct RunningFetches {
     /// Group leaders that are not reaped, so that no process id is reused.
     groups: Vec<Pid>,
     /// Whether crh is about to exit.
-    exiting: bool,
+    is_exiting: bool,
 }
 
 impl RunningFetches {
@@ -30,7 +30,7 @@ impl RunningFetches {
 }
 
 static RUNNING: Mutex<RunningFetches> =
-    Mutex::new(RunningFetches { groups: Vec::new(), exiting: false });
+    Mutex::new(RunningFetches { groups: Vec::new(), is_exiting: false });
 static GROUP_ENDED: Condvar = Condvar::new();
 
 fn lock_running() -> MutexGuard<'static, RunningFetches> {
@@ -47,7 +47,7 @@ pub(crate) fn signal_group(leader: Pid, signal: Signal) {
 pub(crate) fn spawn_group(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     // Hold the lock while spawning, so that `stop_fetches` misses no child.
     let mut running = lock_running();
-    if running.exiting {
+    if running.is_exiting {
         wait_for_exit(running);
     }
     let child = spawn()?;
@@ -55,17 +55,17 @@ pub(crate) fn spawn_group(spawn: impl FnOnce() -> io::Result<Child>) -> io::Resu
     Ok(child)
 }
 
-/// Removes an exited child that is not reaped yet. Never returns if crh is exiting, because the
-/// result no longer matters.
+/// Removes the group of an exited child that is not reaped yet. Never returns if crh is exiting,
+/// because the result no longer matters.
 pub(crate) fn remove_group(leader: Pid) {
     let mut running = lock_running();
-    if running.exiting {
-        // Its own children may ignore SIGTERM.
+    if running.is_exiting {
+        // The children of git may ignore SIGTERM.
         signal_group(leader, Signal::KILL);
     }
     running.groups.retain(|group| *group != leader);
     GROUP_ENDED.notify_all();
-    if running.exiting {
+    if running.is_exiting {
         wait_for_exit(running);
     }
 }
@@ -81,18 +81,18 @@ fn wait_for_exit(mut running: MutexGuard<'_, RunningFetches>) -> ! {
 /// callers never return.
 pub fn stop_fetches() {
     let mut running = lock_running();
-    running.exiting = true;
+    running.is_exiting = true;
     running.signal_all(Signal::TERM);
-    let running = wait_until_empty(running, GRACE);
+    let running = wait_until_empty(running, SIGTERM_WAIT);
     running.signal_all(Signal::KILL);
-    drop(wait_until_empty(running, KILL_WAIT));
+    drop(wait_until_empty(running, SIGKILL_WAIT));
 }
 
 fn wait_until_empty(
     running: MutexGuard<'_, RunningFetches>,
     limit: Duration,
 ) -> MutexGuard<'_, RunningFetches> {
-    let is_some = |running: &mut RunningFetches| !running.groups.is_empty();
-    let waited = GROUP_ENDED.wait_timeout_while(running, limit, is_some);
-    waited.unwrap_or_else(PoisonError::into_inner).0
+    let has_groups = |running: &mut RunningFetches| !running.groups.is_empty();
+    let result = GROUP_ENDED.wait_timeout_while(running, limit, has_groups);
+    result.unwrap_or_else(PoisonError::into_inner).0
 }

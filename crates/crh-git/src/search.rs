@@ -13,9 +13,10 @@ use crate::objects::{Objects, PathEntry, ReadError};
 
 /// Memory limit of a compiled pattern.
 const PATTERN_SIZE_MAX: usize = 10 << 20;
-/// Files per work item of a thread.
-const CHUNK: usize = 32;
-/// Longer lines are cut off.
+/// Files per work item of a thread. Enough to make taking an item cheap, few enough to balance the
+/// load.
+const CHUNK_FILES: usize = 32;
+/// Longer lines of a result are truncated.
 pub const LINE_BYTES_MAX: usize = 64 << 10;
 /// Bytes that git checks for NUL to detect binary files.
 const BINARY_BYTES: usize = 8_000;
@@ -29,7 +30,7 @@ pub struct SearchQuery {
     pub glob: Option<String>,
     /// Ignores case.
     pub ignore_case: bool,
-    /// Maximum number of returned matches. All are counted.
+    /// Maximum number of returned matches. Further matches are only counted.
     pub max_matches: usize,
 }
 
@@ -63,7 +64,7 @@ pub struct SearchResult {
     /// Number of searched files.
     pub files: usize,
     /// Unreadable files, with the reason.
-    pub unread: Vec<(Vec<u8>, ReadError)>,
+    pub unreadable_files: Vec<(Vec<u8>, ReadError)>,
 }
 
 /// Why a search failed. Models read these texts too.
@@ -91,7 +92,7 @@ pub fn search(
     objects: &Objects,
     revision: &str,
     query: &SearchQuery,
-    is_wanted: &dyn Fn(&[u8]) -> bool,
+    accepts_path: &dyn Fn(&[u8]) -> bool,
     stop: &AtomicBool,
 ) -> Result<SearchResult, SearchError> {
     let matcher = build_matcher(query)?;
@@ -101,34 +102,37 @@ pub fn search(
     files.retain(|entry| {
         entry.kind.is_file()
             && globs.as_ref().is_none_or(|globs| globs.is_match(&entry.path))
-            && is_wanted(&entry.path)
+            && accepts_path(&entry.path)
     });
     if let (true, Some(glob)) = (files.is_empty(), &query.glob) {
         return Err(SearchError::NoFile(glob.clone()));
     }
-    let (next, kept) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let parts = Mutex::new(Vec::new());
-    let threads =
-        std::thread::available_parallelism().map_or(1, usize::from).min(files.len() / CHUNK + 1);
+    let (next_file, match_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let chunk_results = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(files.len() / CHUNK_FILES + 1);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             let mut worker = SearchWorker::new(objects, &matcher, stop);
-            let (files, next, kept, parts) = (&files, &next, &kept, &parts);
+            let (files, next_file, match_count, chunk_results) =
+                (&files, &next_file, &match_count, &chunk_results);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
-                    let start = next.fetch_add(CHUNK, Ordering::Relaxed);
-                    let Some(chunk) = files.get(start..files.len().min(start + CHUNK)) else {
+                    let start = next_file.fetch_add(CHUNK_FILES, Ordering::Relaxed);
+                    let Some(chunk) = files.get(start..files.len().min(start + CHUNK_FILES)) else {
                         break;
                     };
                     if chunk.is_empty() {
                         break;
                     }
-                    // Everything searched so far comes before this chunk.
-                    let is_full = kept.load(Ordering::Relaxed) >= query.max_matches;
-                    let part = worker.search(chunk, if is_full { 0 } else { query.max_matches });
-                    kept.fetch_add(part.matches.len(), Ordering::Relaxed);
-                    if let Ok(mut parts) = parts.lock() {
-                        parts.push((start, part));
+                    // All chunks taken so far come before this one, so their matches come first.
+                    let is_full = match_count.load(Ordering::Relaxed) >= query.max_matches;
+                    let chunk_result =
+                        worker.search(chunk, if is_full { 0 } else { query.max_matches });
+                    match_count.fetch_add(chunk_result.matches.len(), Ordering::Relaxed);
+                    if let Ok(mut chunk_results) = chunk_results.lock() {
+                        chunk_results.push((start, chunk_result));
                     }
                 }
             });
@@ -137,16 +141,16 @@ pub fn search(
     if stop.load(Ordering::Relaxed) {
         return Err(SearchError::Stopped);
     }
-    let mut parts = parts.into_inner().unwrap_or_default();
-    parts.sort_by_key(|(start, _)| *start);
-    let mut found = SearchResult { files: files.len(), ..SearchResult::default() };
-    for (_, part) in parts {
-        let room = query.max_matches - found.matches.len();
-        found.matches.extend(part.matches.into_iter().take(room));
-        found.total += part.total;
-        found.unread.extend(part.unread);
+    let mut chunk_results = chunk_results.into_inner().unwrap_or_default();
+    chunk_results.sort_by_key(|(start, _)| *start);
+    let mut result = SearchResult { files: files.len(), ..SearchResult::default() };
+    for (_, chunk_result) in chunk_results {
+        let remaining_matches = query.max_matches - result.matches.len();
+        result.matches.extend(chunk_result.matches.into_iter().take(remaining_matches));
+        result.total += chunk_result.total;
+        result.unreadable_files.extend(chunk_result.unreadable_files);
     }
-    Ok(found)
+    Ok(result)
 }
 
 struct SearchWorker<'a> {
@@ -158,10 +162,10 @@ struct SearchWorker<'a> {
 
 impl<'a> SearchWorker<'a> {
     fn new(objects: &Objects, matcher: &'a RegexMatcher, stop: &'a AtomicBool) -> Self {
-        // Binary files are detected like in git.
+        // `search_file` detects binary files like git.
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())
-            // Lines stay byte-identical.
+            // Without this, the searcher would convert files with a byte order mark.
             .bom_sniffing(false)
             .line_number(true)
             .build();
@@ -169,33 +173,39 @@ impl<'a> SearchWorker<'a> {
     }
 
     /// Searches files. Keeps up to `max` matches and counts all.
-    fn search(&mut self, files: &[PathEntry], max: usize) -> SearchResult {
-        let mut found = SearchResult::default();
+    fn search(&mut self, files: &[PathEntry], max_matches: usize) -> SearchResult {
+        let mut result = SearchResult::default();
         for file in files {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
             let name = String::from_utf8_lossy(&file.path);
             match parse_id(&file.id).and_then(|id| self.handle.blob(&name, id)) {
-                Ok(text) => self.search_file(file, &text, max, &mut found),
-                Err(error) => found.unread.push((file.path.clone(), error)),
+                Ok(text) => self.search_file(file, &text, max_matches, &mut result),
+                Err(error) => result.unreadable_files.push((file.path.clone(), error)),
             }
         }
-        found
+        result
     }
 
-    fn search_file(&mut self, file: &PathEntry, text: &[u8], max: usize, found: &mut SearchResult) {
+    fn search_file(
+        &mut self,
+        file: &PathEntry,
+        text: &[u8],
+        max_matches: usize,
+        result: &mut SearchResult,
+    ) {
         if text[..text.len().min(BINARY_BYTES)].contains(&0) {
             return;
         }
         let stop = self.stop;
         let sink = Bytes(|line, text| {
-            found.total += 1;
-            // One part never contributes more than the total limit.
-            if found.matches.len() < max {
+            result.total += 1;
+            // A chunk needs no more matches than the whole result.
+            if result.matches.len() < max_matches {
                 let text = text.strip_suffix(b"\n").unwrap_or(text);
                 let text = text[..text.len().min(LINE_BYTES_MAX)].to_vec();
-                found.matches.push(LineMatch { path: file.path.clone(), line, text });
+                result.matches.push(LineMatch { path: file.path.clone(), line, text });
             }
             Ok(!stop.load(Ordering::Relaxed))
         });

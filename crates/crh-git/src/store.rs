@@ -42,7 +42,7 @@ const REMOTE_SETTINGS: &[&str] = &[
 /// File with the shallow boundary of the user's clone when the store was last opened.
 const USER_BOUNDARY_FILE: &str = "crh-users-boundary";
 
-/// Lock files of git in a store. Others are next to refs.
+/// Lock files of git in a store, except those of refs, which are next to each ref.
 const LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
 
 /// Message of snapshot commits.
@@ -55,8 +55,9 @@ pub struct Store {
     /// The user's repository, or the store itself if standalone.
     repository: Repository,
     /// Variables hidden from the user's filters and credential helpers.
-    hidden: HiddenVariables,
-    /// Held while the store is prepared, so that parallel crh processes take turns.
+    hidden_variables: HiddenVariables,
+    /// Locked until [`Store::release`], so that parallel crh processes prepare the store one after
+    /// the other.
     lock: File,
 }
 
@@ -96,14 +97,14 @@ impl Store {
     pub fn open(
         folder: &Path,
         repository: &Repository,
-        hidden: HiddenVariables,
+        hidden_variables: HiddenVariables,
     ) -> Result<Self, StoreError> {
         let io = |source| StoreError::Io { folder: folder.to_owned(), source };
         repository.check()?;
         fs::create_dir_all(folder.join("objects/info")).map_err(io)?;
         let lock = lock_store(folder).map_err(io)?;
         let (bare, repository) = (BareRepository::new(folder), repository.clone());
-        let store = Self { bare, repository, hidden, lock };
+        let store = Self { bare, repository, hidden_variables, lock };
         store.initialise()?;
         Ok(store)
     }
@@ -118,22 +119,22 @@ impl Store {
         Git::in_folder(folder).check_version(MIN_VERSION)?;
         init_bare(&bare)?;
         let repository = Repository::discover(folder)?;
-        // No user programs run for it.
-        let hidden = HiddenVariables::default();
-        Ok(Self { bare, repository, hidden, lock })
+        // A standalone store runs no user programs, so no variable must be hidden.
+        let hidden_variables = HiddenVariables::default();
+        Ok(Self { bare, repository, hidden_variables, lock })
     }
 
     /// Whether there is no local clone.
     pub(crate) fn is_standalone(&self) -> bool {
-        let own = fs::canonicalize(self.bare.folder());
-        own.is_ok_and(|own| own == self.repository.common_dir)
+        let store_folder = fs::canonicalize(self.bare.folder());
+        store_folder.is_ok_and(|store_folder| store_folder == self.repository.common_dir)
     }
 
     /// Creates the bare repository and its link to the user's objects.
     fn initialise(&self) -> Result<(), StoreError> {
         init_bare(&self.bare)?;
-        let theirs = self.repository.common_dir.join("objects");
-        let mut alternates = quote_alternate(&theirs).as_bytes().to_vec();
+        let user_objects = self.repository.common_dir.join("objects");
+        let mut alternates = quote_alternate(&user_objects).as_bytes().to_vec();
         alternates.push(b'\n');
         self.replace_file("objects/info/alternates", &alternates)?;
         if let Some(remote) = self.repository.promisor() {
@@ -156,12 +157,13 @@ impl Store {
     /// Settings are read in the user's repository, because some apply only to its folder. They are
     /// passed in the environment, because some are secret.
     pub(crate) fn remote_git(&self) -> Result<Git, GitError> {
-        let listed = self.repository.git().with_user_settings().run(["config", "--list", "-z"])?;
+        let config_list =
+            self.repository.git().with_user_settings().run(["config", "--list", "-z"])?;
         let mut git = Git::in_folder(self.repository.folder())
             .with_variable("GIT_DIR", self.bare.folder())
-            .with_network(&self.hidden);
+            .with_network(&self.hidden_variables);
         let mut count = 0;
-        for setting in listed.split(|byte| *byte == 0) {
+        for setting in config_list.split(|byte| *byte == 0) {
             let end = setting.iter().position(|byte| *byte == b'\n').unwrap_or(setting.len());
             let (key, value) = (&setting[..end], setting.get(end + 1..).unwrap_or(b"true"));
             if !REMOTE_SETTINGS.iter().any(|prefix| key.starts_with(prefix.as_bytes())) {
@@ -187,24 +189,21 @@ impl Store {
 
     /// Resolves a commit of the user's repository or of the store.
     pub fn commit(&self, name: &str) -> Option<String> {
-        let wanted = format!("{name}^{{commit}}");
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted];
-        let here = || self.bare.git().text(args).ok().filter(|id| !id.is_empty());
-        self.repository.commit(name).or_else(here)
+        let revision = format!("{name}^{{commit}}");
+        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &revision];
+        let in_store = || self.bare.git().text(args).ok().filter(|id| !id.is_empty());
+        self.repository.commit(name).or_else(in_store)
     }
 
-    /// Commits the current checkout to the store, on top of `parent`. Returns `parent` if nothing
-    /// differs.
-    ///
-    /// Works on a copy of the user's index.
+    /// Works on a copy of the user's index, so that the user's index is not written.
     pub fn snapshot(
         &self,
-        what: SnapshotScope,
+        scope: SnapshotScope,
         parent: Option<&str>,
     ) -> Result<String, StoreError> {
         let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
         let index = self.bare.folder().join("snapshot-index");
-        // Left by a killed crh. The store is locked, so it is unused.
+        // A killed crh may have left this lock. The store is locked, so no process uses it.
         remove_if_exists(&self.bare.folder().join("snapshot-index.lock")).map_err(io)?;
         match copy_with_time(&self.repository.index, &index) {
             Ok(()) => {}
@@ -214,7 +213,7 @@ impl Store {
             }
             Err(error) => return Err(io(error)),
         }
-        let tree = self.write_tree(&index, what);
+        let tree = self.write_tree(&index, scope);
         remove_if_exists(&index).map_err(io)?;
         let tree = tree?;
         if let Some(parent) = parent
@@ -230,14 +229,14 @@ impl Store {
         Ok(git.text(args)?)
     }
 
-    fn write_tree(&self, index: &Path, what: SnapshotScope) -> Result<String, GitError> {
-        // Git LFS caches large files; keep them in the store.
+    fn write_tree(&self, index: &Path, scope: SnapshotScope) -> Result<String, GitError> {
+        // Git LFS writes a cache of large files. Keep it out of the user's repository.
         let mut large_files = OsString::from("lfs.storage=");
         large_files.push(self.bare.folder().join("lfs"));
         let git = self
             .repository
             .git()
-            .with_filters(&self.hidden)
+            .with_filters(&self.hidden_variables)
             .with_setting(large_files)
             .with_variable("GIT_INDEX_FILE", index)
             .with_variable("GIT_OBJECT_DIRECTORY", self.bare.folder().join("objects"))
@@ -245,13 +244,13 @@ impl Store {
                 "GIT_ALTERNATE_OBJECT_DIRECTORIES",
                 quote_alternate(&self.repository.common_dir.join("objects")),
             );
-        let all = match what {
+        let add_option = match scope {
             SnapshotScope::Staged => None,
             SnapshotScope::Tracked => Some("--update"),
             SnapshotScope::WithUntracked => Some("--all"),
         };
-        if let Some(all) = all {
-            let args = ["add", all, "--", ":/"].map(OsString::from);
+        if let Some(add_option) = add_option {
+            let args = ["add", add_option, "--", ":/"].map(OsString::from);
             git.run(args.into_iter().chain(self.repository.exclude_patterns()))?;
         }
         git.text(["write-tree"])
@@ -260,12 +259,14 @@ impl Store {
     /// Updates the shallow boundary: the user's boundary, except for commits that crh has deepened,
     /// plus the boundary of crh's own fetches.
     fn update_shallow_boundary(&self) -> Result<(), StoreError> {
-        let users = read_lines(&self.repository.common_dir.join("shallow"));
-        let users_before = read_lines(&self.bare.folder().join(USER_BOUNDARY_FILE));
+        let user_boundary = read_lines(&self.repository.common_dir.join("shallow"));
+        let last_user_boundary = read_lines(&self.bare.folder().join(USER_BOUNDARY_FILE));
         let mut boundary = self.bare.boundary();
-        boundary.retain(|commit| users.contains(commit) || !users_before.contains(commit));
+        boundary.retain(|commit| {
+            user_boundary.contains(commit) || !last_user_boundary.contains(commit)
+        });
         // Git removed known boundary commits when it fetched their parents, so add only new ones.
-        boundary.extend(users.difference(&users_before).cloned());
+        boundary.extend(user_boundary.difference(&last_user_boundary).cloned());
         let lines = |commits: &BTreeSet<String>| -> String {
             commits.iter().map(|commit| format!("{commit}\n")).collect()
         };
@@ -275,18 +276,18 @@ impl Store {
         } else {
             self.replace_file("shallow", lines(&boundary).as_bytes())?;
         }
-        self.replace_file(USER_BOUNDARY_FILE, lines(&users).as_bytes())
+        self.replace_file(USER_BOUNDARY_FILE, lines(&user_boundary).as_bytes())
     }
 
     /// Replaces a file atomically.
     fn replace_file(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let io = |source| StoreError::Io { folder: self.bare.folder().to_owned(), source };
         let path = self.bare.folder().join(name);
-        if fs::read(&path).is_ok_and(|old| old == bytes) {
+        if fs::read(&path).is_ok_and(|existing| existing == bytes) {
             return Ok(());
         }
-        let new = path.with_extension("new");
-        fs::write(&new, bytes).and_then(|()| fs::rename(&new, &path)).map_err(io)
+        let new_path = path.with_extension("new");
+        fs::write(&new_path, bytes).and_then(|()| fs::rename(&new_path, &path)).map_err(io)
     }
 }
 
@@ -298,19 +299,19 @@ fn lock_store(folder: &Path) -> io::Result<File> {
     for name in LOCKS {
         remove_if_exists(&folder.join(name))?;
     }
-    let mut left = vec![folder.join("refs")];
-    while let Some(refs) = left.pop() {
-        let entries = match fs::read_dir(&refs) {
+    let mut folders = vec![folder.join("refs")];
+    while let Some(refs_folder) = folders.pop() {
+        let entries = match fs::read_dir(&refs_folder) {
             Ok(entries) => entries,
-            // Not created yet.
+            // The folder of the refs is not created yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
         for entry in entries {
             let entry = entry?;
             if entry.file_type()?.is_dir() {
-                left.push(entry.path());
-            } else if entry.path().extension().is_some_and(|end| end == "lock") {
+                folders.push(entry.path());
+            } else if entry.path().extension().is_some_and(|extension| extension == "lock") {
                 // No ref ends in `.lock`.
                 remove_if_exists(&entry.path())?;
             }
@@ -326,14 +327,15 @@ fn init_bare(bare: &BareRepository) -> Result<(), GitError> {
     Ok(())
 }
 
-/// Copies an index with its modification time. Git compares file times with it to detect changes.
+/// Copies an index with its modification time. Git compares the times of files with the time of the
+/// index to detect changes.
 fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     // A copy of a read-only index would not be writable.
     remove_if_exists(to)?;
     fs::copy(from, to)?;
     fs::set_permissions(to, fs::Permissions::from_mode(0o600))?;
-    let written = fs::metadata(from)?.modified()?;
-    File::options().write(true).open(to)?.set_modified(written)
+    let modified_time = fs::metadata(from)?.modified()?;
+    File::options().write(true).open(to)?.set_modified(modified_time)
 }
 
 fn remove_if_exists(path: &Path) -> io::Result<()> {
@@ -346,8 +348,8 @@ fn remove_if_exists(path: &Path) -> io::Result<()> {
 /// Quotes a path for `alternates` if needed.
 pub(crate) fn quote_alternate(path: &Path) -> OsString {
     let bytes = path.as_os_str().as_bytes();
-    let plain = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
-    if plain && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {
+    let has_plain_start = !bytes.starts_with(b"\"") && !bytes.starts_with(b"#");
+    if has_plain_start && !bytes.iter().any(|byte| matches!(byte, b'\n' | b':')) {
         return path.as_os_str().to_owned();
     }
     let mut quoted = vec![b'"'];

@@ -23,13 +23,15 @@ use crate::objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
 const FILES_MAX: usize = 100_000;
 /// Larger trees might not fit into the temporary folder.
 const BYTES_MAX: u64 = 2 << 30;
-/// Name prefix, for finding folders of crashed processes.
+/// Name prefix of checkout folders, for finding those of crashed processes.
 const PREFIX: &str = "crh-tree-";
-/// Lock file in each folder. It gets this name after it is locked.
+/// Lock file in each checkout folder. It gets this name only after it is locked, so that another
+/// process never finds it unlocked.
 const LOCK: &str = "lock";
 /// Folder with the files.
 const TREE: &str = "tree";
-/// Git would run commands configured in such a folder.
+/// Name of folders that are not written, because git would run commands that such a folder
+/// configures.
 const GIT: &[u8] = b".git";
 
 /// A temporary checkout of a commit or tree.
@@ -56,8 +58,8 @@ struct WrittenFile {
 pub struct SkippedEntry {
     /// Path from the root, as bytes.
     pub path: Vec<u8>,
-    /// Reason, as a clause.
-    pub why: String,
+    /// Reason, as a part of a sentence.
+    pub reason: String,
 }
 
 /// A path where the folder differs from the tree.
@@ -66,7 +68,7 @@ pub struct CheckoutDifference {
     /// Path from the root, as bytes.
     pub path: Vec<u8>,
     /// Kind of the difference.
-    pub what: DifferenceKind,
+    pub kind: DifferenceKind,
 }
 
 /// How a path differs.
@@ -79,7 +81,7 @@ pub enum DifferenceKind {
         /// Content in the folder, if the file exists there.
         after: Option<Vec<u8>>,
     },
-    /// A changed symlink, mode or file type, as a clause.
+    /// A changed symlink, mode or file type, described as a part of a sentence.
     Other(String),
 }
 
@@ -122,7 +124,7 @@ impl TempCheckout {
         remove_stale(parent);
         let objects = bare.objects()?;
         let (folder, lock) = create_locked(parent).map_err(io)?;
-        let mut laid_out = Self {
+        let mut checkout = Self {
             tree: folder.path().join(TREE),
             _folder: folder,
             _lock: lock,
@@ -130,11 +132,11 @@ impl TempCheckout {
             written: BTreeMap::new(),
             skipped: Vec::new(),
         };
-        laid_out.write_files(revision)?;
-        Ok(laid_out)
+        checkout.write_files(revision)?;
+        Ok(checkout)
     }
 
-    /// Folder with the files. It has no `.git`.
+    /// Folder with the files of the commit, without a `.git`.
     pub fn path(&self) -> &Path {
         &self.tree
     }
@@ -151,30 +153,30 @@ impl TempCheckout {
 
     /// All paths that differ from the tree, sorted. Folders are ignored.
     pub fn differences(&self) -> Result<Vec<CheckoutDifference>, TempCheckoutError> {
-        let there = list_files(&self.tree).map_err(|why| self.io_error(why))?;
+        let existing_files = list_files(&self.tree).map_err(|error| self.io_error(error))?;
         let mut differences = Vec::new();
         for (path, written_file) in &self.written {
-            if !there.contains_key(path) {
+            if !existing_files.contains_key(path) {
                 let before = self.content(path, written_file)?;
-                let what = match written_file.kind {
+                let kind = match written_file.kind {
                     PathEntryKind::File | PathEntryKind::Executable => {
                         DifferenceKind::Text { before: Some(before), after: None }
                     }
                     PathEntryKind::Link | PathEntryKind::Folder | PathEntryKind::Submodule => {
-                        DifferenceKind::Other(format!("the {} is gone", written_file.kind.word()))
+                        DifferenceKind::Other(format!("the {} is gone", written_file.kind.name()))
                     }
                 };
-                differences.push(CheckoutDifference { path: path.clone(), what });
+                differences.push(CheckoutDifference { path: path.clone(), kind });
             }
         }
-        for (path, metadata) in there {
-            let what = match self.written.get(&path) {
-                Some(laid) => self.compare(&path, laid, &metadata)?,
-                None => {
-                    Some(self.describe_added(&path, &metadata).map_err(|why| self.io_error(why))?)
-                }
+        for (path, metadata) in existing_files {
+            let kind = match self.written.get(&path) {
+                Some(written_file) => self.compare(&path, written_file, &metadata)?,
+                None => Some(
+                    self.describe_added(&path, &metadata).map_err(|error| self.io_error(error))?,
+                ),
             };
-            differences.extend(what.map(|what| CheckoutDifference { path, what }));
+            differences.extend(kind.map(|kind| CheckoutDifference { path, kind }));
         }
         differences.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(differences)
@@ -188,33 +190,35 @@ impl TempCheckout {
         // Write symlinks last, so that no file is written through one on a case-insensitive disk.
         let (links, files): (Vec<PathEntry>, Vec<PathEntry>) =
             entries.into_iter().partition(|entry| entry.kind == PathEntryKind::Link);
-        let mut left = BYTES_MAX;
+        let mut remaining_bytes = BYTES_MAX;
         for PathEntry { path, kind, id } in files.into_iter().chain(links) {
             let written_file = WrittenFile { kind, id };
             let bytes = check_entry(&path, kind).and_then(|()| {
                 self.content(&path, &written_file).map_err(|error| error.to_string())
             });
-            let why = match bytes {
+            let skip_reason = match bytes {
                 Ok(target) if kind == PathEntryKind::Link && !stays_inside(&path, &target) => {
                     Some("a link that leads out of the tree".to_owned())
                 }
                 Ok(bytes) => {
                     let size = bytes.len() as u64;
-                    left = left.checked_sub(size).ok_or(TempCheckoutError::TooLarge)?;
+                    remaining_bytes =
+                        remaining_bytes.checked_sub(size).ok_or(TempCheckoutError::TooLarge)?;
                     self.write(&path, kind, &bytes)?
                 }
-                Err(why) => Some(why),
+                Err(skip_reason) => Some(skip_reason),
             };
-            match why {
+            match skip_reason {
                 None => drop(self.written.insert(path, written_file)),
-                Some(why) => self.skipped.push(SkippedEntry { path, why }),
+                Some(skip_reason) => self.skipped.push(SkippedEntry { path, reason: skip_reason }),
             }
         }
         self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(())
     }
 
-    /// Writes one entry. Returns why it was skipped, if it was. A full disk is an error.
+    /// Writes one entry. Returns the reason if the entry cannot be written. A full disk is an
+    /// error.
     fn write(
         &self,
         path: &[u8],
@@ -222,14 +226,14 @@ impl TempCheckout {
         bytes: &[u8],
     ) -> Result<Option<String>, TempCheckoutError> {
         let file = self.tree.join(OsStr::from_bytes(path));
-        let written = create_parents(&file).and_then(|()| match kind {
+        let result = create_parents(&file).and_then(|()| match kind {
             PathEntryKind::Link => symlink(OsStr::from_bytes(bytes), &file),
             PathEntryKind::File
             | PathEntryKind::Executable
             | PathEntryKind::Folder
             | PathEntryKind::Submodule => new_file(&file, kind, bytes),
         });
-        match written {
+        match result {
             Ok(()) => Ok(None),
             Err(source)
                 if matches!(
@@ -241,8 +245,8 @@ impl TempCheckout {
             {
                 Err(self.io_error(source))
             }
-            // The name is too long, or collides with another on this disk.
-            Err(why) => Ok(Some(format!("no file of that name can be made: {why}"))),
+            // The name is too long, or collides with another name on this disk.
+            Err(error) => Ok(Some(format!("no file of that name can be made: {error}"))),
         }
     }
 
@@ -263,28 +267,35 @@ impl TempCheckout {
     ) -> Result<Option<DifferenceKind>, TempCheckoutError> {
         let file = self.tree.join(OsStr::from_bytes(path));
         let io = |source| self.io_error(source);
-        let more = |what: &str| Ok(Some(DifferenceKind::Other(what.to_owned())));
+        let other_difference =
+            |description: &str| Ok(Some(DifferenceKind::Other(description.to_owned())));
         if written_file.kind == PathEntryKind::Link {
             if !metadata.is_symlink() {
-                return more("it is no link any more");
+                return other_difference("it is no link any more");
             }
             let target = fs::read_link(&file).map_err(io)?;
-            let is_same = target.as_os_str().as_bytes() == self.content(path, written_file)?;
-            return if is_same { Ok(None) } else { more("the link leads elsewhere") };
+            let target_is_unchanged =
+                target.as_os_str().as_bytes() == self.content(path, written_file)?;
+            return if target_is_unchanged {
+                Ok(None)
+            } else {
+                other_difference("the link leads elsewhere")
+            };
         }
         if !metadata.is_file() {
-            return more("it is no plain file any more");
+            return other_difference("it is no plain file any more");
         }
         if (metadata.mode() & 0o100 != 0) != (written_file.kind == PathEntryKind::Executable) {
-            return more("its mode is another one");
+            return other_difference("its mode is another one");
         }
         if metadata.len() > MAX_BLOB_BYTES {
-            return more("it is too large");
+            return other_difference("it is too large");
         }
         let after = fs::read(&file).map_err(io)?;
         let hash = compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, &after);
-        let is_same = |hash| parse_id(&written_file.id).is_ok_and(|laid| laid == hash);
-        if hash.is_ok_and(is_same) {
+        let is_written_hash =
+            |hash| parse_id(&written_file.id).is_ok_and(|written_id| written_id == hash);
+        if hash.is_ok_and(is_written_hash) {
             return Ok(None);
         }
         let before = Some(self.content(path, written_file)?);
@@ -293,15 +304,16 @@ impl TempCheckout {
 
     /// Describes a path that was not written by the checkout.
     fn describe_added(&self, path: &[u8], metadata: &Metadata) -> io::Result<DifferenceKind> {
-        let more = |what: &str| Ok(DifferenceKind::Other(what.to_owned()));
-        if self.skipped.iter().any(|left_out| left_out.path == path) {
-            return more("the tree has something else there");
+        let other_difference =
+            |description: &str| Ok(DifferenceKind::Other(description.to_owned()));
+        if self.skipped.iter().any(|entry| entry.path == path) {
+            return other_difference("the tree has something else there");
         }
         if !metadata.is_file() {
-            return more("it is no plain file");
+            return other_difference("it is no plain file");
         }
         if metadata.len() > MAX_BLOB_BYTES {
-            return more("it is too large");
+            return other_difference("it is too large");
         }
         let after = fs::read(self.tree.join(OsStr::from_bytes(path)))?;
         Ok(DifferenceKind::Text { before: None, after: Some(after) })
@@ -311,36 +323,36 @@ impl TempCheckout {
 /// Removes folders of crashed processes, whose locks are free. Errors are ignored.
 fn remove_stale(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
-    let ours = rustix::process::getuid().as_raw();
+    let own_uid = rustix::process::getuid().as_raw();
     for entry in entries.flatten() {
         if !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
             continue;
         }
         // Other users can write to the temporary folder too.
-        let is_ours = |it: Metadata| it.is_dir() && it.uid() == ours;
-        if !fs::symlink_metadata(entry.path()).is_ok_and(is_ours) {
+        let is_own_folder = |metadata: Metadata| metadata.is_dir() && metadata.uid() == own_uid;
+        if !fs::symlink_metadata(entry.path()).is_ok_and(is_own_folder) {
             continue;
         }
         let Ok(lock) = File::open(entry.path().join(LOCK)) else { continue };
         if lock.try_lock().is_ok() {
-            let _is_gone = fs::remove_dir_all(entry.path());
+            let _result = fs::remove_dir_all(entry.path());
         }
     }
 }
 
 fn create_locked(parent: &Path) -> io::Result<(TempDir, File)> {
     // Other users must not read the reviewed code.
-    let private = Permissions::from_mode(0o700);
-    let folder = Builder::new().prefix(PREFIX).permissions(private).tempdir_in(parent)?;
-    let new = folder.path().join("new");
-    let lock = File::create_new(&new)?;
+    let permissions = Permissions::from_mode(0o700);
+    let folder = Builder::new().prefix(PREFIX).permissions(permissions).tempdir_in(parent)?;
+    let new_lock = folder.path().join("new");
+    let lock = File::create_new(&new_lock)?;
     lock.lock()?;
-    fs::rename(&new, folder.path().join(LOCK))?;
+    fs::rename(&new_lock, folder.path().join(LOCK))?;
     fs::create_dir(folder.path().join(TREE))?;
     Ok((folder, lock))
 }
 
-/// Whether an entry can be written. The error is a clause.
+/// Checks whether an entry may be written. The error is a part of a sentence.
 fn check_entry(path: &[u8], kind: PathEntryKind) -> Result<(), String> {
     check_path(path).map_err(|_| "no path inside a repository".to_owned())?;
     let mut parts = path.split(|byte| *byte == b'/');
@@ -355,22 +367,23 @@ fn check_entry(path: &[u8], kind: PathEntryKind) -> Result<(), String> {
     }
 }
 
-/// Whether a symlink stays inside, wherever other symlinks point: it first goes up, at most to the
-/// root, and then only down. A `..` after a name could leave through another symlink.
+/// Whether a symlink at `path` stays inside the checkout, wherever other symlinks point. Its target
+/// must first go up, at most to the root, and then only down: a `..` after a name could leave
+/// through another symlink.
 fn stays_inside(path: &[u8], target: &[u8]) -> bool {
     let depth = path.iter().filter(|byte| **byte == b'/').count();
-    let mut up = 0;
-    let mut is_down = false;
+    let mut up_count = 0;
+    let mut is_below_name = false;
     for part in Path::new(OsStr::from_bytes(target)).components() {
         match part {
             Component::Prefix(_) | Component::RootDir => return false,
             Component::CurDir => {}
-            Component::ParentDir if is_down => return false,
-            Component::ParentDir => up += 1,
-            Component::Normal(_) => is_down = true,
+            Component::ParentDir if is_below_name => return false,
+            Component::ParentDir => up_count += 1,
+            Component::Normal(_) => is_below_name = true,
         }
     }
-    !target.is_empty() && up <= depth
+    !target.is_empty() && up_count <= depth
 }
 
 fn create_parents(file: &Path) -> io::Result<()> {
@@ -379,13 +392,13 @@ fn create_parents(file: &Path) -> io::Result<()> {
 
 fn new_file(file: &Path, kind: PathEntryKind, bytes: &[u8]) -> io::Result<()> {
     let mode = if kind == PathEntryKind::Executable { 0o700 } else { 0o600 };
-    let mut written = OpenOptions::new().write(true).create_new(true).mode(mode).open(file)?;
-    written.write_all(bytes)
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(file)?;
+    file.write_all(bytes)
 }
 
 /// All files below a folder, by relative path.
 fn list_files(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut folders = vec![(root.to_owned(), Vec::new())];
     while let Some((folder, prefix)) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
@@ -397,11 +410,11 @@ fn list_files(root: &Path) -> io::Result<BTreeMap<Vec<u8>, Metadata>> {
                 path.push(b'/');
                 folders.push((entry.path(), path));
             } else {
-                found.insert(path, metadata);
+                files.insert(path, metadata);
             }
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 #[cfg(test)]

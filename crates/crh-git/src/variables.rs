@@ -1,4 +1,4 @@
-//! Environment variables that git gets to see.
+//! Environment variables that crh passes to git.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -36,12 +36,12 @@ const SETTINGS: &[&str] = &[
     "GIT_CEILING_DIRECTORIES",
     "GIT_DISCOVERY_ACROSS_FILESYSTEM",
 ];
-/// Prefix of settings in the environment.
-const SETTINGS_START: &str = "GIT_CONFIG_";
+/// Prefix of git settings in the environment.
+const SETTINGS_PREFIX: &str = "GIT_CONFIG_";
 
 /// Variables for programs and network access. Listed by name, because similar ones such as
 /// `GIT_PROXY_COMMAND` start programs. `HOME` resolves `~` in certificate paths.
-const HOSTS: &[&str] = &[
+const NETWORK: &[&str] = &[
     "PATH",
     "HOME",
     "TMPDIR",
@@ -83,43 +83,44 @@ const HOSTS: &[&str] = &[
 ];
 
 /// Prefix of git's trace variables.
-const TRACE_START: &str = "GIT_TRACE";
+const TRACE_PREFIX: &str = "GIT_TRACE";
 
 /// Names of variables that are hidden from git and its children.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HiddenVariables {
-    /// Hidden from all programs.
-    pub always: BTreeSet<String>,
-    /// Hidden except for network commands, whose credential helpers may need them.
-    pub on_disk: BTreeSet<String>,
+    /// Hidden from all git commands.
+    pub from_all_commands: BTreeSet<String>,
+    /// Hidden from git commands without network access. Credential helpers of network commands may
+    /// need them.
+    pub from_local_commands: BTreeSet<String>,
 }
 
 /// Variables that locate the user's settings.
 pub(crate) fn for_user_settings() -> impl Iterator<Item = (OsString, OsString)> {
-    filtered(SETTINGS, &[SETTINGS_START, TRACE_START])
+    variables_with(SETTINGS, &[SETTINGS_PREFIX, TRACE_PREFIX])
 }
 
 /// Variables for network access.
 pub(crate) fn for_network() -> impl Iterator<Item = (OsString, OsString)> {
-    filtered(HOSTS, &[TRACE_START])
+    variables_with(NETWORK, &[TRACE_PREFIX])
 }
 
 /// All variables except dangerous and hidden ones.
 pub(crate) fn all_except(hidden: &BTreeSet<String>) -> impl Iterator<Item = (OsString, OsString)> {
-    let is_shown = |name: &OsStr| {
+    let is_allowed = |name: &OsStr| {
         let name = name.to_string_lossy();
         !DANGEROUS.contains(&name.as_ref()) && !hidden.contains(name.as_ref())
     };
-    std::env::vars_os().filter(move |(name, _)| is_shown(name))
+    std::env::vars_os().filter(move |(name, _)| is_allowed(name))
 }
 
-fn filtered(
+fn variables_with(
     names: &'static [&'static str],
-    starts: &'static [&'static str],
+    prefixes: &'static [&'static str],
 ) -> impl Iterator<Item = (OsString, OsString)> {
-    let is_shown = |name: &OsStr| {
+    let is_allowed = |name: &OsStr| {
         let name = name.to_string_lossy();
-        names.contains(&name.as_ref()) || starts.iter().any(|start| name.starts_with(start))
+        names.contains(&name.as_ref()) || prefixes.iter().any(|prefix| name.starts_with(prefix))
     };
-    std::env::vars_os().filter(move |(name, _)| is_shown(name))
+    std::env::vars_os().filter(move |(name, _)| is_allowed(name))
 }

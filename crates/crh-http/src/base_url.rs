@@ -37,7 +37,7 @@ impl BaseUrl {
         self.url.as_str().trim_end_matches('/')
     }
 
-    /// Scheme, host and port. Keys belong to an origin. The default port is omitted.
+    /// Scheme, host and port, without the default port. A key belongs to an origin.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
@@ -75,7 +75,7 @@ impl FromStr for BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(BaseUrlError::Query);
         }
-        // A trailing slash makes no difference.
+        // URLs that differ only in a trailing slash are equal.
         let path = url.path().trim_end_matches('/').to_owned();
         url.set_path(&path);
         Ok(Self { url })

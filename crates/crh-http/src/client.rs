@@ -16,7 +16,7 @@ const MAX_CA_FILE_BYTES: u64 = 4 << 20;
 /// Why the HTTP client cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ClientSetupError {
-    /// Invalid proxy URL. It may contain a password and is not repeated.
+    /// Invalid proxy URL. The error does not repeat the URL, which may contain a password.
     #[error("the proxy for `{scheme}` is not a valid proxy URL")]
     Proxy {
         /// `http` or `https`.
@@ -35,8 +35,8 @@ pub enum ClientSetupError {
     Client,
 }
 
-/// Creates the HTTP client. It ignores environment variables and follows no redirects, because
-/// those would receive the key headers.
+/// Creates the HTTP client. The client ignores environment variables. It follows no redirects,
+/// because the target would receive the headers with the key.
 pub fn build_client(network: &NetworkSettings) -> Result<reqwest::Client, ClientSetupError> {
     if CryptoProvider::get_default().is_none() {
         // An error means that another thread installed a provider first.
@@ -50,14 +50,14 @@ pub fn build_client(network: &NetworkSettings) -> Result<reqwest::Client, Client
         // Compression could delay stream events.
         .no_gzip()
         .connect_timeout(network.timeouts.connect);
-    let direct = || network.no_proxy.as_deref().and_then(NoProxy::from_string);
+    let bypassed_hosts = || network.no_proxy.as_deref().and_then(NoProxy::from_string);
     if let Some(proxy) = &network.http_proxy {
         let proxy = Proxy::http(proxy).map_err(|_| ClientSetupError::Proxy { scheme: "http" })?;
-        builder = builder.proxy(proxy.no_proxy(direct()));
+        builder = builder.proxy(proxy.no_proxy(bypassed_hosts()));
     }
     if let Some(proxy) = &network.https_proxy {
         let proxy = Proxy::https(proxy).map_err(|_| ClientSetupError::Proxy { scheme: "https" })?;
-        builder = builder.proxy(proxy.no_proxy(direct()));
+        builder = builder.proxy(proxy.no_proxy(bypassed_hosts()));
     }
     for path in &network.ca_files {
         builder = builder.tls_certs_merge(load_certificates(path)?);
@@ -66,17 +66,17 @@ pub fn build_client(network: &NetworkSettings) -> Result<reqwest::Client, Client
 }
 
 fn load_certificates(path: &Path) -> Result<Vec<Certificate>, ClientSetupError> {
-    let unusable = |reason: String| ClientSetupError::CaFile { path: path.to_owned(), reason };
+    let ca_file_error = |reason: String| ClientSetupError::CaFile { path: path.to_owned(), reason };
     let mut pem = Vec::new();
     // Limit the read, because special files have no size and may be endless.
-    let read =
+    let result =
         File::open(path).and_then(|file| file.take(MAX_CA_FILE_BYTES + 1).read_to_end(&mut pem));
-    read.map_err(|error| unusable(error.to_string()))?;
+    result.map_err(|error| ca_file_error(error.to_string()))?;
     if pem.len() as u64 > MAX_CA_FILE_BYTES {
-        return Err(unusable(format!("it is larger than {MAX_CA_FILE_BYTES} bytes")));
+        return Err(ca_file_error(format!("it is larger than {MAX_CA_FILE_BYTES} bytes")));
     }
     match Certificate::from_pem_bundle(&pem) {
-        Ok(found) if !found.is_empty() => Ok(found),
-        Ok(_) | Err(_) => Err(unusable("it contains no PEM certificate".to_owned())),
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        Ok(_) | Err(_) => Err(ca_file_error("it contains no PEM certificate".to_owned())),
     }
 }

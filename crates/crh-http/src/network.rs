@@ -19,12 +19,13 @@ pub struct NetworkSettings {
     pub timeouts: Timeouts,
 }
 
-/// Timeouts. There is none for a whole response; the caller drops the request instead.
+/// Timeouts of a request. There is no timeout for the whole response: a caller that stops waiting
+/// drops the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
     /// Connection timeout.
     pub connect: Duration,
-    /// Time from the connection to the first event. Reading a long prompt takes time.
+    /// Time from the connection to the first event. A model needs time to read a long prompt.
     pub first_byte: Duration,
     /// Time between two parts of a response.
     pub idle: Duration,
@@ -45,7 +46,7 @@ impl fmt::Debug for NetworkSettings {
 
 impl Default for Timeouts {
     /// Local models may read a long prompt for minutes. Hosted reasoning models send a keep-alive
-    /// at least every minute.
+    /// at least once a minute, so two minutes without data mean a lost connection.
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(15),

@@ -45,10 +45,10 @@ impl Project for CachedProject<'_> {
         // Reads run outside the lock; at worst a file is read twice.
         let file = self.project.file(side, path)?;
         let bytes = file.as_ref().map_or(0, Vec::len);
-        let mut cached = lock();
-        if cached.bytes + bytes <= BYTES_MAX {
-            cached.bytes += bytes;
-            cached.files[side_index].insert(path.to_owned(), file.clone());
+        let mut cache = lock();
+        if cache.bytes + bytes <= BYTES_MAX {
+            cache.bytes += bytes;
+            cache.files[side_index].insert(path.to_owned(), file.clone());
         }
         Ok(file)
     }

@@ -28,7 +28,7 @@ pub struct ChangedFile {
     pub old_path: Option<String>,
     /// Whether the change deletes the file.
     pub is_deleted: bool,
-    /// Whether it is a regular file; symlinks and submodules are not.
+    /// Whether the file is a regular file, not a symlink or submodule.
     pub has_lines: bool,
     /// Added lines, in order.
     pub added: Vec<AddedLine>,
@@ -60,15 +60,15 @@ pub struct AddedLine {
 
 /// Read access to the repository before and after the change. All contents are untrusted.
 pub trait Project: Sync {
-    /// Returns the bytes of a file; `None` if it does not exist or is a symlink or a submodule. The
-    /// error is a sentence for the report.
+    /// Returns the bytes of a file; `None` if the path does not exist or is a symlink or a
+    /// submodule. The error is a sentence for the report.
     fn file(&self, side: Side, path: &str) -> Result<Option<Vec<u8>>, String>;
 
     /// Paths of all files, sorted.
     fn paths(&self, side: Side) -> Result<&[String], String>;
 
-    /// Finds lines that contain one of these words as a whole word, sorted by path and line, at
-    /// most `max_hits`.
+    /// Finds at most `max_hits` lines that contain one of these words as a whole word, sorted by
+    /// path and line.
     fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String>;
 }
 
@@ -103,10 +103,10 @@ impl<'a> ChangeView<'a> {
         Self { files, all_files, project, moved_lines, workflows }
     }
 
-    /// Whether an added line was only moved: the change removes a line with the same text (ignoring
-    /// white space) from a file of the same language. Each removed line accounts for one added
+    /// Whether an added line is only moved: the change removes a line with the same text (apart
+    /// from white space) from a file of the same language. Each removed line explains one added
     /// line, in diff order.
-    pub(crate) fn has_moved(&self, path: &str, line: u32) -> bool {
+    pub(crate) fn is_moved_line(&self, path: &str, line: u32) -> bool {
         let moved_lines = self.moved_lines.get_or_init(|| moved_lines(self.all_files));
         moved_lines.get(path).is_some_and(|lines| lines.contains(&line))
     }
@@ -152,7 +152,7 @@ impl ChangedFile {
         let removed_above = u32::try_from(removed_above).unwrap_or(u32::MAX);
         let position = line.saturating_sub(removed_above).saturating_sub(u32::from(is_removed));
         let added_numbers = || self.added.iter().map(|it| it.number);
-        // Position of the last unchanged line, this one or one above it.
+        // New number of the last unchanged line at or above the given line.
         let last_unchanged =
             added_numbers().fold(position, |at, added| if added <= at { at + 1 } else { at });
         if !is_removed {
@@ -190,7 +190,7 @@ mod tests {
             removed_line_numbers: vec![2, 3, 5, 8],
             ..ChangedFile::default()
         };
-        let became: Vec<LineFate> = (1..=8).map(|line| file.line_fate(line)).collect();
+        let fates: Vec<LineFate> = (1..=8).map(|line| file.line_fate(line)).collect();
         let expected = [
             LineFate::Kept(1),
             LineFate::Replaced(2),
@@ -201,6 +201,6 @@ mod tests {
             LineFate::Kept(7),
             LineFate::Replaced(8),
         ];
-        assert_eq!(became, expected);
+        assert_eq!(fates, expected);
     }
 }

@@ -1,9 +1,9 @@
 //! The statements of a file that the change touches. Most of a file is unchanged and has no new
 //! findings.
 //!
-//! This is only a filter. An unchanged statement parses the same on both sides, so its findings are
-//! on both sides. If the touched statements have no findings, there is nothing new; otherwise the
-//! whole texts are checked.
+//! This is only a filter. An unchanged statement parses the same before and after the change, so it
+//! has the same findings in both texts. If the touched statements have no findings, there are no
+//! new findings. Otherwise the whole texts are checked.
 
 mod context;
 
@@ -14,14 +14,16 @@ pub(crate) use context::assigns_itself;
 
 use crh_syntax::{Language, inner_statements, outermost_statements, refusal};
 
-/// If a larger share of a text is touched, checking all of it at once is cheaper.
+/// Percentage of a text that may be touched. Above this, checking the whole text at once is
+/// cheaper.
 const PERCENT_MAX: usize = 75;
 
-/// Nesting levels that are compared. Each level reads the lines again, and little is left after
-/// two.
+/// Nesting levels whose statements are compared. Each level reads the lines again, and after two
+/// levels few unchanged statements are left to find.
 const LEVELS_MAX: usize = 5;
 
-/// The statements of one side, marked as touched if the other side does not have them as often.
+/// The statements of one text (old or new). A statement is touched if the other text does not have
+/// it as often.
 pub(crate) struct ChangedStatements<'t> {
     text: &'t str,
     statements: Vec<ComparedStatement>,
@@ -33,7 +35,8 @@ struct ComparedStatement {
     is_touched: bool,
 }
 
-/// Compares the statements of two texts; `None` if they cannot be told apart or parsing is refused.
+/// Compares the statements of two texts; `None` if they cannot be separated or the parser refuses a
+/// text.
 pub(crate) fn changed_statements<'t>(
     language: Language,
     [old, new]: [&'t str; 2],
@@ -50,8 +53,8 @@ pub(crate) fn changed_statements<'t>(
     ])
 }
 
-/// Marks a statement as touched unless the other side has the same statement. A statement is matched
-/// at most once, and only if `may_match` allows it.
+/// Marks a statement as touched unless the other text has the same statement. Each statement is
+/// matched with at most one other, and only if `may_match` allows it.
 fn compare(
     [old, new]: [&str; 2],
     [before, after]: [Vec<Range<usize>>; 2],
@@ -80,11 +83,11 @@ fn compare(
     [before.collect(), after]
 }
 
-/// The new text with only the touched statements, on their lines. `None` if that cannot be
-/// determined or is nearly everything.
-pub(crate) fn changed_text(path: &str, before: &str, texts: [&str; 2]) -> Option<String> {
+/// The touched statements of the new text, each on its own line numbers. `None` if they cannot be
+/// determined or are more than [`PERCENT_MAX`] of the text.
+pub(crate) fn changed_text(path: &str, old_path: &str, texts: [&str; 2]) -> Option<String> {
     let language = Language::from_path(path)?;
-    if Language::from_path(before) != Some(language) {
+    if Language::from_path(old_path) != Some(language) {
         return None;
     }
     let [old, new] = changed_statements(language, texts)?;
@@ -98,13 +101,14 @@ pub(crate) fn changed_text(path: &str, before: &str, texts: [&str; 2]) -> Option
     is_small_enough.then(|| blank_out(new.text, &omissions))
 }
 
-/// An omitted statement and its placeholder.
+/// A statement to omit, and the text that replaces it.
 struct OmittedStatement {
     range: Range<usize>,
     placeholder: &'static str,
 }
 
-/// Unchanged statements inside touched ones, level by level, so that no statement has two partners.
+/// Unchanged statements inside touched ones. They are compared level by level, so that no statement
+/// is matched twice.
 fn unchanged_inside(
     language: Language,
     old: &ChangedStatements<'_>,
@@ -122,7 +126,7 @@ fn unchanged_inside(
             compare([old.text, new.text], inner, |it| !context::depends_on_context(it));
         let mut previous_end = 0;
         for statement in &after {
-            // A block needs a statement, so leave a placeholder.
+            // A Python block needs at least one statement, so its first one becomes `pass`.
             let is_first_in_block = statement.range.start != previous_end;
             previous_end = statement.range.end;
             if !statement.is_touched {
@@ -136,7 +140,7 @@ fn unchanged_inside(
     omissions
 }
 
-/// The statements one level inside these.
+/// The statements one level inside the given ones.
 fn inner_ranges(language: Language, text: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     for outer in statements {
@@ -151,17 +155,17 @@ fn inner_ranges(language: Language, text: &str, statements: &[Range<usize>]) -> 
     ranges
 }
 
-/// The text without some statements; the others stay on their lines.
+/// The text without the omitted statements. The others keep their line numbers.
 fn blank_out(text: &str, omissions: &[OmittedStatement]) -> String {
     let mut output = String::with_capacity(text.len() / 2);
     let mut copied_to = 0;
-    for OmittedStatement { range, placeholder: stand_in } in omissions {
+    for OmittedStatement { range, placeholder } in omissions {
         output.push_str(&text[copied_to..range.start]);
         let statement = &text[range.clone()];
-        if !stand_in.is_empty() {
+        if !placeholder.is_empty() {
             let blanks = statement.len() - statement.trim_start_matches([' ', '\t']).len();
             output.push_str(&statement[..blanks]);
-            output.push_str(stand_in);
+            output.push_str(placeholder);
         }
         let lines = memchr::memchr_iter(b'\n', statement.as_bytes()).count();
         output.extend(std::iter::repeat_n('\n', lines));
@@ -171,7 +175,7 @@ fn blank_out(text: &str, omissions: &[OmittedStatement]) -> String {
     output
 }
 
-/// How much of a statement is kept.
+/// How much of a statement [`ChangedStatements::render`] keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StatementPart {
     Nothing,
@@ -189,7 +193,8 @@ impl<'t> ChangedStatements<'t> {
         touched.map(|it| &self.text[it.range.clone()])
     }
 
-    /// The touched statements on their lines, reduced to the parts that `select_part` selects.
+    /// The touched statements, reduced to the parts that `select_part` selects. They keep their
+    /// line numbers.
     pub(crate) fn render(&self, select_part: impl Fn(&str) -> StatementPart) -> String {
         let mut output = String::with_capacity(self.text.len() / 2);
         for entry in &self.statements {
@@ -248,12 +253,13 @@ mod tests {
     fn unchanged_inner_statements_are_omitted() {
         let old = "class A:\n    a = 1\n\n    def f(x):\n        \"\"\"\n        F.\"\"\"\n        if x:\n            y\n        else:\n            z\n        return z\n\n    def g():\n        y\n";
         let part = |new: &str| check(old, new).unwrap();
-        // A `return` depends on its context.
+        // A `return` depends on its context, so it stays.
         assert_eq!(
             part(&old.replace("            z\n", "            zz\n")),
             "class A:\n    pass\n\n    def f(x):\n        pass\n\n        if x:\n            pass\n        else:\n            zz\n        return z\n\n\n\n"
         );
-        // No statement has two partners. A `return` only leaves its own function.
+        // The repeated `a = 1` matches only one old statement. The function is unchanged, and its
+        // `return` does not leave it.
         assert_eq!(
             part(&old.replace("    a = 1\n", "    a = 1\n    a = 1\n")),
             format!("class A:\n    pass\n    a = 1\n{}", "\n".repeat(12))

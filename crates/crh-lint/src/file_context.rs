@@ -15,8 +15,9 @@ pub(crate) struct FileContext<'a> {
     pub(crate) old: Option<SourceText<'a>>,
     /// The text after the change.
     pub(crate) new: Option<SourceText<'a>>,
-    /// The new text with only the statements that the change touches, if they can be told apart. If
-    /// a check finds nothing here and needs no other context, the change introduces nothing.
+    /// The new text with only the statements that the change touches, if crh can tell statements
+    /// apart. If a check finds nothing in this text and needs no other context, the change
+    /// introduces no finding.
     pub(crate) touched_text: Option<SourceText<'a>>,
 }
 
@@ -39,9 +40,9 @@ pub(crate) trait FileReviewer: Sync {
 }
 
 impl FileContext<'_> {
-    /// Findings in the new text that are neither in the old text nor on a moved line. The same rule
-    /// on a line with the same text (ignoring white space) is not new, as often as it occurred
-    /// before. Empty without a new text.
+    /// Findings in the new text that are neither in the old text nor on a moved line. If the old
+    /// text has a finding of the same rule on a line with the same text (ignoring white space), one
+    /// such finding in the new text is not new. Empty without a new text.
     pub(crate) fn new_findings(
         &self,
         find: impl Fn(&SourceText<'_>) -> Vec<FindingDraft>,
@@ -62,16 +63,16 @@ impl FileContext<'_> {
         let mut was_in_old_text = |finding: &FindingDraft| {
             let count = old_counts
                 .get_mut(&(finding.rule.clone(), fold_whitespace(new.line(finding.line))));
-            count.filter(|count| **count > 0).map(|left| *left -= 1).is_some()
+            count.filter(|count| **count > 0).map(|count| *count -= 1).is_some()
         };
-        // Unchanged lines are matched before added ones.
+        // Match unchanged lines before added ones.
         let match_flags: Vec<bool> =
             findings.iter().map(|it| !self.file.adds(it.line) && was_in_old_text(it)).collect();
         let mut introduced = Vec::new();
-        for (finding, stayed) in findings.into_iter().zip(match_flags) {
-            if !stayed
+        for (finding, was_matched) in findings.into_iter().zip(match_flags) {
+            if !was_matched
                 && !was_in_old_text(&finding)
-                && !self.change.has_moved(new.path, finding.line)
+                && !self.change.is_moved_line(new.path, finding.line)
             {
                 introduced.push(finding);
             }

@@ -8,11 +8,10 @@ use crh_review::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Owner, Severity, Side, TITLE_MAX,
 };
 
-/// Longer lines are generated; a snippet only has to identify the line.
+/// Characters of a snippet, which only has to identify a line. Longer lines are generated.
 const SNIPPET_CHARS: usize = 240;
 
-/// Limit per reviewer. More findings come from generated code. The limit applies after ignore
-/// comments.
+/// Findings per reviewer, counted after ignore comments. More findings come from generated code.
 pub(crate) const FINDINGS_MAX: usize = 1_000;
 
 /// Output of a static reviewer.
@@ -26,10 +25,10 @@ pub struct StaticOutput {
 
 impl StaticOutput {
     /// Truncates the findings and adds a note about the rest.
-    pub(crate) fn limited(mut self) -> Self {
-        let more = self.findings.len().saturating_sub(FINDINGS_MAX);
-        if more > 0 {
-            self.notes.push(format!("{more} more findings are not listed"));
+    pub(crate) fn with_limit(mut self) -> Self {
+        let omitted_count = self.findings.len().saturating_sub(FINDINGS_MAX);
+        if omitted_count > 0 {
+            self.notes.push(format!("{omitted_count} more findings are not listed"));
             self.findings.truncate(FINDINGS_MAX);
         }
         self
@@ -51,7 +50,7 @@ pub(crate) struct FindingDraft {
     pub(crate) rule: String,
     pub(crate) file: String,
     pub(crate) line: u32,
-    /// The side of the line; `None` for the new text.
+    /// The text that contains the line; `None` means the new text.
     pub(crate) side: Option<Side>,
     /// Last line, if the finding covers several.
     pub(crate) end: Option<u32>,

@@ -1,4 +1,4 @@
-//! What a file is for, by its path: a secret in one place is sample data in another.
+//! The purpose of a file, judged by its path. For example, a credential in a test is sample data.
 
 use crh_syntax::Language;
 
@@ -8,7 +8,7 @@ const FIXTURE_FOLDERS: [&str; 6] =
 const SNAPSHOT_FOLDERS: [&str; 4] = ["snapshots", "__snapshots__", "testsuite", "testcases"];
 const SAMPLE_FOLDERS: [&str; 7] =
     ["mock", "mocks", "__mocks__", "example", "examples", "sample", "samples"];
-/// Folders with third-party or built files.
+/// Folders with third-party files or build output.
 const VENDOR_FOLDERS: [&str; 3] = ["vendor", "node_modules", "dist"];
 
 /// Generated files that are full of hashes.
@@ -27,12 +27,12 @@ const CODE_EXTENSIONS: [&str; 29] = [
 
 /// Whether a file is a test, a fixture or an example.
 pub(crate) fn is_sample(path: &str) -> bool {
-    let (folders, written) = path.rsplit_once('/').unwrap_or(("", path));
-    let name = written.to_ascii_lowercase();
+    let (folders, file_name) = path.rsplit_once('/').unwrap_or(("", path));
+    let name = file_name.to_ascii_lowercase();
     let stem = name.split('.').next().unwrap_or(&name);
-    // Folder names such as `src/jvmTest` and `testFixtures` contain words too.
+    // Folder names such as `src/jvmTest` and `testFixtures` contain the word `test` too.
     let is_for_tests = |folder: &str| {
-        is_in(&folder.to_ascii_lowercase(), &[&TEST_FOLDERS, &FIXTURE_FOLDERS, &SAMPLE_FOLDERS])
+        is_listed(&folder.to_ascii_lowercase(), &[&TEST_FOLDERS, &FIXTURE_FOLDERS, &SAMPLE_FOLDERS])
             || name_words(folder).any(|word| is_test_word(&word))
     };
     folders.split('/').any(is_for_tests)
@@ -40,22 +40,22 @@ pub(crate) fn is_sample(path: &str) -> bool {
         || name.contains(".test.")
         || name.contains(".spec.")
         || name.split('.').skip(1).any(|part| part == "dist")
-        || name_words(written).any(|word| is_sample_word(&word))
+        || name_words(file_name).any(|word| is_sample_word(&word))
 }
 
 /// The words of a name in lower case: `appSettings_v2.json` has `app`, `settings`, `v` and `json`.
 pub fn name_words(name: &str) -> impl Iterator<Item = String> {
     let mut words = vec![String::new()];
-    let mut was_small = false;
+    let mut was_lower_case = false;
     for letter in name.chars() {
-        let begins = was_small && letter.is_ascii_uppercase();
-        if begins || !letter.is_alphabetic() {
+        let starts_word = was_lower_case && letter.is_ascii_uppercase();
+        if starts_word || !letter.is_alphabetic() {
             words.push(String::new());
         }
         if let Some(word) = words.last_mut().filter(|_| letter.is_alphabetic()) {
             word.push(letter.to_ascii_lowercase());
         }
-        was_small = letter.is_ascii_lowercase();
+        was_lower_case = letter.is_ascii_lowercase();
     }
     words.into_iter().filter(|word| !word.is_empty())
 }
@@ -71,19 +71,20 @@ pub(crate) fn is_code(path: &str) -> bool {
 
 /// Whether a file is test data, in any language.
 pub(crate) fn is_fixture(path: &str) -> bool {
-    is_below(path, &[&FIXTURE_FOLDERS, &SNAPSHOT_FOLDERS])
+    is_in_listed_folder(path, &[&FIXTURE_FOLDERS, &SNAPSHOT_FOLDERS])
 }
 
 /// Whether a file is in a folder of tests or fixtures.
-pub(crate) fn is_beside_tests(path: &str) -> bool {
-    is_below(path, &[&TEST_FOLDERS, &FIXTURE_FOLDERS])
+pub(crate) fn is_in_test_folder(path: &str) -> bool {
+    is_in_listed_folder(path, &[&TEST_FOLDERS, &FIXTURE_FOLDERS])
 }
 
-/// The folder above the first test folder in a path, with a trailing slash. Empty if there is none.
-pub(crate) fn above_tests(folder: &str) -> &str {
+/// The folder above the first test folder in a path, with a trailing slash. Empty if no test folder
+/// is in the path.
+pub(crate) fn folder_above_tests(folder: &str) -> &str {
     let mut start = 0;
     for part in folder.split_inclusive('/') {
-        if is_in(&part.trim_end_matches('/').to_ascii_lowercase(), &[&TEST_FOLDERS]) {
+        if is_listed(&part.trim_end_matches('/').to_ascii_lowercase(), &[&TEST_FOLDERS]) {
             return &folder[..start];
         }
         start += part.len();
@@ -91,16 +92,16 @@ pub(crate) fn above_tests(folder: &str) -> &str {
     ""
 }
 
-/// Whether a file is vendored or built.
+/// Whether a file is third-party code or build output.
 pub(crate) fn is_vendored(path: &str) -> bool {
-    is_below(path, &[&VENDOR_FOLDERS])
+    is_in_listed_folder(path, &[&VENDOR_FOLDERS])
 }
 
-fn is_below(path: &str, lists: &[&[&str]]) -> bool {
-    path.split('/').rev().skip(1).any(|folder| is_in(&folder.to_ascii_lowercase(), lists))
+fn is_in_listed_folder(path: &str, lists: &[&[&str]]) -> bool {
+    path.split('/').rev().skip(1).any(|folder| is_listed(&folder.to_ascii_lowercase(), lists))
 }
 
-fn is_in(folder: &str, lists: &[&[&str]]) -> bool {
+fn is_listed(folder: &str, lists: &[&[&str]]) -> bool {
     lists.iter().any(|list| list.contains(&folder))
 }
 
@@ -123,8 +124,8 @@ pub(crate) fn is_lock(path: &str) -> bool {
     LOCK_FILES.contains(&name) || name.ends_with(".lock") || name.ends_with(".lockfile")
 }
 
-/// Key for languages whose lines can be moved between files: a language with its dialects,
-/// otherwise the file extension.
+/// Key of a language for comparing moved lines: the language with its dialects, otherwise the file
+/// extension.
 pub(crate) fn language_key(path: &str) -> String {
     let name = match Language::from_path(path) {
         Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
@@ -140,7 +141,7 @@ pub(crate) fn language_key(path: &str) -> String {
 /// The file extension in lower case.
 pub(crate) fn extension(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
-    // Git quotes a name that is not UTF-8.
+    // Git writes a path that is not UTF-8 in quotes.
     let name = if path.starts_with('"') { name.trim_end_matches('"') } else { name };
     name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase()
 }

@@ -1,8 +1,8 @@
-//! Starts external programs: with data on standard input, in an empty folder, without the user's
-//! environment except `PATH`, and with limits for time and output.
+//! Starts external programs. A program gets its data on standard input, runs in an empty folder,
+//! and sees no environment variables of the user except `PATH`. Its time and output are limited.
 //!
-//! This keeps an analyser from reading the user's settings. The sandbox blocks disk and network: it
-//! starts the helper, which uses this module to start the analyser.
+//! So an analyser cannot find the user's settings. Only the sandbox blocks disk and network: it
+//! starts a helper process, and the helper uses this module to start the analyser.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -16,16 +16,16 @@ use std::{io, thread};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How often to check whether a program is to be stopped.
+/// Interval for checking whether the user cancelled the run.
 const STOP_POLL: Duration = Duration::from_millis(50);
-/// How often to check whether a program that closed its output has exited.
+/// Interval for checking whether a program that closed its output has exited.
 const EXIT_POLL: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 pub(crate) struct ProcessCommand<'a> {
     pub(crate) program: &'a Path,
     pub(crate) args: &'a [&'a str],
-    /// The program's own `PATH`.
+    /// Value of `PATH` for the program.
     pub(crate) path: &'a OsStr,
     /// Standard input.
     pub(crate) input: Vec<u8>,
@@ -37,11 +37,11 @@ pub(crate) struct ProcessLimits {
     pub(crate) time: Duration,
     /// Output limit in bytes, for each of stdout and stderr.
     pub(crate) output: u64,
-    /// Whether the user cancelled the run.
+    /// Returns whether the user cancelled the run.
     pub(crate) is_stopped: fn() -> bool,
 }
 
-/// For runs that cannot be cancelled: they take seconds.
+/// For runs that cannot be cancelled, because they take only seconds.
 pub(crate) const NEVER_STOPPED: fn() -> bool = || false;
 
 /// Output of a finished program.
@@ -73,18 +73,18 @@ enum OutputStream {
 
 type CollectedStream = (OutputStream, io::Result<Vec<u8>>);
 
-/// Runs a program to its end. Always kills the rest of its process group.
+/// Runs a program to its end. Then kills the rest of its process group.
 pub(crate) fn run(
-    launch: ProcessCommand<'_>,
-    bounds: ProcessLimits,
+    process_command: ProcessCommand<'_>,
+    limits: ProcessLimits,
 ) -> Result<ProcessOutput, ProcessError> {
-    let ProcessCommand { program, args, path, input } = launch;
+    let ProcessCommand { program, args, path, input } = process_command;
     let folder = tempfile::tempdir()?;
-    let began = Instant::now();
+    let start = Instant::now();
     let mut command = piped_command(program);
     command.args(args).current_dir(folder.path()).env_clear().env("PATH", path);
     let mut child = command.spawn()?;
-    let output = collect_output(&mut child, input, bounds, began);
+    let output = collect_output(&mut child, input, limits, start);
     kill_group(&child);
     // The process has exited or was killed; `wait` releases its pid.
     let status = child.wait()?;
@@ -92,8 +92,8 @@ pub(crate) fn run(
     Ok(ProcessOutput { status, stdout, stderr })
 }
 
-/// Runs a program with this standard input and inherited output. Returns its exit code, or 128 plus
-/// the number of the signal that ended it.
+/// Runs a program with the given standard input and inherited output. Returns the exit code, or 128
+/// plus the number of the signal that ended the program.
 pub(crate) fn run_inherited(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
     let mut command = new_command(program);
     let mut child = command.args(args).env_clear().stdin(Stdio::piped()).spawn()?;
@@ -129,43 +129,44 @@ fn new_command(program: &Path) -> Command {
 fn piped_command(program: &Path) -> Command {
     let mut command = new_command(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Its own process group, so that its children can be killed with it.
+    // The program gets its own process group, so that its children can be killed with it.
     command.process_group(0);
     command
 }
 
-/// Collects the output until the program exits. Does not reap the process, so its pid stays valid.
+/// Collects the output until the program exits. Does not reap the process, so that no other process
+/// can get the same pid.
 fn collect_output(
     child: &mut Child,
     input: Vec<u8>,
-    bounds: ProcessLimits,
-    began: Instant,
+    limits: ProcessLimits,
+    start: Instant,
 ) -> Result<(Vec<u8>, Vec<u8>), ProcessError> {
-    let left = || bounds.time.checked_sub(began.elapsed()).ok_or(ProcessError::Timeout);
-    // These threads end with the pipes. They are not joined, because a detached process may hold a
-    // pipe open forever.
+    let time_left = || limits.time.checked_sub(start.elapsed()).ok_or(ProcessError::Timeout);
+    // These threads end when the pipes are closed. They are not joined, because a detached process
+    // may hold a pipe open forever.
     let stdin = child.stdin.take();
     thread::spawn(move || {
-        // A program that stops reading reports the reason on stderr.
+        // A failed write is ignored: a program that stops reading reports the reason on stderr.
         stdin.is_some_and(|mut stdin| stdin.write_all(&input).is_ok())
     });
     let (sender, collected) = mpsc::channel();
-    collect_stream(OutputStream::Out, child.stdout.take(), bounds.output, sender.clone());
-    collect_stream(OutputStream::Err, child.stderr.take(), bounds.output, sender);
+    collect_stream(OutputStream::Out, child.stdout.take(), limits.output, sender.clone());
+    collect_stream(OutputStream::Err, child.stderr.take(), limits.output, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     for _ in 0..2 {
         let (stream, bytes) = loop {
-            match collected.recv_timeout(left()?.min(STOP_POLL)) {
+            match collected.recv_timeout(time_left()?.min(STOP_POLL)) {
                 Ok(collected) => break collected,
                 Err(RecvTimeoutError::Disconnected) => return Err(ProcessError::Timeout),
-                Err(RecvTimeoutError::Timeout) if (bounds.is_stopped)() => {
+                Err(RecvTimeoutError::Timeout) if (limits.is_stopped)() => {
                     return Err(ProcessError::Stopped);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
         let bytes = bytes?;
-        if bytes.len() as u64 > bounds.output {
+        if bytes.len() as u64 > limits.output {
             return Err(ProcessError::TooMuchOutput);
         }
         match stream {
@@ -173,43 +174,44 @@ fn collect_output(
             OutputStream::Err => stderr = bytes,
         }
     }
-    while !has_ended(child)? {
-        if (bounds.is_stopped)() {
+    while !has_exited(child)? {
+        if (limits.is_stopped)() {
             return Err(ProcessError::Stopped);
         }
-        thread::sleep(EXIT_POLL.min(left()?));
+        thread::sleep(EXIT_POLL.min(time_left()?));
     }
     Ok((stdout, stderr))
 }
 
-fn has_ended(child: &Child) -> io::Result<bool> {
+fn has_exited(child: &Child) -> io::Result<bool> {
     let Some(id) = pid(child) else { return Ok(true) };
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(id), look)?.is_some())
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(id), options)?.is_some())
 }
 
-/// Reads all output, up to one byte over the limit.
+/// Reads the output of a program up to one byte over the limit, which shows that there is more.
 fn collect_stream(
     stream: OutputStream,
-    from: Option<impl Read + Send + 'static>,
-    most: u64,
+    pipe: Option<impl Read + Send + 'static>,
+    max_bytes: u64,
     sender: Sender<CollectedStream>,
 ) {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let read = match from {
-            Some(from) => from.take(most.saturating_add(1)).read_to_end(&mut bytes),
+        let result = match pipe {
+            Some(pipe) => pipe.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes),
             None => Ok(0),
         };
-        // The receiver is gone after a timeout.
-        sender.send((stream, read.map(|_| bytes))).is_ok()
+        // Sending fails if the receiver is gone after a timeout.
+        sender.send((stream, result.map(|_| bytes))).is_ok()
     });
 }
 
-/// Kills a program and its process group. It is not reaped yet, so the pid is still its own.
+/// Kills a program and its process group. The program is not reaped yet, so no other process has
+/// its pid.
 fn kill_group(child: &Child) {
     let Some(id) = pid(child) else { return };
-    // An error means that all processes have exited.
+    // An error means that all processes of the group have exited.
     kill_process_group(id, Signal::KILL).unwrap_or_default();
 }
 
@@ -223,9 +225,9 @@ mod tests {
 
     #[test]
     fn cancelled_program_is_killed() {
-        let bounds = ProcessLimits { time: Duration::MAX, output: 1_000, is_stopped: || true };
+        let limits = ProcessLimits { time: Duration::MAX, output: 1_000, is_stopped: || true };
         let (program, args, path) = (Path::new("/bin/sleep"), &["1000"], OsStr::new(""));
-        let launch = ProcessCommand { program, args, path, input: Vec::new() };
-        assert!(matches!(run(launch, bounds), Err(ProcessError::Stopped)));
+        let process_command = ProcessCommand { program, args, path, input: Vec::new() };
+        assert!(matches!(run(process_command, limits), Err(ProcessError::Stopped)));
     }
 }

@@ -1,5 +1,5 @@
-//! Runs all built-in reviewers on a change. Per-file reviewers share texts and trees and run on all
-//! cores; the others check the whole change in parallel.
+//! Runs all built-in reviewers on a change. Reviewers of single files share texts and syntax trees
+//! and run on all cores. The others check the whole change, at the same time.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::{
 };
 use crh_review::finding::Side;
 
-/// More workers compete for memory bandwidth.
+/// Threads that review files. More would compete for memory bandwidth.
 const WORKERS_MAX: usize = 8;
 
-/// Reason for a file that git treats as text by configuration.
+/// Why a file is skipped that is binary although git is configured to treat it as text.
 const BINARY_FILE: &str = "it contains zero bytes and is not UTF-8";
 
 const ONLY_A_DIFF: &str = "only the diff is available";
@@ -33,23 +33,23 @@ const ONLY_A_DIFF: &str = "only the diff is available";
 pub struct StaticRun {
     /// Name of the reviewer.
     pub name: &'static str,
-    /// Files it checked, in diff order.
+    /// Files that the reviewer handles, in diff order, including the skipped ones.
     pub files: Vec<String>,
-    /// Files it could not check, each with the reason.
-    pub unread: Vec<(String, String)>,
-    /// Its output, or a panic message.
+    /// Files that the reviewer could not check, each with the reason.
+    pub skipped_files: Vec<(String, String)>,
+    /// Output of the reviewer, or the message of its panic.
     pub outcome: Result<StaticOutput, String>,
-    /// Working time.
-    pub took: Duration,
+    /// Working time, added up over all threads.
+    pub duration: Duration,
 }
 
 /// Runs the reviewers of [`crate::REVIEWERS`] except `injection`, which needs more than files. If a
-/// reviewer panics on a file, only that file is lost.
+/// reviewer panics on a file, only its findings in that file are lost.
 pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun> {
     let per_file: [&dyn FileReviewer; 4] =
         [&syntax::SyntaxCheck, &leftovers::LeftoverCheck, &workflows::WorkflowCheck, patterns];
-    let remembered = change.project.map(|project| CachedProject::new(project, change));
-    let project = remembered.as_ref().map(|it| it as &dyn Project);
+    let cached_project = change.project.map(|project| CachedProject::new(project, change));
+    let project = cached_project.as_ref().map(|it| it as &dyn Project);
     let change = &ChangeView::new(change.files, change.all_files, project);
     thread::scope(|scope| {
         let references = scope.spawn(|| {
@@ -64,7 +64,7 @@ pub fn review(change: &ChangeView<'_>, patterns: &PatternRules) -> Vec<StaticRun
         let mut runs = run_per_file(change, &per_file);
         runs.push(secrets);
         runs.extend([references.join(), consistency.join()].into_iter().flatten());
-        // Display order.
+        // Sort the runs in the order in which they are shown.
         runs.sort_by_key(|run| crate::REVIEWERS.iter().position(|name| *name == run.name));
         runs
     })
@@ -79,49 +79,51 @@ enum ReviewInput {
 fn run_on_change(
     name: &'static str,
     change: &ChangeView<'_>,
-    needs: ReviewInput,
+    input: ReviewInput,
     review: impl FnOnce(&ChangeView<'_>) -> StaticOutput,
 ) -> StaticRun {
-    let began = Instant::now();
-    let outcome = catch_unwind(AssertUnwindSafe(|| review(change).limited()))
+    let start = Instant::now();
+    let outcome = catch_unwind(AssertUnwindSafe(|| review(change).with_limit()))
         .map_err(|panic| panic_message(&*panic));
     let files: Vec<String> = change.files.iter().map(|file| file.path.clone()).collect();
-    let unread = match needs {
-        ReviewInput::Project => without_project(change, &files),
+    let skipped_files = match input {
+        ReviewInput::Project => files_without_project(change, &files),
         ReviewInput::Diff => Vec::new(),
     };
-    StaticRun { name, files, unread, outcome, took: began.elapsed() }
+    StaticRun { name, files, skipped_files, outcome, duration: start.elapsed() }
 }
 
-/// All files count as unread if only the diff is available.
-fn without_project(change: &ChangeView<'_>, files: &[String]) -> Vec<(String, String)> {
-    let unread = files.iter().map(|path| (path.clone(), ONLY_A_DIFF.to_owned()));
-    unread.filter(|_| change.project.is_none()).collect()
+/// All files with the reason for skipping them, if only the diff is available.
+fn files_without_project(change: &ChangeView<'_>, files: &[String]) -> Vec<(String, String)> {
+    let skipped_files = files.iter().map(|path| (path.clone(), ONLY_A_DIFF.to_owned()));
+    skipped_files.filter(|_| change.project.is_none()).collect()
 }
 
-/// Findings of one reviewer so far, by file.
+/// Results of one reviewer so far, by index of the file.
 #[derive(Default)]
 struct CollectedFindings {
-    looked: BTreeMap<usize, FileFindings>,
-    unread: BTreeMap<usize, String>,
-    took: Duration,
+    by_file: BTreeMap<usize, FileFindings>,
+    skip_reasons: BTreeMap<usize, String>,
+    duration: Duration,
 }
 
 fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec<StaticRun> {
-    let wanted: Vec<(usize, &ChangedFile)> = (0..)
+    let handled_files: Vec<(usize, &ChangedFile)> = (0..)
         .zip(change.files)
         .filter(|(_, file)| reviewers.iter().any(|reviewer| handles(*reviewer, file)))
         .collect();
-    let next = AtomicUsize::new(0);
+    let next_file = AtomicUsize::new(0);
     let collected: Vec<Mutex<CollectedFindings>> =
         reviewers.iter().map(|_| Mutex::default()).collect();
     let workers = thread::available_parallelism().map_or(1, usize::from);
-    let workers = workers.min(WORKERS_MAX).min(wanted.len());
+    let workers = workers.min(WORKERS_MAX).min(handled_files.len());
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some((at, file)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    review_file(change, *at, file, reviewers, &collected);
+                while let Some((file_index, file)) =
+                    handled_files.get(next_file.fetch_add(1, Ordering::Relaxed))
+                {
+                    review_file(change, *file_index, file, reviewers, &collected);
                 }
             });
         }
@@ -136,14 +138,14 @@ fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec
         .collect()
 }
 
-/// A deleted file has no text to check.
+/// Whether a reviewer handles a file. A deleted file has no text to check.
 fn handles(reviewer: &dyn FileReviewer, file: &ChangedFile) -> bool {
     file.new_path().is_some() && reviewer.handles(file)
 }
 
 fn review_file(
     change: &ChangeView<'_>,
-    at: usize,
+    file_index: usize,
     file: &ChangedFile,
     reviewers: &[&dyn FileReviewer],
     collected: &[Mutex<CollectedFindings>],
@@ -153,24 +155,23 @@ fn review_file(
         .ok_or(ONLY_A_DIFF.to_owned())
         .and_then(|project| file_texts(project, file))
         .and_then(|texts| match &texts {
-            [_, None] if is_there(change, &file.path) => Err(BINARY_FILE.to_owned()),
+            [_, None] if file_exists(change, &file.path) => Err(BINARY_FILE.to_owned()),
             [_, Some(_) | None] => Ok(texts),
         });
     let old_path = file.old_path.as_deref().unwrap_or(&file.path);
-    // One context for all reviewers, so that each text is parsed once.
     let texts = match texts {
         Ok(texts) => texts,
         Err(why) => {
             for (reviewer, collected) in reviewers.iter().zip(collected) {
                 if handles(*reviewer, file) {
-                    lock(collected).unread.insert(at, why.clone());
+                    lock(collected).skip_reasons.insert(file_index, why.clone());
                 }
             }
             return;
         }
     };
     let [old, new] = &texts;
-    let part = match [old, new] {
+    let touched_text = match [old, new] {
         [Some(old), Some(new)] => {
             changed_statements::changed_text(&file.path, old_path, [old, new])
         }
@@ -178,24 +179,25 @@ fn review_file(
     };
     let old = old.as_deref().map(|text| SourceText::new(old_path, text));
     let new = new.as_deref().map(|text| SourceText::new(&file.path, text));
-    let part = part.as_deref().map(|text| SourceText::new(&file.path, text));
-    let ctx = FileContext { change, file, old, new, touched_text: part };
+    let touched_text = touched_text.as_deref().map(|text| SourceText::new(&file.path, text));
+    // All reviewers share one context, so that each text is parsed once.
+    let ctx = FileContext { change, file, old, new, touched_text };
     for (reviewer, collected) in reviewers.iter().zip(collected) {
         if !handles(*reviewer, file) {
             continue;
         }
-        let began = Instant::now();
+        let start = Instant::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| reviewer.review(&ctx)));
         let mut collected = lock(collected);
-        collected.took += began.elapsed();
+        collected.duration += start.elapsed();
         match outcome {
-            Ok(looked) => drop(collected.looked.insert(at, looked)),
-            Err(panic) => drop(collected.unread.insert(at, panic_message(&*panic))),
+            Ok(file_findings) => drop(collected.by_file.insert(file_index, file_findings)),
+            Err(panic) => drop(collected.skip_reasons.insert(file_index, panic_message(&*panic))),
         }
     }
 }
 
-fn is_there(change: &ChangeView<'_>, path: &str) -> bool {
+fn file_exists(change: &ChangeView<'_>, path: &str) -> bool {
     change.project.is_some_and(|project| matches!(project.file(Side::New, path), Ok(Some(_))))
 }
 
@@ -203,7 +205,8 @@ fn lock(collected: &Mutex<CollectedFindings>) -> std::sync::MutexGuard<'_, Colle
     collected.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The texts before and after the change; `None` if there is no file or git treats it as binary.
+/// The texts before and after the change. `None` if the file does not exist on that side or is
+/// binary.
 fn file_texts(project: &dyn Project, file: &ChangedFile) -> Result<[Option<String>; 2], String> {
     let text = |side, path: Option<&str>| -> Result<Option<String>, String> {
         let bytes = path.map(|path| project.file(side, path)).transpose()?.flatten();
@@ -218,23 +221,29 @@ fn finish_run(
     change: &ChangeView<'_>,
     collected: CollectedFindings,
 ) -> StaticRun {
-    let path = |at: usize| change.files.get(at).map(|file| file.path.clone()).unwrap_or_default();
+    let path = |file_index: usize| {
+        change.files.get(file_index).map(|file| file.path.clone()).unwrap_or_default()
+    };
     let files = change.files.iter().filter(|file| handles(reviewer, file));
-    let (mut found, mut notes): (Vec<FindingDraft>, Vec<String>) = (Vec::new(), Vec::new());
-    for looked in collected.looked.into_values() {
-        found.extend(looked.findings);
-        notes.extend(looked.notes);
+    let (mut drafts, mut notes): (Vec<FindingDraft>, Vec<String>) = (Vec::new(), Vec::new());
+    for file_findings in collected.by_file.into_values() {
+        drafts.extend(file_findings.findings);
+        notes.extend(file_findings.notes);
     }
-    let returned = StaticOutput {
-        findings: found.into_iter().map(FindingDraft::into_finding).collect(),
+    let output = StaticOutput {
+        findings: drafts.into_iter().map(FindingDraft::into_finding).collect(),
         notes,
     };
     StaticRun {
         name: reviewer.name(),
         files: files.map(|file| file.path.clone()).collect(),
-        unread: collected.unread.into_iter().map(|(at, why)| (path(at), why)).collect(),
-        outcome: Ok(returned.limited()),
-        took: collected.took,
+        skipped_files: collected
+            .skip_reasons
+            .into_iter()
+            .map(|(file_index, why)| (path(file_index), why))
+            .collect(),
+        outcome: Ok(output.with_limit()),
+        duration: collected.duration,
     }
 }
 
@@ -272,7 +281,7 @@ mod tests {
         let fixture = Fixture::new("//- head\n//- a.py\ncrash\n//- b.py\nx\n");
         let run = fixture.with(|change| run_per_file(change, &[&Crashes])).remove(0);
         assert_eq!(run.files, ["a.py", "b.py"]);
-        assert_eq!(run.unread, [("a.py".to_owned(), "crashed: out of bounds".to_owned())]);
+        assert_eq!(run.skipped_files, [("a.py".to_owned(), "crashed: out of bounds".to_owned())]);
         assert_eq!(run.outcome.unwrap().notes, ["x\n"]);
     }
 
@@ -306,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn diff_without_repository_leaves_files_unread() {
+    fn diff_without_repository_skips_files() {
         let file = |path: &str| ChangedFile {
             path: path.to_owned(),
             has_lines: true,
@@ -315,8 +324,9 @@ mod tests {
         let files = [file("a.py"), file("b.png")];
         let runs = review(&ChangeView::new(&files, &files, None), &PatternRules::default());
         let shown = runs.iter().map(|run| {
-            let unread: Vec<&str> = run.unread.iter().map(|(path, _)| path.as_str()).collect();
-            format!("{}: {} of {}\n", run.name, unread.join(" "), run.files.join(" "))
+            let skipped: Vec<&str> =
+                run.skipped_files.iter().map(|(path, _)| path.as_str()).collect();
+            format!("{}: {} of {}\n", run.name, skipped.join(" "), run.files.join(" "))
         });
         expect_test::expect![[r#"
             secrets:  of a.py b.png

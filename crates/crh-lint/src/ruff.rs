@@ -20,17 +20,17 @@ use crate::whitespace::fold_whitespace;
 /// pylint errors and warnings, security, async code, blind `except`, time zones, performance, and
 /// ruff's own.
 const RULES: &str = "E9,F,B,PLE,PLW,S,ASYNC,BLE,DTZ,PERF,RUF";
-/// Rule name for a syntax error. Older ruff versions give it no name.
-const SYNTAX: &str = "invalid-syntax";
+/// Rule name for a syntax error. Older ruff versions report syntax errors without a name.
+const SYNTAX_RULE: &str = "invalid-syntax";
 /// Output limit per file: about 20,000 findings.
-const OUTPUT: u64 = 16 << 20;
+const OUTPUT_BYTES_MAX: u64 = 16 << 20;
 
 /// The installed ruff with its limits.
 #[derive(Debug, Clone)]
 pub struct Ruff {
     program: PathBuf,
     path: OsString,
-    bounds: ProcessLimits,
+    limits: ProcessLimits,
 }
 
 /// A ruff finding. Does not quote the line, which may contain secrets or be very long.
@@ -85,8 +85,8 @@ impl Ruff {
     pub fn find(path: &OsStr, time: Duration) -> Option<Self> {
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let program = folders.map(|folder| folder.join("ruff")).find(|file| is_executable(file))?;
-        let bounds = ProcessLimits { time, output: OUTPUT, is_stopped: NEVER_STOPPED };
-        Some(Self { program, path: path.to_owned(), bounds })
+        let limits = ProcessLimits { time, output: OUTPUT_BYTES_MAX, is_stopped: NEVER_STOPPED };
+        Some(Self { program, path: path.to_owned(), limits })
     }
 
     /// Returns the findings of a file that its old text does not have. The same rule on a line with
@@ -97,13 +97,13 @@ impl Ruff {
         old: Option<&[u8]>,
         new: &[u8],
     ) -> Result<Vec<RuffFinding>, RuffError> {
-        let after = self.findings(path, new)?;
+        let findings = self.findings(path, new)?;
         match old {
-            Some(old) if !after.is_empty() => {
-                let before = self.findings(path, old)?;
-                Ok(new_findings((old, &before), (new, after)))
+            Some(old) if !findings.is_empty() => {
+                let old_findings = self.findings(path, old)?;
+                Ok(new_findings((old, &old_findings), (new, findings)))
             }
-            Some(_) | None => Ok(after),
+            Some(_) | None => Ok(findings),
         }
     }
 
@@ -112,23 +112,23 @@ impl Ruff {
         let text = std::str::from_utf8(text).map_err(|_| RuffError::NotUtf8)?;
         // ruff looks for settings near the path, so it gets only the file name.
         let name = path.rsplit('/').next().unwrap_or(path);
-        let named = format!("--stdin-filename={name}");
-        let rules = format!("--select={RULES}");
+        let filename_arg = format!("--stdin-filename={name}");
+        let rules_arg = format!("--select={RULES}");
         let args = [
             "check",
             "--isolated",
             "--no-cache",
             "--exit-zero",
             "--output-format=json",
-            &rules,
-            &named,
+            &rules_arg,
+            &filename_arg,
             "-",
         ];
         let input = text.as_bytes().to_vec();
-        let launch =
+        let command =
             ProcessCommand { program: &self.program, args: &args, path: &self.path, input };
         let ProcessOutput { status, stdout, stderr } =
-            process::run(launch, self.bounds).map_err(|error| self.to_ruff_error(error))?;
+            process::run(command, self.limits).map_err(|error| self.to_ruff_error(error))?;
         if !status.success() {
             return Err(RuffError::Failed(stderr_summary(&stderr)));
         }
@@ -140,22 +140,22 @@ impl Ruff {
             ProcessError::Io(error) => RuffError::NotRun(error),
             // This run cannot be cancelled.
             ProcessError::Timeout | ProcessError::Stopped => {
-                RuffError::TooSlow(self.bounds.time.as_secs())
+                RuffError::TooSlow(self.limits.time.as_secs())
             }
-            ProcessError::TooMuchOutput => RuffError::TooMuch(self.bounds.output),
+            ProcessError::TooMuchOutput => RuffError::TooMuch(self.limits.output),
         }
     }
 }
 
-fn parse_output(printed: &[u8], text: &str) -> Result<Vec<RuffFinding>, serde_json::Error> {
-    let printed: Vec<RuffStdinFinding> = serde_json::from_slice(printed)?;
-    let last = u32::try_from(text.lines().count()).unwrap_or(u32::MAX).max(1);
-    let mut findings: Vec<RuffFinding> = printed
+fn parse_output(stdout: &[u8], text: &str) -> Result<Vec<RuffFinding>, serde_json::Error> {
+    let json_findings: Vec<RuffStdinFinding> = serde_json::from_slice(stdout)?;
+    let last_line = u32::try_from(text.lines().count()).unwrap_or(u32::MAX).max(1);
+    let mut findings: Vec<RuffFinding> = json_findings
         .into_iter()
         .map(|RuffStdinFinding { code, message, location }| {
-            // The end of a file is reported one line after the last.
-            let line = location.row.clamp(1, last);
-            RuffFinding { rule: code.unwrap_or_else(|| SYNTAX.to_owned()), line, message }
+            // ruff reports the end of a file one line after the last.
+            let line = location.row.clamp(1, last_line);
+            RuffFinding { rule: code.unwrap_or_else(|| SYNTAX_RULE.to_owned()), line, message }
         })
         .collect();
     findings.sort_by(|one, two| (one.line, &one.rule).cmp(&(two.line, &two.rule)));
@@ -164,16 +164,16 @@ fn parse_output(printed: &[u8], text: &str) -> Result<Vec<RuffFinding>, serde_js
 
 /// The findings that the old text does not have.
 fn new_findings(
-    (old, before): (&[u8], &[RuffFinding]),
-    (new, mut after): (&[u8], Vec<RuffFinding>),
+    (old, old_findings): (&[u8], &[RuffFinding]),
+    (new, mut findings): (&[u8], Vec<RuffFinding>),
 ) -> Vec<RuffFinding> {
     let mut numbers = BTreeMap::new();
-    let [old, new] =
-        [(old, before), (new, &after)].map(|(text, found)| number_lines(text, found, &mut numbers));
-    let known: BTreeSet<_> =
-        before.iter().map(|it| (it.rule.as_str(), old.get(&it.line))).collect();
-    after.retain(|it| !known.contains(&(it.rule.as_str(), new.get(&it.line))));
-    after
+    let [old, new] = [(old, old_findings), (new, &findings)]
+        .map(|(text, findings)| number_lines(text, findings, &mut numbers));
+    let old_keys: BTreeSet<_> =
+        old_findings.iter().map(|it| (it.rule.as_str(), old.get(&it.line))).collect();
+    findings.retain(|it| !old_keys.contains(&(it.rule.as_str(), new.get(&it.line))));
+    findings
 }
 
 /// Numbers the lines with findings; equal lines (ignoring white space) get the same number. So each
@@ -183,14 +183,14 @@ fn number_lines(
     findings: &[RuffFinding],
     numbers: &mut BTreeMap<String, usize>,
 ) -> BTreeMap<u32, usize> {
-    let found: BTreeSet<u32> = findings.iter().map(|finding| finding.line).collect();
+    let lines_with_findings: BTreeSet<u32> = findings.iter().map(|finding| finding.line).collect();
     let text = String::from_utf8_lossy(text);
-    let lines = (1..).zip(text.lines()).filter(|(line, _)| found.contains(line));
-    let numbered = lines.map(|(line, text)| {
+    let lines = (1..).zip(text.lines()).filter(|(line, _)| lines_with_findings.contains(line));
+    let numbered_lines = lines.map(|(line, text)| {
         let next = numbers.len();
         (line, *numbers.entry(fold_whitespace(text)).or_insert(next))
     });
-    numbered.collect()
+    numbered_lines.collect()
 }
 
 #[cfg(test)]

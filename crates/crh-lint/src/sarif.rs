@@ -1,7 +1,7 @@
-//! Imports findings of other tools from SARIF 2.1.0 files: results that are new in a change become
+//! Imports findings of other tools from SARIF 2.1.0 files. Results that are new in a change become
 //! findings.
 //!
-//! SARIF files are untrusted: only known fields are read, with limits, and no path in them is
+//! SARIF files are untrusted. Only known fields are read, within limits, and no path of a file is
 //! opened.
 
 mod fix;
@@ -22,8 +22,8 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticFinding, secrets, source};
 use crh_review::finding::{Category, Confidence, Owner, Severity, Side};
 
-/// Other tools are usually right but sometimes noisy: above the display threshold, below measured
-/// rules.
+/// Other tools are usually right but sometimes noisy. So their confidence is above the display
+/// threshold and below that of crh's own measured rules.
 const CONFIDENCE: Confidence = Confidence::thousandths(800);
 /// Replacement for a masked credential.
 const MASK: &str = "****";
@@ -37,22 +37,23 @@ pub struct SarifFile(SarifLog);
 pub struct SarifToolOutput {
     /// The tool's name in lower-case letters, digits and dashes; prefix of its rule ids.
     pub tool: String,
-    /// New findings, by file and line. The caller limits how many are shown.
+    /// New findings, by file and line, at most `FINDINGS_MAX` unless a whole tree is reviewed. The
+    /// caller may show fewer.
     pub findings: Vec<StaticFinding>,
-    /// Findings that the file marks as suppressed, each with the reason.
+    /// Findings that the SARIF file marks as suppressed, each with the reason.
     pub suppressed: Vec<(StaticFinding, String)>,
     /// Notes for the report: what was left out, and why.
     pub notes: Vec<String>,
 }
 
-/// How new results are told from old ones.
+/// How results that the change introduces are told from older ones.
 #[derive(Debug, Clone, Copy)]
 pub enum SarifComparison<'a> {
-    /// Results for the base: they are not new.
+    /// SARIF files of the base. A result that they contain is not new.
     BaseFiles(&'a [SarifFile]),
-    /// No base results: only results on added lines count.
+    /// There are no SARIF files of the base, so only results on added lines are new.
     AddedLines,
-    /// The change is a whole tree: everything counts.
+    /// The change is a whole tree, so every result is new.
     Everything,
 }
 
@@ -66,7 +67,7 @@ impl SarifFile {
 /// Imports the results for a change, grouped by tool.
 pub fn review(
     files: &[SarifFile],
-    compared: SarifComparison<'_>,
+    comparison: SarifComparison<'_>,
     change: &ChangeView<'_>,
 ) -> Vec<SarifToolOutput> {
     let mut by_tool: BTreeMap<String, SarifToolOutput> = BTreeMap::new();
@@ -79,48 +80,48 @@ pub fn review(
                 notes: vec!["nothing was imported: only the diff is available".to_owned()],
                 ..SarifToolOutput::default()
             })
-            .map(|row| (row.tool.clone(), row))
+            .map(|output| (output.tool.clone(), output))
             .collect::<BTreeMap<_, _>>()
             .into_values()
             .collect();
     };
-    let before = SarifBaseline::new(compared, project, change);
-    let masked = CredentialMask::for_change(change);
+    let baseline = SarifBaseline::new(comparison, project, change);
+    let mask = CredentialMask::for_change(change);
     for run in runs {
         let slug = run.slug();
-        let row = by_tool.entry(slug.clone()).or_default();
-        row.tool = slug;
-        import_run(run, &before, &masked, project, change, row);
+        let output = by_tool.entry(slug.clone()).or_default();
+        output.tool = slug;
+        import_run(run, &baseline, &mask, project, change, output);
     }
-    by_tool.into_values().map(|row| sort_and_limit(row, compared)).collect()
+    by_tool.into_values().map(|output| sort_and_limit(output, comparison)).collect()
 }
 
-/// Masks the credentials that the change adds: a tool may quote them.
+/// Masks the credentials that the change adds, because a tool may quote them.
 struct CredentialMask(Option<AhoCorasick>);
 
 impl CredentialMask {
     fn for_change(change: &ChangeView<'_>) -> Self {
         let values = secrets::values(change.all_files);
-        // Longest match first: one value may be the prefix of another.
+        // The longest match wins, because one credential may be the prefix of another.
         let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
         Self(search.ok().filter(|_| !values.is_empty()))
     }
 
-    fn text(&self, text: &str) -> String {
+    fn apply(&self, text: &str) -> String {
         match &self.0 {
             Some(search) => {
-                let mut out = String::new();
-                search.replace_all_with(text, &mut out, |_, _, out| {
-                    out.push_str(MASK);
+                let mut output = String::new();
+                search.replace_all_with(text, &mut output, |_, _, output| {
+                    output.push_str(MASK);
                     true
                 });
-                out
+                output
             }
             None => text.to_owned(),
         }
     }
 
-    fn is_in(&self, text: &str) -> bool {
+    fn matches(&self, text: &str) -> bool {
         self.0.as_ref().is_some_and(|search| search.is_match(text))
     }
 }
@@ -131,39 +132,44 @@ enum SarifBaseline {
     Nothing,
 }
 
-/// Results before the change, by rule and normalized line.
+/// Results of the base. The keys contain the rule, the path (only `by_file`) and the line with
+/// folded white space.
 #[derive(Default)]
 struct KnownResults {
-    in_files: HashSet<(String, String, String)>,
-    anywhere: HashSet<(String, String)>,
+    by_file: HashSet<(String, String, String)>,
+    by_line: HashSet<(String, String)>,
 }
 
 impl SarifBaseline {
-    fn new(compared: SarifComparison<'_>, project: &dyn Project, change: &ChangeView<'_>) -> Self {
-        let files = match compared {
+    fn new(
+        comparison: SarifComparison<'_>,
+        project: &dyn Project,
+        change: &ChangeView<'_>,
+    ) -> Self {
+        let files = match comparison {
             SarifComparison::AddedLines => return Self::AddedLines,
             SarifComparison::Everything => return Self::Nothing,
             SarifComparison::BaseFiles(files) => files,
         };
         let mut known = KnownResults::default();
-        let wanted: HashSet<&str> =
+        let changed_paths: HashSet<&str> =
             change.all_files.iter().filter_map(|it| it.old_path.as_deref()).collect();
         let mut texts = LineCache::new(project, Side::Old);
         for run in files.iter().flat_map(|file| &file.0.runs) {
-            let places = LocationResolver::new(run, project.paths(Side::Old).unwrap_or_default());
+            let resolver = LocationResolver::new(run, project.paths(Side::Old).unwrap_or_default());
             for result in &run.results {
-                let Some((path, line, _)) = places.locate(result) else { continue };
-                if wanted.contains(path.as_str()) {
+                let Some((path, line, _)) = resolver.locate(result) else { continue };
+                if changed_paths.contains(path.as_str()) {
                     let line = fold_whitespace(texts.line(&path, line));
-                    known.anywhere.insert((run.rule_id(result), line.clone()));
-                    known.in_files.insert((run.rule_id(result), path, line));
+                    known.by_line.insert((run.rule_id(result), line.clone()));
+                    known.by_file.insert((run.rule_id(result), path, line));
                 }
             }
         }
         Self::Known(known)
     }
 
-    fn has(
+    fn contains(
         &self,
         rule: &str,
         change: &ChangeView<'_>,
@@ -175,33 +181,35 @@ impl SarifBaseline {
             Self::AddedLines => !file.adds(number),
             Self::Known(known) => {
                 let (rule, folded) = (rule.to_owned(), fold_whitespace(line));
-                // A line is moved if the change removes it elsewhere and the tool reported it
-                // there.
-                let moved = (rule.clone(), folded.clone());
+                // The result is old if the change moved its line and the base has a result of the
+                // same rule for that text.
+                let moved_key = (rule.clone(), folded.clone());
                 let is_moved =
-                    known.anywhere.contains(&moved) && change.has_moved(&file.path, number);
-                let here = file.old_path.clone().map(|path| (rule, path, folded));
-                is_moved || here.is_some_and(|here| known.in_files.contains(&here))
+                    known.by_line.contains(&moved_key) && change.is_moved_line(&file.path, number);
+                let same_file_key = file.old_path.clone().map(|path| (rule, path, folded));
+                is_moved
+                    || same_file_key
+                        .is_some_and(|same_file_key| known.by_file.contains(&same_file_key))
             }
         }
     }
 }
 
-/// The texts of one side, each read once.
+/// The texts of one side with the offsets of their lines. Each file is read once.
 struct LineCache<'a> {
     project: &'a dyn Project,
     side: Side,
-    read: BTreeMap<String, (String, Vec<usize>)>,
+    texts: BTreeMap<String, (String, Vec<usize>)>,
 }
 
 impl<'a> LineCache<'a> {
     fn new(project: &'a dyn Project, side: Side) -> Self {
-        Self { project, side, read: BTreeMap::new() }
+        Self { project, side, texts: BTreeMap::new() }
     }
 
     fn text(&mut self, path: &str) -> &(String, Vec<usize>) {
         let (project, side) = (self.project, self.side);
-        self.read.entry(path.to_owned()).or_insert_with(|| {
+        self.texts.entry(path.to_owned()).or_insert_with(|| {
             let bytes = project.file(side, path).ok().flatten().unwrap_or_default();
             let text = source::text(bytes).unwrap_or_default();
             let starts = std::iter::once(0)
@@ -211,15 +219,16 @@ impl<'a> LineCache<'a> {
         })
     }
 
-    /// Whether a file has this line. Text after the last line end counts only if it is not empty.
-    fn has(&mut self, path: &str, number: u32) -> bool {
+    /// Whether a file has this line. The text after the last newline is a line only if it is not
+    /// empty.
+    fn has_line(&mut self, path: &str, number: u32) -> bool {
         let (text, starts) = self.text(path);
-        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
-        starts.get(at).is_some_and(|start| *start < text.len())
+        let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        starts.get(index).is_some_and(|start| *start < text.len())
     }
 
     /// The number of the last line.
-    fn last(&mut self, path: &str) -> u32 {
+    fn last_line_number(&mut self, path: &str) -> u32 {
         let (text, starts) = self.text(path);
         let lines = starts.iter().filter(|start| **start < text.len()).count();
         u32::try_from(lines).unwrap_or(u32::MAX)
@@ -227,9 +236,9 @@ impl<'a> LineCache<'a> {
 
     fn line(&mut self, path: &str, number: u32) -> &str {
         let (text, starts) = self.text(path);
-        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
-        let Some(start) = starts.get(at) else { return "" };
-        let end = starts.get(at + 1).map_or(text.len(), |end| end - 1);
+        let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        let Some(start) = starts.get(index) else { return "" };
+        let end = starts.get(index + 1).map_or(text.len(), |end| end - 1);
         text.get(*start..end).unwrap_or_default().trim_end_matches('\r')
     }
 }
@@ -237,73 +246,74 @@ impl<'a> LineCache<'a> {
 /// Imports one run of a tool.
 fn import_run(
     run: &ToolRun,
-    before: &SarifBaseline,
-    masked: &CredentialMask,
+    baseline: &SarifBaseline,
+    mask: &CredentialMask,
     project: &dyn Project,
     change: &ChangeView<'_>,
-    row: &mut SarifToolOutput,
+    output: &mut SarifToolOutput,
 ) {
     let files: BTreeMap<&str, &ChangedFile> =
         change.files.iter().filter_map(|file| file.new_path().map(|path| (path, file))).collect();
     let paths = match project.paths(Side::New) {
         Ok(paths) => paths,
-        Err(why) => return row.notes.push(format!("nothing was imported: {why}")),
+        Err(why) => return output.notes.push(format!("nothing was imported: {why}")),
     };
-    let places = LocationResolver::new(run, paths);
+    let resolver = LocationResolver::new(run, paths);
     let mut texts = LineCache::new(project, Side::New);
-    let (mut unplaced, mut elsewhere) = (0_usize, 0_usize);
+    let (mut unplaced_count, mut known_count) = (0_usize, 0_usize);
     for result in run.results.iter().filter(|result| result.is_problem()) {
-        let Some((path, line, end)) = places.locate(result) else {
-            unplaced += 1;
+        let Some((path, line, end)) = resolver.locate(result) else {
+            unplaced_count += 1;
             continue;
         };
         let Some(file) = files.get(path.as_str()) else { continue };
-        if !texts.has(&path, line) {
-            unplaced += 1;
+        if !texts.has_line(&path, line) {
+            unplaced_count += 1;
             continue;
         }
         let rule = run.rule_id(result);
         let text = texts.line(&path, line).to_owned();
-        if before.has(&rule, change, file, (line, &text)) {
-            elsewhere += 1;
+        if baseline.contains(&rule, change, file, (line, &text)) {
+            known_count += 1;
             continue;
         }
-        let end = end.min(texts.last(&path));
+        let end = end.min(texts.last_line_number(&path));
         let (text, starts) = (text, texts.text(&path));
-        let replacement = fix::replacement(run, result, &places, &path, (line, end), starts);
-        let replacement = replacement.filter(|text| !masked.is_in(text));
-        let text_of_finding = text::finding_text(run, result, &|text| masked.text(text));
-        let snippet = masked.text(text.trim_end());
-        let found = FindingDraft {
-            snippet,
-            replacement,
-            ..draft(run, result, rule, &path, text_of_finding)
-        };
-        let reported = FindingDraft { line, end: Some(end), ..found }.into_finding();
+        let replacement = fix::replacement(run, result, &resolver, &path, (line, end), starts);
+        let replacement = replacement.filter(|text| !mask.matches(text));
+        let finding_text = text::finding_text(run, result, &|text| mask.apply(text));
+        let snippet = mask.apply(text.trim_end());
+        let draft =
+            FindingDraft { snippet, replacement, ..draft(run, result, rule, &path, finding_text) };
+        let finding = FindingDraft { line, end: Some(end), ..draft }.into_finding();
         match result.suppression_reason() {
-            Some(why) => row.suppressed.push((reported, why)),
-            None => row.findings.push(reported),
+            Some(why) => output.suppressed.push((finding, why)),
+            None => output.findings.push(finding),
         }
     }
-    if elsewhere > 0 && matches!(before, SarifBaseline::AddedLines) {
-        let (s, are) = if elsewhere == 1 { ("", "is") } else { ("s", "are") };
-        row.notes.push(format!(
-            "{elsewhere} result{s} on lines that this change does not add {are} left out; pass `--sarif-base FILE` to compare with the base"
+    if known_count > 0 && matches!(baseline, SarifBaseline::AddedLines) {
+        let (s, are) = if known_count == 1 { ("", "is") } else { ("s", "are") };
+        output.notes.push(format!(
+            "{known_count} result{s} on lines that this change does not add {are} left out; pass `--sarif-base FILE` to compare with the base"
         ));
     }
-    if run.more > 0 {
-        row.notes.push(format!("{} more results in the file were not read", run.more));
+    if run.results_over_limit > 0 {
+        output
+            .notes
+            .push(format!("{} more results in the file were not read", run.results_over_limit));
     }
-    if run.malformed > 0 {
-        let (s, are) = if run.malformed == 1 { ("", "is") } else { ("s", "are") };
-        row.notes
-            .push(format!("{} result{s} in the file {are} malformed and left out", run.malformed));
+    if run.malformed_results > 0 {
+        let (s, are) = if run.malformed_results == 1 { ("", "is") } else { ("s", "are") };
+        output.notes.push(format!(
+            "{} result{s} in the file {are} malformed and left out",
+            run.malformed_results
+        ));
     }
-    if unplaced > 0 {
-        let (s, have) = if unplaced == 1 { ("", "has") } else { ("s", "have") };
-        row.notes.push(format!(
-            "{unplaced} result{s} {have} no line in a file of the reviewed tree and {} left out",
-            if unplaced == 1 { "is" } else { "are" }
+    if unplaced_count > 0 {
+        let (s, have) = if unplaced_count == 1 { ("", "has") } else { ("s", "have") };
+        output.notes.push(format!(
+            "{unplaced_count} result{s} {have} no line in a file of the reviewed tree and {} left out",
+            if unplaced_count == 1 { "is" } else { "are" }
         ));
     }
 }
@@ -313,7 +323,7 @@ fn draft(
     result: &log::SarifResult,
     rule: String,
     path: &str,
-    said: FindingText,
+    text: FindingText,
 ) -> FindingDraft {
     FindingDraft {
         rule,
@@ -324,10 +334,10 @@ fn draft(
         severity: severity(run, result),
         category: category(run, result),
         confidence: CONFIDENCE,
-        title: said.title,
-        why: said.why,
+        title: text.title,
+        why: text.why,
         owner: Owner::DownstreamResolver,
-        fix: said.fix,
+        fix: text.fix,
         replacement: None,
         snippet: String::new(),
         witnesses: Vec::new(),
@@ -335,7 +345,8 @@ fn draft(
     }
 }
 
-/// A numeric security severity takes precedence over the level.
+/// A numeric security severity takes precedence over the level. Its limits are those of CVSS for
+/// critical, high and medium.
 fn severity(run: &ToolRun, result: &log::SarifResult) -> Severity {
     match (run.security_severity(result), run.level(result)) {
         (Some(score), _) if score >= 9.0 => Severity::P0,
@@ -364,41 +375,42 @@ fn category(run: &ToolRun, result: &log::SarifResult) -> Category {
     }
 }
 
-fn sort_and_limit(mut row: SarifToolOutput, compared: SarifComparison<'_>) -> SarifToolOutput {
-    let most = match compared {
+fn sort_and_limit(mut output: SarifToolOutput, comparison: SarifComparison<'_>) -> SarifToolOutput {
+    let max_findings = match comparison {
         SarifComparison::Everything => usize::MAX,
         SarifComparison::BaseFiles(_) | SarifComparison::AddedLines => FINDINGS_MAX,
     };
-    let more = dedup_and_limit(&mut row.findings, most, |it| it);
-    if more > 0 {
-        row.notes.push(format!("{more} more findings are not listed"));
+    let omitted_count = dedup_and_limit(&mut output.findings, max_findings, |it| it);
+    if omitted_count > 0 {
+        output.notes.push(format!("{omitted_count} more findings are not listed"));
     }
-    let more = dedup_and_limit(&mut row.suppressed, most, |(it, _)| it);
-    if more > 0 {
-        row.notes.push(format!("{more} more suppressed results are not listed"));
+    let omitted_count = dedup_and_limit(&mut output.suppressed, max_findings, |(it, _)| it);
+    if omitted_count > 0 {
+        output.notes.push(format!("{omitted_count} more suppressed results are not listed"));
     }
-    row
+    output
 }
 
-/// Sorts and deduplicates, and keeps the `most` most severe. Returns how many are left out.
+/// Sorts and deduplicates the entries, and keeps the `max_entries` most severe. Returns how many
+/// entries are dropped.
 fn dedup_and_limit<T: PartialEq>(
-    rows: &mut Vec<T>,
-    most: usize,
-    reported: fn(&T) -> &StaticFinding,
+    entries: &mut Vec<T>,
+    max_entries: usize,
+    finding_of: fn(&T) -> &StaticFinding,
 ) -> usize {
-    let place = |row: &T| {
-        let StaticFinding { rule, finding } = reported(row);
+    let sort_key = |entry: &T| {
+        let StaticFinding { rule, finding } = finding_of(entry);
         (finding.file.clone(), finding.line_start, rule.clone(), finding.title.clone())
     };
-    rows.sort_by_cached_key(place);
-    rows.dedup();
-    let more = rows.len().saturating_sub(most);
-    if more > 0 {
-        rows.sort_by_key(|row| reported(row).finding.severity);
-        rows.truncate(most);
-        rows.sort_by_cached_key(place);
+    entries.sort_by_cached_key(sort_key);
+    entries.dedup();
+    let omitted_count = entries.len().saturating_sub(max_entries);
+    if omitted_count > 0 {
+        entries.sort_by_key(|entry| finding_of(entry).finding.severity);
+        entries.truncate(max_entries);
+        entries.sort_by_cached_key(sort_key);
     }
-    more
+    omitted_count
 }
 
 #[cfg(test)]

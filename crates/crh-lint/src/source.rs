@@ -8,22 +8,22 @@ use crh_syntax::{Language, ParseError, SyntaxTree};
 pub(crate) struct SourceText<'t> {
     pub(crate) path: &'t str,
     pub(crate) text: &'t str,
-    parsed: OnceCell<Option<Result<SyntaxTree<'t>, ParseError>>>,
+    syntax_tree: OnceCell<Option<Result<SyntaxTree<'t>, ParseError>>>,
     lines: OnceCell<Vec<&'t str>>,
 }
 
 impl<'t> SourceText<'t> {
     pub(crate) fn new(path: &'t str, text: &'t str) -> Self {
-        Self { path, text, parsed: OnceCell::new(), lines: OnceCell::new() }
+        Self { path, text, syntax_tree: OnceCell::new(), lines: OnceCell::new() }
     }
 
     /// The parsed text; `None` if crh has no grammar for its language, an error if parsing was
     /// refused.
-    pub(crate) fn parsed(&self) -> Option<Result<&SyntaxTree<'t>, ParseError>> {
-        let parsed = self.parsed.get_or_init(|| {
+    pub(crate) fn syntax_tree(&self) -> Option<Result<&SyntaxTree<'t>, ParseError>> {
+        let cached_tree = self.syntax_tree.get_or_init(|| {
             Language::from_path(self.path).map(|language| SyntaxTree::new(language, self.text))
         });
-        parsed.as_ref().map(|parsed| parsed.as_ref().map_err(|why| *why))
+        cached_tree.as_ref().map(|tree| tree.as_ref().map_err(|why| *why))
     }
 
     /// Whether the text contains one of these words anywhere: a cheap check before parsing.
@@ -34,8 +34,8 @@ impl<'t> SourceText<'t> {
 
     /// A line (1-based) without its line end, or an empty string.
     pub(crate) fn line(&self, number: u32) -> &'t str {
-        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
-        self.lines().get(at).copied().unwrap_or_default()
+        let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        self.lines().get(index).copied().unwrap_or_default()
     }
 
     /// All lines, without their line ends.

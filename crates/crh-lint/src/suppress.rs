@@ -9,7 +9,7 @@ mod forms;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
-use comments::ParsedComments;
+use comments::{LintAttribute, ParsedComments};
 use forms::{IgnoreForm, IgnoredRules};
 
 use crate::rule::rules;
@@ -19,19 +19,19 @@ use crate::{LintRule, REVIEWERS, analysers};
 const UNSUPPRESSIBLE: &str = "injection";
 /// The reviewer whose findings can be suppressed only with a reason.
 const NEEDS_REASON: &str = "secrets";
-/// The reviewer with repository-defined rules, whose names are not known here.
+/// The reviewer with repository-defined rules. Their names are not known to crh.
 const CUSTOM_RULES: &str = "patterns";
 
-/// Limit for open blocks per file. Each is compared with each end comment.
-const OPEN_MAX: usize = 1_000;
-/// All lines of a text.
+/// Limit for open blocks per file, because crh compares each of them with each end comment.
+const OPEN_SPANS_MAX: usize = 1_000;
+/// All lines of a text. `u32::MAX` is reserved for open blocks.
 const WHOLE_FILE: (u32, u32) = (1, u32::MAX - 1);
 
 /// What suppresses a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Suppression {
     /// The relevant part of the comment: `# noqa: T100`.
-    pub by: String,
+    pub excerpt: String,
     /// Line of the comment, 1-based.
     pub line: u32,
     /// The reason in the comment; empty if there is none.
@@ -41,11 +41,11 @@ pub struct Suppression {
 /// A `crh:ignore` without effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidIgnore {
-    /// Its line, 1-based.
+    /// Line of the comment, 1-based.
     pub line: u32,
-    /// The reviewer it names, as written; empty if it names nothing.
+    /// Reviewer in the comment, as written; empty if the comment names no rule.
     pub reviewer: String,
-    /// Why it has no effect; follows the location in a message.
+    /// Why the comment has no effect. Messages put this text after the location.
     pub why: String,
 }
 
@@ -53,94 +53,102 @@ pub struct InvalidIgnore {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IgnoreComments {
     spans: Vec<IgnoreSpan>,
-    marks: Vec<CrhIgnore>,
+    crh_ignores: Vec<CrhIgnore>,
 }
 
-/// An ignore comment of another tool and the lines it covers.
+/// An ignore comment of another tool and the lines that it covers. The last line is `u32::MAX`
+/// while a block is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct IgnoreSpan {
-    first: u32,
-    last: u32,
-    names: IgnoredRules,
-    by: String,
-    line: u32,
+    first_line: u32,
+    last_line: u32,
+    rules: IgnoredRules,
+    excerpt: String,
+    comment_line: u32,
 }
 
-/// A `crh:ignore` comment and the lines it covers.
+/// A `crh:ignore` comment and the lines that it covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct CrhIgnore {
-    first: u32,
-    last: u32,
+    first_line: u32,
+    last_line: u32,
     rule: String,
     reason: String,
-    line: u32,
+    comment_line: u32,
 }
 
 impl IgnoreComments {
-    /// Parses the comments of a text: by its syntax tree if crh has a grammar, otherwise by comment
-    /// signs.
+    /// Parses the comments of a text. With a grammar, crh finds them in the syntax tree, otherwise
+    /// by comment signs such as `#`.
     pub fn read(path: &str, text: &str) -> Self {
         let mut ignores = Self::default();
         let Some(ParsedComments { comments, attributes }) = comments::read(path, text) else {
             return ignores;
         };
         let lines: Vec<&str> = text.lines().collect();
-        let mut open: Vec<IgnoreSpan> = Vec::new();
+        let mut open_spans: Vec<IgnoreSpan> = Vec::new();
         for comment in &comments {
-            let on_it = (comment.first, comment.last);
-            let reach = (comment.first, comment.last_covered_line());
+            let own_lines = (comment.first_line, comment.last_line);
+            let covered_lines = (comment.first_line, comment.last_covered_line());
             for form in forms::read(&comment.text, comment.sign) {
-                let (place, names, by) = match form {
+                let (span_lines, names, excerpt) = match form {
                     IgnoreForm::Crh { rule, reason } => {
-                        let (first, last) = reach;
-                        ignores.marks.push(CrhIgnore {
-                            first,
-                            last,
+                        let (first_line, last_line) = covered_lines;
+                        ignores.crh_ignores.push(CrhIgnore {
+                            first_line,
+                            last_line,
                             rule,
                             reason,
-                            line: comment.first,
+                            comment_line: comment.first_line,
                         });
                         continue;
                     }
-                    IgnoreForm::Line { names, by } => (on_it, names, by),
-                    IgnoreForm::LineOrNext { names, by } => (reach, names, by),
-                    IgnoreForm::File { names, by } if comment.is_alone() => (WHOLE_FILE, names, by),
-                    // The tools ignore it as well.
+                    IgnoreForm::Line { names, excerpt } => (own_lines, names, excerpt),
+                    IgnoreForm::LineOrNext { names, excerpt } => (covered_lines, names, excerpt),
+                    IgnoreForm::File { names, excerpt } if comment.is_alone() => {
+                        (WHOLE_FILE, names, excerpt)
+                    }
+                    // The other tools also ignore a file comment that shares its line with code.
                     IgnoreForm::File { .. } => continue,
-                    IgnoreForm::Command { names, by } => (
+                    IgnoreForm::Command { names, excerpt } => (
                         comments::shell_command_lines(&lines, comment).unwrap_or(WHOLE_FILE),
                         names,
-                        by,
+                        excerpt,
                     ),
-                    IgnoreForm::NextLine { names, by } => {
-                        let next = comment.last.saturating_add(1);
-                        ((next, next), names, by)
+                    IgnoreForm::NextLine { names, excerpt } => {
+                        let next = comment.last_line.saturating_add(1);
+                        ((next, next), names, excerpt)
                     }
-                    IgnoreForm::BlockStart { names, by } => ((comment.first, u32::MAX), names, by),
+                    IgnoreForm::BlockStart { names, excerpt } => {
+                        ((comment.first_line, u32::MAX), names, excerpt)
+                    }
                     IgnoreForm::BlockEnd { names } => {
-                        open.iter_mut().for_each(|span| span.close(&names, comment.last));
-                        ignores.spans.extend(open.extract_if(.., |it| it.last != u32::MAX));
+                        open_spans
+                            .iter_mut()
+                            .for_each(|span| span.close_at(&names, comment.last_line));
+                        ignores
+                            .spans
+                            .extend(open_spans.extract_if(.., |it| it.last_line != u32::MAX));
                         continue;
                     }
                 };
-                let is_open = place.1 == u32::MAX;
-                let span =
-                    IgnoreSpan { first: place.0, last: place.1, names, by, line: comment.first };
+                let is_open = span_lines.1 == u32::MAX;
+                let span = IgnoreSpan {
+                    first_line: span_lines.0,
+                    last_line: span_lines.1,
+                    rules: names,
+                    excerpt,
+                    comment_line: comment.first_line,
+                };
                 match is_open {
                     false => ignores.spans.push(span),
-                    true if open.len() < OPEN_MAX => open.push(span),
+                    true if open_spans.len() < OPEN_SPANS_MAX => open_spans.push(span),
                     true => {}
                 }
             }
         }
-        ignores.spans.extend(open);
-        ignores.spans.extend(attributes.into_iter().map(|it| IgnoreSpan {
-            first: it.first,
-            last: it.last,
-            names: IgnoredRules::These(it.names),
-            by: it.by,
-            line: it.line,
-        }));
+        ignores.spans.extend(open_spans);
+        ignores.spans.extend(attributes.into_iter().map(IgnoreSpan::from_attribute));
         ignores
     }
 
@@ -150,76 +158,100 @@ impl IgnoreComments {
         if reviewer == UNSUPPRESSIBLE {
             return None;
         }
-        let is_at = |from: u32, to: u32| [first, last].iter().any(|at| (from..=to).contains(at));
-        let mark = self.marks.iter().find(|mark| {
-            !mark.reason.is_empty()
-                && is_at(mark.first, mark.last)
-                && name_matches_rule(&mark.rule, rule)
+        let overlaps_finding =
+            |from: u32, to: u32| [first, last].iter().any(|line| (from..=to).contains(line));
+        let crh_ignore = self.crh_ignores.iter().find(|crh_ignore| {
+            !crh_ignore.reason.is_empty()
+                && overlaps_finding(crh_ignore.first_line, crh_ignore.last_line)
+                && name_matches_rule(&crh_ignore.rule, rule)
         });
-        if let Some(mark) = mark {
-            let by = format!("crh:ignore {}", mark.rule);
-            return Some(Suppression { by, line: mark.line, reason: mark.reason.clone() });
+        if let Some(crh_ignore) = crh_ignore {
+            let excerpt = format!("crh:ignore {}", crh_ignore.rule);
+            return Some(Suppression {
+                excerpt,
+                line: crh_ignore.comment_line,
+                reason: crh_ignore.reason.clone(),
+            });
         }
         if reviewer == NEEDS_REASON {
             return None;
         }
-        let (also, built_in) = (aliases_of(rule), built_in_rule(rule));
+        let (aliases, built_in) = (aliases_of(rule), built_in_rule(rule));
         let span = self.spans.iter().find(|span| {
-            is_at(span.first, span.last)
-                && match &span.names {
+            overlaps_finding(span.first_line, span.last_line)
+                && match &span.rules {
                     IgnoredRules::AllOf(tool) => match built_in {
                         Some(built_in) => tool.covers_rule(built_in),
                         None => tool.covers_tool(reviewer),
                     },
-                    IgnoredRules::These(names) => {
-                        names.iter().any(|name| also.iter().any(|also| is_same_alias(name, also)))
-                    }
+                    IgnoredRules::These(names) => names
+                        .iter()
+                        .any(|name| aliases.iter().any(|alias| is_same_alias(name, alias))),
                 }
         });
-        span.map(|span| Suppression { by: span.by.clone(), line: span.line, reason: String::new() })
+        span.map(|span| Suppression {
+            excerpt: span.excerpt.clone(),
+            line: span.comment_line,
+            reason: String::new(),
+        })
     }
 
-    /// Uses of `crh:ignore` without effect: without a reason, or with an unknown name. `others` are
-    /// ids of rules that are not built in and that this review used.
-    pub fn invalid_ignores(&self, others: &BTreeSet<String>) -> Vec<InvalidIgnore> {
-        let others = RuleNames::from_rules(others.iter().map(String::as_str));
-        let misfits = self.marks.iter().filter_map(|mark| {
-            let is_other = || others.has(&mark.rule);
-            let why = match (&*mark.rule, &*mark.reason) {
+    /// Uses of `crh:ignore` without effect: without a reason, or with an unknown name.
+    /// `other_rules` are ids of rules that are not built in and that this review used.
+    pub fn invalid_ignores(&self, other_rules: &BTreeSet<String>) -> Vec<InvalidIgnore> {
+        let other_names = RuleNames::from_rules(other_rules.iter().map(String::as_str));
+        let invalid_ignores = self.crh_ignores.iter().filter_map(|crh_ignore| {
+            let is_other_rule = || other_names.contains(&crh_ignore.rule);
+            let why = match (&*crh_ignore.rule, &*crh_ignore.reason) {
                 ("", _) => "names no rule: write `crh:ignore RULE why`".to_owned(),
                 (rule, _) if reviewer_of(rule) == UNSUPPRESSIBLE => {
                     "names a rule that cannot be ignored".to_owned()
                 }
-                (rule, _) if !is_known(rule) && !is_other() => {
+                (rule, _) if !is_known(rule) && !is_other_rule() => {
                     format!("names `{rule}`, which is not a rule")
                 }
-                (rule, _) if has_unknown_tool(rule) && !is_other() && !others.has_tool(rule) => {
+                (rule, _)
+                    if has_unknown_tool(rule)
+                        && !is_other_rule()
+                        && !other_names.contains_tool(rule) =>
+                {
                     format!("names `{rule}`, a rule of a tool that did not run")
                 }
                 (_, "") => "has no reason: write `crh:ignore RULE why`".to_owned(),
                 (_, _) => return None,
             };
             Some(InvalidIgnore {
-                line: mark.line,
-                reviewer: reviewer_of(&mark.rule).to_owned(),
+                line: crh_ignore.comment_line,
+                reviewer: reviewer_of(&crh_ignore.rule).to_owned(),
                 why,
             })
         });
-        misfits.collect()
+        invalid_ignores.collect()
     }
 }
 
 impl IgnoreSpan {
-    fn close(&mut self, names: &IgnoredRules, line: u32) {
-        let is_meant = match (&self.names, names) {
+    fn from_attribute(attribute: LintAttribute) -> Self {
+        Self {
+            first_line: attribute.first_line,
+            last_line: attribute.last_line,
+            rules: IgnoredRules::These(attribute.names),
+            excerpt: attribute.excerpt,
+            comment_line: attribute.attribute_line,
+        }
+    }
+
+    /// Ends an open block at a line, if the end comment names all rules of the block.
+    fn close_at(&mut self, names: &IgnoredRules, line: u32) {
+        let is_ended = match (&self.rules, names) {
             (_, IgnoredRules::AllOf(_)) => true,
             (IgnoredRules::AllOf(_), IgnoredRules::These(_)) => false,
-            (IgnoredRules::These(mine), IgnoredRules::These(theirs)) => {
-                mine.iter().all(|name| theirs.contains(name))
+            (IgnoredRules::These(own_names), IgnoredRules::These(ended_names)) => {
+                own_names.iter().all(|name| ended_names.contains(name))
             }
         };
-        if is_meant && self.last == u32::MAX {
-            self.last = line;
+        if is_ended && self.last_line == u32::MAX {
+            self.last_line = line;
         }
     }
 }
@@ -229,7 +261,7 @@ impl IgnoreSpan {
 pub fn name_matches_rule(name: &str, rule: &str) -> bool {
     name == rule
         || name == reviewer_of(rule)
-        || aliases_of(rule).iter().any(|also| is_same_alias(name, also))
+        || aliases_of(rule).iter().any(|alias| is_same_alias(name, alias))
 }
 
 fn reviewer_of(rule: &str) -> &str {
@@ -255,9 +287,9 @@ fn aliases_of(rule: &str) -> Vec<&str> {
 
 /// Whether two aliases are equal, ignoring case and a leading path, as in `clippy::dbg_macro` and
 /// `python.lang.exec-used`.
-fn is_same_alias(written: &str, name: &str) -> bool {
-    without_path(written).eq_ignore_ascii_case(without_path(name))
-        || forms::is_in_range(written, name)
+fn is_same_alias(name_in_comment: &str, alias: &str) -> bool {
+    without_path(name_in_comment).eq_ignore_ascii_case(without_path(alias))
+        || forms::is_in_range(name_in_comment, alias)
 }
 
 fn without_path(name: &str) -> &str {
@@ -267,30 +299,30 @@ fn without_path(name: &str) -> &str {
 /// All names of some rules, for fast lookup.
 struct RuleNames {
     /// Rule ids and reviewer names.
-    own: HashSet<String>,
+    ids: HashSet<String>,
     /// Aliases, without the path and in lower case.
-    others: HashSet<String>,
+    aliases: HashSet<String>,
 }
 
 impl RuleNames {
     fn from_rules<'a>(rules: impl Iterator<Item = &'a str>) -> Self {
-        let mut names = Self { own: HashSet::new(), others: HashSet::new() };
+        let mut names = Self { ids: HashSet::new(), aliases: HashSet::new() };
         for rule in rules {
-            names.own.extend([rule.to_owned(), reviewer_of(rule).to_owned()]);
-            let also = aliases_of(rule).into_iter();
-            names.others.extend(also.map(|name| without_path(name).to_ascii_lowercase()));
+            names.ids.extend([rule.to_owned(), reviewer_of(rule).to_owned()]);
+            let aliases = aliases_of(rule).into_iter();
+            names.aliases.extend(aliases.map(|name| without_path(name).to_ascii_lowercase()));
         }
         names
     }
 
     /// Whether the part before the slash is the reviewer of one of the rules.
-    fn has_tool(&self, name: &str) -> bool {
-        self.own.contains(reviewer_of(name))
+    fn contains_tool(&self, name: &str) -> bool {
+        self.ids.contains(reviewer_of(name))
     }
 
     /// Whether [`name_matches_rule`] is true for one of the rules.
-    fn has(&self, name: &str) -> bool {
-        self.own.contains(name) || self.others.contains(&without_path(name).to_ascii_lowercase())
+    fn contains(&self, name: &str) -> bool {
+        self.ids.contains(name) || self.aliases.contains(&without_path(name).to_ascii_lowercase())
     }
 }
 
@@ -298,24 +330,24 @@ impl RuleNames {
 static BUILT_IN: LazyLock<RuleNames> =
     LazyLock::new(|| RuleNames::from_rules(rules().map(|it| it.id)));
 
-/// Whether a name may refer to a built-in rule or to a rule that is not known here.
+/// Whether a name may refer to a built-in rule, or to a rule of the repository or of another tool.
 fn is_known(name: &str) -> bool {
     let is_reviewer = REVIEWERS.contains(&reviewer_of(name));
     match name.split_once('/') {
         Some((CUSTOM_RULES, _)) => true,
-        Some(_) => !is_reviewer || BUILT_IN.own.contains(name),
-        None => is_reviewer || BUILT_IN.has(name),
+        Some(_) => !is_reviewer || BUILT_IN.ids.contains(name),
+        None => is_reviewer || BUILT_IN.contains(name),
     }
 }
 
-/// Whether a name has a prefix that is neither a reviewer nor an analyser, and no built-in rule has
-/// it as an alias.
+/// Whether the part before the slash is neither a reviewer nor an analyser, and the name is no
+/// alias of a built-in rule.
 fn has_unknown_tool(name: &str) -> bool {
     let tool = reviewer_of(name);
     tool.len() < name.len()
         && !REVIEWERS.contains(&tool)
         && !analysers::NAMES.contains(&tool)
-        && !BUILT_IN.has(name)
+        && !BUILT_IN.contains(name)
 }
 
 #[cfg(test)]

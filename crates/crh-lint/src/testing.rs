@@ -68,8 +68,8 @@ impl Fixture {
     }
 
     /// Calls a function with the change.
-    pub(crate) fn with<T>(&self, act: impl FnOnce(&ChangeView<'_>) -> T) -> T {
-        act(&ChangeView::new(&self.files, &self.files, Some(self)))
+    pub(crate) fn with<T>(&self, check: impl FnOnce(&ChangeView<'_>) -> T) -> T {
+        check(&ChangeView::new(&self.files, &self.files, Some(self)))
     }
 
     /// The findings of a reviewer as `path:line rule: title`.
@@ -118,9 +118,9 @@ enum PartInfo {
     Unknown,
 }
 
-fn format_findings(all: &[FileFindings]) -> Vec<String> {
-    let found = all.iter().flat_map(|it| &it.findings);
-    found.map(|it| format!("{}:{} {}: {}", it.file, it.line, it.rule, it.title)).collect()
+fn format_findings(file_findings: &[FileFindings]) -> Vec<String> {
+    let findings = file_findings.iter().flat_map(|it| &it.findings);
+    findings.map(|it| format!("{}:{} {}: {}", it.file, it.line, it.rule, it.title)).collect()
 }
 
 fn sections(text: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -129,13 +129,17 @@ fn sections(text: &str) -> impl Iterator<Item = (&str, &str)> {
 
 /// A simple diff: common lines at the start and at the end are unchanged.
 fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
-    let before: Vec<&str> = old.map(|(_, old)| old.lines().collect()).unwrap_or_default();
-    let after: Vec<&str> = new.lines().collect();
-    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
-    let behind = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
-    let behind = behind.min(after.len() - same).min(before.len() - same);
-    let added = (1..).zip(&after).skip(same).take(after.len() - same - behind);
-    let removed = before.iter().skip(same).take(before.len() - same - behind);
+    let old_lines: Vec<&str> = old.map(|(_, old)| old.lines().collect()).unwrap_or_default();
+    let new_lines: Vec<&str> = new.lines().collect();
+    let common_start = old_lines.iter().zip(&new_lines).take_while(|(a, b)| a == b).count();
+    let common_end =
+        old_lines.iter().rev().zip(new_lines.iter().rev()).take_while(|(a, b)| a == b).count();
+    let common_end =
+        common_end.min(new_lines.len() - common_start).min(old_lines.len() - common_start);
+    let added =
+        (1..).zip(&new_lines).skip(common_start).take(new_lines.len() - common_start - common_end);
+    let removed =
+        old_lines.iter().skip(common_start).take(old_lines.len() - common_start - common_end);
     ChangedFile {
         path: path.to_owned(),
         old_path: old.map(|(path, _)| path.to_owned()),
@@ -144,7 +148,10 @@ fn changed(path: &str, old: Option<(&str, &str)>, new: &str) -> ChangedFile {
         added: added
             .map(|(number, line)| AddedLine { number, text: line.as_bytes().to_vec() })
             .collect(),
-        removed_line_numbers: (1..).skip(same).take(before.len() - same - behind).collect(),
+        removed_line_numbers: (1..)
+            .skip(common_start)
+            .take(old_lines.len() - common_start - common_end)
+            .collect(),
         removed: removed.map(|line| line.as_bytes().to_vec()).collect(),
     }
 }
@@ -162,7 +169,7 @@ impl Project for Fixture {
         Ok(&self.paths[index(side)])
     }
 
-    fn search(&self, side: Side, words: &[&str], most: usize) -> Result<SearchHits, String> {
+    fn search(&self, side: Side, words: &[&str], max_hits: usize) -> Result<SearchHits, String> {
         let is_letter = |it: char| it.is_alphanumeric() || it == '_';
         let has = |line: &str| line.split(|it| !is_letter(it)).any(|word| words.contains(&word));
         let mut lines = Vec::new();
@@ -174,9 +181,9 @@ impl Project for Fixture {
                 text: text.to_owned(),
             }));
         }
-        let is_all = lines.len() <= most;
-        lines.truncate(most);
-        Ok(SearchHits { lines, is_complete: is_all })
+        let is_complete = lines.len() <= max_hits;
+        lines.truncate(max_hits);
+        Ok(SearchHits { lines, is_complete })
     }
 }
 

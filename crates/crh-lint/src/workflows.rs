@@ -50,7 +50,7 @@ impl FileReviewer for WorkflowCheck {
                 return findings;
             }
         };
-        // If the old text cannot be parsed, new findings cannot be told from old ones.
+        // If the old text cannot be parsed, crh cannot tell new findings from old ones.
         let old = ctx.old.as_ref().map(|old| (YamlNode::parse(old.text), old));
         let old = match &old {
             None => None,
@@ -67,11 +67,11 @@ impl FileReviewer for WorkflowCheck {
             findings.findings.extend(permissions::check(old, &new, source));
         }
         findings.findings.extend(actions::check(&query, old.map(|(old, _)| old), &new, source));
-        findings.findings.sort_by_key(|found| found.line);
-        let unread = query.unread();
-        if unread > 0 {
+        findings.findings.sort_by_key(|finding| finding.line);
+        let unread_files = query.unread_files();
+        if unread_files > 0 {
             findings.notes.push(format!(
-                "`{}` was checked without files of the repository that cannot be read: {unread}",
+                "`{}` was checked without files of the repository that cannot be read: {unread_files}",
                 source.path
             ));
         }
@@ -89,26 +89,26 @@ fn new_checkouts(
 ) -> Vec<FindingDraft> {
     let triggers: HashMap<u32, u32> = checkout::find_checkouts(new, source, query)
         .into_iter()
-        .map(|it| (it.found.line, it.trigger))
+        .map(|it| (it.draft.line, it.trigger))
         .collect();
     if triggers.is_empty() {
         return Vec::new();
     }
-    let mut found = ctx.new_findings(|source| match YamlNode::parse(source.text) {
+    let mut findings = ctx.new_findings(|source| match YamlNode::parse(source.text) {
         Ok(root) => {
-            checkout::find_checkouts(&root, source, query).into_iter().map(|it| it.found).collect()
+            checkout::find_checkouts(&root, source, query).into_iter().map(|it| it.draft).collect()
         }
         Err(_) => Vec::new(),
     });
-    for it in &mut found {
-        let trigger = triggers.get(&it.line).copied().filter(|line| ctx.file.adds(*line));
-        if let Some(trigger) = trigger.filter(|_| !ctx.file.adds(it.line)) {
-            it.witnesses.push((it.file.clone(), it.line, it.snippet.clone()));
-            it.line = trigger;
-            source.line(trigger).clone_into(&mut it.snippet);
+    for finding in &mut findings {
+        let trigger = triggers.get(&finding.line).copied().filter(|line| ctx.file.adds(*line));
+        if let Some(trigger) = trigger.filter(|_| !ctx.file.adds(finding.line)) {
+            finding.witnesses.push((finding.file.clone(), finding.line, finding.snippet.clone()));
+            finding.line = trigger;
+            source.line(trigger).clone_into(&mut finding.snippet);
         }
     }
-    found
+    findings
 }
 
 fn is_workflow(path: &str) -> bool {

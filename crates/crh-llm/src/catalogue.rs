@@ -18,7 +18,7 @@ const BUILT_IN: &str = include_str!("models.toml");
 #[derive(Debug, Clone)]
 pub struct ModelCatalogue {
     providers: Providers,
-    /// By `provider:model`, including alias ids.
+    /// Entries by `provider:model`. A model with aliases has one entry per alias.
     built_in: BTreeMap<String, ModelEntry>,
     overrides: BTreeMap<String, ModelEntry>,
 }
@@ -35,11 +35,12 @@ pub struct ProviderFacts {
     pub key: Option<String>,
     /// Variable with a different base URL.
     pub base_url_variable: Option<String>,
-    /// Path that the vendor's own clients append to that base URL.
+    /// Path that is missing in the value of that variable, because the vendor's own clients append
+    /// it.
     pub base_url_variable_lacks: Option<String>,
     /// Provider whose model entries also apply here.
     pub models_of: Option<Provider>,
-    /// Models used if none is named.
+    /// Models for users who name no model.
     pub defaults: Option<DefaultModels>,
 }
 
@@ -79,7 +80,7 @@ pub enum CatalogueError {
     BuiltIn(String),
 }
 
-/// One field per provider, so that none can be missing.
+/// Facts of all providers. There is one field per provider, so that no provider can be missing.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Providers {
@@ -127,8 +128,8 @@ impl ModelCatalogue {
         }
     }
 
-    /// Facts about a model at this base URL. A known id has the same facts at every server; a
-    /// different price can be configured. A local model without a price is free.
+    /// Facts about a model at this base URL. A known model id has the same facts at every server,
+    /// unless the user configures another price. A local model without a price is free.
     pub fn facts(&self, name: &LiveName, url: &BaseUrl) -> ModelFacts {
         let mut entry = self.merged_entry(&model_key(name.provider, &name.model));
         if let Some(provider) = self.provider(name.provider).models_of {
@@ -143,11 +144,11 @@ impl ModelCatalogue {
 
     /// Ids of a provider's known models.
     pub fn models(&self, provider: Provider) -> Vec<&str> {
-        let of = self.provider(provider).models_of.unwrap_or(provider);
-        let listed = self.built_in.iter().chain(&self.overrides);
-        let mut ids: Vec<&str> = listed
+        let table_provider = self.provider(provider).models_of.unwrap_or(provider);
+        let entries = self.built_in.iter().chain(&self.overrides);
+        let mut ids: Vec<&str> = entries
             .filter_map(|(name, _)| name.split_once(':'))
-            .filter(|(name, _)| [of.as_str(), provider.as_str()].contains(name))
+            .filter(|(name, _)| [table_provider.as_str(), provider.as_str()].contains(name))
             .map(|(_, id)| id)
             .collect();
         ids.sort_unstable();
@@ -157,8 +158,8 @@ impl ModelCatalogue {
 
     fn merged_entry(&self, name: &str) -> ModelEntry {
         let entry = |table: &BTreeMap<String, ModelEntry>| table.get(name).cloned();
-        let overridden = entry(&self.overrides).unwrap_or_default();
-        overridden.or(entry(&self.built_in).unwrap_or_default())
+        let override_entry = entry(&self.overrides).unwrap_or_default();
+        override_entry.or(entry(&self.built_in).unwrap_or_default())
     }
 }
 
@@ -170,26 +171,26 @@ fn model_key(provider: Provider, model: &str) -> String {
 fn index_by_id(
     entries: BTreeMap<String, ModelEntry>,
 ) -> Result<BTreeMap<String, ModelEntry>, CatalogueError> {
-    let mut all = BTreeMap::new();
+    let mut index = BTreeMap::new();
     for (name, mut entry) in entries {
-        let problem = |problem: &str| CatalogueError::Name {
+        let name_error = |problem: &str| CatalogueError::Name {
             name: name.clone(),
             problem: problem.to_owned(),
         };
-        let parsed: crate::ModelName =
-            name.parse().map_err(|error: crate::ModelNameError| problem(&error.to_string()))?;
-        let crate::ModelName::Live(live) = parsed else {
-            return Err(problem("entries for recordings are not allowed"));
+        let model_name: crate::ModelName =
+            name.parse().map_err(|error: crate::ModelNameError| name_error(&error.to_string()))?;
+        let crate::ModelName::Live(live) = model_name else {
+            return Err(name_error("entries for recordings are not allowed"));
         };
         if live.base_url.is_some() {
-            return Err(problem("remove the base URL"));
+            return Err(name_error("remove the base URL"));
         }
-        for id in std::mem::take(&mut entry.also) {
-            all.insert(model_key(live.provider, &id), entry.clone());
+        for id in std::mem::take(&mut entry.aliases) {
+            index.insert(model_key(live.provider, &id), entry.clone());
         }
-        all.insert(name, entry);
+        index.insert(name, entry);
     }
-    Ok(all)
+    Ok(index)
 }
 
 #[cfg(test)]

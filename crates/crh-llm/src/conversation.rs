@@ -33,13 +33,14 @@ pub struct UserText {
     pub cache: CacheMark,
 }
 
-/// Cache marker of a message.
+/// Whether the vendor is told to cache the conversation up to a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CacheMark {
-    /// No marker.
+    /// The vendor is not told to cache.
     Unmarked,
-    /// A cache breakpoint: other requests share the prefix up to here.
+    /// A cache breakpoint: the vendor caches the conversation up to this message, because other
+    /// requests start with the same messages.
     Breakpoint,
 }
 
@@ -62,12 +63,13 @@ pub enum TurnPart {
     Call(ToolCall),
 }
 
-/// Thoughts of a model. Their contents are opaque to crh.
+/// Thoughts of a model. crh does not interpret them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Thinking {
     /// Readable thoughts, with the vendor's signature if there is one.
-    Said {
+    #[serde(rename = "said")]
+    Readable {
         /// The thoughts. Some vendors send only the signature.
         text: Option<String>,
         /// The signature. The vendor rejects thoughts without it.
@@ -91,7 +93,7 @@ pub struct ToolCall {
     pub signatures: Vec<String>,
 }
 
-/// Arguments of a call. Invalid JSON is kept as text, so that the model can be told.
+/// Arguments of a call. Invalid JSON is kept as text, so that crh can show it to the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallArguments {

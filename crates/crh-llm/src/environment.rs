@@ -16,12 +16,12 @@ use crh_http::BaseUrl;
 #[derive(Clone, Default)]
 pub struct ModelEnvironment {
     variables: BTreeMap<String, SecretString>,
-    keys: BTreeMap<String, String>,
+    key_variables: BTreeMap<String, String>,
 }
 
 impl ModelEnvironment {
-    /// `keys` maps origins (`https://gateway.example`) to variable names. Empty variables count as
-    /// unset, and values are trimmed.
+    /// Creates the environment. `keys` maps origins (`https://gateway.example`) to names of
+    /// variables that hold the key. Empty variables count as unset, and values are trimmed.
     pub fn new(
         variables: BTreeMap<String, SecretString>,
         keys: BTreeMap<String, String>,
@@ -30,7 +30,7 @@ impl ModelEnvironment {
             Ok(url) if url.is_origin() => Ok((url.origin(), variable)),
             Ok(_) | Err(_) => Err(ResolveError::BadOrigin { variable }),
         });
-        Ok(Self { variables, keys: keys.collect::<Result<_, _>>()? })
+        Ok(Self { variables, key_variables: keys.collect::<Result<_, _>>()? })
     }
 
     /// Names of the variables that callers should read.
@@ -38,11 +38,12 @@ impl ModelEnvironment {
         catalogue: &'a ModelCatalogue,
         keys: &'a BTreeMap<String, String>,
     ) -> Vec<&'a str> {
-        let own = Provider::ALL.into_iter().flat_map(|provider| {
+        let provider_variables = Provider::ALL.into_iter().flat_map(|provider| {
             let facts = catalogue.provider(provider);
             [facts.key.as_deref(), facts.base_url_variable.as_deref()].into_iter().flatten()
         });
-        let mut names: Vec<&str> = own.chain(keys.values().map(String::as_str)).collect();
+        let mut names: Vec<&str> =
+            provider_variables.chain(keys.values().map(String::as_str)).collect();
         names.sort_unstable();
         names.dedup();
         names
@@ -53,8 +54,11 @@ impl ModelEnvironment {
         &'a self,
         catalogue: &'a ModelCatalogue,
     ) -> impl Iterator<Item = SecretString> {
-        let own = Provider::ALL.into_iter().filter_map(|p| catalogue.provider(p).key.as_deref());
-        own.chain(self.keys.values().map(String::as_str)).filter_map(|name| self.variable(name))
+        let provider_keys =
+            Provider::ALL.into_iter().filter_map(|p| catalogue.provider(p).key.as_deref());
+        provider_keys
+            .chain(self.key_variables.values().map(String::as_str))
+            .filter_map(|name| self.variable(name))
     }
 
     /// Whether a provider's own key is set.
@@ -69,13 +73,13 @@ impl ModelEnvironment {
         catalogue: &ModelCatalogue,
         provider: Provider,
     ) -> Result<BaseUrl, ResolveError> {
-        match self.url_of_variable(catalogue, provider)? {
+        match self.variable_url(catalogue, provider)? {
             Some(url) => Ok(url),
             None => default_url(catalogue, provider),
         }
     }
 
-    /// Base URL of a model: from its name, or else that of the provider.
+    /// Base URL of a model: from its name, or else the provider's base URL.
     pub(crate) fn url(
         &self,
         catalogue: &ModelCatalogue,
@@ -87,7 +91,7 @@ impl ModelEnvironment {
         }
     }
 
-    /// Key for a base URL, or `None` if no key belongs there.
+    /// Key for a base URL; `None` if no key belongs to its origin.
     pub(crate) fn key(
         &self,
         catalogue: &ModelCatalogue,
@@ -95,22 +99,24 @@ impl ModelEnvironment {
         url: &BaseUrl,
     ) -> Result<Option<SecretString>, ResolveError> {
         let origin = url.origin();
-        if let Some(variable) = self.keys.get(&origin) {
-            let missing = || ResolveError::MissingKey { variable: variable.clone(), origin };
-            return self.variable(variable).ok_or_else(missing).map(Some);
+        if let Some(variable) = self.key_variables.get(&origin) {
+            let missing_key = || ResolveError::MissingKey { variable: variable.clone(), origin };
+            return self.variable(variable).ok_or_else(missing_key).map(Some);
         }
         let Some(variable) = catalogue.provider(provider).key.as_deref() else { return Ok(None) };
         if origin == default_url(catalogue, provider)?.origin() {
-            let missing = || ResolveError::MissingKey { variable: variable.to_owned(), origin };
-            return self.variable(variable).ok_or_else(missing).map(Some);
+            let missing_key = || ResolveError::MissingKey { variable: variable.to_owned(), origin };
+            return self.variable(variable).ok_or_else(missing_key).map(Some);
         }
-        // A self-hosted server may need no key.
-        let own = self.url_of_variable(catalogue, provider)?;
-        let is_own = own.is_some_and(|own| own.origin() == origin);
-        Ok(is_own.then(|| self.variable(variable)).flatten())
+        // The origin in the provider's `*_BASE_URL` variable gets the key if one is set. A
+        // self-hosted server may need none.
+        let variable_url = self.variable_url(catalogue, provider)?;
+        let is_variable_origin =
+            variable_url.is_some_and(|variable_url| variable_url.origin() == origin);
+        Ok(is_variable_origin.then(|| self.variable(variable)).flatten())
     }
 
-    fn url_of_variable(
+    fn variable_url(
         &self,
         catalogue: &ModelCatalogue,
         provider: Provider,
@@ -118,13 +124,14 @@ impl ModelEnvironment {
         let facts = catalogue.provider(provider);
         let Some(variable) = facts.base_url_variable.as_deref() else { return Ok(None) };
         let Some(value) = self.variable(variable) else { return Ok(None) };
-        let bad = |problem| ResolveError::BadBaseUrl { variable: variable.to_owned(), problem };
-        let url: BaseUrl = value.expose_secret().parse().map_err(bad)?;
+        let bad_base_url =
+            |problem| ResolveError::BadBaseUrl { variable: variable.to_owned(), problem };
+        let url: BaseUrl = value.expose_secret().parse().map_err(bad_base_url)?;
         let Some(path) = facts.base_url_variable_lacks.as_deref() else { return Ok(Some(url)) };
         if url.as_str().ends_with(path) {
             return Ok(Some(url));
         }
-        format!("{url}{path}").parse().map(Some).map_err(bad)
+        format!("{url}{path}").parse().map(Some).map_err(bad_base_url)
     }
 
     fn variable(&self, name: &str) -> Option<SecretString> {
@@ -138,12 +145,12 @@ impl fmt::Debug for ModelEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Surroundings")
             .field("variables", &self.variables.keys())
-            .field("keys", &self.keys)
+            .field("keys", &self.key_variables)
             .finish()
     }
 }
 
 fn default_url(catalogue: &ModelCatalogue, provider: Provider) -> Result<BaseUrl, ResolveError> {
-    let parsed = catalogue.provider(provider).base_url.parse();
-    parsed.map_err(|problem| ResolveError::BadBaseUrl { variable: provider.to_string(), problem })
+    let url = catalogue.provider(provider).base_url.parse();
+    url.map_err(|problem| ResolveError::BadBaseUrl { variable: provider.to_string(), problem })
 }

@@ -92,7 +92,7 @@ pub enum ModelError {
 pub enum FailureCost {
     /// The vendor did no work.
     Nothing,
-    /// Unknown: counted at the worst case.
+    /// Unknown. The ledger books the worst case.
     Unknown,
 }
 
@@ -126,18 +126,18 @@ mod tests {
     #[test]
     fn retry_after_is_shown() {
         let message = || "slow down".to_owned();
-        for (delay, shown) in [
+        for (delay, suffix) in [
             (None, ""),
             (Some(30_000), " (retry after 30 s)"),
             (Some(1_500), " (retry after 1.5 s)"),
         ] {
             let retry_after = delay.map(Duration::from_millis);
-            let limited = ModelError::RateLimited { retry_after, message: message() };
-            assert_eq!(limited.to_string(), format!("rate limited: slow down{shown}"));
+            let rate_limited = ModelError::RateLimited { retry_after, message: message() };
+            assert_eq!(rate_limited.to_string(), format!("rate limited: slow down{suffix}"));
             let overloaded = ModelError::Overloaded { retry_after, message: message() };
             assert_eq!(
                 overloaded.to_string(),
-                format!("the model is overloaded: slow down{shown}")
+                format!("the model is overloaded: slow down{suffix}")
             );
         }
     }

@@ -31,7 +31,8 @@ pub struct Abilities {
 pub struct Price {
     /// Standard rates.
     pub rates: Rates,
-    /// Different rates for requests with more input tokens than this, if any.
+    /// Threshold and rates of long requests: these rates apply if a request has more input tokens
+    /// than the threshold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long: Option<(u64, Rates)>,
 }
@@ -58,13 +59,13 @@ impl Price {
     /// Price of a request.
     pub fn cost(&self, usage: &TokenUsage) -> Money {
         let rates = self.rates_for(usage.input);
-        // Ignore cached tokens beyond the reported input.
-        let read = usage.cache_read.min(usage.input);
-        let written = usage.cache_written.min(usage.input - read);
-        let plain = usage.input - read - written;
-        rates.input.times(plain)
-            + rates.cache_read.times(read)
-            + rates.cache_write.times(written)
+        // A vendor may report more cached tokens than input tokens. Ignore the excess.
+        let read_tokens = usage.cache_read.min(usage.input);
+        let written_tokens = usage.cache_written.min(usage.input - read_tokens);
+        let uncached_tokens = usage.input - read_tokens - written_tokens;
+        rates.input.times(uncached_tokens)
+            + rates.cache_read.times(read_tokens)
+            + rates.cache_write.times(written_tokens)
             + rates.output.times(usage.output)
     }
 
@@ -72,13 +73,13 @@ impl Price {
     /// used.
     pub fn worst_case(&self, input: u64, output: u64) -> Money {
         let rates = self.rates_for(input);
-        let dearest = rates.input.max(rates.cache_write).max(rates.cache_read);
-        dearest.times(input) + rates.output.times(output)
+        let highest_rate = rates.input.max(rates.cache_write).max(rates.cache_read);
+        highest_rate.times(input) + rates.output.times(output)
     }
 
     fn rates_for(&self, input: u64) -> &Rates {
         match &self.long {
-            Some((above, rates)) if input > *above => rates,
+            Some((threshold, rates)) if input > *threshold => rates,
             Some(_) | None => &self.rates,
         }
     }

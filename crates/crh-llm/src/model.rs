@@ -1,4 +1,4 @@
-//! A model to ask: at a vendor, or from a recording.
+//! A model that answers requests: at a vendor, or from a recording.
 
 use std::io;
 use std::path::Path;
@@ -26,12 +26,12 @@ enum ReplySource {
 
 impl Model {
     /// A model at a vendor.
-    pub fn live(name: impl Into<String>, facts: ModelFacts, live: VendorClient) -> Self {
-        Self { name: name.into(), facts, source: ReplySource::Live(live), recorder: None }
+    pub fn live(name: impl Into<String>, facts: ModelFacts, client: VendorClient) -> Self {
+        Self { name: name.into(), facts, source: ReplySource::Live(client), recorder: None }
     }
 
-    /// A recorded model, with its recorded name and facts. If several models were recorded, all
-    /// answers are served under the first name.
+    /// A recorded model, with its recorded name and facts. If a recording has several models, the
+    /// first name is used for all answers.
     pub fn replay(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         Cassette::load(path, redactor).map(Self::from_cassette)
     }
@@ -57,8 +57,8 @@ impl Model {
         self.recorder.clone()
     }
 
-    /// Why the recording is incomplete, if it is. Check this at the end, because recording errors
-    /// do not fail requests.
+    /// Why the recording is incomplete; `None` if it is complete. Call this after the last request,
+    /// because recording errors do not fail requests.
     pub fn recording_error(&self) -> Option<io::Error> {
         self.recorder.as_ref()?.finish().err()
     }
@@ -73,8 +73,9 @@ impl Model {
         &self.facts
     }
 
-    /// Sends one request, without retries. `caller` is the reviewer's name and not part of the
-    /// request. `watch` receives the reply while it streams in; a recording delivers it at once.
+    /// Sends one request, without retries. `caller` is the reviewer's name, which is not part of
+    /// the request. `watch` receives the reply while it streams in; a recording delivers the whole
+    /// reply at once.
     pub async fn ask(
         &self,
         caller: &str,
@@ -82,7 +83,7 @@ impl Model {
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, ModelError> {
         let answer = match &self.source {
-            ReplySource::Live(live) => live.ask(caller, request, watch).await,
+            ReplySource::Live(client) => client.ask(caller, request, watch).await,
             ReplySource::Replay(cassette) => replay_answer(cassette, request, watch),
         };
         if let Some(recorder) = &self.recorder {
@@ -118,8 +119,8 @@ mod tests {
         let abilities = Abilities { tools: true, schema: true };
         let price = Some(Price::free());
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
-        let asked = ModelRequest::new(Conversation::new("rules"), 5);
-        let unknown = ModelRequest::new(Conversation::new("other rules"), 5);
+        let request = ModelRequest::new(Conversation::new("rules"), 5);
+        let unknown_request = ModelRequest::new(Conversation::new("other rules"), 5);
         let reply = ModelReply {
             turn: Turn::text("yes"),
             stop: StopCause::Done,
@@ -127,7 +128,7 @@ mod tests {
             served: None,
         };
         let recorder = Recorder::create(&first, Redactor::default()).unwrap();
-        recorder.record("openai:gpt", &facts, &asked, &Ok(reply.clone()));
+        recorder.record("openai:gpt", &facts, &request, &Ok(reply.clone()));
 
         let recorder = Arc::new(Recorder::create(&second, Redactor::default()).unwrap());
         let model = Model::replay(&first, Redactor::default()).unwrap();
@@ -135,13 +136,13 @@ mod tests {
         assert_eq!((model.name(), model.facts()), ("openai:gpt", &facts));
         let mut events = Vec::new();
         let mut watch = |progress: ReplyProgress<'_>| events.push(format!("{progress:?}"));
-        assert_eq!(model.ask("anyone", &asked, &mut watch).await, Ok(reply.clone()));
+        assert_eq!(model.ask("anyone", &request, &mut watch).await, Ok(reply.clone()));
         assert_eq!(events, ["Started", "Text(\"yes\")"]);
-        assert!(model.ask("anyone", &unknown, &mut |_| panic!("heard")).await.is_err());
+        assert!(model.ask("anyone", &unknown_request, &mut |_| panic!("heard")).await.is_err());
 
         assert_eq!(recorder.finish().unwrap(), 1);
-        let again = Model::replay(&second, Redactor::default()).unwrap();
-        assert_eq!(again.ask("another", &asked, &mut |_| {}).await, Ok(reply));
+        let second_model = Model::replay(&second, Redactor::default()).unwrap();
+        assert_eq!(second_model.ask("another", &request, &mut |_| {}).await, Ok(reply));
     }
 
     #[cfg(target_os = "linux")]
@@ -152,7 +153,7 @@ mod tests {
         let abilities = Abilities { tools: true, schema: true };
         let price = Some(Price::free());
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
-        let asked = ModelRequest::new(Conversation::new("rules"), 5);
+        let request = ModelRequest::new(Conversation::new("rules"), 5);
         let reply = ModelReply {
             turn: Turn::text("yes"),
             stop: StopCause::Done,
@@ -160,15 +161,15 @@ mod tests {
             served: None,
         };
         let recorder = Recorder::create(&first, Redactor::default()).unwrap();
-        recorder.record("openai:gpt", &facts, &asked, &Ok(reply.clone()));
+        recorder.record("openai:gpt", &facts, &request, &Ok(reply.clone()));
         let model = Model::replay(&first, Redactor::default()).unwrap();
         assert!(model.recording_error().is_none());
 
-        let mut full = Recorder::create(&second, Redactor::default()).unwrap();
-        full.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
-        let model = model.with_recorder(Arc::new(full));
+        let mut recorder = Recorder::create(&second, Redactor::default()).unwrap();
+        recorder.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        let model = model.with_recorder(Arc::new(recorder));
         assert!(model.recording_error().is_none());
-        assert_eq!(model.ask("anyone", &asked, &mut |_| {}).await, Ok(reply));
+        assert_eq!(model.ask("anyone", &request, &mut |_| {}).await, Ok(reply));
         let error = model.recording_error().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }

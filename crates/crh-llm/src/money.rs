@@ -50,9 +50,9 @@ impl Money {
         Self { picodollars: (self.picodollars / 100).saturating_mul(percent) }
     }
 
-    /// Difference, at least zero.
-    pub const fn minus(self, taken: Self) -> Self {
-        Self { picodollars: self.picodollars.saturating_sub(taken.picodollars) }
+    /// Subtracts an amount. The result is at least zero.
+    pub const fn minus(self, amount: Self) -> Self {
+        Self { picodollars: self.picodollars.saturating_sub(amount.picodollars) }
     }
 }
 
@@ -74,9 +74,11 @@ impl fmt::Display for Money {
     /// `0.0125 USD`: four digits, because a call costs fractions of a cent. A small positive amount
     /// is never shown as zero.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LEAST: f64 = 0.0001;
+        const MIN_SHOWN: f64 = 0.0001;
         match self.as_dollars() {
-            dollars if dollars > 0.0 && dollars < LEAST => write!(f, "less than {LEAST} USD"),
+            dollars if dollars > 0.0 && dollars < MIN_SHOWN => {
+                write!(f, "less than {MIN_SHOWN} USD")
+            }
             dollars => write!(f, "{dollars:.4} USD"),
         }
     }
@@ -94,21 +96,21 @@ mod tests {
 
     #[test]
     fn small_amount_is_never_shown_as_zero() {
-        let shown = |dollars| Money::dollars(dollars).unwrap().to_string();
-        assert_eq!(shown(0.0), "0.0000 USD");
-        assert_eq!(shown(0.000_001), "less than 0.0001 USD");
-        assert_eq!(shown(0.0001), "0.0001 USD");
-        assert_eq!(shown(12.345_67), "12.3457 USD");
+        let text = |dollars| Money::dollars(dollars).unwrap().to_string();
+        assert_eq!(text(0.0), "0.0000 USD");
+        assert_eq!(text(0.000_001), "less than 0.0001 USD");
+        assert_eq!(text(0.0001), "0.0001 USD");
+        assert_eq!(text(12.345_67), "12.3457 USD");
     }
 
     #[test]
     fn invalid_amounts_are_rejected_and_sums_saturate() {
-        for wrong in [-0.01, f64::NAN, f64::INFINITY, 1e9] {
-            assert_eq!(Money::dollars(wrong), None, "{wrong}");
+        for invalid in [-0.01, f64::NAN, f64::INFINITY, 1e9] {
+            assert_eq!(Money::dollars(invalid), None, "{invalid}");
         }
-        let most = Money::cents(u64::MAX);
-        assert_eq!(most + Money::cents(1), most);
-        assert_eq!(most.percent(u64::MAX), most);
+        let max = Money::cents(u64::MAX);
+        assert_eq!(max + Money::cents(1), max);
+        assert_eq!(max.percent(u64::MAX), max);
         assert_eq!(Money::cents(200).percent(125), Money::cents(250));
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::Provider;
 use crh_http::{BaseUrl, BaseUrlError};
 
-/// Prefix of a recording.
+/// Prefix of a name that refers to a recording.
 const REPLAY: &str = "replay";
 
 /// A parsed model name.
@@ -94,7 +94,7 @@ impl FromStr for ModelName {
             };
         }
         let Some(provider) = Provider::from_name(provider) else {
-            let nearest = nearest(provider).map(str::to_owned);
+            let nearest = nearest_name(provider).map(str::to_owned);
             return Err(ModelNameError::UnknownProvider { provider: provider.to_owned(), nearest });
         };
         parse_live(provider, rest).map(Self::Live)
@@ -122,7 +122,7 @@ impl fmt::Display for LiveName {
 
 fn parse_live(provider: Provider, rest: &str) -> Result<LiveName, ModelNameError> {
     let (model, url) = match base_url_at(rest) {
-        Some(at) => (&rest[..at], Some(&rest[at + 1..])),
+        Some(position) => (&rest[..position], Some(&rest[position + 1..])),
         None => (rest, None),
     };
     if model.is_empty() {
@@ -131,7 +131,7 @@ fn parse_live(provider: Provider, rest: &str) -> Result<LiveName, ModelNameError
     if let Some(character) = model.chars().find(|c| c.is_whitespace() || c.is_control()) {
         return Err(ModelNameError::BadModel { provider, character });
     }
-    if model.match_indices('@').any(|(at, _)| looks_like_address(&model[at + 1..])) {
+    if model.match_indices('@').any(|(position, _)| looks_like_address(&model[position + 1..])) {
         return Err(ModelNameError::AddressInModel { provider });
     }
     let base_url = url.map(str::parse).transpose()?;
@@ -142,10 +142,12 @@ fn parse_live(provider: Provider, rest: &str) -> Result<LiveName, ModelNameError
 fn base_url_at(rest: &str) -> Option<usize> {
     let is_url = |text: &str| {
         ["http://", "https://"].iter().any(|scheme| {
-            text.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+            text.get(..scheme.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(scheme))
         })
     };
-    rest.match_indices('@').map(|(at, _)| at).find(|at| is_url(&rest[at + 1..]))
+    rest.match_indices('@')
+        .map(|(position, _)| position)
+        .find(|position| is_url(&rest[position + 1..]))
 }
 
 /// Whether a text looks like a network address: it has a scheme, a port, or a host name, IP address
@@ -156,12 +158,12 @@ fn looks_like_address(text: &str) -> bool {
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| {
         !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
     });
-    let is_name = host
-        .rsplit_once('.')
-        .is_some_and(|(_, last)| last.starts_with(|first: char| first.is_alphabetic()));
+    let is_host_name = host.rsplit_once('.').is_some_and(|(_, top_level_domain)| {
+        top_level_domain.starts_with(|letter: char| letter.is_alphabetic())
+    });
     text.contains("://")
         || has_port
-        || is_name
+        || is_host_name
         || host.starts_with('[')
         || host.parse::<Ipv4Addr>().is_ok()
         || host.eq_ignore_ascii_case("localhost")
@@ -176,11 +178,11 @@ fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(" (did you mean `{nearest}`?)"))
 }
 
-/// The most similar name, if at least half of it matches.
-fn nearest(provider: &str) -> Option<&'static str> {
-    let typed = provider.to_lowercase();
+/// The provider name that is most similar to the typed one, if at least half of its letters match.
+fn nearest_name(provider: &str) -> Option<&'static str> {
+    let lowercase_name = provider.to_lowercase();
     let names = Provider::ALL.into_iter().map(Provider::as_str).chain([REPLAY]);
-    let distance = |name: &&str| strsim::damerau_levenshtein(&typed, name);
+    let distance = |name: &&str| strsim::damerau_levenshtein(&lowercase_name, name);
     let nearest = names.min_by_key(distance)?;
     (distance(&nearest) * 2 <= nearest.len()).then_some(nearest)
 }

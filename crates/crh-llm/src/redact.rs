@@ -1,5 +1,5 @@
-//! Redacts secrets in everything that is stored or shown: known secrets by value, others by their
-//! form.
+//! Redacts secrets in everything that is stored or shown: known secrets by their values, unknown
+//! secrets by their shapes (such as `sk-…`).
 //!
 //! No fragment of a known secret survives, plain or encoded. Redaction is idempotent and keeps the
 //! number of lines.
@@ -18,8 +18,8 @@ use values::SecretValues;
 /// Replacement of a secret.
 pub(crate) const MASK: &str = "[redacted]";
 
-/// Masking can reveal another secret next to the masked one, which the next pass finds. Realistic
-/// texts need one or two passes.
+/// Maximum number of passes. Masking a secret can uncover another one next to it, which the next
+/// pass finds. Realistic texts need one or two passes.
 const MAX_PASSES: usize = 8;
 
 /// Redacts secrets. Created once from the keys in use, and shared by all writers.
@@ -38,13 +38,14 @@ enum ShapeMasking {
 }
 
 impl Redactor {
-    /// A redactor for these secrets. Without any, it masks only by form.
+    /// A redactor for these secrets. Without secrets, it masks only text with the shape of a
+    /// secret.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Self {
         Self { values: SecretValues::new(secrets), shapes: ShapeMasking::On }
     }
 
-    /// Masks only known secrets. Use it where texts must stay distinct, since something that looks
-    /// like a key may be an ordinary name.
+    /// Masks only known secrets. Use it if different texts must stay different, because text with
+    /// the shape of a key may be an ordinary name.
     #[must_use]
     pub fn known_secrets_only(self) -> Self {
         Self { shapes: ShapeMasking::Off, ..self }
@@ -52,23 +53,23 @@ impl Redactor {
 
     /// Redacts a text. Borrows it if there is nothing to mask.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut redacted = Cow::Borrowed(text);
+        let mut redacted_text = Cow::Borrowed(text);
         for _ in 0..MAX_PASSES {
-            let secrets = self.secrets_in(&redacted);
-            if secrets.is_empty() {
+            let ranges = self.secrets_in(&redacted_text);
+            if ranges.is_empty() {
                 break;
             }
-            let next = mask_ranges(&redacted, secrets);
-            if next == redacted {
+            let masked_text = mask_ranges(&redacted_text, ranges);
+            if masked_text == redacted_text {
                 break;
             }
-            redacted = Cow::Owned(next);
+            redacted_text = Cow::Owned(masked_text);
         }
-        redacted
+        redacted_text
     }
 
-    /// Redacts all texts of a value, including field names. A field named like an authorization
-    /// header is masked.
+    /// Redacts all texts of a value, including field names. The value of a field with the name of a
+    /// key header, such as `authorization`, is masked completely.
     pub fn redact_json(&self, value: &Value) -> Value {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -97,18 +98,19 @@ impl Redactor {
 
     /// Ranges of secrets, sorted and disjoint.
     fn secrets_in(&self, text: &str) -> Vec<Range<usize>> {
-        let masks: Vec<_> = text.match_indices(MASK).map(|(at, _)| at..at + MASK.len()).collect();
-        let mut found = self.values.find_in(text.as_bytes(), &masks);
+        let masks: Vec<_> =
+            text.match_indices(MASK).map(|(start, _)| start..start + MASK.len()).collect();
+        let mut ranges = self.values.find_in(text.as_bytes(), &masks);
         match self.shapes {
-            ShapeMasking::On => found.extend(shapes::find_in(text)),
+            ShapeMasking::On => ranges.extend(shapes::find_in(text)),
             ShapeMasking::Off => {}
         }
-        if found.is_empty() {
-            return found;
+        if ranges.is_empty() {
+            return ranges;
         }
-        // Merge adjacent masks, so that redaction is idempotent.
-        found.extend(masks);
-        merge_ranges(found)
+        // Merge secrets with adjacent masks, so that a second redaction changes nothing.
+        ranges.extend(masks);
+        merge_ranges(ranges)
     }
 }
 
@@ -121,24 +123,24 @@ impl fmt::Debug for Redactor {
 
 fn merge_ranges(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
     ranges.sort_by_key(|range| (range.start, range.end));
-    let mut joined: Vec<Range<usize>> = Vec::new();
+    let mut merged_ranges: Vec<Range<usize>> = Vec::new();
     for range in ranges {
-        match joined.last_mut() {
+        match merged_ranges.last_mut() {
             Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            Some(_) | None => joined.push(range),
+            Some(_) | None => merged_ranges.push(range),
         }
     }
-    joined
+    merged_ranges
 }
 
-/// Masks each range line by line, so that line numbers stay.
+/// Masks each range line by line, so that line numbers stay the same.
 fn mask_ranges(text: &str, ranges: Vec<Range<usize>>) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut kept = 0;
+    let mut copied_end = 0;
     for range in ranges {
         let start = text.floor_char_boundary(range.start);
         let end = text.ceil_char_boundary(range.end);
-        out.push_str(&text[kept..start]);
+        out.push_str(&text[copied_end..start]);
         for line in text[start..end].split_inclusive('\n') {
             let content = line.trim_end_matches(['\r', '\n']);
             if !content.is_empty() {
@@ -146,9 +148,9 @@ fn mask_ranges(text: &str, ranges: Vec<Range<usize>>) -> String {
             }
             out.push_str(&line[content.len()..]);
         }
-        kept = end;
+        copied_end = end;
     }
-    out.push_str(&text[kept..]);
+    out.push_str(&text[copied_end..]);
     out
 }
 

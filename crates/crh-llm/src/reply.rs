@@ -13,8 +13,8 @@ pub struct ModelReply {
     pub stop: StopCause,
     /// Token usage; `None` if missing or implausible.
     pub usage: Option<TokenUsage>,
-    /// Model that served the reply, if reported. It differs from the request for aliases and
-    /// routers.
+    /// Model that wrote the reply, if the vendor reports it. For aliases and routers, it differs
+    /// from the requested model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<String>,
 }

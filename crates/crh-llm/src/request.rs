@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::Conversation;
 
-/// A request to a model. Equal requests are the same question.
+/// A request to a model. Cassettes treat equal requests as the same question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelRequest {
     /// The conversation so far.
@@ -29,7 +29,7 @@ pub struct ModelRequest {
 /// A tool as the model sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Letters, digits, `_` and `-`; at most 64.
+    /// Name of the tool: at most 64 letters, digits, `_` and `-`, as vendors require.
     pub name: String,
     /// Description for the model.
     pub description: String,

@@ -9,8 +9,8 @@ use crate::{
 };
 use crh_http::BaseUrlError;
 
-/// Order in which providers are tried if no model is named.
-const PREFERRED: [Provider; 4] =
+/// Providers whose default models are used, in this order, if no model is named.
+const DEFAULT_PROVIDERS: [Provider; 4] =
     [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::OpenRouter];
 
 /// A model that can be asked.
@@ -33,7 +33,7 @@ pub struct LiveModel {
     pub facts: ModelFacts,
 }
 
-/// Models that are used if none is named.
+/// Names of the default models of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultModelNames {
     /// Model for reviews.
@@ -84,7 +84,7 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// How to fix it.
+    /// What the user can do.
     pub fn hint(&self) -> String {
         match self {
             Self::MissingKey { variable, .. } => {
@@ -137,19 +137,20 @@ impl ModelCatalogue {
         &self,
         environment: &ModelEnvironment,
     ) -> Result<DefaultModelNames, ResolveError> {
-        let found = PREFERRED.into_iter().find_map(|provider| {
+        let provider_models = DEFAULT_PROVIDERS.into_iter().find_map(|provider| {
             let models = self.provider(provider).defaults.as_ref()?;
             environment.has_key(self, provider).then_some((provider, models))
         });
-        let Some((provider, models)) = found else {
-            let keys = PREFERRED.into_iter().filter_map(|p| self.provider(p).key.clone());
+        let Some((provider, models)) = provider_models else {
+            let keys = DEFAULT_PROVIDERS.into_iter().filter_map(|p| self.provider(p).key.clone());
             return Err(ResolveError::NoKeys { variables: keys.collect() });
         };
-        let named = |model: &str| LiveName { provider, model: model.to_owned(), base_url: None };
+        let live_name =
+            |model: &str| LiveName { provider, model: model.to_owned(), base_url: None };
         Ok(DefaultModelNames {
-            reviewer: named(&models.reviewer),
-            cheap: named(&models.cheap),
-            escalation: named(&models.escalation),
+            reviewer: live_name(&models.reviewer),
+            cheap: live_name(&models.cheap),
+            escalation: live_name(&models.escalation),
         })
     }
 }

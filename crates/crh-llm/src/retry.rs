@@ -9,10 +9,10 @@ use crate::ModelError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Maximum requests for one reply, including the first.
-    pub attempts: u32,
-    /// Maximum delay after the first failure. It doubles with each failure.
+    pub max_attempts: u32,
+    /// Maximum delay after the first failure. The maximum doubles with each further failure.
     pub first_wait: Duration,
-    /// Maximum of all delays. If the vendor asks for more, crh gives up.
+    /// Upper limit of all delays. If the vendor asks for a longer delay, crh gives up.
     pub longest_wait: Duration,
 }
 
@@ -26,11 +26,11 @@ pub enum ModelRetryDecision {
 }
 
 impl Default for RetryPolicy {
-    /// Five requests. The delays add up to half a minute, which outlasts a typical overload, and a
-    /// per-minute rate limit is waited out.
+    /// Five requests: their delays add up to about half a minute, which outlasts a typical
+    /// overload. Delays of up to a minute requested by the vendor outlast a per-minute rate limit.
     fn default() -> Self {
         Self {
-            attempts: 5,
+            max_attempts: 5,
             first_wait: Duration::from_secs(2),
             longest_wait: Duration::from_secs(60),
         }
@@ -39,13 +39,13 @@ impl Default for RetryPolicy {
 
 /// Decides what to do after request number `attempt` (counted from 1) failed. `jitter` is a random
 /// number from 0 to 1 that spreads retries of parallel runs.
-pub fn after(
+pub fn decide(
     error: &ModelError,
     attempt: u32,
     policy: &RetryPolicy,
     jitter: f64,
 ) -> ModelRetryDecision {
-    let asked_for = match error {
+    let retry_after = match error {
         ModelError::RateLimited { retry_after, .. }
         | ModelError::Overloaded { retry_after, .. } => *retry_after,
         ModelError::Broken { .. } | ModelError::CutStream { .. } | ModelError::Transport { .. } => {
@@ -58,18 +58,19 @@ pub fn after(
         | ModelError::BadRequest { .. }
         | ModelError::NotRecorded { .. } => return ModelRetryDecision::GiveUp,
     };
-    if attempt >= policy.attempts {
+    if attempt >= policy.max_attempts {
         return ModelRetryDecision::GiveUp;
     }
     let jitter = if jitter.is_nan() { 1.0 } else { jitter.clamp(0.0, 1.0) };
-    match asked_for {
+    match retry_after {
         Some(wait) if wait > policy.longest_wait => ModelRetryDecision::GiveUp,
-        // Never earlier than the vendor asks, and spread over time.
+        // Wait at least as long as the vendor asks. The jitter spreads the retries of parallel
+        // runs.
         Some(wait) => ModelRetryDecision::Wait(wait + policy.first_wait.mul_f64(jitter)),
         None => {
-            let doubled = 2_u32.saturating_pow(attempt.saturating_sub(1));
-            let most = policy.first_wait.saturating_mul(doubled).min(policy.longest_wait);
-            ModelRetryDecision::Wait(most.mul_f64(jitter))
+            let factor = 2_u32.saturating_pow(attempt.saturating_sub(1));
+            let max_wait = policy.first_wait.saturating_mul(factor).min(policy.longest_wait);
+            ModelRetryDecision::Wait(max_wait.mul_f64(jitter))
         }
     }
 }
@@ -82,9 +83,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn check(error: &ModelError, attempt: u32, jitter: f64, expected: ModelRetryDecision) {
-        let policy =
-            RetryPolicy { attempts: 4, first_wait: SECOND, longest_wait: Duration::from_secs(3) };
-        assert_eq!(after(error, attempt, &policy, jitter), expected, "{error}, attempt {attempt}");
+        let policy = RetryPolicy {
+            max_attempts: 4,
+            first_wait: SECOND,
+            longest_wait: Duration::from_secs(3),
+        };
+        assert_eq!(decide(error, attempt, &policy, jitter), expected, "{error}, attempt {attempt}");
     }
 
     fn rate_limits(retry_after: Option<Duration>) -> [ModelError; 2] {
@@ -151,10 +155,10 @@ mod tests {
 
     #[test]
     fn many_attempts_do_not_overflow() {
-        let policy = RetryPolicy { attempts: u32::MAX, ..RetryPolicy::default() };
+        let policy = RetryPolicy { max_attempts: u32::MAX, ..RetryPolicy::default() };
         let error = ModelError::CutStream { message: String::new() };
         assert_eq!(
-            after(&error, 1_000, &policy, 1.0),
+            decide(&error, 1_000, &policy, 1.0),
             ModelRetryDecision::Wait(policy.longest_wait)
         );
     }

@@ -11,17 +11,18 @@ use serde_json::Value;
 
 use crate::{CallArguments, Message, ModelRequest, OutputForm, Thinking, ToolChoice, TurnPart};
 
-/// Half-tokens of a lower-case letter or whitespace that follows another one.
+/// Half-tokens of a lower-case letter or whitespace that follows another such byte.
 const WORD_BYTE: u64 = 1;
 
 /// Half-tokens of any other byte.
 const OTHER_BYTE: u64 = 2;
 
-/// Overhead of one message, part or tool: roles, separators and field names. Published figures are
-/// 3 to 12.
+/// Tokens added for each message, part or tool: roles, separators and field names. Published
+/// figures are 3 to 12.
 const OVERHEAD: u64 = 16;
 
-/// Vendor instructions added to requests with tools or a schema. Anthropic documents up to 700.
+/// Tokens of the vendor's instructions for requests with tools or a schema. Anthropic documents up
+/// to 700.
 const INSTRUCTIONS: u64 = 1024;
 
 /// Upper estimate of a request's input tokens.
@@ -38,8 +39,8 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
         ToolChoice::Auto | ToolChoice::Required => 0,
         ToolChoice::Named(name) => count_text(name),
     };
-    let plain = request.tools.is_empty() && request.output == OutputForm::Text;
-    let instructions = if plain { 0 } else { INSTRUCTIONS };
+    let is_plain = request.tools.is_empty() && request.output == OutputForm::Text;
+    let instructions = if is_plain { 0 } else { INSTRUCTIONS };
     OVERHEAD
         + count_text(&request.conversation.system)
         + messages
@@ -52,12 +53,15 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
 fn message_tokens(message: &Message) -> u64 {
     OVERHEAD
         + match message {
-            Message::User(said) => count_text(&said.text),
+            Message::User(user_text) => count_text(&user_text.text),
             Message::Assistant(turn) => turn.parts.iter().map(part_tokens).sum(),
             Message::Results(results) => results
                 .iter()
-                .map(|r| {
-                    OVERHEAD + count_text(&r.call_id) + count_text(&r.name) + count_text(&r.text)
+                .map(|result| {
+                    OVERHEAD
+                        + count_text(&result.call_id)
+                        + count_text(&result.name)
+                        + count_text(&result.text)
                 })
                 .sum(),
         }
@@ -67,7 +71,7 @@ fn part_tokens(part: &TurnPart) -> u64 {
     OVERHEAD
         + match part {
             TurnPart::Text(text) => count_text(text),
-            TurnPart::Thinking(Thinking::Said { text, signature }) => {
+            TurnPart::Thinking(Thinking::Readable { text, signature }) => {
                 [text, signature].into_iter().flatten().map(|text| count_text(text)).sum()
             }
             TurnPart::Thinking(Thinking::Sealed(value)) => count_json(value),
@@ -84,12 +88,12 @@ fn part_tokens(part: &TurnPart) -> u64 {
 
 fn count_text(text: &str) -> u64 {
     let mut in_word = true;
-    let halves = text.bytes().map(|byte| {
-        let before = in_word;
+    let half_tokens = text.bytes().map(|byte| {
+        let was_in_word = in_word;
         in_word = byte.is_ascii_lowercase() || byte.is_ascii_whitespace();
-        if before && in_word { WORD_BYTE } else { OTHER_BYTE }
+        if was_in_word && in_word { WORD_BYTE } else { OTHER_BYTE }
     });
-    halves.sum::<u64>().div_ceil(2)
+    half_tokens.sum::<u64>().div_ceil(2)
 }
 
 /// Upper estimate of a text's tokens.
@@ -135,7 +139,7 @@ mod tests {
             ".{0,40}".prop_map(|text| Message::User(UserText { text, cache: CacheMark::Unmarked })),
             ".{0,40}".prop_map(|text| Message::Assistant(Turn::text(text))),
             "[ -~]{0,40}".prop_map(move |text| {
-                let thought = Thinking::Said { text: Some(text.clone()), signature: None };
+                let thought = Thinking::Readable { text: Some(text.clone()), signature: None };
                 let parts = vec![TurnPart::Thinking(thought), TurnPart::Call(call(text))];
                 Message::Assistant(Turn { parts })
             }),

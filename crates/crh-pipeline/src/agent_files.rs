@@ -8,7 +8,7 @@ use crh_review::diff::RepoPath;
 
 /// Instructions for the whole repository. The first existing file is used.
 const MAIN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", ".cursorrules"];
-/// Path of that file under `agent/`.
+/// Path under `agent/` of the instructions for the whole repository.
 pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
 /// Instructions that apply to their folder.
 const NESTED_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
@@ -20,9 +20,9 @@ const FOLDERS: &[(&str, &str, &[&str])] = &[
     (".clinerules", "rules", &[""]),
     (".crh/skills", "skills", &[".md"]),
 ];
-/// Larger files would leave no room for the change in a prompt.
+/// Maximum size of an instruction file. A larger file would fill the prompt.
 const FILE_MAX: u64 = 256 << 10;
-/// So would more files.
+/// Maximum number of instruction files. More files would fill the prompt too.
 const FILES_MAX: usize = 200;
 /// Maximum length of a symlink target, as in the file system.
 const LINK_MAX: u64 = 4_096;
@@ -53,7 +53,8 @@ pub fn read_agent_files(
             break;
         }
     }
-    // Files that keep their full path come first, so that no shortened name takes it.
+    // Files that keep their full path come first. Otherwise a file with a shortened name could take
+    // the place of one of them.
     let single = SINGLE_FILES.iter().map(|path| path.as_bytes().to_vec());
     for path in nested_paths(changed).into_iter().chain(single) {
         collector.add(&path, nested_file_place(&path))?;
@@ -62,9 +63,9 @@ pub fn read_agent_files(
         collector.add_folder(folder, under, endings)?;
     }
     if collector.surplus_count > 0 {
-        let more = collector.surplus_count;
+        let surplus_count = collector.surplus_count;
         collector.notes.push(format!(
-            "{more} more instruction files are left out: crh reads at most {FILES_MAX}"
+            "{surplus_count} more instruction files are left out: crh reads at most {FILES_MAX}"
         ));
     }
     let files = collector.files.into_iter().map(|(place, bytes)| AgentFile { place, bytes });
@@ -146,7 +147,7 @@ impl InstructionCollector<'_> {
 
     /// Adds the files of a folder up to the limit, and counts the rest.
     fn add_folder(&mut self, folder: &str, under: &str, endings: &[&str]) -> Result<(), ReadError> {
-        // A symlink that may stand for a file was handled as one before.
+        // A symlink whose name is also in `SINGLE_FILES` was already handled as a file.
         let is_link =
             self.tree.stat(folder.as_bytes())?.is_some_and(|(kind, _)| kind == PathEntryKind::Link);
         if is_link && !SINGLE_FILES.contains(&folder) {
@@ -271,8 +272,8 @@ mod tests {
     #[test]
     fn symlinks_resolve_only_inside_the_repository() {
         let check = |path: &str, target: &str, expected: Option<&str>| {
-            let found = resolve_link(path.as_bytes(), target.as_bytes());
-            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{path} {target}");
+            let actual = resolve_link(path.as_bytes(), target.as_bytes());
+            assert_eq!(actual.as_deref(), expected.map(str::as_bytes), "{path} {target}");
         };
         check("CLAUDE.md", "AGENTS.md", Some("AGENTS.md"));
         check("web/CLAUDE.md", "../AGENTS.md", Some("AGENTS.md"));

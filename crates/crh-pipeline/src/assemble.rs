@@ -50,9 +50,9 @@ pub struct ReportInputs<'a> {
     pub requirements: Option<report::Plan>,
     /// The run that decided about duplicate findings, if there was one.
     pub pairs_run: Option<&'a RunRecord>,
-    /// Notes on pairs that it left undecided.
+    /// Notes on possible duplicates that were not decided.
     pub pairs_notes: Vec<String>,
-    /// Collected findings. `merged` does not contain its `dropped` findings.
+    /// Collected findings. Its `dropped` findings are not part of `merged`.
     pub collected: &'a ReviewFindings,
     /// Issues after validation, numbered.
     pub merged: MergeResult,
@@ -117,7 +117,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
     if let Some(min) = inputs.min_severity {
         report = hide_below(report, min);
     }
-    // Must come last: it counts what the report shows.
+    // The summary counts what the report shows, so it must be built last.
     report.summary = report_text::summary(&report, &records);
     report
 }
@@ -130,7 +130,7 @@ pub(crate) fn reviewed_files(
 ) -> BTreeSet<String> {
     let review_runs: Vec<&RunRecord> =
         runs.records.iter().filter(|record| counts_as_review(record, strategy)).collect();
-    // The end only affects the reason for files that were not covered.
+    // `ReviewEnd` only affects the reason for files that were not covered.
     let coverage = coverage::coverage(change, ReviewEnd::Completed, &review_runs);
     reviewed_paths(&coverage).into_iter().collect()
 }
@@ -149,7 +149,7 @@ fn sort_by_plan<'a>(records: &'a [RunRecord], plan: &Plan) -> Vec<&'a RunRecord>
     records
 }
 
-/// Whether what a run looked at counts as reviewed.
+/// Whether the files that a run looked at count as reviewed.
 fn counts_as_review(record: &RunRecord, strategy: Strategy) -> bool {
     match strategy {
         Strategy::Static => true,
@@ -159,8 +159,8 @@ fn counts_as_review(record: &RunRecord, strategy: Strategy) -> bool {
     }
 }
 
-/// Whether a run is shown as a reviewer. The run that judges requirements is not: its results have
-/// their own section.
+/// Whether the report lists a run as a reviewer. It does not list the run that judges requirements,
+/// since the results of that run have their own section.
 fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
 }
@@ -190,7 +190,7 @@ fn report_scope(change: &ChangeUnderReview) -> Scope {
 
 /// One row per reviewer. The runs of a panel reviewer on several parts share a row.
 fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
-    let records: Vec<&RunRecord> = records.iter().copied().filter(|it| is_reviewer(it)).collect();
+    let records: Vec<&RunRecord> = records.iter().copied().filter(|run| is_reviewer(run)).collect();
     match strategy {
         Strategy::Panel => records
             .chunk_by(|run, next| run.assignment.reviewer == next.assignment.reviewer)
@@ -221,8 +221,8 @@ fn reviewer_row(runs: &[&RunRecord]) -> ReviewerRow {
         (RunOutcome::Failed, failures.join("; "))
     };
     let assignment = runs.first().map(|run| &run.assignment);
-    let name = assignment.map(|it| it.name.clone()).unwrap_or_default();
-    let why = assignment.map(|it| it.why.clone()).unwrap_or_default();
+    let name = assignment.map(|assignment| assignment.name.clone()).unwrap_or_default();
+    let why = assignment.map(|assignment| assignment.why.clone()).unwrap_or_default();
     let origin = if is_static(&name) { Origin::Code } else { Origin::Model };
     ReviewerRow { name, origin, why, outcome, note }
 }

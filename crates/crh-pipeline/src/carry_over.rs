@@ -1,8 +1,8 @@
 //! Carries open issues of the previous review over into an incremental review.
 //!
-//! An issue is carried over if none of this review's runs covered its file and its quote still
-//! exists in the code. Otherwise it is dropped. Where a run covered the file again, its result
-//! wins.
+//! If a run of this review covered the file of an old issue, the result of that run replaces the
+//! old issue. For every other old issue, crh looks for the quoted code: if the code still exists,
+//! the issue is carried over. If the code is gone, the issue is dropped.
 
 #[cfg(test)]
 mod tests;
@@ -29,12 +29,13 @@ use crh_review::{AGREEMENT_BONUS, Judgement, JudgementResult, Quote, normalise_t
 const UNKNOWN_REVIEWER: &str = "earlier-review";
 /// Maximum length of a reviewer name. Built-in ones have about 20 characters.
 const NAME_MAX: usize = 64;
-/// Minimum number of visible characters in a one-line quote. Two lines are always enough.
+/// Minimum number of visible characters in a quote of one line. A shorter line, such as `}`, occurs
+/// too often to identify a place. A quote of two or more lines has no minimum.
 const VISIBLE_MIN: usize = 8;
 /// Maximum length of a quote.
 const SNIPPET_MAX: usize = 2_000;
 /// Replaces a missing `why_it_matters`.
-const NO_REASON_KEPT: &str = "An earlier review found it; its comment says more.";
+const MISSING_REASON: &str = "An earlier review found it; its comment says more.";
 
 /// Adds the open issues of the previous review to the collected findings. Does nothing for a full
 /// review.
@@ -46,43 +47,46 @@ pub(crate) fn carry_over(
 ) -> ReviewFindings {
     let Some(previous) = &change.incremental else { return collected };
     let reviewed = reviewed_files(change, runs, strategy);
-    let mut texts = QuoteLocator {
+    let mut locator = QuoteLocator {
         incremental: previous,
         change,
         code: CodeReader::new(change),
         cache: BTreeMap::new(),
     };
-    let (mut carried, mut resolved) = (Vec::new(), Vec::new());
-    // Requirements are judged again in every review.
-    let is_of_plan = |old: &OpenIssue| old.reviewers.iter().all(|it| it == requirements::REVIEWER);
-    let stale = |old: &&OpenIssue| !reviewed.contains(&old.location.file) && !is_of_plan(old);
-    for old in previous.issues.iter().filter(stale) {
-        match texts.locate_issue(old) {
+    let (mut carried, mut dropped) = (Vec::new(), Vec::new());
+    // Every review judges the requirements again, so their issues are never carried over.
+    let is_requirement_issue =
+        |old: &OpenIssue| old.reviewers.iter().all(|name| name == requirements::REVIEWER);
+    let needs_carrying =
+        |old: &&OpenIssue| !reviewed.contains(&old.location.file) && !is_requirement_issue(old);
+    for old in previous.issues.iter().filter(needs_carrying) {
+        match locator.locate_issue(old) {
             Some(finding) => {
                 let members = members(old, finding);
                 let first = members.first().map(|member| &member.finding);
-                collected.checked.extend(first.and_then(|finding| earlier_check(old, finding)));
+                let validated = first.and_then(|finding| earlier_validation(old, finding));
+                collected.checked.extend(validated);
                 collected.carried_findings.extend(first.cloned());
                 collected.members.extend(members);
                 carried.push(issue_label(old));
             }
-            // A static check reported the issue again.
+            // A static check of this review reported the issue again, so the issue is not dropped.
             None if is_reported_again(old, &collected.members) => {}
             None => {
                 collected.dropped.push(dropped_issue(old, &previous.head));
-                resolved.push(issue_label(old));
+                dropped.push(issue_label(old));
             }
         }
     }
     collected.members.sort();
     collected.carried_findings.sort();
     let head = short_commit(&previous.head);
-    let note = |what: &str, issues: Vec<String>| {
+    let note = |action: &str, issues: Vec<String>| {
         (!issues.is_empty())
-            .then(|| format!("{what} from the review of `{head}`: {}", issues.join(", ")))
+            .then(|| format!("{action} from the review of `{head}`: {}", issues.join(", ")))
     };
     collected.notes.extend(note("carried over", carried));
-    collected.notes.extend(note("no longer there", resolved));
+    collected.notes.extend(note("no longer there", dropped));
     collected
 }
 
@@ -114,8 +118,8 @@ fn dropped_issue(old: &OpenIssue, head: &str) -> DroppedFinding {
     }
 }
 
-/// One finding per reviewer. The stored confidence includes the bonus for agreement, which the
-/// merge adds again, so it is subtracted here.
+/// One finding per reviewer. The stored confidence of an issue with several reviewers includes the
+/// bonus for agreement. Merging adds that bonus again, so this function subtracts it.
 fn members(old: &OpenIssue, mut finding: Finding) -> Vec<Member> {
     let names = reviewer_names(old);
     if names.len() > 1 {
@@ -131,11 +135,12 @@ fn members(old: &OpenIssue, mut finding: Finding) -> Vec<Member> {
 
 /// Valid reviewer names, deduplicated. Never empty.
 fn reviewer_names(old: &OpenIssue) -> Vec<String> {
-    let is_name = |name: &&String| {
-        let is_plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
-        (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_plain)
+    let is_valid_name = |name: &&String| {
+        let is_name_char =
+            |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
+        (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_name_char)
     };
-    let mut names: Vec<String> = old.reviewers.iter().filter(is_name).cloned().collect();
+    let mut names: Vec<String> = old.reviewers.iter().filter(is_valid_name).cloned().collect();
     names.sort();
     names.dedup();
     if names.is_empty() {
@@ -144,8 +149,10 @@ fn reviewer_names(old: &OpenIssue) -> Vec<String> {
     names
 }
 
-/// The earlier validation result. An unsure result on a P2 or P3 already lowered its confidence.
-fn earlier_check(old: &OpenIssue, finding: &Finding) -> Option<CheckedFinding> {
+/// The validation result of the earlier review. None if no model validated the issue there. Also
+/// None for an unsure result on a P2 or P3: that result already lowered the stored confidence, and
+/// applying it again would lower the confidence twice.
+fn earlier_validation(old: &OpenIssue, finding: &Finding) -> Option<CheckedFinding> {
     let result = match old.validation {
         Validation::Confirmed => JudgementResult::Confirmed,
         Validation::Unsure if old.severity <= Severity::P1 => JudgementResult::Unsure,
@@ -157,10 +164,10 @@ fn earlier_check(old: &OpenIssue, finding: &Finding) -> Option<CheckedFinding> {
     Some(CheckedFinding { finding: finding.clone(), judgement: Judgement { result, reason } })
 }
 
-/// Converts an issue back into a finding, shifted by `moved` lines.
-fn to_finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
-    let line = |line: u32| {
-        let line = (i64::from(line) + moved).clamp(1, i64::from(u32::MAX));
+/// Converts an issue back into a finding, shifted by `line_offset` lines.
+fn to_finding(old: &OpenIssue, line_offset: i64, evidence: Vec<Evidence>) -> Finding {
+    let shifted_line = |line: u32| {
+        let line = (i64::from(line) + line_offset).clamp(1, i64::from(u32::MAX));
         u32::try_from(line).ok().and_then(NonZeroU32::new)
     };
     let why = old.why.trim();
@@ -169,13 +176,13 @@ fn to_finding(old: &OpenIssue, moved: i64, evidence: Vec<Evidence>) -> Finding {
         severity: old.severity,
         category: old.category,
         file: old.location.file.clone(),
-        line_start: line(old.location.line_start),
-        line_end: line(old.location.line_end),
+        line_start: shifted_line(old.location.line_start),
+        line_end: shifted_line(old.location.line_end),
         side: Some(old.location.side),
         diff_line: None,
         confidence: old.confidence,
         evidence,
-        why_it_matters: if why.is_empty() { NO_REASON_KEPT } else { why }.to_owned(),
+        why_it_matters: if why.is_empty() { MISSING_REASON } else { why }.to_owned(),
         suggested_fix: None,
         replacement: None,
         autofix_class: old.autofix_class,
@@ -199,37 +206,41 @@ struct QuoteLocator<'a> {
 impl QuoteLocator<'_> {
     /// The issue as a finding, if its quote still exists.
     fn locate_issue(&mut self, old: &OpenIssue) -> Option<Finding> {
-        let Some((own, others)) = old.evidence.split_first() else {
-            let is_same = self.incremental.unchanged_files.contains(&old.location.file);
-            return is_same.then(|| to_finding(old, 0, Vec::new()));
+        let Some((first_quote, other_quotes)) = old.evidence.split_first() else {
+            let file_is_unchanged = self.incremental.unchanged_files.contains(&old.location.file);
+            return file_is_unchanged.then(|| to_finding(old, 0, Vec::new()));
         };
-        let (line, first) = self.locate_quote(own)?;
-        let mut evidence = vec![first];
-        evidence.extend(others.iter().filter_map(|quote| Some(self.locate_quote(quote)?.1)));
-        Some(to_finding(old, i64::from(line) - i64::from(own.line), evidence))
+        let (line, first_evidence) = self.locate_quote(first_quote)?;
+        let mut evidence = vec![first_evidence];
+        evidence.extend(other_quotes.iter().filter_map(|quote| Some(self.locate_quote(quote)?.1)));
+        Some(to_finding(old, i64::from(line) - i64::from(first_quote.line), evidence))
     }
 
-    /// The position of a quote nearest to its old one, with the complete lines found there.
+    /// The line of a quote in the current code, with the complete lines there as evidence. If the
+    /// quote occurs several times, the occurrence nearest to its old line counts.
     fn locate_quote(&mut self, quote: &Quote) -> Option<(u32, Evidence)> {
-        let is_same = self.incremental.unchanged_files.contains(&quote.file);
+        let file_is_unchanged = self.incremental.unchanged_files.contains(&quote.file);
         let lines = self.lines(quote.side, &quote.file);
-        let wanted: Vec<String> = quote.snippet.lines().map(fold_whitespace).collect();
-        let at = if is_same {
-            // The file is unchanged. Secrets in the stored quote may be masked, so its text is not
-            // compared.
+        let quoted_lines: Vec<String> = quote.snippet.lines().map(fold_whitespace).collect();
+        let index = if file_is_unchanged {
+            // The line number is still right. The text is not compared, since secrets in the stored
+            // quote may be masked.
             lines.iter().position(|(number, _)| *number == quote.line)?
         } else {
-            let stands = |at: &usize| {
-                let there = lines[*at..].iter().map(|(_, text)| fold_whitespace(text));
-                at + wanted.len() <= lines.len()
-                    && wanted.iter().zip(there).all(|(wanted, there)| there.contains(wanted))
+            let matches_at = |index: &usize| {
+                let found_lines = lines[*index..].iter().map(|(_, text)| fold_whitespace(text));
+                index + quoted_lines.len() <= lines.len()
+                    && quoted_lines
+                        .iter()
+                        .zip(found_lines)
+                        .all(|(quoted_line, found_line)| found_line.contains(quoted_line))
             };
-            let far = |at: &usize| lines[*at].0.abs_diff(quote.line);
-            (0..lines.len()).filter(stands).min_by_key(far)?
+            let distance = |index: &usize| lines[*index].0.abs_diff(quote.line);
+            (0..lines.len()).filter(matches_at).min_by_key(distance)?
         };
-        let line = lines[at].0;
-        let snippet =
-            snippet_of(&lines[at..], wanted.len()).unwrap_or_else(|| quote.snippet.clone());
+        let line = lines[index].0;
+        let snippet = snippet_of(&lines[index..], quoted_lines.len())
+            .unwrap_or_else(|| quote.snippet.clone());
         let evidence = Evidence {
             file: Some(quote.file.clone()),
             line: NonZeroU32::new(line),
@@ -259,17 +270,18 @@ fn removed_lines(change: &ChangeUnderReview, path: &str) -> NumberedLines {
     removed.map(|line| (line.old, String::from_utf8_lossy(line.text()).into_owned())).collect()
 }
 
-/// The first `count` lines, plus one if they prove too little. None if the result is too long.
+/// The first `count` lines. A single line with fewer than [`VISIBLE_MIN`] visible characters gets
+/// the next line too. None if the text is longer than [`SNIPPET_MAX`].
 fn snippet_of(lines: &[(u32, String)], count: usize) -> Option<String> {
     let text = |count: usize| {
         let lines: Vec<&str> = lines.iter().take(count).map(|(_, text)| text.as_str()).collect();
         lines.join("\n")
     };
-    let visible = |text: &str| text.chars().filter(|char| !char.is_whitespace()).count();
+    let visible_chars = |text: &str| text.chars().filter(|char| !char.is_whitespace()).count();
     let count = count.max(1);
     let snippet = match text(count) {
-        short if count == 1 && visible(&short) < VISIBLE_MIN => text(2),
-        enough => enough,
+        line if count == 1 && visible_chars(&line) < VISIBLE_MIN => text(2),
+        lines => lines,
     };
     (snippet.len() <= SNIPPET_MAX).then_some(snippet)
 }

@@ -22,12 +22,12 @@ use crh_review::finding::Side;
 /// Replacement for a secret, as everywhere in the run folder.
 const MASK: &str = "[redacted]";
 
-/// Secrets of at least this length are masked in pieces and encodings too. Pieces of shorter ones
-/// are ordinary words; masking them would make reports unreadable.
+/// Minimum length of a secret whose pieces and encodings are masked too. Pieces of shorter secrets
+/// are often ordinary words, and masking them would make reports unreadable.
 const LONG_BYTES: usize = 24;
 
-/// Lines of a multi-line secret, such as a private key, are secrets of their own from this length
-/// on.
+/// Minimum length of a line of a multi-line secret, such as a private key, that is masked on its
+/// own.
 const LINE_BYTES: usize = 16;
 
 /// Placeholder of a credential that can be restored: its index among the credentials of the change.
@@ -71,10 +71,10 @@ const PATH_FIELDS: [&str; 2] = ["file", "path"];
 /// Credentials in a change. Clones share them.
 #[derive(Clone)]
 pub struct ChangeSecrets {
-    /// Sorted, so that the indexes are the same for the same change.
+    /// Values of the credentials. They are sorted, so the same change always has the same indexes.
     values: Arc<[String]>,
     /// Indexes of credentials that occur in a path of the change. They stay visible in paths, since
-    /// findings need them.
+    /// findings need correct paths.
     in_paths: Arc<BTreeSet<usize>>,
     /// Paths of the change.
     paths: Arc<BTreeSet<String>>,
@@ -127,13 +127,14 @@ impl ChangeSecrets {
         all_values.sort_unstable();
         all_values.dedup();
         let long_values = all_values.iter().filter(|value| value.len() >= LONG_BYTES);
-        let long: Vec<SecretString> = long_values.map(|value| SecretString::from(*value)).collect();
+        let long_secrets: Vec<SecretString> =
+            long_values.map(|value| SecretString::from(*value)).collect();
         let mut builder = AhoCorasick::builder();
         builder.match_kind(MatchKind::LeftmostLongest);
         Self {
-            // Most changes have no credentials, so skip the search.
+            // Most changes have no credentials. Without a matcher, the search is skipped.
             whole_matcher: builder.build(&all_values).ok().filter(|_| !all_values.is_empty()),
-            piece_redactor: Redactor::new(&long).known_secrets_only(),
+            piece_redactor: Redactor::new(&long_secrets).known_secrets_only(),
             values: all_values.into_iter().map(str::to_owned).collect(),
             in_paths: Arc::default(),
             paths: Arc::default(),
@@ -160,7 +161,7 @@ impl ChangeSecrets {
         let mut values = secrets::values(&files.collect::<Vec<_>>());
         values.retain(|value| self.values.binary_search(value).is_err());
         let quoted = Self::new(&values);
-        // Their paths are unknown, so keep them in all paths.
+        // It is not known in which paths these credentials occur, so no path is masked for them.
         let in_paths = Arc::new((0..quoted.values.len()).collect());
         Self { in_paths, ..quoted }
     }
@@ -179,9 +180,9 @@ impl ChangeSecrets {
         let masked = self.piece_redactor.redact(path).into_owned();
         *path = self.replace_matches(
             &masked,
-            |at| {
-                let occurs_in_path = self.in_paths.contains(&at);
-                let replacement = if occurs_in_path { &self.values[at] } else { MASK };
+            |index| {
+                let occurs_in_path = self.in_paths.contains(&index);
+                let replacement = if occurs_in_path { &self.values[index] } else { MASK };
                 replacement.to_owned()
             },
             str::to_owned,
@@ -206,8 +207,11 @@ impl ChangeSecrets {
                 let mask_between = |text: &str| {
                     quoted.replace_matches(text, |_| UNRESTORABLE.to_owned(), escape_placeholders)
                 };
-                let text =
-                    self.replace_matches(&text, |at| format!("[redacted {at}]"), mask_between);
+                let text = self.replace_matches(
+                    &text,
+                    |index| format!("[redacted {index}]"),
+                    mask_between,
+                );
                 let text = self.piece_redactor.redact(&text);
                 quoted.piece_redactor.redact(&text).into_owned()
             }
@@ -220,7 +224,7 @@ impl ChangeSecrets {
     pub(crate) fn restore(&self, value: Value) -> Option<Value> {
         let is_unrestorable = Cell::new(false);
         let value = map_texts(value, &|place, text| match place {
-            // `replace_with_placeholders` leaves these alone.
+            // `replace_with_placeholders` does not change these fields.
             TextPosition::InField(name)
                 if PATH_FIELDS.contains(&name) && self.paths.contains(&text) =>
             {
@@ -256,7 +260,8 @@ impl ChangeSecrets {
         let original = |captures: &Captures<'_>| match captures[1].strip_prefix('~') {
             Some(rest) => format!("[redacted {rest}{}]", &captures[2]),
             None => {
-                let value = captures[2].parse().ok().and_then(|at: usize| self.values.get(at));
+                let value =
+                    captures[2].parse().ok().and_then(|index: usize| self.values.get(index));
                 value.map_or_else(|| captures[0].to_owned(), String::clone)
             }
         };
@@ -385,10 +390,10 @@ fn collect_quotes<'a>(
     }
 }
 
-/// Whether a text is a word of ours: lower case letters, `_` and `-`; or a severity.
+/// Whether a text is a word that crh wrote: lower case letters, `_` and `-`; or a severity.
 fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
-    text.bytes().all(is_plain) || matches!(text, "P0" | "P1" | "P2" | "P3")
+    let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
+    text.bytes().all(is_word_byte) || matches!(text, "P0" | "P1" | "P2" | "P3")
 }
 
 fn has_placeholder(text: &str) -> bool {

@@ -120,12 +120,12 @@ mod tests {
         reversed.reverse();
         let collected = collect(&RunResults { records, notes: Vec::new() });
         assert_eq!(collected, collect(&RunResults { records: reversed, notes: Vec::new() }));
-        let shown: Vec<_> = collected
+        let titles: Vec<_> = collected
             .members
             .iter()
             .map(|member| format!("{} {}", member.reviewer, member.finding.title))
             .collect();
-        assert_eq!(shown, ["a three", "b one", "b two", "c four", "c one"]);
+        assert_eq!(titles, ["a three", "b one", "b two", "c four", "c one"]);
         assert_eq!((collected.dropped.len(), collected.checked.len()), (6, 5));
     }
 }

@@ -23,7 +23,7 @@ pub fn consolidate(
     remembered: &PastDecisions,
 ) -> MergeResult {
     let sources = sources(&members, change);
-    // Possible duplicates stay separate here.
+    // Without an answer about possible duplicates, they stay separate issues.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
 }
 
@@ -61,7 +61,7 @@ pub async fn consolidate_with_model(
         let notes = vec![format!("possible duplicates were not merged: {why}")];
         return Consolidation { merged, run: Some(run), notes };
     };
-    let asked_ids: BTreeSet<String> = asked_pairs.iter().map(|it| it.id.clone()).collect();
+    let asked_ids: BTreeSet<String> = asked_pairs.iter().map(|pair| pair.id.clone()).collect();
     let mut merged = match duplicate_ids.is_empty() {
         true => merged,
         false => {

@@ -23,7 +23,7 @@ use crh_review::{DismissedIssue, PastDecisions, stable_json};
 const VERSION: u32 = 1;
 /// Subfolder of the state folder.
 const FOLDER: &str = "dismissed";
-/// Room for ten thousand dismissals.
+/// Maximum size of the file, enough for ten thousand dismissals.
 const FILE_MAX: u64 = 16 << 20;
 
 /// An issue that a maintainer dismissed at the forge.
@@ -33,7 +33,8 @@ pub struct ForgeDismissal {
     pub dedupe_key: String,
     /// Who dismissed it, and where.
     pub reason: String,
-    /// The issue itself, to recognise it if its line was rewritten and its key changed.
+    /// The issue itself. crh recognises it by its text if its line was rewritten and its key
+    /// changed.
     pub about: Option<DismissedIssue>,
 }
 
@@ -140,7 +141,7 @@ impl Dismissals {
         let disk_error = |why| DismissalsError::Disk { path: path.clone(), why };
         let folder = path.parent().unwrap_or(state);
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(disk_error)?;
-        // The file is replaced, so lock its folder.
+        // A lock on the file would be lost when the file is replaced, so the folder is locked.
         let lock = File::open(folder).map_err(disk_error)?;
         lock.lock().map_err(disk_error)?;
         let before = Self::load(&path)?;

@@ -1,5 +1,5 @@
-//! Stage "review": runs all assignments. Static checks start first and run while models work. A run
-//! that fails becomes a row of the report.
+//! Stage "review": runs all assignments. Static checks start first and run while models work. The
+//! report lists failed runs too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub async fn dispatch(
     journal: &ReviewJournal,
     context: &PanelContext,
 ) -> RunResults {
-    // Static checks compute while the models are waited for.
+    // Static checks run while crh waits for the models.
     let (records, model_runs) = tokio::join!(
         run_static_checks(plan, change, checks, journal, ctx),
         Box::pin(run_model_strategies(plan, ctx, context))
@@ -44,9 +44,9 @@ pub async fn dispatch(
     runs
 }
 
-/// Runs the static checks. They are free and mostly finish at once, so that a cancelled review
-/// still reports them. External linters are run separately, so that a slow one does not delay the
-/// others.
+/// Runs the static checks. They cost nothing and mostly finish at once, so even a cancelled review
+/// reports their findings. External linters run separately, so a slow linter does not delay the
+/// other checks.
 async fn run_static_checks(
     plan: &Plan,
     change: &Arc<ChangeUnderReview>,
@@ -54,9 +54,10 @@ async fn run_static_checks(
     journal: &ReviewJournal,
     ctx: Option<&ReviewContext>,
 ) -> Vec<RunRecord> {
-    let static_assignments = plan.assignments.iter().filter(|it| is_static(&it.name)).cloned();
+    let static_assignments =
+        plan.assignments.iter().filter(|assignment| is_static(&assignment.name)).cloned();
     let (analyser_assignments, built_in_assignments): (Vec<_>, Vec<_>) =
-        static_assignments.partition(|it| is_analyser(&it.name));
+        static_assignments.partition(|assignment| is_analyser(&assignment.name));
     let (checked_change, check_options) = (change.clone(), options.clone());
     let task = tokio::task::spawn_blocking(move || run_checks(&checked_change, &check_options));
     let built_in = async {
@@ -64,7 +65,7 @@ async fn run_static_checks(
         // With `crh check`, a reviewer that could read no file counts as failed: a change must not
         // pass unread.
         if plan.strategy == Strategy::Static {
-            records.iter_mut().for_each(RunRecord::fail_if_nothing_was_seen);
+            records.iter_mut().for_each(RunRecord::fail_if_no_file_was_read);
         }
         if let Some(ctx) = ctx {
             ctx.static_findings.add(&records);
@@ -83,15 +84,15 @@ async fn run_static_checks(
     }
     analyser_records.iter().for_each(|record| journal.run_ended(record));
     records.extend(analyser_records);
-    // The merge needs these files next. Parsing continues in the background; files not parsed by
-    // then are parsed on demand.
+    // Merging needs the symbols of these files next. Parsing continues in the background. Files
+    // that are not parsed by then are parsed on demand.
     let change = change.clone();
     drop(tokio::task::spawn_blocking(move || CodeReader::new(&change).parse_ahead()));
     records
 }
 
-/// Joins the task and returns its records. If it panics, is cancelled or exceeds `most`, returns a
-/// failed record for each planned assignment.
+/// Joins the task and returns its records. If the task panics, is cancelled or takes longer than
+/// `max_time`, returns a failed record for each planned assignment.
 async fn join_or_fail(
     mut task: JoinHandle<Vec<RunRecord>>,
     assignments: Vec<Assignment>,
@@ -100,12 +101,15 @@ async fn join_or_fail(
 ) -> Vec<RunRecord> {
     let timeout = async {
         match max_time {
-            Some(most) => tokio::time::sleep(most).await,
+            Some(max_time) => tokio::time::sleep(max_time).await,
             None => std::future::pending().await,
         }
     };
     let failed_records = |why: &str| {
-        assignments.iter().map(|it| RunRecord::failed(it.clone(), why)).collect::<Vec<_>>()
+        assignments
+            .iter()
+            .map(|assignment| RunRecord::failed(assignment.clone(), why))
+            .collect::<Vec<_>>()
     };
     let join_result = tokio::select! {
         done = &mut task => Some(done),
@@ -125,7 +129,7 @@ async fn run_model_strategies(
     ctx: Option<&ReviewContext>,
     context: &PanelContext,
 ) -> RunResults {
-    let asks_a_model = |it: &&Assignment| !is_static(&it.name);
+    let asks_a_model = |assignment: &&Assignment| !is_static(&assignment.name);
     let assignments: Vec<Assignment> =
         plan.assignments.iter().filter(asks_a_model).cloned().collect();
     let Some((ctx, first)) = ctx.zip(assignments.first()) else { return RunResults::default() };

@@ -11,7 +11,7 @@ use crh_llm::{CallArguments, Money, ToolCall};
 /// Arguments that describe a tool call, best first.
 const TOPIC_ARGUMENTS: [&str; 5] = ["path", "pattern", "query", "functionName", "expression"];
 
-/// Maximum length, so that an event fits on a line.
+/// Maximum characters of the description of a tool call. An event should fit on a line.
 const TOPIC_CHARS: usize = 60;
 
 /// Stages of a review, in order.
@@ -112,7 +112,8 @@ pub enum ReviewEvent {
         /// Name of the assignment.
         run: String,
         /// Message to the model.
-        told: String,
+        #[serde(rename = "told")]
+        message: String,
     },
     /// A file was marked as reviewed.
     FileReviewed {

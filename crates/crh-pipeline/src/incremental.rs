@@ -18,7 +18,8 @@ use crh_review::diff::{Diff, FileDiff, RepoPath};
 use crh_review::identity::is_commit_id;
 use crh_review::report::{CoverageState, Report, Strategy};
 
-/// A saved review with more issues was not written by crh: they do not fit into a comment.
+/// Maximum number of issues in a saved review. crh never writes more, since they would not fit into
+/// a comment.
 const ISSUES_MAX: usize = 200;
 
 /// The previous review of a pull request, if there is one.
@@ -26,7 +27,8 @@ const ISSUES_MAX: usize = 200;
 #[serde(rename_all = "snake_case")]
 pub enum PreviousReviewLookup {
     /// No usable review, with the reason.
-    Nothing(String),
+    #[serde(rename = "nothing")]
+    Unavailable(String),
     /// A previous review.
     Review(Box<PreviousReview>),
 }
@@ -38,7 +40,7 @@ pub struct PreviousReview {
     pub state: SavedReview,
     /// Whether the current head descends from its head.
     pub history: HeadHistory,
-    /// Files of the change that did not change since, by display path.
+    /// Files of the change that have not changed since that review, by display path.
     #[serde(rename = "unchanged")]
     pub unchanged_files: BTreeSet<String>,
 }
@@ -47,10 +49,10 @@ pub struct PreviousReview {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HeadHistory {
-    /// The current head descends from it, or is equal.
+    /// The current head descends from the reviewed head, or is equal to it.
     #[serde(rename = "goes_on")]
     Continued,
-    /// It was replaced by a force push or rebase.
+    /// A force push or rebase replaced the reviewed head.
     Rewritten,
 }
 
@@ -74,13 +76,13 @@ pub struct CurrentReview<'a> {
 pub struct IncrementalReview {
     /// Head of the previous review.
     pub head: String,
-    /// Whether the head has moved since.
+    /// Whether the head has moved since the previous review.
     #[serde(rename = "moved")]
     pub head_change: HeadChange,
     /// Files that the previous review covered and that have not changed since.
     #[serde(rename = "unchanged")]
     pub unchanged_files: BTreeSet<String>,
-    /// Issues that were open then.
+    /// Issues that the previous review left open.
     pub issues: Vec<OpenIssue>,
 }
 
@@ -99,7 +101,7 @@ pub enum HeadChange {
 /// Why a review is full although an incremental one was requested.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FullReviewReason {
-    /// There is no previous review to build on; the reason.
+    /// There is no previous review to build on, for this reason.
     #[error("{0}")]
     NoPreviousReview(String),
     /// The previous review did not cover everything.
@@ -161,11 +163,11 @@ impl PreviousReviewLookup {
     ) -> Self {
         let state = match state {
             Ok(state) => state,
-            Err(why) => return Self::Nothing(why.to_string()),
+            Err(why) => return Self::Unavailable(why.to_string()),
         };
         // Anyone with write access may have edited the comment.
         if !is_commit_id(&state.head) {
-            return Self::Nothing(NoSavedReview::Damaged.to_string());
+            return Self::Unavailable(NoSavedReview::Damaged.to_string());
         }
         let is_continued =
             bare.has(&state.head) && bare.is_ancestor(&state.head, head).unwrap_or(false);
@@ -185,7 +187,7 @@ impl PreviousReviewLookup {
 
     /// Used if the commits are not available locally.
     pub fn without_commits() -> Self {
-        Self::Nothing("the commits of the change are not available locally".to_owned())
+        Self::Unavailable("the commits of the change are not available locally".to_owned())
     }
 
     /// Decides whether the current review can be incremental.
@@ -194,7 +196,7 @@ impl PreviousReviewLookup {
         current: &CurrentReview<'_>,
     ) -> Result<IncrementalReview, FullReviewReason> {
         let PreviousReview { state, history, unchanged_files } = match self {
-            Self::Nothing(why) => return Err(FullReviewReason::NoPreviousReview(why)),
+            Self::Unavailable(why) => return Err(FullReviewReason::NoPreviousReview(why)),
             Self::Review(previous) => *previous,
         };
         // The saved state may be forged.
@@ -233,10 +235,11 @@ impl PreviousReviewLookup {
         if !is_configuration_known || state.basis.configuration != current.basis.configuration {
             return Err(FullReviewReason::OtherConfiguration);
         }
-        let moved = if state.head == current.head { HeadChange::Same } else { HeadChange::Moved };
+        let head_change =
+            if state.head == current.head { HeadChange::Same } else { HeadChange::Moved };
         Ok(IncrementalReview {
             head: state.head,
-            head_change: moved,
+            head_change,
             unchanged_files,
             issues: state.issues,
         })

@@ -32,7 +32,7 @@ struct JournalState {
     listener: Box<dyn Fn(&ReviewEvent) + Send + Sync>,
     cancel: CancelToken,
     redactor: Redactor,
-    contents: TranscriptDetail,
+    transcript_detail: TranscriptDetail,
     completed_runs: Vec<RunRecord>,
     notes: Mutex<JournalNotes>,
 }
@@ -46,13 +46,13 @@ struct JournalNotes {
 }
 
 impl ReviewJournal {
-    /// Opens a journal. Without a folder it stores nothing. `earlier` are the runs that an earlier
-    /// attempt completed.
+    /// Opens a journal. Without a folder, the journal stores nothing. `completed_runs` are the runs
+    /// that an earlier attempt completed.
     pub fn open(
         folder: Option<RunFolder>,
         redactor: Redactor,
-        contents: TranscriptDetail,
-        earlier: Vec<RunRecord>,
+        transcript_detail: TranscriptDetail,
+        completed_runs: Vec<RunRecord>,
         listener: impl Fn(&ReviewEvent) + Send + Sync + 'static,
     ) -> Self {
         let inner = JournalState {
@@ -60,8 +60,8 @@ impl ReviewJournal {
             listener: Box::new(listener),
             cancel: CancelToken::new(),
             redactor,
-            contents,
-            completed_runs: earlier,
+            transcript_detail,
+            completed_runs,
             notes: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -140,7 +140,7 @@ impl ReviewJournal {
             return transcript.clone();
         }
         let transcript = folder.transcript(name).and_then(|path| {
-            Transcript::append_to(&path, self.inner.redactor.clone(), self.inner.contents)
+            Transcript::append_to(&path, self.inner.redactor.clone(), self.inner.transcript_detail)
         });
         match transcript {
             Ok(transcript) => {

@@ -1,7 +1,7 @@
 //! The judge of an evaluation: a model decides which reports describe which expected issues.
 //!
-//! It sees places and texts, but not who reported them. Its answer is checked against the valid
-//! numbers.
+//! The judge sees places and texts, but not who reported them. crh rejects answers with numbers
+//! that do not exist.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,8 +104,9 @@ impl JudgeQuestion {
         Self::from_texts(number, defects.collect(), reported)
     }
 
-    /// A question about a run of a twin, which lacks the defect: does it report the issue anyway?
-    /// The judge gets the corresponding places, but is not told that this is a twin.
+    /// A question about a run on a twin, that is a copy of the case without the defects: do reports
+    /// describe the defects anyway? The judge gets the corresponding places, but the question does
+    /// not say that the code is a twin.
     pub fn for_twin(number: usize, expected: &[Expected], reported: &[Reported]) -> Option<Self> {
         let defects = expected.iter().map(|issue| {
             let places = match issue.on_twin.as_slice() {
@@ -119,8 +120,8 @@ impl JudgeQuestion {
     }
 
     fn from_texts(number: usize, expected: Vec<String>, reported: &[Reported]) -> Option<Self> {
-        let is_open = !expected.is_empty() && !reported.is_empty();
-        is_open.then(|| Self {
+        let is_complete = !expected.is_empty() && !reported.is_empty();
+        is_complete.then(|| Self {
             number,
             expected,
             reports: reported.iter().map(report_text).collect(),
@@ -129,7 +130,7 @@ impl JudgeQuestion {
 
     /// The text that the judge reads. It does not depend on the number.
     pub fn text(&self) -> String {
-        format!("{}\n\n{}", self.defects(), self.listed_reports())
+        format!("{}\n\n{}", self.defects(), self.numbered_reports())
     }
 
     /// Number of expected issues and of reports.
@@ -141,12 +142,12 @@ impl JudgeQuestion {
         numbered_fences("Defect", "defect", &self.expected)
     }
 
-    fn listed_reports(&self) -> String {
+    fn numbered_reports(&self) -> String {
         numbered_fences("Report", "report", &self.reports)
     }
 
     pub(crate) fn conversation(&self) -> Conversation {
-        judge::conversation(self.defects(), self.listed_reports())
+        judge::conversation(self.defects(), self.numbered_reports())
     }
 
     fn submit(&self) -> SubmitTool<DefectMatches> {
@@ -170,26 +171,26 @@ impl EvalJudge {
         mut answered: impl FnMut(usize, JudgeVerdict),
     ) {
         let run_context = Arc::new(self.run_context(questions.len()));
-        let room = Arc::new(Semaphore::new(self.max_parallel.max(1)));
-        let mut open: BTreeSet<usize> = (0..questions.len()).collect();
+        let permits = Arc::new(Semaphore::new(self.max_parallel.max(1)));
+        let mut unanswered: BTreeSet<usize> = (0..questions.len()).collect();
         let mut tasks = JoinSet::new();
-        for (place, question) in questions.into_iter().enumerate() {
-            let (means, room, money) = (run_context.clone(), room.clone(), self.money);
+        for (index, question) in questions.into_iter().enumerate() {
+            let (run_context, permits, money) = (run_context.clone(), permits.clone(), self.money);
             tasks.spawn(async move {
-                let _permit = room.acquire().await;
-                (place, judge_question(&question, &means, money).await)
+                let _permit = permits.acquire().await;
+                (index, judge_question(&question, &run_context, money).await)
             });
         }
         // Dropping this future aborts all tasks.
         while let Some(joined) = tasks.join_next().await {
-            if let Ok((place, verdict)) = joined {
-                open.remove(&place);
-                answered(place, verdict);
+            if let Ok((index, verdict)) = joined {
+                unanswered.remove(&index);
+                answered(index, verdict);
             }
         }
-        for place in open {
+        for index in unanswered {
             let why = "the judge crashed (a bug in crh)".to_owned();
-            answered(place, JudgeVerdict { pairs: Err(why), cost: Money::ZERO });
+            answered(index, JudgeVerdict { pairs: Err(why), cost: Money::ZERO });
         }
     }
 
@@ -212,7 +213,7 @@ impl EvalJudge {
             retry: RETRY,
             seed: self.retry_seed,
             cancel: CancelToken::new(),
-            watch: ProgressListener::silent(),
+            progress_listener: ProgressListener::silent(),
         }
     }
 }
@@ -227,7 +228,7 @@ async fn judge_question(
         conversation: question.conversation(),
         tools: Vec::new(),
         submit: question.submit(),
-        // Validation may use the whole budget.
+        // Only calls of this purpose may use the whole budget. Others leave a part to validation.
         purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
@@ -262,19 +263,19 @@ fn parse_matches(value: Value, defects: usize, reports: usize) -> Result<DefectM
 }
 
 /// Converts a number counted from 1 into an index.
-fn index(what: &str, number: u32, count: usize) -> Result<usize, String> {
+fn index(kind: &str, number: u32, count: usize) -> Result<usize, String> {
     let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
     index.filter(|index| *index < count).ok_or_else(|| match count {
-        1 => format!("there is no {what} {number}; there is only {what} 1"),
-        _ => format!("there is no {what} {number}; they are numbered from 1 to {count}"),
+        1 => format!("there is no {kind} {number}; there is only {kind} 1"),
+        _ => format!("there is no {kind} {number}; they are numbered from 1 to {count}"),
     })
 }
 
 /// Numbered texts, each in its own fence, so that no text can imitate another.
 fn numbered_fences(word: &str, kind: &str, texts: &[String]) -> String {
-    let each = texts.iter().enumerate();
-    let each = each.map(|(at, text)| format!("{word} {}:\n{}", at + 1, fence(kind, text)));
-    each.collect::<Vec<_>>().join("\n\n")
+    let numbered = (1..).zip(texts);
+    let fences = numbered.map(|(number, text)| format!("{word} {number}:\n{}", fence(kind, text)));
+    fences.collect::<Vec<_>>().join("\n\n")
 }
 
 /// An expected issue: place and description.

@@ -36,7 +36,7 @@ pub(crate) struct ModelQuestion<'a> {
     /// Maximum number of tokens per turn.
     pub(crate) output_tokens: u32,
     /// Completes the sentence "this tool is not …" that the model gets for a tool outside its role.
-    pub(crate) about: &'static str,
+    pub(crate) role_phrase: &'static str,
     /// Total time to wait for rate limits, over all attempts.
     pub(crate) max_wait: Duration,
     /// Limits parallel runs. A permit is held while the model is asked, not while the run waits.
@@ -44,11 +44,11 @@ pub(crate) struct ModelQuestion<'a> {
     pub(crate) permits: Option<&'a Semaphore>,
 }
 
-/// Asks with the tool `T`. `read` turns its arguments into the answer, or into an error for the
-/// model.
+/// Asks a model, which answers by calling the tool `T`. `parse` turns the arguments of that call
+/// into the answer, or into an error for the model.
 ///
-/// Returns None as answer if the model gave none. Reuses the answer of an earlier attempt. Waits
-/// out rate limits up to `max_wait`.
+/// The answer is None if the model gave none. A resumed review reuses the answer of its earlier
+/// attempt. Waits for rate limits up to `max_wait`.
 pub(crate) async fn ask<T, A>(
     ctx: &ReviewContext,
     question: ModelQuestion<'_>,
@@ -83,15 +83,15 @@ where
             limits(ctx, &question),
             model.facts(),
         );
-        let tools = ReadOnlyTools::new(ctx, &name, question.about, T::NAME);
+        let tools = ReadOnlyTools::new(ctx, &name, question.role_phrase, T::NAME);
         let attempt = Box::pin(drive(run, &ctx.run_context(&name, model, tools))).await;
         record.add_usage(&attempt, model.name());
-        record.took_ms = record.took_ms.saturating_add(milliseconds(attempt.took));
+        record.took_ms = record.took_ms.saturating_add(milliseconds(attempt.duration));
         drop(permit);
         match rate_limit_wait(&attempt.end.outcome, ctx.time_left()) {
             Some(wait) if wait <= remaining_wait && !ctx.journal.cancel().is_cancelled() => {
-                // Charge at least a second: a vendor that always answers `Retry-After: 0` must not
-                // be asked forever.
+                // At least a second is charged. Otherwise a vendor that always answers
+                // `Retry-After: 0` would be asked forever.
                 remaining_wait = remaining_wait.saturating_sub(wait.max(MIN_WAIT));
                 ctx.wait_for_capacity(&name, wait).await;
             }
@@ -130,8 +130,8 @@ fn limits(ctx: &ReviewContext, question: &ModelQuestion<'_>) -> RunLimits {
     RunLimits {
         turns: question.turns,
         tool_calls: question.tool_calls,
-        // The ledger counts the tokens of all calls. A second limit here would end runs that it
-        // allows.
+        // The ledger limits the tokens of all calls. A second limit here would end runs that the
+        // ledger allows.
         tokens: u64::MAX,
         money: ctx.options.budget.money,
         wall: ctx.options.budget.wall,

@@ -23,7 +23,7 @@ const WORKSPACE: &str = "workspace";
 /// Git bundle. Absent if the change is only a diff.
 const BUNDLE: &str = "objects.bundle";
 /// Data about the previous review, for incremental reviews.
-const LAST: &str = "last.json";
+const PREVIOUS_REVIEW: &str = "last.json";
 /// Dismissed issues. Present exactly if the change is proposed at a forge.
 const DISMISSED: &str = "dismissed.json";
 /// Settings of the target branch.
@@ -32,7 +32,8 @@ const SETTINGS: &str = "crh.toml";
 const BASELINE: &str = "baseline.json";
 /// Commit at the tip of the target branch. Its `.gitattributes` are among the objects.
 const TIP: &str = "tip";
-/// Size limit of the files next to the workspace. A baseline has the same limit.
+/// Size limit of the files next to the workspace. The largest is a baseline, for which crh has the
+/// same limit elsewhere.
 const EXTRA_FILE_MAX: u64 = 64 << 20;
 /// First bytes of every archive: the name of the workspace folder.
 const ARCHIVE_PREFIX: &[u8] = b"workspace\0";
@@ -40,7 +41,7 @@ const ARCHIVE_PREFIX: &[u8] = b"workspace\0";
 const LATEST: &str = "workspace/preview-diffs/latest";
 /// A tar archive ends with this many zero bytes. If they are missing, it was truncated.
 const END_LEN: usize = 1024;
-/// Upper limit for archives from crh: a diff of 100,000 files has 300,000 entries.
+/// Maximum number of entries. The archive of a change with 100,000 files has 300,000 entries.
 const ENTRIES_MAX: usize = 2_000_000;
 
 /// Archive contents besides the workspace.
@@ -49,7 +50,7 @@ pub struct PackExtras {
     /// Git bundle with the objects of the change. `None` for a diff.
     pub bundle: Option<Vec<u8>>,
     /// Previous review of the pull request, for an incremental review.
-    pub last: Option<PreviousReviewLookup>,
+    pub previous_review: Option<PreviousReviewLookup>,
     /// Policy of the target branch. `None` if the change is not proposed at a forge.
     pub policy: Option<BranchPolicy>,
 }
@@ -142,21 +143,22 @@ pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), Pa
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     fs::create_dir_all(parent).map_err(&writing)?;
-    let new = tempfile::NamedTempFile::new_in(parent).map_err(&writing)?;
-    let mut archive = tar::Builder::new(BufWriter::new(new));
+    let temp_file = tempfile::NamedTempFile::new_in(parent).map_err(&writing)?;
+    let mut archive = tar::Builder::new(BufWriter::new(temp_file));
     append_folder(&mut archive, file, workspace, Path::new(WORKSPACE))?;
-    let PackExtras { bundle, last, policy: decided } = extras;
-    let last = last.as_ref().map(stable_json).transpose();
-    let last = last.map_err(|error| writing(error.into()))?.map(String::into_bytes);
-    let dismissed = decided.as_ref().map(|decided| stable_json(&decided.dismissed)).transpose();
+    let PackExtras { bundle, previous_review, policy } = extras;
+    let previous_review = previous_review.as_ref().map(stable_json).transpose();
+    let previous_review =
+        previous_review.map_err(|error| writing(error.into()))?.map(String::into_bytes);
+    let dismissed = policy.as_ref().map(|policy| stable_json(&policy.dismissed)).transpose();
     let dismissed = dismissed.map_err(|error| writing(error.into()))?.map(String::into_bytes);
-    let decided = decided.as_ref();
-    let tip = decided.and_then(|decided| decided.tip.clone()).map(String::into_bytes);
+    let policy = policy.as_ref();
+    let tip = policy.and_then(|policy| policy.tip.clone()).map(String::into_bytes);
     for (name, bytes) in [
-        (LAST, last.as_ref()),
+        (PREVIOUS_REVIEW, previous_review.as_ref()),
         (DISMISSED, dismissed.as_ref()),
-        (SETTINGS, decided.and_then(|decided| decided.settings.as_ref())),
-        (BASELINE, decided.and_then(|decided| decided.baseline.as_ref())),
+        (SETTINGS, policy.and_then(|policy| policy.settings.as_ref())),
+        (BASELINE, policy.and_then(|policy| policy.baseline.as_ref())),
         (TIP, tip.as_ref()),
         (BUNDLE, bundle.as_ref()),
     ] {
@@ -165,28 +167,28 @@ pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), Pa
         archive.append_data(&mut header, name, bytes.as_slice()).map_err(&writing)?;
     }
     let writer = archive.into_inner().map_err(&writing)?;
-    let new = writer.into_inner().map_err(|error| writing(error.into_error()))?;
-    make_world_readable(new.as_file()).map_err(&writing)?;
-    new.persist(file).map_err(|error| writing(error.error))?;
+    let temp_file = writer.into_inner().map_err(|error| writing(error.into_error()))?;
+    make_world_readable(temp_file.as_file()).map_err(&writing)?;
+    temp_file.persist(file).map_err(|error| writing(error.error))?;
     Ok(())
 }
 
 /// Resolves the path to write. Only another packed change may be overwritten.
 fn replaceable_file(file: &Path) -> Result<PathBuf, PackError> {
-    let Ok(there) = fs::canonicalize(file) else {
+    let Ok(existing) = fs::canonicalize(file) else {
         // The file does not exist, or is a dangling link, which is replaced.
         return Ok(file.to_owned());
     };
-    let begins = |file: &Path| -> io::Result<bool> {
+    let is_packed_change = |file: &Path| -> io::Result<bool> {
         let mut bytes = Vec::new();
         File::open(file)?.take(ARCHIVE_PREFIX.len() as u64).read_to_end(&mut bytes)?;
         Ok(bytes == ARCHIVE_PREFIX)
     };
-    if there.is_file() && begins(&there).unwrap_or(false) {
-        return Ok(there);
+    if existing.is_file() && is_packed_change(&existing).unwrap_or(false) {
+        return Ok(existing);
     }
     let reason = "the file exists, and crh does not overwrite it".to_owned();
-    Err(PackError::Invalid { file: there, reason })
+    Err(PackError::Invalid { file: existing, reason })
 }
 
 /// Packs a change without writing its workspace elsewhere.
@@ -237,7 +239,7 @@ fn append_folder(
     Ok(())
 }
 
-/// A header without owner and time, so that the output is deterministic.
+/// A header without owner and time. This makes the output deterministic.
 fn header(kind: tar::EntryType, size: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(kind);
@@ -249,7 +251,8 @@ fn header(kind: tar::EntryType, size: u64) -> tar::Header {
     header
 }
 
-/// Temporary files are private to their owner; a packed change is meant to be shared.
+/// Makes the archive readable for all users. Temporary files are private, but a packed change is
+/// meant to be shared.
 fn make_world_readable(file: &File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     file.set_permissions(fs::Permissions::from_mode(0o644))
@@ -275,12 +278,13 @@ impl PackedChange {
             crh_git::unbundle(&bytes, &objects)?;
         }
         let packed = Self { folder, has_objects };
-        let is_of_commits = |workspace: Workspace| {
+        let has_commits = |workspace: Workspace| {
             let round = workspace.latest();
             round.is_some_and(|round| round.base_rev.is_some() && round.head_rev.is_some())
         };
-        // Without objects it would pass as a mere diff, and reviewers would find less.
-        if !has_objects && packed.workspace().is_ok_and(is_of_commits) {
+        // A change without git objects counts as a mere diff, and reviewers find less in it. If the
+        // objects got lost, that must not go unnoticed.
+        if !has_objects && packed.workspace().is_ok_and(has_commits) {
             let reason = "its git objects are missing".to_owned();
             return Err(PackError::Invalid { file: file.to_owned(), reason });
         }
@@ -293,11 +297,12 @@ impl PackedChange {
     }
 
     /// The previous review. `None` if the review is not incremental.
-    pub fn last(&self) -> Result<Option<PreviousReviewLookup>, PackError> {
-        let Some(bytes) = self.extra_file(LAST)? else { return Ok(None) };
-        let last = serde_json::from_slice(&bytes);
-        last.map(Some)
-            .map_err(|_| invalid_part(LAST, "its data about the previous review is invalid"))
+    pub fn previous_review(&self) -> Result<Option<PreviousReviewLookup>, PackError> {
+        let Some(bytes) = self.extra_file(PREVIOUS_REVIEW)? else { return Ok(None) };
+        let lookup = serde_json::from_slice(&bytes);
+        lookup.map(Some).map_err(|_| {
+            invalid_part(PREVIOUS_REVIEW, "its data about the previous review is invalid")
+        })
     }
 
     /// Policy of the target branch. `None` if the change is not proposed at a forge.
@@ -316,7 +321,9 @@ impl PackedChange {
     fn extra_file(&self, name: &str) -> Result<Option<Vec<u8>>, PackError> {
         let path = self.folder.path().join(name);
         match fs::metadata(&path) {
-            Ok(facts) if facts.len() > EXTRA_FILE_MAX => Err(invalid_part(name, "it is too large")),
+            Ok(metadata) if metadata.len() > EXTRA_FILE_MAX => {
+                Err(invalid_part(name, "it is too large"))
+            }
             Ok(_) => fs::read(&path).map(Some).map_err(PackStep::Unpacking.error_for(&path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(PackStep::Unpacking.error_for(&path)(error)),
@@ -333,15 +340,16 @@ fn invalid_part(name: &str, reason: &str) -> PackError {
     PackError::Invalid { file: PathBuf::from(name), reason: reason.to_owned() }
 }
 
-/// Rejects truncated archives. One that ends between two entries would look like a smaller change.
+/// Rejects truncated archives. An archive that is cut off between two entries would otherwise look
+/// like a smaller change.
 fn check_complete(mut archive: &File) -> io::Result<()> {
-    let cut = || io::Error::other("it is empty or truncated");
+    let truncated = || io::Error::other("it is empty or truncated");
     let mut end = [1; END_LEN];
     let length = archive.seek(SeekFrom::End(0))?;
-    archive.seek(SeekFrom::Start(length.checked_sub(END_LEN as u64).ok_or_else(cut)?))?;
+    archive.seek(SeekFrom::Start(length.checked_sub(END_LEN as u64).ok_or_else(truncated)?))?;
     archive.read_exact(&mut end)?;
     archive.rewind()?;
-    if end == [0; END_LEN] { Ok(()) } else { Err(cut()) }
+    if end == [0; END_LEN] { Ok(()) } else { Err(truncated()) }
 }
 
 /// Unpacks an archive. Rejects every entry that crh does not write.
@@ -354,12 +362,13 @@ fn unpack(archive: impl Read, folder: &Path) -> io::Result<()> {
             entry.map_err(|_| io::Error::other("it is not a tar archive, or it is damaged"))?;
         count += 1;
         let name = entry.path()?.into_owned();
-        let refused = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
-        let plain = name.components().all(|part| matches!(part, Component::Normal(_)));
-        let extra_names = [BUNDLE, LAST, DISMISSED, SETTINGS, BASELINE, TIP].map(Path::new);
-        let ours = extra_names.contains(&name.as_path()) || name.starts_with(WORKSPACE);
-        if !plain || !ours || count > ENTRIES_MAX {
-            return Err(refused("unexpected entry"));
+        let refusal = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
+        let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        let extra_names =
+            [BUNDLE, PREVIOUS_REVIEW, DISMISSED, SETTINGS, BASELINE, TIP].map(Path::new);
+        let is_known = extra_names.contains(&name.as_path()) || name.starts_with(WORKSPACE);
+        if !is_inside || !is_known || count > ENTRIES_MAX {
+            return Err(refusal("unexpected entry"));
         }
         let path = folder.join(&name);
         match entry.header().entry_type() {
@@ -368,14 +377,14 @@ fn unpack(archive: impl Read, folder: &Path) -> io::Result<()> {
                 io::copy(&mut entry, &mut File::create_new(&path)?)?;
             }
             tar::EntryType::Symlink if name == Path::new(LATEST) => {
-                let target = entry.link_name()?.ok_or_else(|| refused("unexpected link"))?;
+                let target = entry.link_name()?.ok_or_else(|| refusal("unexpected link"))?;
                 let mut parts = target.components();
                 match (parts.next(), parts.next()) {
                     (Some(Component::Normal(_)), None) => symlink(&target, &path)?,
-                    _ => return Err(refused("link out of the archive:")),
+                    _ => return Err(refusal("link out of the archive:")),
                 }
             }
-            _ => return Err(refused("unexpected entry")),
+            _ => return Err(refusal("unexpected entry")),
         }
     }
     if count == 0 {

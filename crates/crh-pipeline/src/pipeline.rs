@@ -1,5 +1,6 @@
-//! Runs one review from a resolved change to its report: the list of stages and nothing else. The
-//! caller resolves the change before and writes the report to its sinks after.
+//! Runs one review from a resolved change to its report, stage by stage.
+//!
+//! The caller resolves the change before the review and writes the report to its sinks afterwards.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,26 +10,26 @@ use crate::carry_over::carry_over;
 use crate::change_secrets::ChangeSecrets;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::CheckOptions;
-use crate::collect::collect;
+use crate::collect::{ReviewFindings, collect};
 use crate::consolidate::{Consolidation, consolidate_with_model};
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
 use crate::events::{ReviewEvent, Stage};
 use crate::journal::ReviewJournal;
-use crate::plan::plan;
+use crate::plan::{Plan, plan};
 use crate::prompts::Prompts;
 use crate::review_context::ReviewContext;
 use crate::review_options::{ModelSet, ReviewOptions};
-use crate::runs::{RunRecord, milliseconds};
+use crate::runs::{RunRecord, RunResults, milliseconds};
 use crate::static_findings::StaticFindings;
-use crate::validate::validate;
+use crate::validate::{ValidationOutcome, validate};
 use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::finding::{Member, Severity};
-use crh_review::report::Report;
+use crh_review::report::{self, Report};
 use crh_review::{PastDecisions, apply_judgements};
 
-/// Everything that a review needs.
+/// Inputs of a review.
 #[derive(Debug)]
 pub struct ReviewInputs {
     /// The change under review.
@@ -51,7 +52,8 @@ pub struct ReviewInputs {
     pub journal: ReviewJournal,
     /// Id of this run.
     pub run_id: String,
-    /// Seed for retry jitter, so that recorded reviews replay exactly.
+    /// Seed of the random delays between retries. A fixed seed makes recorded reviews replay
+    /// exactly.
     pub retry_seed: u64,
     /// When the command started.
     pub started: Instant,
@@ -67,27 +69,12 @@ pub struct ReviewOutput {
 }
 
 /// Runs a review.
-#[expect(clippy::too_many_lines, reason = "the list of stages")]
 pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let ReviewInputs { change, options, journal, .. } = &inputs;
     let mut ctx = inputs.models.clone().map(|models| review_context(&inputs, models));
     let budget = ctx.as_ref().map_or(Money::ZERO, |_| options.budget.money);
     journal.emit(ReviewEvent::Planned { files: change.files().count(), budget });
-    let context = journal
-        .async_stage(
-            Stage::Context,
-            build_context(
-                change,
-                options,
-                inputs.checks.change_origin,
-                ctx.as_ref(),
-                inputs.intent_prompt.as_ref(),
-            ),
-        )
-        .await;
-    if let Some(ctx) = ctx.as_mut() {
-        ctx.ledger.delay_start(context.user_wait);
-    }
+    let context = gather_context(&inputs, ctx.as_mut()).await;
     let plan =
         journal.stage(Stage::Plan, || plan(change, options.strategy, &inputs.checks, &context));
     announce_team(journal, &context);
@@ -99,55 +86,109 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         .await;
     let collected =
         journal.stage(Stage::Findings, || carry_over(collect(&runs), change, &runs, plan.strategy));
-    let requirements = context.judged_requirements(&runs, &options.panel.waived);
-    let missing_requirements = requirements.iter().flat_map(|(_, missing)| missing.clone());
-    let members: Vec<Member> =
-        collected.members.iter().cloned().chain(missing_requirements).collect();
-    let consolidated = journal
+    let (requirements, missing_requirements) =
+        context.judged_requirements(&runs, &options.panel.waived).unzip();
+    let members: Vec<Member> = collected
+        .members
+        .iter()
+        .cloned()
+        .chain(missing_requirements.into_iter().flatten())
+        .collect();
+    let consolidation = journal
         .async_stage(
             Stage::Merge,
             consolidate_with_model(members, change, &inputs.remembered, ctx.as_ref()),
         )
         .await;
-    let Consolidation { merged, run: pairs_run, notes: pairs_notes } = consolidated;
     let validation = journal
-        .async_stage(Stage::Validate, validate(&merged, &collected, change, ctx.as_ref()))
+        .async_stage(
+            Stage::Validate,
+            validate(&consolidation.merged, &collected, change, ctx.as_ref()),
+        )
         .await;
-    let report = journal.stage(Stage::Report, || {
-        let report = assemble(ReportInputs {
-            change,
-            options,
-            context: &context,
-            plan: &plan,
-            runs: &runs,
-            requirements: requirements.map(|(plan, _)| plan),
-            pairs_run: pairs_run.as_ref(),
-            pairs_notes,
-            collected: &collected,
-            merged: apply_judgements(merged, &validation.judgements),
-            validation: &validation,
-            models: inputs.models.as_ref().map(ModelSet::names).unwrap_or_default(),
-            prompt_version: Prompts::version(&options.overrides),
-            run_id: inputs.run_id.clone(),
-            artifact: artifact_path(journal),
-            spent: inputs.ledger.spent(),
-            took_ms: milliseconds(inputs.started.elapsed()),
-            interrupted: journal.cancel().is_cancelled(),
-            write_errors: journal.write_problems(),
-            min_severity: Some(inputs.min_severity),
-        });
-        mask_keys(mask(report, &ChangeSecrets::from_diff(&change.diff)), journal.redactor())
+    let results =
+        StageResults { context, plan, runs, collected, requirements, consolidation, validation };
+    let report = journal.stage(Stage::Report, || build_report(&inputs, &results));
+    ReviewOutput { report, records: results.into_records() }
+}
+
+/// Results of the stages before the report.
+struct StageResults {
+    context: PanelContext,
+    plan: Plan,
+    runs: RunResults,
+    collected: ReviewFindings,
+    /// Requirements with their judgements. None without a requirements document.
+    requirements: Option<report::Plan>,
+    consolidation: Consolidation,
+    validation: ValidationOutcome,
+}
+
+impl StageResults {
+    /// Records of all runs, in the order of the stages.
+    fn into_records(self) -> Vec<RunRecord> {
+        let scout_run = self.context.scout.into_iter();
+        let pairs_run = self.consolidation.run;
+        scout_run.chain(self.runs.records).chain(pairs_run).chain(self.validation.runs).collect()
+    }
+}
+
+/// Runs the stage "context". The time in which the user answers questions does not count for the
+/// time limit.
+async fn gather_context(inputs: &ReviewInputs, ctx: Option<&mut ReviewContext>) -> PanelContext {
+    let context = inputs
+        .journal
+        .async_stage(
+            Stage::Context,
+            build_context(
+                &inputs.change,
+                &inputs.options,
+                inputs.checks.change_origin,
+                ctx.as_deref(),
+                inputs.intent_prompt.as_ref(),
+            ),
+        )
+        .await;
+    if let Some(ctx) = ctx {
+        ctx.ledger.delay_start(context.user_wait);
+    }
+    context
+}
+
+/// Builds the report and masks its secrets.
+fn build_report(inputs: &ReviewInputs, results: &StageResults) -> Report {
+    let ReviewInputs { change, options, journal, .. } = inputs;
+    let StageResults { consolidation, validation, .. } = results;
+    let report = assemble(ReportInputs {
+        change,
+        options,
+        context: &results.context,
+        plan: &results.plan,
+        runs: &results.runs,
+        requirements: results.requirements.clone(),
+        pairs_run: consolidation.run.as_ref(),
+        pairs_notes: consolidation.notes.clone(),
+        collected: &results.collected,
+        merged: apply_judgements(consolidation.merged.clone(), &validation.judgements),
+        validation,
+        models: inputs.models.as_ref().map(ModelSet::names).unwrap_or_default(),
+        prompt_version: Prompts::version(&options.overrides),
+        run_id: inputs.run_id.clone(),
+        artifact: artifact_path(journal),
+        spent: inputs.ledger.spent(),
+        took_ms: milliseconds(inputs.started.elapsed()),
+        interrupted: journal.cancel().is_cancelled(),
+        write_errors: journal.write_problems(),
+        min_severity: Some(inputs.min_severity),
     });
-    let scout_run = context.scout.into_iter();
-    let records = scout_run.chain(runs.records).chain(pairs_run).chain(validation.runs).collect();
-    ReviewOutput { report, records }
+    mask_keys(mask(report, &ChangeSecrets::from_diff(&change.diff)), journal.redactor())
 }
 
 /// Emits the chosen team before the runs start.
 fn announce_team(journal: &ReviewJournal, context: &PanelContext) {
     let chosen = &context.team.chosen;
     let team: Vec<(String, String)> =
-        chosen.iter().map(|it| (it.reviewer.name.clone(), it.why.clone())).collect();
+        chosen.iter().map(|choice| (choice.reviewer.name.clone(), choice.why.clone())).collect();
     if !team.is_empty() {
         journal.emit(ReviewEvent::TeamChosen { team });
     }

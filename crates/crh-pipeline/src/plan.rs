@@ -32,8 +32,8 @@ pub const ORCHESTRATOR: &str = "orchestrator";
 /// Prefix of the sub-agent names of `delegate`. A number follows.
 pub(crate) const SUB_AGENT: &str = "sub-agent-";
 
-/// Which reviewer looks at which files. Excludes the sub-agents of `delegate`: their orchestrator
-/// creates them.
+/// Which reviewer looks at which files. The sub-agents of `delegate` are not part of a plan, since
+/// the orchestrator creates them later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
     /// How the change is divided among reviewers.
@@ -47,8 +47,8 @@ pub struct Plan {
 /// One reviewer on one part of the scope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assignment {
-    /// Unique in a review, for example `secrets`, `single`, `orchestrator`, `sub-agent-2`. Names
-    /// the run, its transcript and its row.
+    /// Name of the run, unique in a review: `secrets`, `single`, `orchestrator`, `sub-agent-2`.
+    /// Also the name of its transcript and of its row in the report.
     pub name: String,
     /// The reviewer that findings are attributed to. All sub-agents count as one reviewer.
     pub reviewer: String,

@@ -33,11 +33,11 @@ pub fn workspace_contents(
     // A local change is reviewed by its own author, so its own instructions apply. A proposed
     // change may come from anyone: the instructions of the target branch apply, and the diff shows
     // how the change edits them.
-    let instructing = match &proposed {
+    let instructions_commit = match &proposed {
         Some(proposed) => Some(&proposed.tip),
         None => change.head.as_ref(),
     };
-    let agent = match (objects, instructing) {
+    let agent = match (objects, instructions_commit) {
         (Some(objects), Some(revision)) => read_agent_files(objects, revision, &paths)?,
         (None, _) | (_, None) => Default::default(),
     };
@@ -65,13 +65,13 @@ pub fn workspace_contents(
 }
 
 fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeMetadata {
-    let known = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let non_empty = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
     let local = ChangeMetadata {
         title: change.title.clone(),
         body: change.body.clone(),
-        author: known(&change.author),
-        source_git_path: known(&change.source),
-        target_git_path: known(&change.target),
+        author: non_empty(&change.author),
+        source_git_path: non_empty(&change.source),
+        target_git_path: non_empty(&change.target),
         base_rev: change.base.clone(),
         head_rev: change.head.clone(),
         ..ChangeMetadata::default()
@@ -83,7 +83,7 @@ fn metadata(change: &PinnedChange, proposed: Option<&ProposedChange>) -> ChangeM
             source_repository: repository_name(proposal, || proposal.source.repo.clone()),
             target_repository: repository_name(proposal, || Some(proposal.repo.clone())),
             draft: proposal.draft,
-            state: known(&proposal.state),
+            state: non_empty(&proposal.state),
             labels: proposal.labels.clone(),
             votes: proposal.votes.iter().map(vote).collect(),
             ..local
@@ -127,26 +127,27 @@ fn checks_and_issues(proposed: &ProposedChange) -> (CiStatus, Vec<LinkedIssueEnt
 fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<WorkspaceRound> {
     let is_head = proposed.is_head(change.head.as_deref());
     let ProposedChange { proposal, earlier, .. } = proposed;
-    let known = round_with_head(&proposal, change.head.as_deref());
+    let forge_round = round_with_head(&proposal, change.head.as_deref());
     let discussion = match comment_scope(&proposal) {
         CommentScope::PerProposal => Discussion::from_forge(&proposal.comments, &proposal.threads),
-        CommentScope::PerRound => known
+        CommentScope::PerRound => forge_round
             .map(|round| Discussion::from_round_on_diff(round, &change.diff))
             .unwrap_or_default(),
     };
-    let id = known.map_or_else(|| next_round_id(&proposal, &earlier), |round| round.id.clone());
-    let seen = known.and_then(|round| round.created_at.clone());
-    // The round under review is the newest, even if clocks of the forge and the authors disagree.
-    // Uncommitted work has no date and sorts last.
+    let id =
+        forge_round.map_or_else(|| next_round_id(&proposal, &earlier), |round| round.id.clone());
+    let forge_date = forge_round.and_then(|round| round.created_at.clone());
+    // The round under review is the newest, even if the clocks of the forge and of the authors
+    // disagree. Uncommitted work has no date and sorts last.
     let created_at = change.created_at.map(|committed| {
-        let before = earlier.iter().filter_map(|round| round.created_at.clone());
-        before.fold(seen.unwrap_or(committed), Ord::max)
+        let earlier_dates = earlier.iter().filter_map(|round| round.created_at.clone());
+        earlier_dates.fold(forge_date.unwrap_or(committed), Ord::max)
     });
     let proposed_diff = earlier.iter().find(|round| round.head == proposal.source.commit);
     let inline = match (is_head, proposed_diff) {
         (true, _) => discussion.inline_comments(&change.diff, |_| true),
-        // Comments refer to lines of the proposed diff. In a file with the same patch they are the
-        // same lines.
+        // Comments refer to lines of the proposed diff. In a file with the same patch, these lines
+        // are the same.
         (false, Some(round)) => discussion
             .inline_comments(&change.diff, changed_the_same_way(&round.diff, &change.diff)),
         (false, None) => Default::default(),
@@ -158,7 +159,7 @@ fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<Workspace
         inline,
         ..new_round(id, change.base, change.head, change.diff)
     };
-    let earlier = earlier.into_iter().map(|before| earlier_round(before, &proposal, &discussion));
+    let earlier = earlier.into_iter().map(|round| earlier_round(round, &proposal, &discussion));
     let mut rounds: Vec<WorkspaceRound> = earlier.collect();
     rounds.push(latest);
     rounds
@@ -166,17 +167,17 @@ fn build_rounds(change: PinnedChange, proposed: ProposedChange) -> Vec<Workspace
 
 /// An earlier round with its comments.
 fn earlier_round(
-    before: EarlierRound,
+    round: EarlierRound,
     proposal: &ChangeProposal,
     discussion: &Discussion,
 ) -> WorkspaceRound {
-    let EarlierRound { id, created_at, base, head, diff } = before;
+    let EarlierRound { id, created_at, base, head, diff } = round;
     match comment_scope(proposal) {
         CommentScope::PerRound => {
-            let own = proposal.rounds.iter().find(|round| round.id == id);
-            let own = own.map(Discussion::from_round).unwrap_or_default();
-            let inline = own.inline_comments(&diff, |_| true);
-            let Discussion { general, threads, .. } = own;
+            let forge_round = proposal.rounds.iter().find(|round| round.id == id);
+            let discussion = forge_round.map(Discussion::from_round).unwrap_or_default();
+            let inline = discussion.inline_comments(&diff, |_| true);
+            let Discussion { general, threads, .. } = discussion;
             let round = new_round(id, base, Some(head), diff);
             WorkspaceRound { created_at, general, threads, inline, ..round }
         }
@@ -243,6 +244,6 @@ fn changed_the_same_way<'a>(other: &'a Diff, diff: &'a Diff) -> impl Fn(&RepoPat
     let patches = |diff: &'a Diff| -> std::collections::HashMap<&'a RepoPath, &'a [u8]> {
         diff.files().iter().map(|file| (&file.path, diff.patch(file))).collect()
     };
-    let (here, there) = (patches(diff), patches(other));
-    move |path| here.contains_key(path) && here.get(path) == there.get(path)
+    let (patches_here, other_patches) = (patches(diff), patches(other));
+    move |path| patches_here.contains_key(path) && patches_here.get(path) == other_patches.get(path)
 }

@@ -1,5 +1,5 @@
 //! Reads the repository's own review configuration (`.crh/rules`, `.crh/reviewers`) from git
-//! objects at one end of a change.
+//! objects at the base or head of a change.
 
 use crate::revisions::Revisions;
 use crh_git::ReadError;
@@ -13,9 +13,9 @@ pub(crate) struct RepoConfigFolder {
     pub(crate) item: &'static str,
     /// File name suffixes.
     pub(crate) extensions: &'static [&'static str],
-    /// Files beyond this number are left out.
+    /// Maximum number of files. Further files are left out.
     pub(crate) files_max: usize,
-    /// Larger files are not read.
+    /// Maximum size of a file. Larger files are not read.
     pub(crate) file_max: u64,
 }
 
@@ -24,9 +24,9 @@ impl RepoConfigFolder {
     pub(crate) fn read(
         &self,
         revisions: &Revisions,
-        end: &str,
+        revision_name: &str,
     ) -> (Vec<(String, Vec<u8>)>, Vec<String>) {
-        let revision = revisions.resolve(Some(end)).unwrap_or_default();
+        let revision = revisions.resolve(Some(revision_name)).unwrap_or_default();
         let mut notes = Vec::new();
         let files = self.files(revisions, revision, &mut notes).unwrap_or_else(|why| {
             notes.push(format!("cannot read the {}s in `{}`: {why}", self.item, self.path));
@@ -41,33 +41,35 @@ impl RepoConfigFolder {
         revision: &str,
         notes: &mut Vec<String>,
     ) -> Result<Vec<(String, Vec<u8>)>, ReadError> {
-        let Self { path: folder, item: what, extensions: endings, files_max, file_max } = self;
+        let Self { path: folder, item, extensions: endings, files_max, file_max } = self;
         let objects = revisions.objects();
         let entries = match objects.folder(revision, folder) {
             Ok(entries) => entries,
             Err(ReadError::NoEntry(_)) => return Ok(Vec::new()),
             Err(why) => return Err(why),
         };
-        let is_one = |path: &[u8]| endings.iter().any(|ending| path.ends_with(ending.as_bytes()));
-        let found = entries.into_iter().filter(|it| it.kind.is_file() && is_one(&it.path));
-        let mut found: Vec<Vec<u8>> = found.map(|entry| entry.path).collect();
-        if found.len() > *files_max {
-            let more = found.len() - files_max;
+        let has_extension =
+            |path: &[u8]| endings.iter().any(|ending| path.ends_with(ending.as_bytes()));
+        let paths =
+            entries.into_iter().filter(|entry| entry.kind.is_file() && has_extension(&entry.path));
+        let mut paths: Vec<Vec<u8>> = paths.map(|entry| entry.path).collect();
+        if paths.len() > *files_max {
+            let omitted = paths.len() - files_max;
             notes.push(format!(
-                "{more} more files in `{folder}` are left out: crh reads at most {files_max}"
+                "{omitted} more files in `{folder}` are left out: crh reads at most {files_max}"
             ));
-            found.truncate(*files_max);
+            paths.truncate(*files_max);
         }
         let mut files = Vec::new();
-        for path in found {
-            let shown = RepoPath::new(path.clone()).shown().into_owned();
+        for path in paths {
+            let path_text = RepoPath::new(path.clone()).shown().into_owned();
             let size = objects.stat(revision, &path)?.1;
             if size > *file_max {
                 notes.push(format!(
-                    "{what} file `{shown}` was not read: it has {size} bytes, more than {file_max}"
+                    "{item} file `{path_text}` was not read: it has {size} bytes, more than {file_max}"
                 ));
             } else {
-                files.push((shown, objects.file(revision, &path)?));
+                files.push((path_text, objects.file(revision, &path)?));
             }
         }
         Ok(files)

@@ -16,7 +16,7 @@ use crh_git::{
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::identity::is_commit_id;
 
-/// How many commits the description of a change lists; all of them are in `commits.json`.
+/// How many commits the description of a change lists. `commits.json` contains all of them.
 const LISTED_MAX: usize = 50;
 
 /// A change with fixed base and head commits.
@@ -87,13 +87,13 @@ pub enum TargetError {
     Unmerged(Vec<String>),
     /// The base and the head are the same.
     #[error("nothing to review: {0}")]
-    Nothing(String),
+    NoDifference(String),
     /// The input is not a diff.
     #[error("the diff contains no files")]
     NotADiff,
     /// The pull request was not read from its forge first.
     #[error("`{0}` was not fetched from its forge")]
-    NotRead(String),
+    NotFetched(String),
     /// Fetching the commits from the forge failed.
     #[error("fetching from `{url}`")]
     Forge {
@@ -157,9 +157,9 @@ pub fn resolve_target(
         Target::Uncommitted => uncommitted(store, SnapshotScope::WithUntracked, options)?,
         Target::Staged => uncommitted(store, SnapshotScope::Staged, options)?,
         Target::Commit(name) => single_commit(store, name, options)?,
-        Target::Range(written) => range(store, written, options)?,
+        Target::Range(typed_range) => range(store, typed_range, options)?,
         Target::Named(name) => named_branch(store, name, options)?,
-        Target::PullRequest(word) => return Err(TargetError::NotRead(word.clone())),
+        Target::PullRequest(word) => return Err(TargetError::NotFetched(word.clone())),
         Target::Diff(bytes) => return from_diff(bytes.clone()),
     };
     if store.is_partial() {
@@ -176,17 +176,17 @@ fn fetch_missing_objects(
     options: &ResolveOptions<'_>,
 ) -> Result<(), TargetError> {
     let history = ChangeHistory::load(store.bare(), &range.base, &range.head)?;
-    let mut needed = vec![range.base.as_str(), &range.head];
-    needed.extend(tip);
-    // Offline, the objects of both ends are enough: a clone without blobs hardly ever has those of
-    // its history.
+    let mut commits = vec![range.base.as_str(), &range.head];
+    commits.extend(tip);
+    // Offline, crh requires only the objects of base and head. A clone without blobs hardly ever
+    // has the blobs of the commits between them.
     if options.network == NetworkMode::Online {
-        needed.extend(history.commits());
+        commits.extend(history.commits());
     }
-    Ok(store.fetch_missing(&needed, options.network)?)
+    Ok(store.fetch_missing(&commits, options.network)?)
 }
 
-/// Base and head with their names.
+/// Base and head commits, with the names of their branches.
 struct ResolvedRange {
     base: String,
     head: String,
@@ -225,15 +225,15 @@ fn branch_against(
 ) -> Result<ResolvedRange, TargetError> {
     let repository = store.repository();
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
-    let (named, mut notes) = resolve_base(store, name, options)?;
-    deepen(store, &named.id, &tip, options)?;
-    if !store.merge_base_is_known(&named.id, &tip)? {
+    let (named_base, mut notes) = resolve_base(store, name, options)?;
+    deepen(store, &named_base.id, &tip, options)?;
+    if !store.merge_base_is_known(&named_base.id, &tip)? {
         return Err(MissingError::MergeBase(name.to_owned(), "HEAD".to_owned()).into());
     }
-    let mut partings = store.bare().merge_bases(&named.id, &tip)?.into_iter();
-    let parting = partings.next();
-    notes.extend(criss_cross_note(partings.len()));
-    if parting.is_none() {
+    let mut merge_bases = store.bare().merge_bases(&named_base.id, &tip)?.into_iter();
+    let merge_base = merge_bases.next();
+    notes.extend(criss_cross_note(merge_bases.len()));
+    if merge_base.is_none() {
         notes.push(format!(
             "`{name}` and `HEAD` have no common ancestor; crh compares the whole trees"
         ));
@@ -241,10 +241,10 @@ fn branch_against(
     let head = snapshot_checkout(store, &tip, options)?;
     Ok(ResolvedRange {
         dirty: head != tip,
-        base: parting.unwrap_or(named.id),
+        base: merge_base.unwrap_or(named_base.id),
         head,
         source: repository.branch().map_or(tip, |name| format!("refs/heads/{name}")),
-        target: named.name,
+        target: named_base.name,
         notes,
     })
 }
@@ -252,7 +252,7 @@ fn branch_against(
 /// Uncommitted or staged changes only.
 fn uncommitted(
     store: &Store,
-    what: SnapshotScope,
+    scope: SnapshotScope,
     options: &ResolveOptions<'_>,
 ) -> Result<ResolvedRange, TargetError> {
     let repository = store.repository();
@@ -263,17 +263,17 @@ fn uncommitted(
     if let Some(tip) = &tip {
         deepen(store, tip, tip, options)?;
     }
-    let head = take_snapshot(store, what, tip.as_deref())?;
+    let head = take_snapshot(store, scope, tip.as_deref())?;
     let branch = repository.branch();
     let source = branch.map(|name| format!("refs/heads/{name}"));
     let base = tip.unwrap_or_else(|| EMPTY_TREE.to_owned());
     if head == base {
-        let what = if what == SnapshotScope::Staged {
+        let reason = if scope == SnapshotScope::Staged {
             "nothing is staged"
         } else {
             "there are no uncommitted changes"
         };
-        return Err(TargetError::Nothing(what.to_owned()));
+        return Err(TargetError::NoDifference(reason.to_owned()));
     }
     let source = source.unwrap_or_else(|| base.clone());
     Ok(ResolvedRange { dirty: true, head, target: source.clone(), source, base, notes: Vec::new() })
@@ -308,21 +308,21 @@ fn range(
     let NamedCommit { id: head, name: source } = find_commit(store, &range.to, options)?;
     deepen(store, &from, &head, options)?;
     let mut notes = Vec::new();
-    let is_known = store.merge_base_is_known(&from, &head)?;
+    let merge_base_is_known = store.merge_base_is_known(&from, &head)?;
     let base = match range.dots {
-        Dots::Three if !is_known => {
+        Dots::Three if !merge_base_is_known => {
             return Err(MissingError::MergeBase(range.from.clone(), range.to.clone()).into());
         }
         Dots::Three => {
-            let mut partings = store.bare().merge_bases(&from, &head)?.into_iter();
-            let parting = partings.next();
-            notes.extend(criss_cross_note(partings.len()));
+            let mut merge_bases = store.bare().merge_bases(&from, &head)?.into_iter();
+            let merge_base = merge_bases.next();
+            notes.extend(criss_cross_note(merge_bases.len()));
             let unrelated =
                 || BaseError::Unrelated { base: range.from.clone(), head: range.to.clone() };
-            parting.ok_or_else(unrelated)?
+            merge_base.ok_or_else(unrelated)?
         }
         Dots::Two => {
-            if is_known && !store.bare().is_ancestor(&from, &head)? {
+            if merge_base_is_known && !store.bare().is_ancestor(&from, &head)? {
                 let CommitRange { from, to, .. } = range;
                 notes.push(format!(
                     "`{to}` lacks commits of `{from}`, so they appear as removals; use `{from}...{to}` to leave them out"
@@ -335,12 +335,12 @@ fn range(
 }
 
 /// Warns if the two histories have more than one merge base.
-fn criss_cross_note(others: usize) -> Vec<String> {
-    match others {
+fn criss_cross_note(other_merge_bases: usize) -> Vec<String> {
+    match other_merge_bases {
         0 => Vec::new(),
         _ => vec![format!(
             "the branches have {} merge bases (criss-cross merges); crh compares with one of them, so the diff may contain changes that the base already has",
-            others + 1
+            other_merge_bases + 1
         )],
     }
 }
@@ -369,7 +369,7 @@ fn base_query<'a>(options: &ResolveOptions<'a>, under_review: Option<&'a str>) -
     BaseRequest {
         branch: options.base_branch,
         repository: None,
-        under_review,
+        reviewed_branch: under_review,
         network: options.network,
     }
 }
@@ -383,24 +383,25 @@ fn snapshot_checkout(
     if store.repository().work_tree.is_none() {
         return Ok(tip.to_owned());
     }
-    let what = match options.untracked {
+    let scope = match options.untracked {
         UntrackedPolicy::Listed => SnapshotScope::Tracked,
         UntrackedPolicy::Included => SnapshotScope::WithUntracked,
     };
-    take_snapshot(store, what, Some(tip))
+    take_snapshot(store, scope, Some(tip))
 }
 
 fn take_snapshot(
     store: &Store,
-    what: SnapshotScope,
+    scope: SnapshotScope,
     parent: Option<&str>,
 ) -> Result<String, TargetError> {
-    // Only a tree of the index cannot express conflicts. Files can: they have conflict markers.
+    // Git cannot write an index with conflicts as a tree. A snapshot of the files can contain
+    // conflicts, since the files contain conflict markers.
     let unmerged = store.repository().unmerged()?;
-    if what == SnapshotScope::Staged && !unmerged.is_empty() {
+    if scope == SnapshotScope::Staged && !unmerged.is_empty() {
         return Err(TargetError::Unmerged(display_paths(unmerged)));
     }
-    Ok(store.snapshot(what, parent)?)
+    Ok(store.snapshot(scope, parent)?)
 }
 
 /// A commit and its name that is valid in every clone: its branch, or else its hash.
@@ -423,7 +424,7 @@ fn find_commit(
     if let Some(id) = repository.commit(name) {
         return Ok(NamedCommit { name: ref_name(repository, name, &id), id });
     }
-    let mut failed = None;
+    let mut first_error = None;
     for remote in repository.remotes()? {
         let prefix = format!("{}/", remote.name);
         let branch = name.strip_prefix(&prefix).unwrap_or(name);
@@ -442,11 +443,11 @@ fn find_commit(
         match crh_git::refresh_branch(store, &remote.name, branch) {
             Ok(Some(id)) => return Ok(NamedCommit { id, name: format!("refs/heads/{branch}") }),
             Ok(None) => {}
-            Err(error) => failed = failed.or(Some(error)),
+            Err(error) => first_error = first_error.or(Some(error)),
         }
     }
-    // Last resort: objects fetched for an earlier review may be outdated.
-    match (store.commit(name), failed) {
+    // Last resort, since the objects that crh fetched for an earlier review may be outdated.
+    match (store.commit(name), first_error) {
         (Some(id), _) => Ok(NamedCommit { name: id.clone(), id }),
         (None, Some(error)) => Err(error.into()),
         (None, None) => Err(TargetError::NoSuchName(name.to_owned())),
@@ -460,9 +461,9 @@ fn resolve_base(
     options: &ResolveOptions<'_>,
 ) -> Result<(NamedCommit, Vec<String>), TargetError> {
     let repository = store.repository();
-    let full = repository.full_name(name).unwrap_or_default();
+    let full_name = repository.full_name(name).unwrap_or_default();
     if let (Some((remote, branch)), NetworkMode::Online) =
-        (split_tracking_ref(repository, &full)?, options.network)
+        (split_tracking_ref(repository, &full_name)?, options.network)
     {
         // A branch that the remote has deleted cannot be the base.
         let id = crh_git::refresh_branch(store, &remote, &branch)?;
@@ -470,7 +471,7 @@ fn resolve_base(
         return Ok((NamedCommit { id, name: format!("refs/heads/{branch}") }, Vec::new()));
     }
     let named = find_commit(store, name, options)?;
-    let upstream = full.strip_prefix("refs/heads/").and_then(|name| repository.upstream(name));
+    let upstream = full_name.strip_prefix("refs/heads/").and_then(|name| repository.upstream(name));
     let ahead = upstream.as_deref().and_then(|name| Some((name, repository.commit(name)?)));
     let mut notes = Vec::new();
     if let Some((upstream, tip)) = ahead
@@ -505,22 +506,22 @@ fn deepen(
         && store.bare().is_shallow()
         && let Some(remote) = store.repository().remotes()?.first()
     {
-        let failed = |source| BaseError::Remote { remote: remote.name.clone(), source };
-        store.deepen(&remote.name, base, head).map_err(failed)?;
+        let remote_error = |source| BaseError::Remote { remote: remote.name.clone(), source };
+        store.deepen(&remote.name, base, head).map_err(remote_error)?;
     }
     Ok(())
 }
 
 /// A name of a commit that is valid in every clone: its branch, or else its hash.
 fn ref_name(repository: &Repository, name: &str, commit: &str) -> String {
-    // No ref name contains one of these; skip the lookup.
+    // No ref name contains one of these characters, so the lookup is not needed.
     if name.contains(['~', '^', ':', '{']) {
         return commit.to_owned();
     }
-    let full = repository.full_name(name).unwrap_or_default();
-    let branch = match split_tracking_ref(repository, &full) {
+    let full_name = repository.full_name(name).unwrap_or_default();
+    let branch = match split_tracking_ref(repository, &full_name) {
         Ok(Some((_, branch))) => Some(format!("refs/heads/{branch}")),
-        Ok(None) | Err(_) => Some(full).filter(|name| name.starts_with("refs/heads/")),
+        Ok(None) | Err(_) => Some(full_name).filter(|name| name.starts_with("refs/heads/")),
     };
     branch.unwrap_or_else(|| commit.to_owned())
 }
@@ -533,15 +534,15 @@ fn build_change(
     options: &ResolveOptions<'_>,
 ) -> Result<PinnedChange, TargetError> {
     // The diff takes longest, so it runs in its own thread.
-    let (diff, known) = std::thread::scope(|scope| {
+    let (diff, details) = std::thread::scope(|scope| {
         let diff = scope.spawn(|| store.bare().diff(&range.base, &range.head).map(Diff::read));
-        let known = read_git_details(store, &range, target, options);
-        (diff.join(), known)
+        let details = read_git_details(store, &range, target, options);
+        (diff.join(), details)
     });
-    let GitDetails { untracked, head, commits } = known?;
+    let GitDetails { untracked, head, commits } = details?;
     let diff = diff.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     if diff.files().is_empty() {
-        return Err(TargetError::Nothing(no_difference_message(&range, &untracked)));
+        return Err(TargetError::NoDifference(no_difference_message(&range, &untracked)));
     }
     let (title, body) = title_and_body(&range, &commits);
     Ok(PinnedChange {
@@ -591,7 +592,7 @@ fn untracked_in_checkout(
     target: &Target,
     options: &ResolveOptions<'_>,
 ) -> Result<Vec<String>, GitError> {
-    let looks_at_checkout = match target {
+    let shows_checkout = match target {
         Target::CurrentBranch | Target::Against(_) => options.untracked == UntrackedPolicy::Listed,
         Target::Staged => true,
         Target::Uncommitted
@@ -601,26 +602,27 @@ fn untracked_in_checkout(
         | Target::PullRequest(_)
         | Target::Diff(_) => false,
     };
-    if looks_at_checkout { Ok(display_paths(repository.untracked()?)) } else { Ok(Vec::new()) }
+    if shows_checkout { Ok(display_paths(repository.untracked()?)) } else { Ok(Vec::new()) }
 }
 
 fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String {
     let short = |name: &str| name.trim_start_matches("refs/heads/").to_owned();
-    let same = if range.base == EMPTY_TREE {
+    let reason = if range.base == EMPTY_TREE {
         "there are no files yet".to_owned()
     } else {
         format!("`{}` and `{}` do not differ", short(&range.source), short(&range.target))
     };
     match untracked {
-        [] => same,
-        [only] => format!("{same}, and `{only}` is untracked"),
-        [first, rest @ ..] => {
-            format!("{same}, and `{first}` and {} more files are untracked", rest.len())
+        [] => reason,
+        [path] => format!("{reason}, and `{path}` is untracked"),
+        [path, rest @ ..] => {
+            format!("{reason}, and `{path}` and {} more files are untracked", rest.len())
         }
     }
 }
 
-/// Title and description: those of the only commit, or the branch name and a list of its commits.
+/// Title and description of a change. For one commit, its subject and body. For several commits,
+/// the branch name and a list of the commits.
 fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, String) {
     let mut lines: Vec<String> =
         commits.iter().take(LISTED_MAX).map(|commit| format!("- {}", commit.subject)).collect();
@@ -632,7 +634,7 @@ fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, 
     match commits {
         [] if range.dirty => (crh_git::SNAPSHOT_SUBJECT.to_owned(), list),
         [] => (format!("From {} to {}", short(&range.target), short(&range.source)), list),
-        [only] if !range.dirty => (only.subject.clone(), only.body.clone()),
+        [commit] if !range.dirty => (commit.subject.clone(), commit.body.clone()),
         [.., last] => match range.source.strip_prefix("refs/heads/") {
             Some(branch) => (branch.to_owned(), list),
             None => (last.subject.clone(), list),

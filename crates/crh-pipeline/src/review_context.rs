@@ -16,10 +16,10 @@ use crh_agent::{AgentOutcome, Ledger, ProgressListener, RunContext, TOOL_TIMEOUT
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{Model, ModelError};
 
-/// Retry policy for model calls. It waits up to a minute: a short rate limit must not fail a
+/// Retry policy for model calls. It waits up to a minute, since a short rate limit must not fail a
 /// review.
 pub(crate) const RETRY: RetryPolicy = RetryPolicy {
-    attempts: 5,
+    max_attempts: 5,
     first_wait: Duration::from_secs(1),
     longest_wait: Duration::from_secs(60),
 };
@@ -29,7 +29,7 @@ pub(crate) const RETRY: RetryPolicy = RetryPolicy {
 const RATE_LIMIT_DELAY: Duration = Duration::from_secs(16);
 
 /// One fifth of the wall-clock budget is reserved for the stages after the runs.
-const AFTER_RUNS_SHARE: u32 = 5;
+const AFTER_RUNS_DIVISOR: u32 = 5;
 
 /// Shared by every agent run of a review. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -48,7 +48,8 @@ pub struct ReviewContext {
     pub static_findings: StaticFindings,
     /// Writes records and events, and holds the cancel token.
     pub journal: ReviewJournal,
-    /// Seed for retry jitter, so that recorded reviews replay exactly.
+    /// Seed of the random delays between retries. A fixed seed makes recorded reviews replay
+    /// exactly.
     pub retry_seed: u64,
 }
 
@@ -59,9 +60,10 @@ impl ReviewContext {
         self.ledger.deadline().map_or(Duration::MAX, time_until)
     }
 
-    /// Time left for runs. Merging and validation keep their share, however late the runs start.
+    /// Time left for runs. The time for merging and validation is subtracted, even if the runs
+    /// start late.
     pub(crate) fn working_time(&self) -> Duration {
-        self.time_left().saturating_sub(self.options.budget.wall / AFTER_RUNS_SHARE)
+        self.time_left().saturating_sub(self.options.budget.wall / AFTER_RUNS_DIVISOR)
     }
 
     /// Waits out a rate limit, unless the user cancels the review. Emits a warning.
@@ -91,13 +93,13 @@ impl ReviewContext {
             retry: RETRY,
             seed: self.retry_seed,
             cancel: self.journal.cancel().clone(),
-            watch: ProgressListener::silent(),
+            progress_listener: ProgressListener::silent(),
         }
     }
 }
 
 /// The time to wait before a rate-limited or overloaded run is retried. None for other outcomes, or
-/// if the wait does not fit into `left`.
+/// if the wait does not fit into `time_left`.
 pub(crate) fn rate_limit_wait<T>(
     outcome: &AgentOutcome<T>,
     time_left: Duration,

@@ -15,10 +15,10 @@ impl Revisions {
     /// Opens both commits. Fails if one is missing.
     pub fn new(bare: BareRepository, base: &str, head: &str) -> Result<Self, ReadError> {
         let objects = bare.objects()?;
-        // Fail now rather than in the middle of a review.
-        for end in [base, head].into_iter().filter(|end| *end != EMPTY_TREE) {
-            if !objects.has(end) {
-                return Err(ReadError::NoCommit(end.to_owned()));
+        // A missing commit is reported now, not in the middle of a review.
+        for commit in [base, head].into_iter().filter(|commit| *commit != EMPTY_TREE) {
+            if !objects.has(commit) {
+                return Err(ReadError::NoCommit(commit.to_owned()));
             }
         }
         Ok(Self { bare, objects, base: base.to_owned(), head: head.to_owned() })
@@ -27,8 +27,8 @@ impl Revisions {
     /// Resolves `base`, `head`, or a prefix of one of their hashes. `None` for anything else.
     pub fn resolve(&self, name: Option<&str>) -> Option<&str> {
         let by_hash = |name: &str| {
-            let ends = [&self.head, &self.base].into_iter().map(String::as_str);
-            ends.into_iter().find(|end| name.len() >= 7 && end.starts_with(name))
+            let commits = [&self.head, &self.base].into_iter().map(String::as_str);
+            commits.into_iter().find(|commit| name.len() >= 7 && commit.starts_with(name))
         };
         match name {
             None | Some("head" | "HEAD") => Some(&self.head),

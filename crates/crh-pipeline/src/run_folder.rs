@@ -61,7 +61,7 @@ const RUNS: &str = "stages/runs";
 /// Keeps the run folder out of git, wherever it is.
 const IGNORE: &str = ".gitignore";
 
-/// More runs than this in one second indicate a loop.
+/// Maximum number of runs that start in one second. More of them indicate a loop.
 const SAME_SECOND_MAX: u32 = 1_000;
 /// Longest name of a file. Some file systems reject longer ones.
 const NAME_MAX: usize = 120;
@@ -84,9 +84,11 @@ pub struct RunFolder {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WriteDurability {
-    /// The operating system flushes when it likes: a review lost in a power cut can be repeated.
+    /// The operating system decides when to flush. A review that a power cut destroys can be
+    /// repeated.
     Buffered,
-    /// Each file is flushed before the next write: it records something that has already happened.
+    /// Each file is flushed before the next write, since it records an action that cannot be
+    /// repeated.
     Synced,
 }
 
@@ -114,7 +116,7 @@ pub enum Completion {
 }
 
 impl RunFolder {
-    fn at(path: PathBuf, lock: Option<Arc<File>>) -> Self {
+    fn new(path: PathBuf, lock: Option<Arc<File>>) -> Self {
         let (redactor, secrets) = (Redactor::default(), ChangeSecrets::default());
         Self { path, redactor, secrets, writes: WriteDurability::Buffered, _lock: lock }
     }
@@ -136,7 +138,7 @@ impl RunFolder {
                         LockAttempt::Acquired(lock) => Some(lock),
                         LockAttempt::Held => None,
                     };
-                    return Ok(Self::at(path, lock));
+                    return Ok(Self::new(path, lock));
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
@@ -154,7 +156,7 @@ impl RunFolder {
         }
         let path = fs::canonicalize(path)
             .map_err(|why| FolderError::Disk { path: path.to_owned(), why })?;
-        let folder = Self::at(path, None);
+        let folder = Self::new(path, None);
         match folder.metadata() {
             Ok(_) => Ok(folder),
             Err(FolderError::Unfinished { .. }) => {
@@ -244,7 +246,7 @@ impl RunFolder {
         self.read_within(name, FILE_MAX)
     }
 
-    /// Reads a stored value, unless the file is larger than `most` bytes.
+    /// Reads a stored value, unless the file is larger than `max_bytes`.
     pub fn read_within<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -292,7 +294,7 @@ impl RunFolder {
         results.push(self.write_telemetry(stages));
         results.push(self.write_markdown(report));
         results.push(self.store_masked(REPORT, report));
-        // Last, so that a complete `metadata.json` implies that the other files exist.
+        // `metadata.json` is written last. If it is complete, the other files exist.
         let metadata = RunMetadata { completed_at, ..self.metadata_for(report) };
         results.push(self.store_masked(METADATA, &metadata));
         results.into_iter().filter_map(Result::err).collect()
@@ -301,8 +303,7 @@ impl RunFolder {
     /// Rewrites the report and the files derived from it, after issues were fixed or dismissed.
     pub fn rewrite_report(&self, report: &Report) -> Result<(), FileWriteError> {
         let metadata = self.metadata_for(report);
-        // The report is last, so that an up-to-date report implies that the other files are up to
-        // date.
+        // The report is written last. If it is up to date, the other files are too.
         self.write_markdown(report)?;
         self.store_masked(METADATA, &metadata)?;
         self.store_masked(REPORT, report)
@@ -313,7 +314,7 @@ impl RunFolder {
         let path = self.path_for(&format!("{ROUNDS}/{round}/{REPORT}"))?;
         let path = path.parent().unwrap_or(&self.path).to_owned();
         let folder = Self { path, ..self.clone() };
-        // It starts from the same checkout as the first review.
+        // The fix round starts from the same checkout as the first review.
         if let Ok(RunMetadata { checkout, .. }) = self.metadata() {
             folder.write_start(&checkout).map_err(|error| error.why)?;
         }
@@ -330,7 +331,7 @@ impl RunFolder {
         self.report_within(FILE_MAX)
     }
 
-    /// Reads the report, unless the file is larger than `most` bytes.
+    /// Reads the report, unless the file is larger than `max_bytes`.
     pub fn report_within(&self, max_bytes: u64) -> Result<Report, FolderError> {
         let report: Report = self.read_within(REPORT, max_bytes)?;
         let problem = match report.schema_version {
@@ -389,8 +390,8 @@ impl RunFolder {
         self.store(&format!("{STAGES}/{name}.json"), output)
     }
 
-    /// Model calls in all transcripts, including those of later rounds. Reads line by line, since
-    /// transcripts can be long.
+    /// Model calls in all transcripts, including those of fix rounds. Transcripts can be long, so
+    /// they are read line by line.
     fn calls(&self) -> io::Result<Vec<RunCalls>> {
         let mut calls = calls_in(&self.path.join(TRANSCRIPTS))?;
         for round in file_stems(&self.path.join(ROUNDS), "")? {
@@ -447,7 +448,7 @@ impl RunFolder {
 
     /// Path of a file. Creates its parent folders.
     fn path_for(&self, name: &str) -> io::Result<PathBuf> {
-        if !name.split('/').all(is_plain) {
+        if !name.split('/').all(is_portable_name) {
             let why = "not a valid name of a file in a run folder";
             return Err(io::Error::new(ErrorKind::InvalidInput, why));
         }
@@ -517,14 +518,16 @@ fn file_stems(folder: &Path, suffix: &str) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in entries {
         let name = entry?.file_name().into_string().unwrap_or_default();
-        names.extend(name.strip_suffix(suffix).filter(|name| is_plain(name)).map(str::to_owned));
+        names.extend(
+            name.strip_suffix(suffix).filter(|name| is_portable_name(name)).map(str::to_owned),
+        );
     }
     names.sort_unstable();
     Ok(names)
 }
 
 /// Whether a name is a plain file name on every file system.
-fn is_plain(name: &str) -> bool {
+fn is_portable_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
     !name.is_empty()
         && name.len() <= NAME_MAX

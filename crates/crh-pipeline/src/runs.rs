@@ -1,4 +1,4 @@
-//! Records of runs. A failed run is a row like the others; it never ends the review.
+//! Records of runs. A failed run has a record like the others and does not end the review.
 
 use std::time::Duration;
 
@@ -57,7 +57,7 @@ pub struct RunRecord {
 pub enum RunEnd {
     /// The run returned an answer.
     Completed,
-    /// The run failed; the reason.
+    /// The run failed, for this reason.
     Failed(String),
     /// The user cancelled the review first.
     Cancelled,
@@ -143,10 +143,10 @@ impl RunRecord {
     }
 
     /// Marks the run as failed if it had files and could read none of them.
-    pub(crate) fn fail_if_nothing_was_seen(&mut self) {
-        let is_unread = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
-        let Some(first) = self.coverage.first().filter(|_| self.coverage.iter().all(is_unread))
-        else {
+    pub(crate) fn fail_if_no_file_was_read(&mut self) {
+        let is_not_reviewed = |file: &FileCoverage| file.state == CoverageState::NotReviewed;
+        let all_unreviewed = self.coverage.iter().all(is_not_reviewed);
+        let Some(first) = self.coverage.first().filter(|_| all_unreviewed) else {
             return;
         };
         if self.ended == RunEnd::Completed {

@@ -1,5 +1,4 @@
-//! Findings of static checks, for the prompts of model reviewers, so that models do not repeat
-//! them.
+//! Findings of static checks, for the prompts of model reviewers. Models then do not repeat them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +15,8 @@ use crh_review::report::Fate;
 
 /// Maximum number of findings in one prompt.
 const FINDINGS_MAX: usize = 40;
-/// How long a prompt waits for static checks. They usually finish before the first model answers;
-/// after this time models are asked without them.
+/// How long a prompt waits for static checks. They usually finish sooner. After this time the
+/// prompt is built with the findings so far.
 const ANALYSERS_WAIT: Duration = Duration::from_secs(30);
 
 /// Findings of static checks. Clones share the state.
@@ -31,9 +30,9 @@ struct StaticFindingsState {
     findings: Vec<PromptFinding>,
     /// Whether all static checks have finished.
     is_complete: bool,
-    /// Whether a prompt was built before that.
+    /// Whether a prompt was built before all static checks had finished.
     was_read_early: bool,
-    /// Number of findings added after such a prompt.
+    /// Number of findings that were added after such a prompt was built.
     late_count: usize,
 }
 
@@ -120,16 +119,18 @@ impl StaticFindingsState {
     }
 }
 
-/// Rows for the prompts. They include findings that the project suppresses, or models would report
-/// them again. They exclude findings that the change itself suppresses: only its author has
-/// accepted those.
+/// Rows for the prompts. They include findings that the project suppresses, since models would
+/// otherwise report them again. They exclude findings that the change itself suppresses, since only
+/// the author of the change has accepted those.
 fn prompt_findings(records: &[RunRecord]) -> Vec<PromptFinding> {
     let mut findings = Vec::new();
     for record in records {
         findings.extend(record.members.iter().map(|member| prompt_finding(member, "")));
-        let suppressed_findings = record.dropped.iter().filter(|it| it.fate == Fate::Suppressed);
-        let suppressed_findings = suppressed_findings.filter(|it| !is_suppressed_by_change(it));
-        let suppressed_members = suppressed_findings.filter_map(|it| it.member.as_ref());
+        let suppressed_findings =
+            record.dropped.iter().filter(|dropped| dropped.fate == Fate::Suppressed);
+        let suppressed_findings =
+            suppressed_findings.filter(|dropped| !is_suppressed_by_change(dropped));
+        let suppressed_members = suppressed_findings.filter_map(|dropped| dropped.member.as_ref());
         findings.extend(
             suppressed_members
                 .map(|member| prompt_finding(member, " (left as it is by the project)")),
@@ -202,18 +203,18 @@ mod tests {
             ],
             ..RunRecord::new(assignment())
         };
-        let found = StaticFindings::new();
-        let asked = found.clone();
-        let asked = tokio::spawn(async move {
-            asked.in_files(&[DiffPart::whole("a.js"), DiffPart::whole("b.js")]).await
+        let findings = StaticFindings::new();
+        let reader = findings.clone();
+        let read_task = tokio::spawn(async move {
+            reader.in_files(&[DiffPart::whole("a.js"), DiffPart::whole("b.js")]).await
         });
         tokio::task::yield_now().await;
-        assert!(!asked.is_finished(), "it waits until all is known");
-        found.finish(&[record]);
+        assert!(!read_task.is_finished(), "it waits until all is known");
+        findings.finish(&[record]);
         let expected = "a.js:3 x/one: x/one was broken\n\
                         a.js:3 x/silenced: x/silenced was broken (left as it is by the project)\n\
                         b.js:3 x/two: x/two was broken\n";
-        assert_eq!(asked.await.unwrap(), expected);
+        assert_eq!(read_task.await.unwrap(), expected);
     }
 
     #[tokio::test(start_paused = true)]

@@ -112,19 +112,19 @@ pub enum TargetArgsError {
     NoSuchMode(String),
     /// No value after the colon.
     #[error("`{0}` needs a value after the colon")]
-    Empty(String),
+    MissingValue(String),
     /// Two different bases or plans.
     #[error("`{0}` was given twice")]
-    Twice(&'static str),
+    GivenTwice(&'static str),
     /// Not a valid name of a branch or commit.
     #[error("`{0}` is not a valid name of a branch or commit")]
-    NotAName(String),
+    InvalidName(String),
     /// Looks like a pull request, but is malformed.
     #[error("{}", PullRequestRefError::UnknownForm)]
-    NearlyAPullRequest,
+    MalformedPullRequest,
     /// Looks like a merge proposal, but is malformed.
     #[error("{}", launchpad::MergeProposalRefError::UnknownForm)]
-    NearlyAMergeProposal,
+    MalformedMergeProposal,
 }
 
 impl RequestedMode {
@@ -140,24 +140,24 @@ impl RequestedMode {
 
     /// Parses the name of a mode.
     pub fn from_name(word: &str) -> Option<Self> {
-        let all = [Self::Interactive, Self::Autofix, Self::ReportOnly, Self::Headless];
-        all.into_iter().find(|mode| mode.name() == word)
+        let modes = [Self::Interactive, Self::Autofix, Self::ReportOnly, Self::Headless];
+        modes.into_iter().find(|mode| mode.name() == word)
     }
 }
 
 impl ParsedTarget {
     /// Parses words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
     pub fn new(words: &[String], flags: TargetFlags) -> Result<Self, TargetArgsError> {
-        let mut read = TargetWords {
+        let mut parsed = TargetWords {
             base: flags.base.clone(),
             modes: flags.modes.clone(),
             ..TargetWords::default()
         };
         for word in words {
-            read.add_word(word)?;
+            parsed.add_word(word)?;
         }
-        let mode = single_mode(&read.modes)?;
-        let TargetWords { base, plan, target, .. } = read;
+        let mode = single_mode(&parsed.modes)?;
+        let TargetWords { base, plan, target, .. } = parsed;
         let mut targets = flag_targets(flags);
         match target {
             Some(_) if base.is_some() => return Err(TargetArgsError::BaseWithTarget),
@@ -166,11 +166,11 @@ impl ParsedTarget {
         }
         targets.extend(base.map(|base| ("a base".to_owned(), Target::Against(base))));
         let mut targets = targets.into_iter();
-        let first = targets.next();
-        if let (Some((one, _)), Some((other, _))) = (&first, targets.next()) {
-            return Err(TargetArgsError::TwoTargets(one.clone(), other));
+        let first_target = targets.next();
+        if let (Some((first_name, _)), Some((second_name, _))) = (&first_target, targets.next()) {
+            return Err(TargetArgsError::TwoTargets(first_name.clone(), second_name));
         }
-        let target = first.map_or(Target::CurrentBranch, |(_, target)| target);
+        let target = first_target.map_or(Target::CurrentBranch, |(_, target)| target);
         Ok(Self { target, mode, plan })
     }
 }
@@ -196,7 +196,7 @@ impl TargetWords {
             };
         };
         if value.is_empty() {
-            return Err(TargetArgsError::Empty(word.to_owned()));
+            return Err(TargetArgsError::MissingValue(word.to_owned()));
         }
         match token {
             "mode" => {
@@ -210,8 +210,8 @@ impl TargetWords {
     }
 }
 
-/// The requested mode. If headless is among conflicting modes, the error names it, because programs
-/// expect that form.
+/// The requested mode. If `headless` is one of several modes, the error names it, since programs
+/// that ask for it expect the message to say so.
 fn single_mode(modes: &[RequestedMode]) -> Result<Option<RequestedMode>, TargetArgsError> {
     let Some(first) = modes.first() else { return Ok(None) };
     let mut others = modes.iter().filter(|mode| *mode != first);
@@ -228,7 +228,7 @@ fn set_once(
     name: &'static str,
 ) -> Result<(), TargetArgsError> {
     match slot.replace(value.to_owned()) {
-        Some(first) if first != value => Err(TargetArgsError::Twice(name)),
+        Some(first) if first != value => Err(TargetArgsError::GivenTwice(name)),
         Some(_) | None => Ok(()),
     }
 }
@@ -239,28 +239,28 @@ fn flag_targets(flags: TargetFlags) -> Vec<(String, Target)> {
     let staged = flags.staged.then_some(("`--staged`", Target::Staged));
     let commit = flags.commit.map(|name| ("`--commit`", Target::Commit(name)));
     let diff = flags.diff.map(|bytes| ("`--diff`", Target::Diff(bytes)));
-    let all = [uncommitted, staged, commit, diff].into_iter().flatten();
-    all.map(|(name, target)| (name.to_owned(), target)).collect()
+    let given_targets = [uncommitted, staged, commit, diff].into_iter().flatten();
+    given_targets.map(|(name, target)| (name.to_owned(), target)).collect()
 }
 
 /// A range, a pull request, or the name of a branch or commit.
 fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
-    let or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
+    let name_or_head = |name: &str| if name.is_empty() { "HEAD" } else { name }.to_owned();
     let range = |from: &str, to: &str, dots| {
-        Target::Range(CommitRange { from: or_head(from), to: or_head(to), dots })
+        Target::Range(CommitRange { from: name_or_head(from), to: name_or_head(to), dots })
     };
     if word.is_empty() || word.starts_with('-') || word.chars().any(char::is_control) {
-        return Err(TargetArgsError::NotAName(word.to_owned()));
+        return Err(TargetArgsError::InvalidName(word.to_owned()));
     }
     if is_pull_request(word) {
         return Ok(Target::PullRequest(word.to_owned()));
     }
     // A merge proposal URL without its scheme.
     if word.contains("/+merge/") {
-        return Err(TargetArgsError::NearlyAMergeProposal);
+        return Err(TargetArgsError::MalformedMergeProposal);
     }
     if is_nearly_a_pull_request(word) {
-        return Err(TargetArgsError::NearlyAPullRequest);
+        return Err(TargetArgsError::MalformedPullRequest);
     }
     let target = match (word.split_once("..."), word.split_once("..")) {
         (Some((from, to)), _) => range(from, to, Dots::Three),
@@ -269,7 +269,7 @@ fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
     };
     match &target {
         Target::Range(CommitRange { from, to, .. }) if from.contains("..") || to.contains("..") => {
-            Err(TargetArgsError::NotAName(word.to_owned()))
+            Err(TargetArgsError::InvalidName(word.to_owned()))
         }
         _ => Ok(target),
     }
@@ -285,24 +285,24 @@ fn is_pull_request(word: &str) -> bool {
 }
 
 /// Whether the word looks like a mistyped pull request: `owner/name#` without a number, or a URL
-/// without its scheme. crh does not ask remotes for such a branch; `refs/heads/NAME` names one that
-/// really exists.
+/// without its scheme. crh does not look for a branch of that name. A user who has such a branch
+/// can type `refs/heads/NAME`.
 fn is_nearly_a_pull_request(word: &str) -> bool {
     let is_repo = |text: &str| {
         let parts: Vec<&str> = text.split('/').collect();
         matches!(parts.as_slice(), [owner, name] if !owner.is_empty() && !name.is_empty())
     };
-    let begins_like_number = |text: &str| {
+    let starts_like_number = |text: &str| {
         let text = text.strip_prefix('-').unwrap_or(text);
         text.is_empty() || text.starts_with(|first: char| first.is_ascii_digit())
     };
     let parts: Vec<&str> = word.split('/').collect();
-    let is_address =
+    let is_url_without_scheme =
         matches!(parts.as_slice(), [host, _, _, "pull" | "pulls", ..] if host.contains(['.', ':']));
-    is_address
+    is_url_without_scheme
         || word
             .split_once('#')
-            .is_some_and(|(repo, number)| is_repo(repo) && begins_like_number(number))
+            .is_some_and(|(repo, number)| is_repo(repo) && starts_like_number(number))
 }
 
 #[cfg(test)]
@@ -317,7 +317,7 @@ mod tests {
 
     fn check_with(words: &str, flags: TargetFlags, expected: Expect) {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        let shown = match ParsedTarget::new(&words, flags) {
+        let actual = match ParsedTarget::new(&words, flags) {
             Ok(ParsedTarget { target, mode, plan }) => format!(
                 "{target:?}{}{}",
                 mode.map_or_else(String::new, |mode| format!(" mode:{}", mode.name())),
@@ -325,7 +325,7 @@ mod tests {
             ),
             Err(error) => format!("error: {error}"),
         };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     #[test]
@@ -429,9 +429,9 @@ mod tests {
     fn merge_proposal_needs_a_url_with_scheme() {
         let path = "code.launchpad.net/~ann/shop/+git/shop/+merge/12";
         let address = format!("https://{path}");
-        let asked =
+        let parsed =
             ParsedTarget::new(std::slice::from_ref(&address), TargetFlags::default()).unwrap();
-        assert_eq!(asked.target, Target::PullRequest(address));
+        assert_eq!(parsed.target, Target::PullRequest(address));
         check(
             path,
             expect![
@@ -457,8 +457,8 @@ mod tests {
             );
         }
         for branch in ["#12-fix", "feature/#12-fix", "refs/heads/o/r#1x", "o/r#x", "a/b/c/pull/1"] {
-            let asked = ParsedTarget::new(&[branch.to_owned()], TargetFlags::default()).unwrap();
-            assert_eq!(asked.target, Target::Named(branch.to_owned()));
+            let parsed = ParsedTarget::new(&[branch.to_owned()], TargetFlags::default()).unwrap();
+            assert_eq!(parsed.target, Target::Named(branch.to_owned()));
         }
     }
 
@@ -473,6 +473,6 @@ mod tests {
         );
         let dash =
             ParsedTarget::new(&["--output=x".to_owned()], TargetFlags::default()).unwrap_err();
-        assert_eq!(dash, TargetArgsError::NotAName("--output=x".to_owned()));
+        assert_eq!(dash, TargetArgsError::InvalidName("--output=x".to_owned()));
     }
 }

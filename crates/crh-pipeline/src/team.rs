@@ -13,8 +13,10 @@ const ADVERSARIAL: &str = "adversarial";
 /// The reviewer of documentation.
 const DOCS: &str = "docs-that-lie";
 
-const NOTHING: &str = "no trigger matches the change";
-const OFF: &str = "disabled in `crh.toml`";
+/// Why a reviewer without a matching trigger is skipped.
+const NO_TRIGGER: &str = "no trigger matches the change";
+/// Why a reviewer in the list `reviewers.off` is skipped.
+const DISABLED: &str = "disabled in `crh.toml`";
 
 /// How many reviewers a panel has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,7 +82,8 @@ pub struct SkippedReviewer {
     pub why: String,
 }
 
-/// Chooses the reviewers of a change. The scout can only add reviewers whose needs are met.
+/// Chooses the reviewers of a change. The scout, a model that reads the change before the panel,
+/// can add reviewers whose needs are met. It cannot remove any.
 pub fn choose_team(
     catalogue: &ReviewerCatalogue,
     facts: &ChangeFacts,
@@ -98,8 +101,9 @@ pub fn choose_team(
     team.notes.extend(selector.guard_note(&team));
     team.notes.extend(selector.unknown_names_note("reviewers.off", &selection.off));
     team.notes.extend(selector.unknown_names_note("model.tiers", &selection.tiered));
-    let is_judged = team.chosen.iter().any(|it| it.reviewer.returns == Returns::Findings);
-    if !is_judged && selection.only.is_none() {
+    let has_findings =
+        team.chosen.iter().any(|choice| choice.reviewer.returns == Returns::Findings);
+    if !has_findings && selection.only.is_none() {
         team.fall_back(catalogue);
     }
     team
@@ -108,7 +112,8 @@ pub fn choose_team(
 /// Stores names and reasons only.
 impl Serialize for Team {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let chosen = self.chosen.iter().map(|it| (it.reviewer.name.as_str(), it.why.as_str()));
+        let chosen =
+            self.chosen.iter().map(|choice| (choice.reviewer.name.as_str(), choice.why.as_str()));
         let mut team = serializer.serialize_struct("Team", 3)?;
         team.serialize_field("chosen", &chosen.collect::<Vec<_>>())?;
         team.serialize_field("left_out", &self.left_out)?;
@@ -120,13 +125,13 @@ impl Serialize for Team {
 impl Team {
     /// A chosen reviewer by name.
     pub fn get(&self, name: &str) -> Option<&Reviewer> {
-        self.chosen.iter().map(|it| &it.reviewer).find(|reviewer| reviewer.name == name)
+        self.chosen.iter().map(|choice| &choice.reviewer).find(|reviewer| reviewer.name == name)
     }
 
-    /// Adds the default reviewer to a team without one that returns findings.
+    /// Adds [`CORRECTNESS`] to a team in which no reviewer returns findings.
     fn fall_back(&mut self, catalogue: &ReviewerCatalogue) {
         let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };
-        self.left_out.retain(|it| it.name != reviewer.name);
+        self.left_out.retain(|skipped| skipped.name != reviewer.name);
         self.chosen.push(ChosenReviewer { reviewer, why: "nobody else is left".to_owned() });
         self.notes.push(format!(
             "all reviewers for this change are disabled in `crh.toml`; `{CORRECTNESS}` reviews it anyway"
@@ -152,7 +157,7 @@ impl TeamSelector<'_> {
         }
         let why = self.by_depth(reviewer)?;
         match self.names_reviewer(&self.selection.off, reviewer) {
-            true => Err(OFF.to_owned()),
+            true => Err(DISABLED.to_owned()),
             false => Ok(why),
         }
     }
@@ -168,27 +173,31 @@ impl TeamSelector<'_> {
     /// A note if a guard changed and the adversarial reviewer is disabled.
     fn guard_note(&self, team: &Team) -> Option<String> {
         let witness = self.facts.witness(ChangeFact::Guard)?;
-        let is_off = |it: &SkippedReviewer| it.name == ADVERSARIAL && it.why == OFF;
-        team.left_out.iter().any(is_off).then(|| {
-            format!("{witness}, but `{ADVERSARIAL}`, the reviewer for such changes, is {OFF}")
+        let is_disabled =
+            |skipped: &SkippedReviewer| skipped.name == ADVERSARIAL && skipped.why == DISABLED;
+        team.left_out.iter().any(is_disabled).then(|| {
+            format!("{witness}, but `{ADVERSARIAL}`, the reviewer for such changes, is {DISABLED}")
         })
     }
 
     /// Whether one of the names or aliases denotes this reviewer.
     fn names_reviewer(&self, names: &[String], reviewer: &Reviewer) -> bool {
-        let named =
-            |name: &String| self.catalogue.get(name).is_some_and(|it| it.name == reviewer.name);
-        names.iter().any(named)
+        names.iter().any(|name| self.denotes(name, reviewer))
+    }
+
+    /// Whether a name or alias denotes this reviewer.
+    fn denotes(&self, name: &str, reviewer: &Reviewer) -> bool {
+        self.catalogue.get(name).is_some_and(|found| found.name == reviewer.name)
     }
 
     fn by_depth(&self, reviewer: &Reviewer) -> Result<String, String> {
-        let only_one = match self.selection.depth {
+        let single_reviewer = match self.selection.depth {
             Depth::Lite => Some((CORRECTNESS, "always", "`--depth lite` uses one reviewer")),
             Depth::Auto => self.small_change_reviewer(),
             Depth::Full => None,
         };
-        if let Some((only, why, why_not)) = only_one {
-            return match reviewer.name == only {
+        if let Some((name, why, why_not)) = single_reviewer {
+            return match reviewer.name == name {
                 true => Ok(why.to_owned()),
                 false => Err(why_not.to_owned()),
             };
@@ -196,17 +205,18 @@ impl TeamSelector<'_> {
         if let Some(missing) = self.unmet_needs(reviewer) {
             return Err(missing);
         }
-        let by_code = match (self.always_reason(reviewer), reviewer.triggered_by(self.facts)) {
+        let by_facts = match (self.always_reason(reviewer), reviewer.triggered_by(self.facts)) {
             (Some(why), _) => Some(why.to_owned()),
             (None, why) => why.or_else(|| self.guard_reason(reviewer)),
         };
-        let why = by_code.or_else(|| self.scout_reason(reviewer));
-        why.ok_or_else(|| NOTHING.to_owned())
+        let why = by_facts.or_else(|| self.scout_reason(reviewer));
+        why.ok_or_else(|| NO_TRIGGER.to_owned())
     }
 
     /// For a change that needs one reviewer: its name, why it runs, and why the others do not.
     fn small_change_reviewer(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        // A small mistake here affects all later changes, or stored data.
+        // A mistake in a guard affects all later changes, and one in a migration affects stored
+        // data.
         if self.facts.has(ChangeFact::Guard) || self.facts.has(ChangeFact::Migrations) {
             return None;
         }
@@ -239,17 +249,16 @@ impl TeamSelector<'_> {
 
     /// Why the reviewer has nothing to review. None if its needs are met.
     fn unmet_needs(&self, reviewer: &Reviewer) -> Option<String> {
-        let needed = &reviewer.needs;
-        let is_there = needed.is_empty() || needed.iter().any(|fact| self.facts.has(*fact));
-        let lacks: Vec<&str> = needed.iter().map(|fact| fact.absence()).collect();
-        (!is_there).then(|| lacks.join(" and "))
+        let needs = &reviewer.needs;
+        let are_met = needs.is_empty() || needs.iter().any(|fact| self.facts.has(*fact));
+        let absences: Vec<&str> = needs.iter().map(|fact| fact.absence()).collect();
+        (!are_met).then(|| absences.join(" and "))
     }
 
     fn scout_reason(&self, reviewer: &Reviewer) -> Option<String> {
-        let is_it = |suggestion: &&ScoutSuggestion| {
-            self.catalogue.get(&suggestion.name).is_some_and(|it| it.name == reviewer.name)
-        };
-        let why = self.suggestions.iter().find(is_it).map(|suggestion| suggestion.why.trim())?;
+        let mut suggestions = self.suggestions.iter();
+        let suggestion = suggestions.find(|suggestion| self.denotes(&suggestion.name, reviewer))?;
+        let why = suggestion.why.trim();
         Some(if why.is_empty() { "the scout asks for it".to_owned() } else { why.to_owned() })
     }
 }

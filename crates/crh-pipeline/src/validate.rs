@@ -1,8 +1,8 @@
-//! Stage "validate": code refutes claims that a search can settle; a fresh run checks the other
-//! issues.
+//! Stage "validate": code refutes claims that a search can decide. A validation run, which has not
+//! seen the review, checks the other issues.
 //!
-//! Invariant: an issue is dropped only for a reason, found by code or given by a run. Issues that
-//! could not be checked stay.
+//! Invariant: every dropped issue has a reason, found by code or given by a run. Issues that could
+//! not be checked stay.
 
 mod answer;
 mod batch;
@@ -31,8 +31,8 @@ use crh_review::finding::{Member, Severity};
 use crh_review::report::{Issue, Validation};
 use crh_review::{Judgement, JudgementResult, MergeResult};
 
-/// Timeout of the search for contradictions. Large repositories take a few seconds; issues that it
-/// does not reach are left to the validation runs.
+/// Timeout of the search for contradictions. Large repositories take a few seconds. Issues that the
+/// search does not reach in time are left to the validation runs.
 const REFUTE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Results of validation.
@@ -46,55 +46,57 @@ pub struct ValidationOutcome {
     pub notes: Vec<String>,
 }
 
-/// Validates issues. Without a context, only code refutes them.
+/// Validates issues. Without a review context no model is available, so only code can refute them.
 pub async fn validate(
     merged: &MergeResult,
     collected: &ReviewFindings,
     change: &ChangeUnderReview,
     ctx: Option<&ReviewContext>,
 ) -> ValidationOutcome {
-    let mut validated = ValidationOutcome::default();
+    let mut outcome = ValidationOutcome::default();
     match refute_by_code(&merged.issues, change, ctx).await {
-        Ok(judgements) => validated.judgements = judgements,
+        Ok(judgements) => outcome.judgements = judgements,
         Err(why) => {
-            validated.notes.push(format!("claims were not checked against the code: {why}"));
+            outcome.notes.push(format!("claims were not checked against the code: {why}"));
         }
     }
     for (key, judgement) in second_look::judgements(&merged.issues, &collected.checked) {
-        validated.judgements.entry(key).or_insert(judgement);
+        outcome.judgements.entry(key).or_insert(judgement);
     }
-    let Some(ctx) = ctx else { return validated };
-    let open: Vec<&Issue> =
-        merged.issues.iter().filter(|issue| is_open(issue, &validated.judgements)).collect();
-    let open: Vec<&Issue> = open.into_iter().filter(|issue| is_new(issue, collected)).collect();
-    let (to_check, rest) = open.split_at(open.len().min(ctx.options.budget.verify));
-    let over = count_urgent(rest);
-    if over > 0 {
-        let most = ctx.options.budget.verify;
-        validated.notes.push(format!("{over} P0 or P1 not validated: the limit is {most}"));
+    let Some(ctx) = ctx else { return outcome };
+    let limit = ctx.options.budget.verify;
+    let unchecked: Vec<&Issue> = merged
+        .issues
+        .iter()
+        .filter(|issue| needs_check(issue, &outcome.judgements) && is_new(issue, collected))
+        .collect();
+    let (to_check, rest) = unchecked.split_at(unchecked.len().min(limit));
+    let over_limit = count_urgent(rest);
+    if over_limit > 0 {
+        outcome.notes.push(format!("{over_limit} P0 or P1 not validated: the limit is {limit}"));
     }
     if to_check.is_empty() {
-        return validated;
+        return outcome;
     }
     if ctx.journal.cancel().is_cancelled() {
         let count = count_urgent(to_check);
-        validated.notes.extend(unchecked_note(count, "the review was stopped"));
-        return validated;
+        outcome.notes.extend(unchecked_note(count, "the review was stopped"));
+        return outcome;
     }
     let batches = Batch::from_issues(to_check, &CodeReader::new(change), &change.diff);
-    for outcome in batch_runs::check_batches(batches, ctx).await {
-        if outcome.is_skippable() {
+    for batch in batch_runs::check_batches(batches, ctx).await {
+        if batch.is_skippable() {
             continue;
         }
-        validated.notes.extend(outcome.note);
-        validated.judgements.extend(outcome.judgements);
-        validated.runs.push(outcome.record);
+        outcome.notes.extend(batch.note);
+        outcome.judgements.extend(batch.judgements);
+        outcome.runs.push(batch.record);
     }
-    validated
+    outcome
 }
 
-/// Issues that code refutes. The search runs on its own thread and is abandoned if the review is
-/// cancelled. Returns the reason if it did not finish.
+/// Judgements on issues that code refutes, by `dedupe_key`. The search runs on its own thread and
+/// is abandoned if the review is cancelled. The error says why the search did not finish.
 async fn refute_by_code(
     issues: &[Issue],
     change: &ChangeUnderReview,
@@ -104,9 +106,9 @@ async fn refute_by_code(
         return Ok(BTreeMap::new());
     }
     let stop = Arc::new(AtomicBool::new(false));
-    let (issues, change, stopped) = (issues.to_vec(), change.clone(), Arc::clone(&stop));
+    let (issues, change, stop_flag) = (issues.to_vec(), change.clone(), Arc::clone(&stop));
     let search = task::spawn_blocking(move || {
-        refute::refute_claims(&issues, &CodeReader::new(&change), &stopped)
+        refute::refute_claims(&issues, &CodeReader::new(&change), &stop_flag)
     });
     let cancelled = async {
         match ctx {
@@ -125,17 +127,17 @@ async fn refute_by_code(
     refuted
 }
 
-/// Whether an issue still needs a check. Issues of static checks do not; a failed second look is
-/// repeated.
-fn is_open(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
-    let is_asked_about = match issue.validation {
+/// Whether a validation run has to check an issue. Issues of static checks need no validation. An
+/// issue whose second look failed is checked again.
+fn needs_check(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
+    let is_from_model = match issue.validation {
         Validation::ByCode => false,
         Validation::NotRun | Validation::Confirmed | Validation::Unsure | Validation::Degraded => {
             true
         }
     };
     let result = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
-    is_asked_about && matches!(result, None | Some(JudgementResult::Failed))
+    is_from_model && matches!(result, None | Some(JudgementResult::Failed))
 }
 
 /// Whether an issue is from this review. Carried-over issues were checked before.

@@ -117,7 +117,7 @@ impl ClusterBuilder {
                 && seed.line - seeds[*index].line <= MAX_LINE_DISTANCE
         });
         if let Some(index) =
-            self.open_clusters.iter().find(|at| self.seeds[**at].is_same_problem(&seed))
+            self.open_clusters.iter().find(|index| self.seeds[**index].is_same_problem(&seed))
         {
             let static_key = &mut self.seeds[*index].static_key;
             *static_key = static_key.take().or(seed.static_key);

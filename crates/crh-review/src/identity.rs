@@ -1,4 +1,6 @@
-//! Stable ids of reviews, issues and comments. They do not depend on the wording of a model.
+//! Stable ids of reviews, issues and comments. The ids do not depend on the wording of a model.
+//!
+//! A marker is an HTML comment in a posted comment. crh recognises its own comments by their markers.
 
 use sha2::{Digest, Sha256};
 
@@ -189,8 +191,8 @@ mod tests {
             assert!(!is_key(odd), "{odd}");
             assert_eq!(key_in_comment("a", &format!("<!-- crh:a:{odd} -->")), None, "{odd}");
         }
-        for (digits, whole) in [(0, false), (7, false), (40, true), (41, false), (64, true)] {
-            assert_eq!(is_commit_id(&"aB".repeat(32)[..digits]), whole, "{digits}");
+        for (digits, is_full_id) in [(0, false), (7, false), (40, true), (41, false), (64, true)] {
+            assert_eq!(is_commit_id(&"aB".repeat(32)[..digits]), is_full_id, "{digits}");
         }
         assert!(!is_commit_id(&"g".repeat(40)));
     }

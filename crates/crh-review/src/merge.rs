@@ -21,7 +21,8 @@ use crate::words::normalise_posted_title;
 
 /// Minimum confidence of a shown issue.
 const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
-/// Minimum confidence of a P0. Lower, because a possible disaster is worth a look.
+/// Minimum confidence of a shown P0. Lower than for other issues, because a possible disaster is worth
+/// a look.
 const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
 /// Confidence that an undecided validation costs an issue below P1.
 const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
@@ -112,7 +113,7 @@ pub enum JudgementResult {
 /// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, softening and minimum
 /// confidence.
 ///
-/// `same` holds the ids of candidate pairs that are the same issue.
+/// `same_pair_ids` holds the ids of candidate pairs that are the same issue.
 pub fn consolidate(
     members: Vec<Member>,
     sources: &Sources,

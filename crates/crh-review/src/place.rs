@@ -378,8 +378,10 @@ fn relocate(
     confidence: Confidence,
     quotes: Vec<(Quote, QuoteMatch)>,
 ) -> (Location, Option<u32>, Vec<Quote>, Confidence) {
-    let quote_match =
-        quotes.iter().find(|(quote, _)| quote.file == cited.file).map(|(_, found)| *found);
+    let quote_match = quotes
+        .iter()
+        .find(|(quote, _)| quote.file == cited.file)
+        .map(|(_, quote_match)| *quote_match);
     let evidence = quotes.into_iter().map(|(quote, _)| quote).collect();
     let Some(quote_match) = quote_match else { return (cited, None, evidence, confidence) };
     let cited_lines =

@@ -3,11 +3,11 @@
 
 use crate::finding::{Finding, Member, Origin, Proof, TITLE_MAX};
 
-/// Limit on quotes per finding. Each quote is searched for in whole files.
+/// Limit on quotes per finding. crh searches whole files for each quote.
 const MAX_QUOTES: usize = 20;
-/// Limit on cited lines per finding.
+/// Limit on cited lines per finding: far more than a real finding cites.
 const MAX_CITED_LINES: u32 = 2_000;
-/// Limit on the bytes of a quote.
+/// Limit on the bytes of a quote: far more than a real quote has.
 const MAX_SNIPPET_BYTES: usize = 10_000;
 
 /// All problems with the shape of a finding. Empty if the shape is valid.

@@ -42,7 +42,7 @@ pub enum CommandKind {
     Checks,
 }
 
-/// The verdict and its reason. Call it before the limit on issues applies.
+/// The verdict and its reason. Call this function before the limit on issues applies.
 pub fn verdict(report: &Report, command: CommandKind) -> (Verdict, String) {
     let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let open_findings: Vec<OpenFinding> =
@@ -170,7 +170,8 @@ fn unjudged_requirements(report: &Report) -> Option<String> {
     let plan = report.plan.as_ref().filter(|plan| plan.plan_source == PlanSource::Explicit)?;
     let open_requirements: Vec<&Requirement> =
         plan.requirements.iter().filter(|requirement| !requirement.waived).collect();
-    let is_not_judged = |it: &&&Requirement| it.state == RequirementState::NotJudged;
+    let is_not_judged =
+        |requirement: &&&Requirement| requirement.state == RequirementState::NotJudged;
     match open_requirements.iter().filter(is_not_judged).count() {
         0 => None,
         count if count == open_requirements.len() => {
@@ -247,8 +248,8 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     gaps
 }
 
-pub(crate) fn plural(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+pub(crate) fn plural(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 impl Verdict {

@@ -1,8 +1,8 @@
 //! Guesses definitions in languages without a grammar, from keywords, indentation and braces.
 //!
-//! A guess requires three signs: a line looks like the head of a definition, the following lines
-//! are indented until the block ends, and the braces balance. If one is missing, there is no guess.
-//! Multi-line comments and strings are not distinguished from code.
+//! A guess requires three signs: a line looks like the head of a definition (its first line), the
+//! following lines are indented until the block ends, and the braces balance. If one sign is
+//! missing, there is no guess. Multi-line comments and strings are not distinguished from code.
 
 use crate::parse::one_based;
 use crate::{ImportList, ImportStatement};
@@ -10,7 +10,7 @@ use crate::{ImportList, ImportStatement};
 /// A guessed definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GuessedSpan {
-    /// Name on its first line.
+    /// Name on the first line of the definition.
     pub name: String,
     /// First line, 1-based. Attributes before it are not recognised.
     pub start: u32,
@@ -22,7 +22,7 @@ pub struct GuessedSpan {
 pub fn fallback_spans(text: &str) -> Vec<GuessedSpan> {
     let mut guess = SpanGuesser::default();
     for (row, line) in without_bom(text).lines().enumerate() {
-        guess.read(row, line);
+        guess.read_line(row, line);
     }
     guess.finish()
 }
@@ -46,12 +46,12 @@ fn without_bom(text: &str) -> &str {
 
 #[derive(Default)]
 struct SpanGuesser<'t> {
-    open: Vec<DefinitionHead<'t>>,
+    open_heads: Vec<DefinitionHead<'t>>,
     spans: Vec<GuessedSpan>,
     /// Last non-blank row.
-    last: usize,
+    last_row: usize,
     /// Open braces before each row.
-    braces: Vec<i64>,
+    brace_depths: Vec<i64>,
 }
 
 struct DefinitionHead<'t> {
@@ -59,16 +59,16 @@ struct DefinitionHead<'t> {
     row: usize,
     indent: &'t str,
     /// Whether the whole body is on the first line.
-    is_whole: bool,
+    is_one_line: bool,
 }
 
 impl<'t> SpanGuesser<'t> {
-    fn read(&mut self, row: usize, line: &'t str) {
-        let before = self.braces.last().copied().unwrap_or_default();
-        if self.braces.is_empty() {
-            self.braces.push(0);
+    fn read_line(&mut self, row: usize, line: &'t str) {
+        let depth_before = self.brace_depths.last().copied().unwrap_or_default();
+        if self.brace_depths.is_empty() {
+            self.brace_depths.push(0);
         }
-        self.braces.push(before + brace_balance(line));
+        self.brace_depths.push(depth_before + brace_balance(line));
         let code = line.trim_start();
         if code.is_empty() {
             return;
@@ -78,31 +78,31 @@ impl<'t> SpanGuesser<'t> {
         if !self.close_before(row, indent, code)
             && let Some(name) = head_name(code)
         {
-            let is_whole =
+            let is_one_line =
                 code.contains('{') && code.ends_with(['}', ';']) || code.ends_with(" end");
-            self.open.push(DefinitionHead { name, row, indent, is_whole });
+            self.open_heads.push(DefinitionHead { name, row, indent, is_one_line });
         }
-        self.last = row;
+        self.last_row = row;
     }
 
     /// Closes blocks that end before this line. Returns whether the line belongs to an open head.
     fn close_before(&mut self, row: usize, indent: &str, code: &str) -> bool {
-        while let Some(head) = self.open.last() {
+        while let Some(head) = self.open_heads.last() {
             let is_deeper = indent.len() > head.indent.len() && indent.starts_with(head.indent);
             if is_deeper {
                 return false;
             }
-            let is_beside = indent == head.indent && !head.is_whole;
-            if is_beside && continues_head(code) {
+            let is_at_head_level = indent == head.indent && !head.is_one_line;
+            if is_at_head_level && continues_head(code) {
                 return true;
             }
-            let end = if is_beside && closes_block(code) { row } else { self.last };
+            let end = if is_at_head_level && closes_block(code) { row } else { self.last_row };
             // Mixed tabs and spaces cannot be compared.
             let is_comparable = head.indent.starts_with(indent);
-            if let Some(head) = self.open.pop()
+            if let Some(head) = self.open_heads.pop()
                 && is_comparable
             {
-                self.keep(&head, end);
+                self.add_span(&head, end);
             }
             if end == row {
                 return true;
@@ -111,10 +111,10 @@ impl<'t> SpanGuesser<'t> {
         false
     }
 
-    fn keep(&mut self, head: &DefinitionHead<'t>, end: usize) {
-        let balance = |row: usize| self.braces.get(row).copied();
-        let is_balanced = balance(head.row) == balance(end + 1);
-        if is_balanced && (end > head.row || head.is_whole) {
+    fn add_span(&mut self, head: &DefinitionHead<'t>, end: usize) {
+        let depth = |row: usize| self.brace_depths.get(row).copied();
+        let is_balanced = depth(head.row) == depth(end + 1);
+        if is_balanced && (end > head.row || head.is_one_line) {
             self.spans.push(GuessedSpan {
                 name: head.name.to_owned(),
                 start: one_based(head.row),
@@ -124,8 +124,8 @@ impl<'t> SpanGuesser<'t> {
     }
 
     fn finish(mut self) -> Vec<GuessedSpan> {
-        while let Some(head) = self.open.pop() {
-            self.keep(&head, self.last);
+        while let Some(head) = self.open_heads.pop() {
+            self.add_span(&head, self.last_row);
         }
         self.spans.sort_by(|a, b| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
         self.spans
@@ -185,23 +185,24 @@ fn assigned_function(code: &str) -> Option<&str> {
 
 /// `name(…) {` with only type words before it.
 fn function_with_braces(code: &str) -> Option<&str> {
-    let (before, after) = code.split_once('(')?;
-    let has_body = code.ends_with('{') || (after.contains('{') && code.ends_with('}'));
+    let (words_before, text_after) = code.split_once('(')?;
+    let has_body = code.ends_with('{') || (text_after.contains('{') && code.ends_with('}'));
     if !has_body && !code.ends_with(')') {
         return None;
     }
-    let before = before.trim_end();
-    let start = before
+    let words_before = words_before.trim_end();
+    let start = words_before
         .rfind(|c: char| !is_name_char(c))
-        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-    let name = name_at_start(&before[start..])?;
-    let is_of_type = |c: char| is_name_char(c) || c.is_whitespace() || "*&<>[],:".contains(c);
-    let type_words = &before[..start];
-    let is_plain =
-        type_words.chars().all(is_of_type) && !type_words.split_whitespace().any(is_control);
-    // A call ends in a parenthesis too. Only a type before the name makes it a definition.
-    let has_sign = code.ends_with(['{', '}']) || !type_words.trim().is_empty();
-    (is_plain && has_sign && !is_control(name)).then_some(name)
+        .map_or(0, |at| at + words_before[at..].chars().next().map_or(1, char::len_utf8));
+    let name = name_at_start(&words_before[start..])?;
+    let is_type_char = |c: char| is_name_char(c) || c.is_whitespace() || "*&<>[],:".contains(c);
+    let type_words = &words_before[..start];
+    let has_only_type_words =
+        type_words.chars().all(is_type_char) && !type_words.split_whitespace().any(is_control);
+    // A call ends in a parenthesis too. Only a type before the name shows that the line is a
+    // definition.
+    let is_definition = code.ends_with(['{', '}']) || !type_words.trim().is_empty();
+    (has_only_type_words && is_definition && !is_control(name)).then_some(name)
 }
 
 fn without_modifiers(code: &str) -> &str {
@@ -224,8 +225,8 @@ fn first_word(code: &str) -> (&str, &str) {
 
 /// A name with dots and colons, such as `Module.function` or `Table:method`.
 fn name_at_start(code: &str) -> Option<&str> {
-    let is_inside = |c: char| is_name_char(c) || matches!(c, '.' | ':' | '?' | '!');
-    let end = code.find(|c: char| !is_inside(c)).unwrap_or(code.len());
+    let is_qualified_name_char = |c: char| is_name_char(c) || matches!(c, '.' | ':' | '?' | '!');
+    let end = code.find(|c: char| !is_qualified_name_char(c)).unwrap_or(code.len());
     let name = code[..end].trim_end_matches(['.', ':']);
     let first = name.chars().next()?;
     (first.is_alphabetic() || first == '_').then_some(name)
@@ -326,12 +327,12 @@ fn is_control(word: &str) -> bool {
 
 fn looks_like_import(line: &str) -> bool {
     let (word, rest) = first_word(line.strip_prefix(['#', '@']).unwrap_or(line));
-    let is_marked = line.starts_with(['#', '@']);
-    let is_followed = rest.starts_with([' ', '\t', '(', '"', '<', '\'']);
-    let is_word = match word {
+    let has_prefix_sign = line.starts_with(['#', '@']);
+    let has_argument = rest.starts_with([' ', '\t', '(', '"', '<', '\'']);
+    let is_import_word = match word {
         "include" | "import" => true,
-        "use" | "using" | "require" | "library" | "source" | "from" => !is_marked,
+        "use" | "using" | "require" | "library" | "source" | "from" => !has_prefix_sign,
         _ => false,
     };
-    is_word && is_followed && (word != "from" || rest.contains(" import "))
+    is_import_word && has_argument && (word != "from" || rest.contains(" import "))
 }

@@ -9,24 +9,27 @@ use crate::Language;
 use crate::parse::Hazard;
 
 /// tree-sitter-python 0.25.0 writes two bytes per open indentation into a buffer of 1024, and one
-/// too many for odd counts. Open indentations are distinct, so counting distinct ones is a bound.
+/// too many for odd counts, so it aborts at 510 open indentations. Open indentations are distinct,
+/// so the number of distinct ones is a bound. The limit leaves a margin.
 const INDENTATIONS_MAX: usize = 380;
 
-/// tree-sitter-ruby 0.23.1 stores the length of a heredoc word in one byte and asserts it when
-/// reading. See <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not
+/// tree-sitter-ruby 0.23.1 stores the length of a heredoc word in one byte and asserts the length
+/// when reading. See <https://github.com/tree-sitter/tree-sitter-ruby/issues/269>; the fix is not
 /// released.
 const HEREDOC_WORD_MAX: usize = 255;
 
-/// tree-sitter-ruby 0.23.1 checks two bytes too few of its 1024 before it writes a heredoc. Half of
-/// the buffer is more than real code uses and leaves a margin for this estimate.
+/// tree-sitter-ruby 0.23.1 checks two bytes too few of its buffer of 1024 before it writes a
+/// heredoc. Half of the buffer is more than real code uses, and leaves a margin for the estimate of
+/// [`check_ruby_heredocs`].
 const RUBY_STATE_MAX: usize = 512;
 
 /// Scanner bytes of an open heredoc in addition to its word, and of an open literal.
 const HEREDOC_BYTES: usize = 4;
 const LITERAL_BYTES: usize = 5;
 
-/// `a<a<a<…` is a comparison or a list of type arguments until it ends, and the parser keeps both
-/// readings. Memory grows quadratically: 900 MB for 20 kB, in one step that cannot be stopped.
+/// `a<a<a<…` is a comparison or a list of type arguments until the statement ends, and the parser
+/// keeps both readings. Memory grows quadratically: 900 MB for 20 kB, in one step that cannot be
+/// stopped.
 const ANGLES_MAX: usize = 256;
 
 /// Open brackets are expensive, especially with several readings: a megabyte of `a<b,c>(` takes 1.5
@@ -35,10 +38,10 @@ const NESTING_MAX: usize = 10_000;
 
 /// Rejects texts that the language's parser cannot survive.
 pub(crate) fn check(language: Language, text: &str) -> Result<(), Hazard> {
-    nesting(text.as_bytes())?;
+    check_nesting(text.as_bytes())?;
     match language {
-        Language::Python => python(text.as_bytes()),
-        Language::Ruby => ruby(text.as_bytes()),
+        Language::Python => check_python_indentations(text.as_bytes()),
+        Language::Ruby => check_ruby_heredocs(text.as_bytes()),
         Language::JavaScript
         | Language::TypeScript
         | Language::Tsx
@@ -50,7 +53,7 @@ pub(crate) fn check(language: Language, text: &str) -> Result<(), Hazard> {
         | Language::CSharp
         | Language::Php
         | Language::Kotlin
-        | Language::Swift => angles(text.as_bytes()),
+        | Language::Swift => check_angles(text.as_bytes()),
     }
 }
 
@@ -80,7 +83,7 @@ pub(crate) fn padding(language: Language, text: &str) -> &'static [u8] {
 
 /// Counts open brackets of each kind, including those in strings and comments, which are usually
 /// balanced.
-fn nesting(text: &[u8]) -> Result<(), Hazard> {
+fn check_nesting(text: &[u8]) -> Result<(), Hazard> {
     let (mut round, mut square, mut curly) = (0_usize, 0_usize, 0_usize);
     for byte in text {
         match byte {
@@ -100,72 +103,74 @@ fn nesting(text: &[u8]) -> Result<(), Hazard> {
 }
 
 /// Counts unclosed `<` up to the end of a statement or block. Shift operators do not count.
-fn angles(text: &[u8]) -> Result<(), Hazard> {
-    let mut open = 0_usize;
-    let mut before = b'\n';
+fn check_angles(text: &[u8]) -> Result<(), Hazard> {
+    let mut open_angles = 0_usize;
+    let mut previous = b'\n';
     for byte in text {
         match byte {
-            b'<' if before == b'<' => open = open.saturating_sub(1),
-            b'<' => open += 1,
-            b'>' => open = open.saturating_sub(1),
-            b';' | b'{' | b'}' => open = 0,
+            b'<' if previous == b'<' => open_angles = open_angles.saturating_sub(1),
+            b'<' => open_angles += 1,
+            b'>' => open_angles = open_angles.saturating_sub(1),
+            b';' | b'{' | b'}' => open_angles = 0,
             _ => {}
         }
-        if open > ANGLES_MAX {
+        if open_angles > ANGLES_MAX {
             return Err(Hazard::Angles);
         }
-        before = *byte;
+        previous = *byte;
     }
     Ok(())
 }
 
 /// Counts distinct indentation widths, measured like the scanner.
-fn python(text: &[u8]) -> Result<(), Hazard> {
+fn check_python_indentations(text: &[u8]) -> Result<(), Hazard> {
     let mut widths = BTreeSet::new();
-    let mut at = 0;
-    while at < text.len() {
-        let (width, code) = indentation(text, at);
+    let mut offset = 0;
+    while offset < text.len() {
+        let (width, code_start) = indentation(text, offset);
         widths.insert(width);
         if widths.len() > INDENTATIONS_MAX {
             return Err(Hazard::Indentations);
         }
-        let line = text.get(code..).unwrap_or_default();
-        at = code + line.iter().position(|byte| *byte == b'\n').map_or(line.len(), |end| end + 1);
+        let rest = text.get(code_start..).unwrap_or_default();
+        offset = code_start
+            + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
     }
     Ok(())
 }
 
 /// Width and end of the leading whitespace. A backslash joins the next line.
-fn indentation(text: &[u8], mut at: usize) -> (usize, usize) {
+fn indentation(text: &[u8], mut offset: usize) -> (usize, usize) {
     let mut width = 0;
-    while let Some(byte) = text.get(at) {
-        match (byte, text.get(at + 1), text.get(at + 2)) {
+    while let Some(byte) = text.get(offset) {
+        match (byte, text.get(offset + 1), text.get(offset + 2)) {
             (b' ', _, _) => width += 1,
             (b'\t', _, _) => width += 8,
             (b'\r' | b'\x0c' | b'\n', _, _) => width = 0,
-            (b'\\', Some(b'\n'), _) => at += 1,
-            (b'\\', Some(b'\r'), Some(b'\n')) => at += 2,
+            (b'\\', Some(b'\n'), _) => offset += 1,
+            (b'\\', Some(b'\r'), Some(b'\n')) => offset += 2,
             _ => break,
         }
-        at += 1;
+        offset += 1;
     }
-    (width, at)
+    (width, offset)
 }
 
-/// Follows heredocs and braces line by line. A heredoc is open until the line that closes it, and a
-/// nested one forever. Every brace counts as an interpolation with a literal.
-fn ruby(text: &[u8]) -> Result<(), Hazard> {
-    let mut open: VecDeque<&[u8]> = VecDeque::new();
+/// Estimates the scanner's state from heredocs and braces, line by line. A heredoc counts as open
+/// until the line that closes it, and a heredoc inside another until the end of the text. Every
+/// brace counts as an interpolation with a literal.
+fn check_ruby_heredocs(text: &[u8]) -> Result<(), Hazard> {
+    let mut open_words: VecDeque<&[u8]> = VecDeque::new();
     let (mut open_bytes, mut nested_bytes, mut braces) = (0, 0, 0_usize);
-    let mut at = 0;
+    let mut offset = 0;
     for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let start = at;
-        at += line.len();
-        if open.front().is_some_and(|word| line.trim_ascii() == *word) {
-            open_bytes -= open.pop_front().map_or(0, |word| HEREDOC_BYTES + word.len());
+        let start = offset;
+        offset += line.len();
+        if open_words.front().is_some_and(|word| line.trim_ascii() == *word) {
+            open_bytes -= open_words.pop_front().map_or(0, |word| HEREDOC_BYTES + word.len());
             continue;
         }
-        let in_body = !open.is_empty();
+        let in_body = !open_words.is_empty();
         for (column, byte) in line.iter().enumerate() {
             match byte {
                 b'{' => braces += 1,
@@ -175,7 +180,7 @@ fn ruby(text: &[u8]) -> Result<(), Hazard> {
                     Some(word) if in_body => nested_bytes += HEREDOC_BYTES + word.len(),
                     Some(word) => {
                         open_bytes += HEREDOC_BYTES + word.len();
-                        open.push_back(word);
+                        open_words.push_back(word);
                     }
                     None => {}
                 },
@@ -190,13 +195,13 @@ fn ruby(text: &[u8]) -> Result<(), Hazard> {
     Ok(())
 }
 
-/// The heredoc word that starts here, cut off beyond the maximum.
+/// The word of a heredoc at the start of the text, cut off one byte after the maximum length.
 fn heredoc_word(text: &[u8]) -> Option<&[u8]> {
-    let after = text.strip_prefix(b"<<")?;
-    let after = after.strip_prefix(b"-").or(after.strip_prefix(b"~")).unwrap_or(after);
-    let (quote, word) = match after.split_first()? {
+    let rest = text.strip_prefix(b"<<")?;
+    let rest = rest.strip_prefix(b"-").or(rest.strip_prefix(b"~")).unwrap_or(rest);
+    let (quote, word) = match rest.split_first()? {
         (quote @ (b'\'' | b'"' | b'`'), rest) => (Some(*quote), rest),
-        _ => (None, after),
+        _ => (None, rest),
     };
     let is_in_word = |byte: &u8| match quote {
         Some(quote) => *byte != quote,

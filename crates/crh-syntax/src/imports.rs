@@ -24,7 +24,7 @@ pub struct ImportStatement {
 pub struct ImportList {
     list: Vec<ImportStatement>,
     bytes: usize,
-    left_out: u32,
+    omitted: u32,
 }
 
 /// Import statements of a text, except those inside functions.
@@ -43,7 +43,7 @@ impl ImportList {
     pub(crate) fn push(&mut self, import: ImportStatement) {
         let bytes = self.bytes.saturating_add(import.text.len());
         if self.list.len() == IMPORTS_MAX || bytes > IMPORT_BYTES_MAX {
-            self.left_out = self.left_out.saturating_add(1);
+            self.omitted = self.omitted.saturating_add(1);
             return;
         }
         self.bytes = bytes;
@@ -57,6 +57,6 @@ impl ImportList {
 
     /// Number of imports omitted because of [`IMPORTS_MAX`] or [`IMPORT_BYTES_MAX`].
     pub fn omitted(&self) -> u32 {
-        self.left_out
+        self.omitted
     }
 }

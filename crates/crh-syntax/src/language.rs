@@ -54,8 +54,8 @@ impl Language {
         Self::Swift,
     ];
 
-    /// Language of a file by its name. `.h` counts as C, because the name does not distinguish it
-    /// from C++.
+    /// Language of a file by its name. `.h` counts as C, because C++ headers can have this
+    /// extension too.
     pub fn from_path(path: &str) -> Option<Self> {
         // Git quotes names that are not UTF-8. Backslashes in them are escapes, not separators.
         let name = match path.strip_prefix('"').and_then(|path| path.strip_suffix('"')) {

@@ -16,9 +16,8 @@
 //!
 //! # Grammars
 //!
-//! All have the MIT licence. They are compiled C code. Errors that would kill the process are
-//! caught in `hazard.rs`, endless work is stopped by `work_budget.rs`, and other errors are listed
-//! here.
+//! All grammars have the MIT licence and are compiled C code. `hazard.rs` rejects texts that would
+//! make them kill the process, `work_budget.rs` stops endless work, and other errors are listed here.
 //!
 //! | crate | version | known errors |
 //! |---|---|---|

@@ -18,37 +18,37 @@ pub struct ClassMembers {
     pub names: BTreeSet<String>,
     /// Calls on `self` or `this` with their lines, 1-based.
     pub calls: Vec<(String, u32)>,
-    /// Whether it may have more members, for example inherited ones.
+    /// Whether the class may have more members, for example inherited ones.
     pub has_hidden_members: bool,
 }
 
 impl SyntaxTree<'_> {
     /// Classes of a text, outer ones first. Empty for other languages.
     pub fn classes(&self) -> Vec<ClassMembers> {
-        let is_known = matches!(
+        let is_supported = matches!(
             self.language(),
             Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx
         );
         let mut classes: Vec<ClassMembers> = Vec::new();
-        if !is_known {
+        if !is_supported {
             return classes;
         }
-        let mut around: Vec<usize> = Vec::new();
+        let mut open_classes: Vec<usize> = Vec::new();
         let mut cursor = self.tree().walk();
         loop {
             let node = cursor.node();
             if is_class(&node) {
-                around.push(classes.len());
+                open_classes.push(classes.len());
                 classes.push(new_class(&node, self.text()));
-            } else if let Some(at) = around.last() {
-                add_member(&mut classes[*at], &node, self.text());
+            } else if let Some(index) = open_classes.last() {
+                add_member(&mut classes[*index], &node, self.text());
             }
             if cursor.goto_first_child() {
                 continue;
             }
             loop {
                 if is_class(&cursor.node()) {
-                    around.pop();
+                    open_classes.pop();
                 }
                 if cursor.goto_next_sibling() {
                     break;
@@ -72,12 +72,12 @@ fn is_class(node: &Node<'_>) -> bool {
 fn new_class(node: &Node<'_>, text: &str) -> ClassMembers {
     let name = node.child_by_field_name("name").map(|it| source(&it, text).to_owned());
     let is_decorated = node.parent().is_some_and(|it| it.kind() == "decorated_definition");
-    let inherits = node.named_children(&mut node.walk()).any(|it| {
-        it.kind() == "class_heritage"
-            || it.kind() == "decorator"
-            || it.kind() == "argument_list"
-                && source(&it, text) != "(object)"
-                && source(&it, text) != "()"
+    let inherits = node.named_children(&mut node.walk()).any(|child| {
+        child.kind() == "class_heritage"
+            || child.kind() == "decorator"
+            || child.kind() == "argument_list"
+                && source(&child, text) != "(object)"
+                && source(&child, text) != "()"
     });
     ClassMembers {
         name: name.unwrap_or_default(),
@@ -87,22 +87,24 @@ fn new_class(node: &Node<'_>, text: &str) -> ClassMembers {
 }
 
 fn add_member(class: &mut ClassMembers, node: &Node<'_>, text: &str) {
-    let words = |node: Option<Node<'_>>| node.map(|it| source(&it, text).to_owned());
+    let text_of = |node: Option<Node<'_>>| node.map(|it| source(&it, text).to_owned());
     match node.kind() {
         "function_definition" | "method_definition" => {
             let line = one_based(node.start_position().row);
-            let name = words(node.child_by_field_name("name")).unwrap_or_default();
+            let name = text_of(node.child_by_field_name("name")).unwrap_or_default();
             class.has_hidden_members |= matches!(name.as_str(), "__getattr__" | "__getattribute__");
             class.names.insert(name.clone());
             class.methods.push((name, line));
         }
         // Anything bound inside may be a field.
         "assignment" | "assignment_expression" => {
-            let left = node.child_by_field_name("left");
-            let name = left.and_then(|it| {
-                it.child_by_field_name("attribute").or_else(|| it.child_by_field_name("property"))
+            let target = node.child_by_field_name("left");
+            let name = target.and_then(|member| {
+                member
+                    .child_by_field_name("attribute")
+                    .or_else(|| member.child_by_field_name("property"))
             });
-            class.names.extend(words(name.or(left)));
+            class.names.extend(text_of(name.or(target)));
         }
         "public_field_definition"
         | "field_definition"
@@ -110,14 +112,14 @@ fn add_member(class: &mut ClassMembers, node: &Node<'_>, text: &str) {
         | "abstract_method_signature" => {
             let name =
                 node.child_by_field_name("name").or_else(|| node.child_by_field_name("property"));
-            class.names.extend(words(name));
+            class.names.extend(text_of(name));
         }
         "required_parameter" | "optional_parameter" => {
-            class.names.extend(words(node.child_by_field_name("pattern")));
+            class.names.extend(text_of(node.child_by_field_name("pattern")));
         }
         "call" | "call_expression" => {
             let Some(function) = node.child_by_field_name("function") else { return };
-            let owner = words(function.child_by_field_name("object")).unwrap_or_default();
+            let owner = text_of(function.child_by_field_name("object")).unwrap_or_default();
             class.has_hidden_members |=
                 matches!(source(&function, text), "setattr" | "Object.assign");
             let name = function

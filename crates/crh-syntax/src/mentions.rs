@@ -30,10 +30,10 @@ pub enum MentionRole {
     Imported,
     /// Called: `name()`.
     Called,
-    /// A member: `of.name`, `of->name`, `of::name`.
+    /// A member: `owner.name`, `owner->name`, `owner::name`.
     Member {
-        /// The word before it; empty if there is none.
-        of: String,
+        /// The word before the separator; empty if there is none.
+        owner: String,
     },
     /// Any other use of its value or type.
     Read,
@@ -55,10 +55,10 @@ impl SyntaxTree<'_> {
     }
 }
 
-fn find_mentions(parsed: &SyntaxTree<'_>, names: &BTreeSet<&str>) -> Vec<NameMention> {
-    let (language, text) = (parsed.language(), parsed.text());
-    let mut cursor = parsed.tree().walk();
-    let mut around = Vec::new();
+fn find_mentions(syntax_tree: &SyntaxTree<'_>, names: &BTreeSet<&str>) -> Vec<NameMention> {
+    let (language, text) = (syntax_tree.language(), syntax_tree.text());
+    let mut cursor = syntax_tree.tree().walk();
+    let mut ancestors = Vec::new();
     let mut mentions = Vec::new();
     loop {
         let node = cursor.node();
@@ -69,7 +69,7 @@ fn find_mentions(parsed: &SyntaxTree<'_>, names: &BTreeSet<&str>) -> Vec<NameMen
                 mentions.push(NameMention {
                     name,
                     line,
-                    role: role(language, &cursor, &around, text),
+                    role: role(language, &cursor, &ancestors, text),
                 });
             }
         }
@@ -78,21 +78,21 @@ fn find_mentions(parsed: &SyntaxTree<'_>, names: &BTreeSet<&str>) -> Vec<NameMen
         }
         let frame = EnclosingNode { kind: node.kind(), field: cursor.field_name() };
         if cursor.goto_first_child() {
-            around.push(frame);
+            ancestors.push(frame);
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return mentions;
             }
-            around.pop();
+            ancestors.pop();
         }
     }
 }
 
 struct EnclosingNode<'t> {
     kind: &'t str,
-    /// Field of the parent that it is in.
+    /// Field of the parent that holds the node.
     field: Option<&'t str>,
 }
 
@@ -108,34 +108,34 @@ fn is_name(node: &Node<'_>) -> bool {
 fn role(
     language: Language,
     cursor: &TreeCursor<'_>,
-    around: &[EnclosingNode<'_>],
+    ancestors: &[EnclosingNode<'_>],
     text: &str,
 ) -> MentionRole {
     let node = cursor.node();
-    if around.iter().any(|it| is_import(it.kind)) {
+    if ancestors.iter().any(|it| is_import(it.kind)) {
         return MentionRole::Imported;
     }
-    let before = text.get(..node.start_byte()).unwrap_or_default().trim_end();
-    let after = text.get(node.end_byte()..).unwrap_or_default().trim_start();
-    if let Some(owner) = owner(language, before) {
-        return MentionRole::Member { of: last_word(owner.trim_end()).to_owned() };
+    let text_before = text.get(..node.start_byte()).unwrap_or_default().trim_end();
+    let text_after = text.get(node.end_byte()..).unwrap_or_default().trim_start();
+    if let Some(owner) = owner(language, text_before) {
+        return MentionRole::Member { owner: last_word(owner.trim_end()).to_owned() };
     }
-    let parent = around.last().map_or("", |it| it.kind);
+    let parent = ancestors.last().map_or("", |it| it.kind);
     let is_call = parent.contains("call") || parent.contains("invocation");
-    // A dollar sign makes it a variable.
-    let is_variable = language == Language::Php && before.ends_with('$');
-    if is_variable || !is_call && binds_name(&node, cursor.field_name(), around) {
+    // In PHP a name after a dollar sign is a variable.
+    let is_variable = language == Language::Php && text_before.ends_with('$');
+    if is_variable || !is_call && binds_name(&node, cursor.field_name(), ancestors) {
         return MentionRole::Named;
     }
-    if after.starts_with('(') || after.starts_with("!(") {
+    if text_after.starts_with('(') || text_after.starts_with("!(") {
         return MentionRole::Called;
     }
     MentionRole::Read
 }
 
-/// The owner of a name, if there is one before it.
-fn owner(language: Language, before: &str) -> Option<&str> {
-    let signs: &[&str] = match language {
+/// The text up to the owner of a name, if a separator precedes the name.
+fn owner(language: Language, text_before: &str) -> Option<&str> {
+    let separators: &[&str] = match language {
         Language::C | Language::Cpp => &["->", "::", "."],
         Language::Php => &["->", "::", "\\"],
         Language::Python
@@ -150,7 +150,7 @@ fn owner(language: Language, before: &str) -> Option<&str> {
         | Language::Kotlin
         | Language::Swift => &["::", "."],
     };
-    let owner = signs.iter().find_map(|sign| before.strip_suffix(sign))?;
+    let owner = separators.iter().find_map(|separator| text_before.strip_suffix(separator))?;
     // `..` is a range, and `...` a spread; `?.` and `!!.` act like `.`.
     let owner = owner.trim_end_matches(['?', '!']);
     (!owner.ends_with('.')).then_some(owner)
@@ -162,24 +162,24 @@ fn is_import(kind: &str) -> bool {
         || matches!(kind, "use_declaration" | "using_directive" | "namespace_use_declaration")
 }
 
-/// Whether the name is bound here.
-fn binds_name(node: &Node<'_>, field: Option<&str>, around: &[EnclosingNode<'_>]) -> bool {
+/// Whether the node binds its name: declares, defines or assigns the name.
+fn binds_name(node: &Node<'_>, field: Option<&str>, ancestors: &[EnclosingNode<'_>]) -> bool {
     const FIELDS: [&str; 9] =
         ["name", "declarator", "left", "pattern", "alias", "key", "parameter", "label", "names"];
-    let parent = around.last();
+    let parent = ancestors.last();
     let kind = parent.map_or("", |it| it.kind);
-    let is_used =
+    let is_value_or_type =
         matches!(field, Some("type" | "value" | "return_type" | "default_value" | "superclass"));
-    let is_bound = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
+    let is_binding_kind = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
     field.is_some_and(|field| FIELDS.contains(&field))
-        || is_bound(node.kind())
-        || !is_used && (is_bound(kind) || kind.contains("declarat"))
-        // One of several on the left: `a, b := …`.
+        || is_binding_kind(node.kind())
+        || !is_value_or_type && (is_binding_kind(kind) || kind.contains("declarat"))
+        // One of several names on the left: `a, b := …`.
         || kind.ends_with("list") && parent.and_then(|it| it.field) == Some("left")
 }
 
 fn last_word(text: &str) -> &str {
-    let start =
+    let word_chars =
         text.char_indices().rev().take_while(|(_, char)| char.is_alphanumeric() || *char == '_');
-    start.last().map_or("", |(at, _)| &text[at..])
+    word_chars.last().map_or("", |(at, _)| &text[at..])
 }

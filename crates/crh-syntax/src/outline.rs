@@ -1,6 +1,6 @@
 //! One walk over a tree that collects definitions and imports.
 //!
-//! It keeps its own stack, because a tree can be as deep as its text is long.
+//! The walk keeps its own stack, because a tree can be as deep as its text is long.
 
 use tree_sitter::Node;
 
@@ -30,9 +30,9 @@ pub(crate) fn parse_outline(language: Language, text: &str) -> Result<Outline, P
     Ok(tree_outline(&SyntaxTree::new(language, text)?))
 }
 
-pub(crate) fn tree_outline(parsed: &SyntaxTree<'_>) -> Outline {
-    let (language, tree) = (parsed.language(), parsed.tree());
-    let mut walk = OutlineWalk::new(language, parsed.text());
+pub(crate) fn tree_outline(syntax_tree: &SyntaxTree<'_>) -> Outline {
+    let (language, tree) = (syntax_tree.language(), syntax_tree.tree());
+    let mut walk = OutlineWalk::new(language, syntax_tree.text());
     let mut cursor = tree.walk();
     let mut frames = vec![Frame::new(cursor.node(), None)];
     loop {
@@ -42,10 +42,10 @@ pub(crate) fn tree_outline(parsed: &SyntaxTree<'_>) -> Outline {
             continue;
         }
         loop {
-            let Some(left) = frames.pop() else { return walk.finish(&tree.root_node()) };
+            let Some(closed_frame) = frames.pop() else { return walk.finish(&tree.root_node()) };
             walk.leave(frames.len());
             if cursor.goto_next_sibling() {
-                frames.push(Frame::new(cursor.node(), left.attributes_for_next(language)));
+                frames.push(Frame::new(cursor.node(), closed_frame.attributes_for_next(language)));
                 break;
             }
             if !cursor.goto_parent() {
@@ -58,20 +58,20 @@ pub(crate) fn tree_outline(parsed: &SyntaxTree<'_>) -> Outline {
 struct OutlineWalk<'t> {
     language: Language,
     text: &'t str,
-    open: Vec<OpenScope>,
+    open_scopes: Vec<OpenScope>,
     symbols: Vec<Symbol>,
-    left_out: u32,
+    omitted: u32,
     imports: ImportList,
 }
 
 /// An enclosing definition or scope.
 struct OpenScope {
-    /// Number of frames around its node.
+    /// Number of frames (nodes on the path from the root) when the scope was opened.
     depth: usize,
     /// Qualified name of the scope; `None` if too long.
     prefix: Option<String>,
     kind: Option<SymbolKind>,
-    inner: InnerFunctions,
+    inner_functions: InnerFunctions,
     in_function: bool,
 }
 
@@ -80,47 +80,53 @@ impl<'t> OutlineWalk<'t> {
         Self {
             language,
             text,
-            open: Vec::new(),
+            open_scopes: Vec::new(),
             symbols: Vec::new(),
-            left_out: 0,
+            omitted: 0,
             imports: ImportList::default(),
         }
     }
 
     fn enter(&mut self, frames: &[Frame<'t>]) {
         let Some(site) = Site::new(frames, self.text) else { return };
-        let in_function = self.open.last().is_some_and(|open| open.in_function);
+        let in_function = self.open_scopes.last().is_some_and(|scope| scope.in_function);
         if !in_function && definition::is_import(self.language, &site) {
             self.imports.push(ImportStatement::from_node(&site.node(), self.text));
         }
         match definition::node_role(self.language, &site) {
             NodeRole::Nothing => {}
             NodeRole::Scope(scope) => self.open_scope(frames.len(), scope),
-            NodeRole::Definition(found) => self.define(frames, &found),
+            NodeRole::Definition(definition) => self.define(frames, &definition),
         }
     }
 
     fn leave(&mut self, depth: usize) {
-        while self.open.last().is_some_and(|open| open.depth > depth) {
-            self.open.pop();
+        while self.open_scopes.last().is_some_and(|scope| scope.depth > depth) {
+            self.open_scopes.pop();
         }
     }
 
     fn open_scope(&mut self, depth: usize, scope: EnclosingScope) {
-        let prefix = self.qualified(&scope.name, SymbolKind::Type);
-        let outer = self.open.last();
-        let in_function = outer.is_some_and(|open| open.in_function)
-            || scope.inner == InnerFunctions::AreFunctions;
+        let prefix = self.qualified_name_in_scope(&scope.name, SymbolKind::Type);
+        let outer_scope = self.open_scopes.last();
+        let in_function = outer_scope.is_some_and(|outer| outer.in_function)
+            || scope.inner_functions == InnerFunctions::AreFunctions;
         let kind = match scope.name.as_str() {
-            "" => outer.and_then(|open| open.kind),
+            "" => outer_scope.and_then(|outer| outer.kind),
             _ => Some(SymbolKind::Type),
         };
-        self.open.push(OpenScope { depth, prefix, kind, inner: scope.inner, in_function });
+        self.open_scopes.push(OpenScope {
+            depth,
+            prefix,
+            kind,
+            inner_functions: scope.inner_functions,
+            in_function,
+        });
     }
 
-    fn define(&mut self, frames: &[Frame<'t>], found: &Definition) {
-        let outer = self.open.last();
-        let kind = match (found.kind, outer.map(|open| open.inner)) {
+    fn define(&mut self, frames: &[Frame<'t>], definition: &Definition) {
+        let outer_scope = self.open_scopes.last();
+        let kind = match (definition.kind, outer_scope.map(|outer| outer.inner_functions)) {
             (DefinitionKind::Callable, Some(InnerFunctions::AreMethods))
             | (DefinitionKind::Method, _) => SymbolKind::Method,
             (DefinitionKind::Callable, Some(InnerFunctions::AreFunctions) | None) => {
@@ -131,40 +137,45 @@ impl<'t> OutlineWalk<'t> {
         };
         let in_function = match kind {
             SymbolKind::Function | SymbolKind::Method => true,
-            SymbolKind::Type | SymbolKind::Module => outer.is_some_and(|open| open.in_function),
+            SymbolKind::Type | SymbolKind::Module => {
+                outer_scope.is_some_and(|outer| outer.in_function)
+            }
         };
-        let name = match found.qualification {
-            Qualification::Nested => self.qualified(&found.name, kind),
-            Qualification::Flat => Some(found.name.clone()).filter(|name| name.len() <= NAME_MAX),
+        let name = match definition.qualification {
+            Qualification::Nested => self.qualified_name_in_scope(&definition.name, kind),
+            Qualification::Flat => {
+                Some(definition.name.clone()).filter(|name| name.len() <= NAME_MAX)
+            }
         };
         match &name {
             Some(name) if self.symbols.len() < SYMBOLS_MAX => {
-                let own = name.len().saturating_sub(found.own_len);
-                let (start, end) = definition::lines(self.language, frames, found, self.text);
-                self.symbols.push(Symbol::new(name.clone(), own, kind, start, end));
+                let own_name_start = name.len().saturating_sub(definition.own_name_len);
+                let (start, end) =
+                    definition::definition_lines(self.language, frames, definition, self.text);
+                self.symbols.push(Symbol::new(name.clone(), own_name_start, kind, start, end));
             }
-            _ => self.left_out = self.left_out.saturating_add(1),
+            _ => self.omitted = self.omitted.saturating_add(1),
         }
-        let (depth, holds) = (frames.len(), found.inner);
-        self.open.push(OpenScope {
+        let (depth, inner_functions) = (frames.len(), definition.inner_functions);
+        self.open_scopes.push(OpenScope {
             depth,
             prefix: name,
             kind: Some(kind),
-            inner: holds,
+            inner_functions,
             in_function,
         });
     }
 
-    /// Qualifies a name, unless it gets too long.
-    fn qualified(&self, name: &str, kind: SymbolKind) -> Option<String> {
-        let Some(outer) = self.open.last() else {
+    /// The name qualified by the open scopes; `None` if that is too long.
+    fn qualified_name_in_scope(&self, name: &str, kind: SymbolKind) -> Option<String> {
+        let Some(outer_scope) = self.open_scopes.last() else {
             return Some(name.to_owned()).filter(|name| name.len() <= NAME_MAX);
         };
-        let prefix = outer.prefix.as_deref()?;
+        let prefix = outer_scope.prefix.as_deref()?;
         if prefix.is_empty() || name.is_empty() {
             return Some(format!("{prefix}{name}")).filter(|name| name.len() <= NAME_MAX);
         }
-        let separator = definition::separator(self.language, outer.kind, kind);
+        let separator = definition::separator(self.language, outer_scope.kind, kind);
         if prefix.len() + separator.len() + name.len() > NAME_MAX {
             return None;
         }
@@ -172,15 +183,19 @@ impl<'t> OutlineWalk<'t> {
     }
 
     fn finish(self, root: &Node<'_>) -> Outline {
-        let symbols = Symbols::new(self.symbols, root.has_error(), self.left_out);
+        let symbols = Symbols::new(self.symbols, root.has_error(), self.omitted);
         Outline { symbols, imports: self.imports }
     }
 }
 
 impl ImportStatement {
     fn from_node(node: &Node<'_>, text: &str) -> Self {
-        let verbatim = parse::source(node, text).trim_end();
+        let statement_text = parse::source(node, text).trim_end();
         let start = one_based(node.start_position().row);
-        Self { start, end: definition::last_line(node, text).max(start), text: verbatim.to_owned() }
+        Self {
+            start,
+            end: definition::last_line(node, text).max(start),
+            text: statement_text.to_owned(),
+        }
     }
 }

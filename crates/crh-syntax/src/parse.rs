@@ -11,16 +11,19 @@ use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 use crate::work_budget::{ERROR_WEIGHT_MAX, WorkBudget};
 use crate::{Language, hazard};
 
-/// Maximum text size in bytes. A tree takes up to 400 bytes per byte of text, so this limits memory
-/// to less than half a gigabyte. Hostile text that passes `hazard.rs` may take twice as much.
+/// Maximum text size in bytes. A tree takes up to 400 bytes per byte of text, so the limit keeps
+/// memory below half a gigabyte. Hostile text that passes the checks of `hazard.rs` may take twice
+/// as much.
 pub const TEXT_MAX: usize = 1024 * 1024;
 
-/// Size of the pieces fed to the parser, so that far look-ahead is counted as reads.
-const PIECE: usize = 4096;
+/// Bytes handed to the parser per read. With small pieces, a scanner that looks far ahead needs
+/// many reads, and the work budget counts them.
+const READ_BYTES: usize = 4096;
 
-/// Time limit of the fast path. A release build needs a tenth of it.
-const QUICK_LIMIT: Duration = Duration::from_millis(20);
-const QUICK_PER_KILOBYTE: Duration = Duration::from_millis(2);
+/// Time limit of the fast path, which parses without counting errors: a base, and an amount per
+/// kilobyte of text. A release build needs a tenth of both.
+const FAST_PATH_BASE: Duration = Duration::from_millis(20);
+const FAST_PATH_PER_KILOBYTE: Duration = Duration::from_millis(2);
 
 /// Why a text could not be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +40,7 @@ pub enum ParseError {
     /// The text would make the grammar's C code kill the process or exhaust memory.
     #[error("the text was not parsed: {0}")]
     Hazard(Hazard),
-    /// The grammar is incompatible with the parser. A test excludes this.
+    /// The grammar is incompatible with the parser. A test checks that this never happens.
     #[error("the grammar cannot be loaded")]
     Grammar,
 }
@@ -130,65 +133,72 @@ fn parse_tree(
     parser.set_language(&language.grammar()).map_err(|_| ParseError::Grammar)?;
     // Only errors make parsing expensive, and only the parser's log reveals their number. Most
     // texts have no errors, so first try without the slow log.
-    let quick =
-        attempt(&mut parser, language, text, ErrorHandling::Abort(Instant::now()), allowance);
-    if let Some(tree) = quick {
+    let fast_tree = parse_within_limits(
+        &mut parser,
+        language,
+        text,
+        ErrorHandling::Abort(Instant::now()),
+        allowance,
+    );
+    if let Some(tree) = fast_tree {
         return Ok(tree);
     }
     parser.reset();
-    let counted = attempt(&mut parser, language, text, ErrorHandling::Count, allowance);
-    counted.ok_or(ParseError::TooMuchWork)
+    let tree = parse_within_limits(&mut parser, language, text, ErrorHandling::Count, allowance);
+    tree.ok_or(ParseError::TooMuchWork)
 }
 
 /// What to do about syntax errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ErrorHandling {
-    /// Abort at the first error, or if it takes longer than an error-free text. Then parse again
-    /// with `Count`, so that the speed of the machine never affects the result.
+    /// Abort at the first error, or if parsing takes longer than an error-free text needs, measured
+    /// from this start time. The caller then parses again with `Count`, so the speed of the machine
+    /// never affects the result.
     Abort(Instant),
     Count,
 }
 
 /// Parses within the limits.
-fn attempt(
+fn parse_within_limits(
     parser: &mut Parser,
     language: Language,
     text: &str,
     errors: ErrorHandling,
     allowance: &mut ErrorAllowance,
 ) -> Option<Tree> {
-    let work = Arc::new(WorkBudget::for_text(text.len(), allowance.0));
+    let budget = Arc::new(WorkBudget::for_text(text.len(), allowance.0));
     if errors == ErrorHandling::Count {
-        let log = Arc::clone(&work);
-        parser.set_logger(Some(Box::new(move |_, message| log.count_log_line(message))));
+        let log_budget = Arc::clone(&budget);
+        parser.set_logger(Some(Box::new(move |_, message| log_budget.count_log_line(message))));
     }
     let mut read = |offset: usize, _| {
-        work.count_read(offset);
+        budget.count_read(offset);
         let rest = text.as_bytes().get(offset..).unwrap_or_default();
         if offset == text.len() {
             return hazard::padding(language, text);
         }
-        &rest[..rest.len().min(PIECE)]
+        &rest[..rest.len().min(READ_BYTES)]
     };
     let mut step = |state: &ParseState| match errors {
-        ErrorHandling::Abort(began) if state.has_error() || is_slow(began, text) => {
+        ErrorHandling::Abort(start) if state.has_error() || is_slow(start, text) => {
             ControlFlow::Break(())
         }
-        ErrorHandling::Abort(_) | ErrorHandling::Count => work.count_steps(),
+        ErrorHandling::Abort(_) | ErrorHandling::Count => budget.count_steps(),
     };
     let options = ParseOptions::new().progress_callback(&mut step);
     let tree = parser.parse_with_options(&mut read, None, Some(options));
-    allowance.0 = allowance.0.saturating_sub(work.error_weight());
+    allowance.0 = allowance.0.saturating_sub(budget.error_weight());
     // The parser may have finished between two checks although the budget was exceeded. Without the
-    // log, errors were not counted.
-    let is_whole = |tree: &Tree| errors == ErrorHandling::Count || !tree.root_node().has_error();
-    tree.filter(|tree| !work.is_spent() && is_whole(tree))
+    // log, errors were not counted, so a tree with errors is discarded.
+    let is_reliable = |tree: &Tree| errors == ErrorHandling::Count || !tree.root_node().has_error();
+    tree.filter(|tree| !budget.is_exceeded() && is_reliable(tree))
 }
 
 /// Whether parsing takes longer than for an error-free text on a busy machine.
-fn is_slow(began: Instant, text: &str) -> bool {
-    began.elapsed()
-        > QUICK_LIMIT + QUICK_PER_KILOBYTE * u32::try_from(text.len() / 1024).unwrap_or(u32::MAX)
+fn is_slow(start: Instant, text: &str) -> bool {
+    start.elapsed()
+        > FAST_PATH_BASE
+            + FAST_PATH_PER_KILOBYTE * u32::try_from(text.len() / 1024).unwrap_or(u32::MAX)
 }
 
 /// Converts a zero-based row to a line number.
@@ -209,12 +219,12 @@ mod tests {
     fn shared_error_allowance_limits_all_texts() {
         let mut allowance = ErrorAllowance(50);
         let text = format!("{}x = = 1\n", "x = 1\n".repeat(2_000));
-        let mut parsed = 0;
+        let mut parsed_count = 0;
         while SyntaxTree::with_allowance(Language::Python, &text, &mut allowance).is_ok() {
-            parsed += 1;
-            assert!(parsed < 50, "{allowance:?}");
+            parsed_count += 1;
+            assert!(parsed_count < 50, "{allowance:?}");
         }
-        assert!(parsed > 0, "{allowance:?}");
+        assert!(parsed_count > 0, "{allowance:?}");
         assert_eq!(allowance, ErrorAllowance(0));
         // A text without errors costs nothing.
         assert!(SyntaxTree::with_allowance(Language::Python, "x = 1\n", &mut allowance).is_ok());

@@ -17,7 +17,7 @@ pub struct SyntaxProblems {
     pub list: Vec<SyntaxProblem>,
     /// A bracket without a partner, such as `{`, which is an error even if the grammar accepts it.
     /// Brackets in strings and comments do not count, as far as the parser recognises them.
-    pub unpaired: Option<&'static str>,
+    pub unpaired_bracket: Option<&'static str>,
 }
 
 /// A syntax error.
@@ -25,7 +25,7 @@ pub struct SyntaxProblems {
 pub struct SyntaxProblem {
     /// First line, 1-based.
     pub start: u32,
-    /// Last line, inclusive. An unclosed bracket can extend it to the end of the text.
+    /// Last line, inclusive. If a bracket is not closed, this can be the last line of the text.
     pub end: u32,
     /// Kind of the error.
     pub kind: SyntaxProblemKind,
@@ -51,14 +51,14 @@ pub fn problems(language: Language, text: &str) -> Result<SyntaxProblems, ParseE
 impl SyntaxTree<'_> {
     /// Syntax errors of the text.
     pub fn problems(&self) -> SyntaxProblems {
-        let mut places = find_problems(self.tree(), one_based(self.text().matches('\n').count()));
-        if places.is_empty() && self.language() == Language::Python {
-            places = layout::problems(self);
-        } else if places.is_empty() && self.language() == Language::Go {
-            places = statements_outside_functions(self.tree());
+        let mut list = find_problems(self.tree(), one_based(self.text().matches('\n').count()));
+        if list.is_empty() && self.language() == Language::Python {
+            list = layout::problems(self);
+        } else if list.is_empty() && self.language() == Language::Go {
+            list = statements_outside_functions(self.tree());
         }
-        let unpaired = if places.is_empty() { None } else { unpaired_bracket(self.tree()) };
-        SyntaxProblems { list: places, unpaired }
+        let unpaired = if list.is_empty() { None } else { unpaired_bracket(self.tree()) };
+        SyntaxProblems { list, unpaired_bracket: unpaired }
     }
 }
 
@@ -89,13 +89,14 @@ fn find_problems(tree: &Tree, lines: u32) -> Vec<SyntaxProblem> {
 fn statements_outside_functions(tree: &Tree) -> Vec<SyntaxProblem> {
     let root = tree.root_node();
     let mut cursor = root.walk();
-    let outside = root.named_children(&mut cursor).filter(|it| it.kind().ends_with("_statement"));
-    let problem = |it: Node<'_>| SyntaxProblem {
-        start: one_based(it.start_position().row),
-        end: one_based(it.end_position().row),
+    let statements =
+        root.named_children(&mut cursor).filter(|it| it.kind().ends_with("_statement"));
+    let problem = |statement: Node<'_>| SyntaxProblem {
+        start: one_based(statement.start_position().row),
+        end: one_based(statement.end_position().row),
         kind: SyntaxProblemKind::Rejected("a statement stands outside of every function"),
     };
-    outside.map(problem).take(PROBLEMS_MAX).collect()
+    statements.map(problem).take(PROBLEMS_MAX).collect()
 }
 
 fn problem(node: &Node<'_>, lines: u32) -> Option<SyntaxProblem> {
@@ -120,21 +121,23 @@ fn unpaired_bracket(tree: &Tree) -> Option<&'static str> {
         let token = cursor.node();
         let kind = if token.child_count() == 0 && !token.is_missing() { token.kind() } else { "" };
         for (count, (open, close)) in balance.iter_mut().zip(PAIRS) {
-            *count += i64::from(opens(kind, open)) - i64::from(kind == close);
+            *count += i64::from(opens_bracket(kind, open)) - i64::from(kind == close);
         }
         if cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                let counts = balance.iter().zip(PAIRS).find(|(count, _)| **count != 0);
-                return counts.map(|(count, (open, close))| if *count > 0 { open } else { close });
+                let unbalanced_pair = balance.iter().zip(PAIRS).find(|(count, _)| **count != 0);
+                return unbalanced_pair
+                    .map(|(count, (open, close))| if *count > 0 { open } else { close });
             }
         }
     }
 }
 
-/// Whether a token opens a bracket: `{`, also `${`, `#{` or `%w(`.
-fn opens(token: &str, bracket: &str) -> bool {
+/// Whether a token opens a bracket: `{`, also `${`, `#{` or `%w(`. The longest such token has three
+/// bytes.
+fn opens_bracket(token: &str, bracket: &str) -> bool {
     token.ends_with(bracket) && token.len() <= 3
 }

@@ -1,7 +1,8 @@
 //! Splits a text into its outermost statements, and a statement into those one level deeper, from
-//! lines and brackets only. This is a hundred times as fast as parsing.
+//! lines and brackets only. Splitting is a hundred times as fast as parsing.
 //!
-//! Invariant: each part parses alone as it does in the whole text. In doubt there is no result.
+//! Invariant: each part parses alone as it does in the whole text. If that is in doubt, there is no
+//! result.
 
 use std::ops::Range;
 
@@ -10,15 +11,17 @@ use crate::Language;
 /// Keywords that continue the statement above at the same indentation.
 const CLAUSES: [&str; 4] = ["else", "elif", "except", "finally"];
 
-/// Outermost statements in order, each from its first line to the start of the next. Leading text
-/// belongs to the first, and comments and blank lines to the statement above. `None` if it cannot
-/// be determined without a tree, as in most languages.
+/// Outermost statements in order, each from its first line to the start of the next. Text before
+/// the first statement belongs to the first statement; comments and blank lines belong to the
+/// statement above. `None` if statements cannot be determined without a syntax tree, as in most
+/// languages.
 pub fn outermost_statements(language: Language, text: &str) -> Option<Vec<Range<usize>>> {
     if is_line_based(language) { python_statements(text.as_bytes()) } else { None }
 }
 
-/// Statements one level inside of a statement. The gaps between them are the lines that introduce
-/// them. `None` if there are none, the indentation is inconsistent, or it cannot be determined.
+/// Statements one level inside of a statement. The gaps between these statements are the lines that
+/// introduce them. `None` if there are none, if the indentation is inconsistent, or if statements
+/// cannot be determined without a syntax tree.
 pub fn inner_statements(language: Language, statement: &str) -> Option<Vec<Range<usize>>> {
     if is_line_based(language) { python_inner_statements(statement.as_bytes()) } else { None }
 }
@@ -44,40 +47,45 @@ fn is_line_based(language: Language) -> bool {
 }
 
 fn python_inner_statements(text: &[u8]) -> Option<Vec<Range<usize>>> {
-    let mut inner: Vec<Range<usize>> = Vec::new();
+    let mut statements: Vec<Range<usize>> = Vec::new();
     // Indentation of the statement, and of the current block.
-    let (mut outer, mut block): (Option<&[u8]>, Option<&[u8]>) = (None, None);
-    let (mut is_decorated, mut may_open) = (false, false);
-    let mut at = 0;
-    while at < text.len() {
-        let LogicalLine { end, last } = logical_line(text, at)?;
-        let line = &text[at..end];
-        let (blanks, code) = line.split_at(line.iter().take_while(|it| is_blank(**it)).count());
+    let (mut outer_indentation, mut block_indentation): (Option<&[u8]>, Option<&[u8]>) =
+        (None, None);
+    let (mut follows_decorator, mut may_open_block) = (false, false);
+    let mut offset = 0;
+    while offset < text.len() {
+        let LogicalLine { end, last_code_byte } = logical_line(text, offset)?;
+        let line = &text[offset..end];
+        let (indentation, code) =
+            line.split_at(line.iter().take_while(|it| is_blank(**it)).count());
         let is_code = !matches!(code.first(), None | Some(b'\n' | b'#'));
-        let own = if is_code { *outer.get_or_insert(blanks) } else { blanks };
-        if is_code && blanks == own {
-            (block, is_decorated, may_open) = (None, false, last == Some(b':'));
+        let statement_indentation =
+            if is_code { *outer_indentation.get_or_insert(indentation) } else { indentation };
+        if is_code && indentation == statement_indentation {
+            (block_indentation, follows_decorator, may_open_block) =
+                (None, false, last_code_byte == Some(b':'));
         } else if is_code {
-            let expected = *block.get_or_insert(blanks);
-            let is_deeper = blanks.len() > own.len() && blanks.starts_with(own);
-            if !may_open || !is_deeper || !blanks.starts_with(expected) {
+            let expected = *block_indentation.get_or_insert(indentation);
+            let is_deeper = indentation.len() > statement_indentation.len()
+                && indentation.starts_with(statement_indentation);
+            if !may_open_block || !is_deeper || !indentation.starts_with(expected) {
                 return None;
             }
-            if blanks == expected && !is_decorated && !is_clause(code) {
-                inner.push(at..at);
+            if indentation == expected && !follows_decorator && !is_clause(code) {
+                statements.push(offset..offset);
             }
-            if blanks == expected {
-                is_decorated = code.starts_with(b"@");
+            if indentation == expected {
+                follows_decorator = code.starts_with(b"@");
             }
         }
         // Blank lines and comments belong to the statement above.
-        match inner.last_mut() {
-            Some(last) if block.is_some() => last.end = end,
+        match statements.last_mut() {
+            Some(last_statement) if block_indentation.is_some() => last_statement.end = end,
             Some(_) | None => {}
         }
-        at = end;
+        offset = end;
     }
-    (!inner.is_empty()).then_some(inner)
+    (!statements.is_empty()).then_some(statements)
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -86,16 +94,16 @@ fn is_blank(byte: u8) -> bool {
 
 fn python_statements(text: &[u8]) -> Option<Vec<Range<usize>>> {
     // The grammar treats other line endings and whitespace specially.
-    let is_odd = |byte: &u8| matches!(byte, b'\r' | b'\x0b' | b'\x0c' | 0);
-    if text.starts_with(b"\xef\xbb\xbf") || text.iter().any(is_odd) {
+    let is_unsupported = |byte: &u8| matches!(byte, b'\r' | b'\x0b' | b'\x0c' | 0);
+    if text.starts_with(b"\xef\xbb\xbf") || text.iter().any(is_unsupported) {
         return None;
     }
     let mut starts: Vec<usize> = Vec::new();
-    let mut at = 0;
+    let mut offset = 0;
     // A decorator belongs to the following statement.
-    let mut is_decorated = false;
-    while at < text.len() {
-        let line = &text[at..];
+    let mut follows_decorator = false;
+    while offset < text.len() {
+        let line = &text[offset..];
         match line.first() {
             Some(b'\n' | b'#') => {}
             Some(b' ' | b'\t') => {
@@ -105,16 +113,16 @@ fn python_statements(text: &[u8]) -> Option<Vec<Range<usize>>> {
                     return None;
                 }
             }
-            _ if is_decorated || is_clause(line) => {
+            _ if follows_decorator || is_clause(line) => {
                 starts.last()?;
-                is_decorated = line.starts_with(b"@");
+                follows_decorator = line.starts_with(b"@");
             }
             _ => {
-                starts.push(if starts.is_empty() { 0 } else { at });
-                is_decorated = line.starts_with(b"@");
+                starts.push(if starts.is_empty() { 0 } else { offset });
+                follows_decorator = line.starts_with(b"@");
             }
         }
-        at = logical_line(text, at)?.end;
+        offset = logical_line(text, offset)?.end;
     }
     let ends = starts.iter().skip(1).copied().chain([text.len()]);
     Some(starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect())
@@ -136,84 +144,91 @@ struct LogicalLine {
     /// Start of the next line.
     end: usize,
     /// Last character of code.
-    last: Option<u8>,
+    last_code_byte: Option<u8>,
 }
 
-fn logical_line(text: &[u8], from: usize) -> Option<LogicalLine> {
-    let mut open: Vec<u8> = Vec::new();
-    let (mut at, mut last) = (from, None);
-    while let Some(byte) = text.get(at) {
+fn logical_line(text: &[u8], line_start: usize) -> Option<LogicalLine> {
+    let mut closing_brackets: Vec<u8> = Vec::new();
+    let (mut offset, mut last_code_byte) = (line_start, None);
+    while let Some(byte) = text.get(offset) {
         if !matches!(byte, b' ' | b'\t' | b'\n' | b'#') {
-            last = Some(*byte);
+            last_code_byte = Some(*byte);
         }
         match byte {
-            b'\n' if open.is_empty() => return Some(LogicalLine { end: at + 1, last }),
+            b'\n' if closing_brackets.is_empty() => {
+                return Some(LogicalLine { end: offset + 1, last_code_byte });
+            }
             b'#' => {
-                at = line_end(text, at);
+                offset = line_end(text, offset);
                 continue;
             }
-            b'(' => open.push(b')'),
-            b'[' => open.push(b']'),
-            b'{' => open.push(b'}'),
-            b')' | b']' | b'}' if open.pop() != Some(*byte) => return None,
+            b'(' => closing_brackets.push(b')'),
+            b'[' => closing_brackets.push(b']'),
+            b'{' => closing_brackets.push(b'}'),
+            b')' | b']' | b'}' if closing_brackets.pop() != Some(*byte) => return None,
             b'"' | b'\'' => {
-                at = string_end(text, from, at)?;
+                offset = string_end(text, line_start, offset)?;
                 continue;
             }
             // Outside of strings only a line end can be escaped.
-            b'\\' if text.get(at + 1) != Some(&b'\n') => return None,
-            b'\\' => at += 1,
+            b'\\' if text.get(offset + 1) != Some(&b'\n') => return None,
+            b'\\' => offset += 1,
             _ => {}
         }
-        at += 1;
+        offset += 1;
     }
-    open.is_empty().then_some(LogicalLine { end: text.len(), last })
+    closing_brackets.is_empty().then_some(LogicalLine { end: text.len(), last_code_byte })
 }
 
 fn line_end(text: &[u8], from: usize) -> usize {
     text[from..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| from + end)
 }
 
-/// End of a string that starts here; `None` if it is unterminated or contains interpolated code
-/// that cannot be skipped.
-fn string_end(text: &[u8], from: usize, quote: usize) -> Option<usize> {
-    let sign = text[quote];
-    let is_long = text[quote..].starts_with(&[sign; 3]);
-    let prefix = text[from..quote].iter().rev().take_while(|byte| byte.is_ascii_alphabetic());
-    let has_code = prefix.clone().any(|byte| b"fFtT".contains(byte)) && prefix.count() <= 2;
-    let mut at = quote + if is_long { 3 } else { 1 };
+/// End of the string that starts at `quote_index`; `None` if the string is unterminated or contains
+/// interpolated code that cannot be skipped.
+fn string_end(text: &[u8], line_start: usize, quote_index: usize) -> Option<usize> {
+    let quote_byte = text[quote_index];
+    let is_triple_quoted = text[quote_index..].starts_with(&[quote_byte; 3]);
+    let prefix =
+        text[line_start..quote_index].iter().rev().take_while(|byte| byte.is_ascii_alphabetic());
+    let is_interpolated = prefix.clone().any(|byte| b"fFtT".contains(byte)) && prefix.count() <= 2;
+    let mut offset = quote_index + if is_triple_quoted { 3 } else { 1 };
     let mut braces = 0_usize;
-    while let Some(byte) = text.get(at) {
+    while let Some(byte) = text.get(offset) {
         match byte {
-            b'{' if has_code && braces == 0 && text.get(at + 1) == Some(&b'{') => at += 1,
-            b'{' if has_code => braces += 1,
-            b'}' if has_code => braces = braces.saturating_sub(1),
+            b'{' if is_interpolated && braces == 0 && text.get(offset + 1) == Some(&b'{') => {
+                offset += 1;
+            }
+            b'{' if is_interpolated => braces += 1,
+            b'}' if is_interpolated => braces = braces.saturating_sub(1),
             // Strings, comments and escapes within interpolated code are rare.
             b'"' | b'\'' | b'#' | b'\\' | b'\n' if braces > 0 => {
-                if !matches!(byte, b'"' | b'\'') || *byte == sign {
+                if !matches!(byte, b'"' | b'\'') || *byte == quote_byte {
                     return None;
                 }
-                at += simple_string(&text[at..], sign)?;
+                offset += simple_string(&text[offset..], quote_byte)?;
                 continue;
             }
-            // Whether it escapes a brace depends on more context.
-            b'\\' if has_code && text.get(at + 1) == Some(&b'{') => return None,
-            b'\\' => at += 1,
-            b'\n' if !is_long => return None,
-            byte if *byte == sign && !is_long => return Some(at + 1),
-            byte if *byte == sign && text[at..].starts_with(&[sign; 3]) => return Some(at + 3),
+            // Whether the backslash escapes the brace depends on more context.
+            b'\\' if is_interpolated && text.get(offset + 1) == Some(&b'{') => return None,
+            b'\\' => offset += 1,
+            b'\n' if !is_triple_quoted => return None,
+            byte if *byte == quote_byte && !is_triple_quoted => return Some(offset + 1),
+            byte if *byte == quote_byte && text[offset..].starts_with(&[quote_byte; 3]) => {
+                return Some(offset + 3);
+            }
             _ => {}
         }
-        at += 1;
+        offset += 1;
     }
     None
 }
 
 /// Length of a simple string within interpolated code; `None` if it contains anything special.
-fn simple_string(text: &[u8], outer: u8) -> Option<usize> {
+fn simple_string(text: &[u8], outer_quote: u8) -> Option<usize> {
     let (quote, rest) = text.split_first()?;
     let end = rest.iter().position(|byte| {
-        byte == quote || *byte == outer || matches!(byte, b'\\' | b'\n' | b'{' | b'}' | b'#')
+        byte == quote || *byte == outer_quote || matches!(byte, b'\\' | b'\n' | b'{' | b'}' | b'#')
     })?;
     (rest[end] == *quote).then_some(end + 2)
 }

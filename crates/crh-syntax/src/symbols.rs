@@ -18,7 +18,8 @@ pub struct Symbol {
     pub start: u32,
     /// Last line, inclusive.
     pub end: u32,
-    own: usize,
+    /// Offset in `name` at which the name without qualifiers starts.
+    own_name_start: usize,
 }
 
 /// Kind of a symbol.
@@ -39,7 +40,7 @@ pub enum SymbolKind {
 pub struct Symbols {
     list: Vec<Symbol>,
     has_errors: bool,
-    left_out: u32,
+    omitted: u32,
 }
 
 /// All symbols of a text, in source order.
@@ -57,24 +58,32 @@ impl SyntaxTree<'_> {
 }
 
 impl Symbol {
-    pub(crate) fn new(name: String, own: usize, kind: SymbolKind, start: u32, end: u32) -> Self {
-        let own = if name.is_char_boundary(own) { own } else { 0 };
-        Self { name, kind, start, end: end.max(start), own }
+    pub(crate) fn new(
+        name: String,
+        own_name_start: usize,
+        kind: SymbolKind,
+        start: u32,
+        end: u32,
+    ) -> Self {
+        let own_name_start = if name.is_char_boundary(own_name_start) { own_name_start } else { 0 };
+        Self { name, kind, start, end: end.max(start), own_name_start }
     }
 
-    /// Whether the name ends with this one, which must include the whole own name.
+    /// Whether the symbol's qualified name ends with `name`, and `name` contains at least the whole
+    /// unqualified name.
     fn ends_with(&self, name: &str) -> bool {
-        let Some(before) = self.name.strip_suffix(name) else { return false };
-        before.len() <= self.own && (before.is_empty() || before.ends_with(['.', ':', '\\']))
+        let Some(qualifiers) = self.name.strip_suffix(name) else { return false };
+        qualifiers.len() <= self.own_name_start
+            && (qualifiers.is_empty() || qualifiers.ends_with(['.', ':', '\\']))
     }
 
-    /// Like `ends_with`, in common notation.
+    /// Like `ends_with`, but compares in [`common_notation`].
     fn ends_with_common(&self, name: &str) -> bool {
-        let (around, own) = self.name.split_at(self.own);
-        let (around, own) = (common_notation(around), common_notation(own));
-        let Some(before) = name.strip_suffix(&own) else { return false };
-        !own.is_empty() && around.ends_with(before) && {
-            let rest = &around[..around.len() - before.len()];
+        let (qualifiers, own_name) = self.name.split_at(self.own_name_start);
+        let (qualifiers, own_name) = (common_notation(qualifiers), common_notation(own_name));
+        let Some(given_qualifiers) = name.strip_suffix(&own_name) else { return false };
+        !own_name.is_empty() && qualifiers.ends_with(given_qualifiers) && {
+            let rest = &qualifiers[..qualifiers.len() - given_qualifiers.len()];
             rest.is_empty() || rest.ends_with('.')
         }
     }
@@ -99,10 +108,10 @@ impl SymbolKind {
 }
 
 impl Symbols {
-    pub(crate) fn new(mut list: Vec<Symbol>, has_errors: bool, left_out: u32) -> Self {
-        // Already sorted, except for trees with errors.
+    pub(crate) fn new(mut list: Vec<Symbol>, has_errors: bool, omitted: u32) -> Self {
+        // Symbols arrive sorted, except from trees with errors.
         list.sort_by(|a, b| a.start.cmp(&b.start).then(b.end.cmp(&a.end)));
-        Self { list, has_errors, left_out }
+        Self { list, has_errors, omitted }
     }
 
     /// All symbols, in source order.
@@ -115,37 +124,39 @@ impl Symbols {
         self.has_errors
     }
 
-    /// Number of omitted definitions: names too long, or too many of them.
+    /// Number of definitions that were omitted because their names are too long or because there
+    /// are too many definitions.
     pub fn omitted(&self) -> u32 {
-        self.left_out
+        self.omitted
     }
 
-    /// The innermost symbol at a line. Where one ends and the next begins, the next.
-    pub fn at(&self, line: u32) -> Option<&Symbol> {
-        let after = self.list.partition_point(|symbol| symbol.start <= line);
-        self.list[..after].iter().rev().find(|symbol| symbol.end >= line)
+    /// The innermost symbol at a line. On a line where one symbol ends and the next begins, the
+    /// next one.
+    pub fn symbol_at(&self, line: u32) -> Option<&Symbol> {
+        let end = self.list.partition_point(|symbol| symbol.start <= line);
+        self.list[..end].iter().rev().find(|symbol| symbol.end >= line)
     }
 
-    /// Symbols with this full name; or else those whose name ends with it (`method`,
-    /// `Class.method`); or else those that match in the notation of another language
-    /// (`Class.method` for `Class::method`, `Class#method` for either).
-    pub fn named(&self, name: &str) -> Vec<&Symbol> {
+    /// Symbols with this full name. If there are none, symbols whose name ends with this name
+    /// (`method`, `Class.method`). If there are none either, symbols that match in the notation of
+    /// another language (`Class.method` for `Class::method`, `Class#method` for either).
+    pub fn find_by_name(&self, name: &str) -> Vec<&Symbol> {
         if name.is_empty() {
             return Vec::new();
         }
-        let exact = self.filter(|symbol| symbol.name == name);
-        if !exact.is_empty() {
-            return exact;
+        let exact_matches = self.filter(|symbol| symbol.name == name);
+        if !exact_matches.is_empty() {
+            return exact_matches;
         }
-        let ending = self.filter(|symbol| symbol.ends_with(name));
-        if !ending.is_empty() {
-            return ending;
+        let suffix_matches = self.filter(|symbol| symbol.ends_with(name));
+        if !suffix_matches.is_empty() {
+            return suffix_matches;
         }
         let name = common_notation(name);
         self.filter(|symbol| symbol.ends_with_common(&name))
     }
 
-    fn filter(&self, holds: impl Fn(&Symbol) -> bool) -> Vec<&Symbol> {
-        self.list.iter().filter(|symbol| holds(symbol)).collect()
+    fn filter(&self, predicate: impl Fn(&Symbol) -> bool) -> Vec<&Symbol> {
+        self.list.iter().filter(|symbol| predicate(symbol)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Finds names in code with their qualifier and call arguments.
 //!
-//! It is more detailed than `mentions.rs`, which supports more languages.
+//! This module gives more detail than `mentions.rs`, which supports more languages.
 
 mod in_macro;
 
@@ -50,34 +50,35 @@ impl SyntaxTree<'_> {
     pub fn uses(&self, names: &BTreeSet<&str>) -> Vec<NameUse> {
         let text = self.text();
         let mut cursor = self.tree().walk();
-        let mut around: Vec<PathStep<'_>> = Vec::new();
+        let mut ancestors: Vec<PathStep<'_>> = Vec::new();
         let mut uses = Vec::new();
         loop {
             let node = cursor.node();
-            let frame = (node, cursor.field_name());
+            let step = (node, cursor.field_name());
             let is_leaf = node.child_count() == 0;
             if is_leaf && is_name(&node) && names.contains(source(&node, text)) {
-                around.push(frame);
-                let mut it = classify_use(self.language(), text, &around);
-                around.pop();
-                if self.language() == Language::Rust && it.role == UseRole::Key {
-                    let known = in_macro::macro_use(text, &around, &cursor);
-                    (it.qualifier, it.role) = known.unwrap_or((it.qualifier, it.role));
+                ancestors.push(step);
+                let mut name_use = classify_use(self.language(), text, &ancestors);
+                ancestors.pop();
+                if self.language() == Language::Rust && name_use.role == UseRole::Key {
+                    let macro_use = in_macro::macro_use(text, &ancestors, &cursor);
+                    (name_use.qualifier, name_use.role) =
+                        macro_use.unwrap_or((name_use.qualifier, name_use.role));
                 }
-                uses.push(it);
+                uses.push(name_use);
             }
             if uses.len() == USES_MAX {
                 return uses;
             }
             if cursor.goto_first_child() {
-                around.push(frame);
+                ancestors.push(step);
                 continue;
             }
             while !cursor.goto_next_sibling() {
                 if !cursor.goto_parent() {
                     return uses;
                 }
-                around.pop();
+                ancestors.pop();
             }
         }
     }
@@ -97,30 +98,31 @@ fn is_name(node: &Node<'_>) -> bool {
 /// Classifies the leaf at the end of the path.
 fn classify_use(language: Language, text: &str, path: &[PathStep<'_>]) -> NameUse {
     let (leaf, _) = path[path.len() - 1];
-    let mut at = path.len() - 1;
-    let mut of = String::new();
-    // The member expression that ends with the leaf.
-    if let Some((parent, _)) = at.checked_sub(1).and_then(|up| path.get(up))
-        && let Some(owner) = owner(parent, path[at].1)
+    let mut index = path.len() - 1;
+    let mut qualifier = String::new();
+    // If the leaf is the last name of a member expression, the role is that of the expression.
+    if let Some((parent, _)) = index.checked_sub(1).and_then(|up| path.get(up))
+        && let Some(owner) = owner(parent, path[index].1)
     {
-        of = source(&owner, text).split_whitespace().collect();
-        if !of.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '.' | ':' | '$')) {
-            of = "?".to_owned();
+        qualifier = source(&owner, text).split_whitespace().collect();
+        if !qualifier.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '.' | ':' | '$'))
+        {
+            qualifier = "?".to_owned();
         }
-        at -= 1;
+        index -= 1;
     }
-    let role = role(language, text, path, at, of.is_empty());
+    let role = role(language, text, path, index, qualifier.is_empty());
     NameUse {
         name: source(&leaf, text).to_owned(),
-        qualifier: of,
+        qualifier,
         line: one_based(leaf.start_position().row),
         role,
     }
 }
 
-/// Owner in a member expression.
+/// Owner in a member expression, if `field` holds its last name: `a` in `a.b`.
 fn owner<'t>(parent: &Node<'t>, field: Option<&str>) -> Option<Node<'t>> {
-    let (last, owner) = match parent.kind() {
+    let (name_field, owner_field) = match parent.kind() {
         "attribute" => ("attribute", "object"),
         "member_expression" => ("property", "object"),
         "nested_type_identifier" | "nested_identifier" => ("name", "module"),
@@ -135,48 +137,48 @@ fn owner<'t>(parent: &Node<'t>, field: Option<&str>) -> Option<Node<'t>> {
         _ => return None,
     };
     let field = field.or_else(|| (parent.kind() == "nested_identifier").then_some("name"));
-    (field == Some(last)).then(|| parent.child_by_field_name(owner)).flatten()
+    (field == Some(name_field)).then(|| parent.child_by_field_name(owner_field)).flatten()
 }
 
 fn role(
     language: Language,
     text: &str,
     path: &[PathStep<'_>],
-    at: usize,
-    is_alone: bool,
+    index: usize,
+    is_unqualified: bool,
 ) -> UseRole {
-    let (node, field) = path[at];
+    let (node, field) = path[index];
     let leaf = path[path.len() - 1].0;
-    let around = &path[..at];
-    if around.iter().any(|(it, _)| is_import(it.kind())) {
+    let ancestors = &path[..index];
+    if ancestors.iter().any(|(it, _)| is_import(it.kind())) {
         return UseRole::Imported;
     }
-    if around.iter().any(|(it, _)| it.kind() == "token_tree") {
+    if ancestors.iter().any(|(it, _)| it.kind() == "token_tree") {
         return UseRole::Key;
     }
     // In Java and Ruby a method call is one node.
     let (node_or_call, call_field) = match node.kind() {
-        "method_invocation" | "call" if !is_alone => return call_role(language, text, node),
+        "method_invocation" | "call" if !is_unqualified => return call_role(language, text, node),
         _ => (node, field),
     };
-    let Some((parent, parent_field)) = around.last().copied() else { return UseRole::Read };
-    if !is_alone {
+    let Some((parent, parent_field)) = ancestors.last().copied() else { return UseRole::Read };
+    if !is_unqualified {
         let is_target = call_field == Some("left") && parent.kind().contains("assignment");
         let is_deleted = parent.kind() == "delete_statement";
         if is_target || is_deleted {
             return UseRole::Written;
         }
     }
-    if let Some(role) = enclosing_call(language, text, around, call_field) {
+    if let Some(role) = enclosing_call(language, text, ancestors, call_field) {
         return role;
     }
-    if !is_alone {
+    if !is_unqualified {
         return UseRole::Read;
     }
     if is_key(&leaf, parent.kind(), call_field) {
         return UseRole::Key;
     }
-    if binds_name(&node_or_call, call_field, parent, parent_field, around) {
+    if binds_name(&node_or_call, call_field, parent, parent_field, ancestors) {
         return UseRole::Bound;
     }
     UseRole::Read
@@ -195,16 +197,16 @@ fn is_import(kind: &str) -> bool {
         )
 }
 
-/// The call of this name or member expression.
+/// Role of a name or member expression that is called; `None` if its parent is not a call.
 fn enclosing_call(
     language: Language,
     text: &str,
-    around: &[PathStep<'_>],
+    ancestors: &[PathStep<'_>],
     field: Option<&str>,
 ) -> Option<UseRole> {
-    let (parent, parent_field) = around.last()?;
+    let (parent, parent_field) = ancestors.last()?;
     if parent.kind() == "generic_function" {
-        return enclosing_call(language, text, &around[..around.len() - 1], *parent_field);
+        return enclosing_call(language, text, &ancestors[..ancestors.len() - 1], *parent_field);
     }
     let is_function = match parent.kind() {
         "call" => matches!(field, Some("function" | "method")),
@@ -218,22 +220,22 @@ fn enclosing_call(
 }
 
 fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
-    let mut given = Arguments::default();
+    let mut call_arguments = Arguments::default();
     let Some(arguments) = call.child_by_field_name("arguments") else {
         // `new X`, and Ruby calls without parentheses.
-        return UseRole::Called(given);
+        return UseRole::Called(call_arguments);
     };
     if !matches!(arguments.kind(), "argument_list" | "arguments") {
-        given.is_open = true;
-        return UseRole::Called(given);
+        call_arguments.may_have_more = true;
+        return UseRole::Called(call_arguments);
     }
-    let all: Vec<Node<'_>> = arguments.named_children(&mut arguments.walk()).collect();
-    let all: Vec<&Node<'_>> = all
+    let children: Vec<Node<'_>> = arguments.named_children(&mut arguments.walk()).collect();
+    let argument_nodes: Vec<&Node<'_>> = children
         .iter()
         .filter(|it| !it.kind().contains("comment") && it.kind() != "attribute_item")
         .collect();
-    for it in &all {
-        match it.kind() {
+    for argument in &argument_nodes {
+        match argument.kind() {
             "list_splat"
             | "dictionary_splat"
             | "spread_element"
@@ -241,23 +243,23 @@ fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
             | "hash_splat_argument"
             | "block_argument"
             | "forward_argument"
-            | "variadic_argument" => given.is_open = true,
+            | "variadic_argument" => call_arguments.may_have_more = true,
             "keyword_argument" => {
-                let name = it.child_by_field_name("name");
-                given.names.extend(name.map(|name| source(&name, text).to_owned()));
+                let name = argument.child_by_field_name("name");
+                call_arguments.names.extend(name.map(|name| source(&name, text).to_owned()));
             }
-            "pair" => given.is_open = true,
-            _ => given.positional += 1,
+            "pair" => call_arguments.may_have_more = true,
+            _ => call_arguments.positional += 1,
         }
     }
     // In Go a call with several results can supply all arguments.
     let is_spread = arguments.children(&mut arguments.walk()).any(|it| it.kind() == "...");
     if language == Language::Go
-        && (is_spread || all.len() == 1 && all[0].kind() == "call_expression")
+        && (is_spread || argument_nodes.len() == 1 && argument_nodes[0].kind() == "call_expression")
     {
-        given.is_open = true;
+        call_arguments.may_have_more = true;
     }
-    UseRole::Called(given)
+    UseRole::Called(call_arguments)
 }
 
 fn is_key(leaf: &Node<'_>, parent: &str, field: Option<&str>) -> bool {
@@ -276,13 +278,13 @@ fn is_key(leaf: &Node<'_>, parent: &str, field: Option<&str>) -> bool {
         || parent == "labeled_statement"
 }
 
-/// Whether the name is bound here.
+/// Whether the node binds its name: declares, defines or assigns the name.
 fn binds_name(
     node: &Node<'_>,
     field: Option<&str>,
     parent: Node<'_>,
     parent_field: Option<&str>,
-    around: &[PathStep<'_>],
+    ancestors: &[PathStep<'_>],
 ) -> bool {
     const FIELDS: [&str; 6] = ["name", "declarator", "pattern", "alias", "parameter", "left"];
     let kind = parent.kind();
@@ -300,8 +302,8 @@ fn binds_name(
     {
         return false;
     }
-    let is_bound = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
-    let is_used = matches!(
+    let is_binding_kind = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
+    let is_value_or_type = matches!(
         field,
         Some(
             "type"
@@ -315,11 +317,11 @@ fn binds_name(
         )
     );
     field.is_some_and(|field| FIELDS.contains(&field))
-        || is_bound(node.kind())
-        || !is_used && (is_bound(kind) || kind.contains("declarat"))
+        || is_binding_kind(node.kind())
+        || !is_value_or_type && (is_binding_kind(kind) || kind.contains("declarat"))
         || matches!(kind, "global_statement" | "nonlocal_statement" | "as_pattern_target" | "exception_variable" | "block_parameters")
-        || !is_used && around.iter().rev().take(4).any(|(it, _)| matches!(it.kind(), "pattern_list" | "tuple_pattern" | "list_pattern" | "object_pattern" | "array_pattern" | "case_pattern" | "left_assignment_list"))
-        // One of several on the left: `a, b := …`.
+        || !is_value_or_type && ancestors.iter().rev().take(4).any(|(it, _)| matches!(it.kind(), "pattern_list" | "tuple_pattern" | "list_pattern" | "object_pattern" | "array_pattern" | "case_pattern" | "left_assignment_list"))
+        // One of several names on the left: `a, b := …`.
         || kind.ends_with("list") && parent_field == Some("left")
         || kind == "catch_clause"
 }

@@ -1,7 +1,8 @@
-//! A stateful fake GitHub on loopback: REST, some GraphQL and git over HTTP, with real repositories.
+//! A stateful fake GitHub on loopback: REST, some GraphQL and git over HTTP, with real
+//! repositories.
 //!
-//! It validates writes like GitHub and has scripted faults. `surprises` lists requests that GitHub would accept but that crh
-//! should not send.
+//! The fake validates writes like GitHub and has scripted faults. `surprises` lists requests that
+//! GitHub would accept but that crh should not send.
 //!
 //! ```ignore
 //! let github = FakeGitHub::start();
@@ -53,15 +54,15 @@ pub const TOKEN: &str = "ghp_fakeTokenOfTheReviewer0123456789";
 /// Private key of the App that [`FakeGitHub::app`] installs.
 pub const APP_KEY: &str = include_str!("fake_github/app-key.pem");
 
-/// Variable with a folder for recorded exchanges: one file per fake, one exchange per line. Unset:
-/// nothing is recorded.
+/// Environment variable with a folder for recorded exchanges: one file per fake, one exchange per
+/// line. If it is unset, nothing is recorded.
 pub const EXCHANGES: &str = "CRH_FAKE_GITHUB_EXCHANGES";
 
 /// A fake GitHub. Stops when dropped.
 #[derive(Debug)]
 pub struct FakeGitHub {
     server: Option<Server>,
-    desk: Arc<FakeGitHubServer>,
+    service: Arc<FakeGitHubServer>,
     /// Bare repositories.
     folder: TempDir,
 }
@@ -74,17 +75,17 @@ impl FakeGitHub {
     /// Starts a GitHub without repositories on a free port. It knows [`REVIEWER`] with a [`TOKEN`]
     /// that has all permissions.
     pub fn start() -> Self {
-        let desk = Arc::new(FakeGitHubServer::default());
-        let server = Server::start(desk.clone()).unwrap();
-        desk.set_address(format!("http://{}", server.address()));
-        let github = Self { server: Some(server), desk, folder: TempDir::new().unwrap() };
+        let service = Arc::new(FakeGitHubServer::default());
+        let server = Server::start(service.clone()).unwrap();
+        service.set_address(format!("http://{}", server.address()));
+        let github = Self { server: Some(server), service, folder: TempDir::new().unwrap() };
         github.token(TOKEN, REVIEWER, &Permission::ALL);
         github
     }
 
     /// Web address.
     pub fn url(&self) -> String {
-        self.desk.address().to_owned()
+        self.service.address().to_owned()
     }
 
     /// Address of the REST API.
@@ -107,14 +108,14 @@ impl FakeGitHub {
         self.environment_with(TOKEN)
     }
 
-    /// The same with another token.
+    /// Environment like [`Self::environment`], with another token.
     pub fn environment_with(&self, token: &str) -> Vec<(&'static str, String)> {
         let mut environment = self.environment_without();
         environment.push(("GITHUB_TOKEN", token.to_owned()));
         environment
     }
 
-    /// The same without a token.
+    /// Environment like [`Self::environment`], without a token.
     pub fn environment_without(&self) -> Vec<(&'static str, String)> {
         vec![
             ("GITHUB_SERVER_URL", self.url()),
@@ -125,26 +126,26 @@ impl FakeGitHub {
 
     /// Adds a fault. Faults are tried in order, one per request.
     pub fn fail(&self, fault: Fault) -> &Self {
-        self.desk.traffic().faults.push(fault);
+        self.service.traffic().faults.push(fault);
         self
     }
 
     /// Delays every reply.
     pub fn latency(&self, time: Duration) -> &Self {
-        self.desk.traffic().latency = time;
+        self.service.traffic().latency = time;
         self
     }
 
     /// Holds a write by number, counted as in [`FaultTrigger::Write`].
     pub fn hold_write(&self, number: usize, moment: HoldPoint) -> WriteHold {
         let hold = WriteHold::new(number, moment);
-        self.desk.traffic().held.push(hold.held.clone());
+        self.service.traffic().held.push(hold.held.clone());
         hold
     }
 
     /// All requests, in order of arrival.
     pub fn requests(&self) -> Vec<Exchange> {
-        let traffic = self.desk.traffic();
+        let traffic = self.service.traffic();
         traffic.exchanges[traffic.forgotten..].to_vec()
     }
 
@@ -155,12 +156,12 @@ impl FakeGitHub {
 
     /// Number of received writes, including failed ones.
     pub fn writes_received(&self) -> usize {
-        self.desk.traffic().writes
+        self.service.traffic().writes
     }
 
-    /// Hides the requests so far from `requests` and `writes`. Writes keep their numbers.
+    /// Hides the requests so far from `requests` and `writes`. The numbering of writes continues.
     pub fn forget_requests(&self) {
-        let mut traffic = self.desk.traffic();
+        let mut traffic = self.service.traffic();
         traffic.forgotten = traffic.exchanges.len();
     }
 
@@ -170,18 +171,18 @@ impl FakeGitHub {
     }
 
     /// General comments on a pull request, oldest first.
-    pub fn comments(&self, at: &PullHandle) -> Vec<Comment> {
-        self.with(at, |pull| pull.comments.clone())
+    pub fn comments(&self, handle: &PullHandle) -> Vec<Comment> {
+        self.with(handle, |pull| pull.comments.clone())
     }
 
     /// The reviews of a pull request, oldest first.
-    pub fn reviews(&self, at: &PullHandle) -> Vec<Review> {
-        self.with(at, |pull| pull.reviews.clone())
+    pub fn reviews(&self, handle: &PullHandle) -> Vec<Review> {
+        self.with(handle, |pull| pull.reviews.clone())
     }
 
     /// Inline threads of a pull request, oldest first.
-    pub fn threads(&self, at: &PullHandle) -> Vec<Thread> {
-        self.with(at, |pull| pull.threads.clone())
+    pub fn threads(&self, handle: &PullHandle) -> Vec<Thread> {
+        self.with(handle, |pull| pull.threads.clone())
     }
 
     /// Issues of a repository by number, without deleted ones.
@@ -197,7 +198,7 @@ impl FakeGitHub {
         let (owner, name) = repository.split_once('/').unwrap();
         let state = self.state();
         let pulls = state.repository(owner, name).unwrap().pulls.values();
-        let opened = pulls.filter(|pull| pull.open).map(|pull| Pull {
+        let open_pulls = pulls.filter(|pull| pull.open).map(|pull| Pull {
             head: format!("{}:{}", pull.head_owner, pull.head),
             base: pull.base.clone(),
             title: pull.title.clone(),
@@ -207,18 +208,18 @@ impl FakeGitHub {
             labels: pull.labels.clone(),
             closes: pull.closes.clone(),
         });
-        opened.collect()
+        open_pulls.collect()
     }
 
     /// Head commit of a pull request.
-    pub fn head(&self, at: &PullHandle) -> String {
-        self.with(at, |pull| pull.head_sha.clone())
+    pub fn head(&self, handle: &PullHandle) -> String {
+        self.with(handle, |pull| pull.head_sha.clone())
     }
 
     /// Check runs of a repository in REST format, with all annotations in `output.annotations`.
     pub fn check_runs(&self, repository: &str) -> Vec<Value> {
         let state = self.state();
-        let view = View { state: &state, server: self.desk.address() };
+        let view = View { state: &state, server: self.service.address() };
         let (owner, name) = repository.split_once('/').unwrap();
         let repository = state.repository(owner, name).unwrap();
         let runs = repository.check_runs.iter().map(|run| {
@@ -237,8 +238,8 @@ impl FakeGitHub {
 
     /// The visible content of a pull request as text for comparison: without times and hashes, with
     /// ids in order of arrival.
-    pub fn render(&self, at: &PullHandle) -> String {
-        self.with(at, render::render_pull)
+    pub fn render(&self, handle: &PullHandle) -> String {
+        self.with(handle, render::render_pull)
     }
 
     /// Saves the current state.
@@ -246,34 +247,35 @@ impl FakeGitHub {
         GitHubSnapshot(self.state().clone())
     }
 
-    /// Restores a saved state. Write numbers continue, and git keeps what was pushed meanwhile.
-    pub fn restore(&self, kept: &GitHubSnapshot) {
+    /// Restores a saved state. The numbering of writes continues, and git keeps the commits that
+    /// were pushed since the snapshot.
+    pub fn restore(&self, snapshot: &GitHubSnapshot) {
         let mut state = self.state();
         let surprises = std::mem::take(&mut state.surprises);
-        *state = kept.0.clone();
+        *state = snapshot.0.clone();
         state.surprises = surprises;
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.desk.state()
+        self.service.state()
     }
 
-    fn with<T>(&self, at: &PullHandle, look: impl FnOnce(&PullRequest) -> T) -> T {
+    fn with<T>(&self, handle: &PullHandle, read: impl FnOnce(&PullRequest) -> T) -> T {
         let state = self.state();
-        let (owner, name) = at.repository.split_once('/').unwrap();
-        look(&state.repository(owner, name).unwrap().pulls[&at.number])
+        let (owner, name) = handle.repository.split_once('/').unwrap();
+        read(&state.repository(owner, name).unwrap().pulls[&handle.number])
     }
 }
 
 impl Drop for FakeGitHub {
     fn drop(&mut self) {
-        for held in &self.desk.traffic().held {
+        for held in &self.service.traffic().held {
             held.release();
         }
         drop(self.server.take());
         // `scripts/check-github-api` reads the exchanges from there.
         if let Some(folder) = std::env::var_os(EXCHANGES) {
-            let traffic = self.desk.traffic();
+            let traffic = self.service.traffic();
             let lines = traffic.exchanges.iter().filter_map(Exchange::line);
             let lines: Vec<String> = lines.collect();
             let name = self.folder.path().file_name().unwrap_or_default().to_string_lossy();

@@ -1,7 +1,9 @@
-//! A stateful fake Launchpad on loopback: web service, token flow, librarian and git over HTTP, with real repositories.
+//! A stateful fake Launchpad on loopback: web service, token flow, librarian (which serves diffs)
+//! and git over HTTP, with real repositories.
 //!
-//! It behaves like Launchpad for merge proposals and has scripted faults. `surprises` lists requests that crh should not send.
-//! `scripts/check-launchpad-fake` tests it with Launchpad's own client.
+//! The fake behaves like Launchpad for merge proposals and has scripted faults. `surprises` lists
+//! requests that crh should not send. `scripts/check-launchpad-fake` tests the fake with
+//! Launchpad's own client.
 //!
 //! ```ignore
 //! let launchpad = FakeLaunchpad::start();
@@ -55,7 +57,7 @@ pub const SECRET: &str = "fakeSecretOfTheReviewer";
 pub struct FakeLaunchpad {
     server: Option<Server>,
     librarian: Option<Server>,
-    desk: Arc<FakeLaunchpadServer>,
+    service: Arc<FakeLaunchpadServer>,
     /// Bare repositories.
     folder: TempDir,
 }
@@ -64,22 +66,22 @@ impl FakeLaunchpad {
     /// Starts a Launchpad without repositories on a free port. It knows [`REVIEWER`] with a
     /// [`TOKEN`]. The librarian has its own port.
     pub fn start() -> Self {
-        let desk = Arc::new(FakeLaunchpadServer::default());
-        let server = Server::start(desk.clone()).unwrap();
-        let librarian = Server::start(Arc::new(Librarian(desk.clone()))).unwrap();
-        desk.set_addresses(
+        let service = Arc::new(FakeLaunchpadServer::default());
+        let server = Server::start(service.clone()).unwrap();
+        let librarian = Server::start(Arc::new(Librarian(service.clone()))).unwrap();
+        service.set_addresses(
             format!("http://{}", server.address()),
             format!("http://{}", librarian.address()),
         );
         let folder = TempDir::new().unwrap();
-        let launchpad = Self { server: Some(server), librarian: Some(librarian), desk, folder };
+        let launchpad = Self { server: Some(server), librarian: Some(librarian), service, folder };
         launchpad.token(TOKEN, SECRET, REVIEWER);
         launchpad
     }
 
     /// Address of pages and git.
     pub fn url(&self) -> String {
-        self.desk.address().to_owned()
+        self.service.address().to_owned()
     }
 
     /// The address of the web service.
@@ -89,7 +91,7 @@ impl FakeLaunchpad {
 
     /// Address of the librarian, which serves diffs.
     pub fn librarian_url(&self) -> String {
-        self.desk.librarian_address().to_owned()
+        self.service.librarian_address().to_owned()
     }
 
     /// Address to fetch a repository from with git.
@@ -112,27 +114,27 @@ impl FakeLaunchpad {
 
     /// Adds a fault. Faults are tried in order, one per request.
     pub fn fail(&self, fault: LaunchpadFault) -> &Self {
-        self.desk.traffic().faults.push(fault);
+        self.service.traffic().faults.push(fault);
         self
     }
 
     /// Holds a write by number until the test releases it.
     pub fn hold_write(&self, number: usize, moment: HoldPoint) -> WriteHold {
         let hold = WriteHold::new(number, moment);
-        self.desk.traffic().held.push(hold.held.clone());
+        self.service.traffic().held.push(hold.held.clone());
         hold
     }
 
     /// Answers web service requests only when this many wait at the same time, or after a timeout.
     pub fn gather(&self, requests: usize) -> RequestBarrier {
         let gathering = RequestBarrier::new(requests);
-        self.desk.traffic().gathering = Some(gathering.clone());
+        self.service.traffic().gathering = Some(gathering.clone());
         gathering
     }
 
     /// All requests, in order of arrival.
     pub fn requests(&self) -> Vec<Exchange> {
-        self.desk.traffic().exchanges.clone()
+        self.service.traffic().exchanges.clone()
     }
 
     /// Requests that changed something.
@@ -142,7 +144,7 @@ impl FakeLaunchpad {
 
     /// Requests to the librarian, with headers.
     pub fn librarian_requests(&self) -> Vec<Exchange> {
-        self.desk.traffic().librarian.clone()
+        self.service.traffic().librarian.clone()
     }
 
     /// Requests that Launchpad does not know or that crh should not send. Tests expect none.
@@ -151,42 +153,42 @@ impl FakeLaunchpad {
     }
 
     /// The comments on a merge proposal, oldest first.
-    pub fn comments(&self, at: &MergeHandle) -> Vec<Comment> {
-        self.with(at, |proposal| proposal.comments.clone())
+    pub fn comments(&self, handle: &MergeHandle) -> Vec<Comment> {
+        self.with(handle, |proposal| proposal.comments.clone())
     }
 
     /// The ids of the preview diffs of a merge proposal, oldest first.
-    pub fn preview_diffs(&self, at: &MergeHandle) -> Vec<u64> {
-        self.with(at, |proposal| proposal.diffs.iter().map(|diff| diff.id).collect())
+    pub fn preview_diffs(&self, handle: &MergeHandle) -> Vec<u64> {
+        self.with(handle, |proposal| proposal.diffs.iter().map(|diff| diff.id).collect())
     }
 
     /// The text of the newest preview diff.
     ///
     /// # Panics
     /// If there is none.
-    pub fn diff_text(&self, at: &MergeHandle) -> String {
-        self.with(at, |proposal| {
+    pub fn diff_text(&self, handle: &MergeHandle) -> String {
+        self.with(handle, |proposal| {
             String::from_utf8_lossy(&proposal.diffs.last().unwrap().text).into_owned()
         })
     }
 
     /// Head commit of the source branch, as Launchpad knows it.
-    pub fn head(&self, at: &MergeHandle) -> String {
-        let (repository, branch) = self.with(at, |proposal| proposal.source.clone());
+    pub fn head(&self, handle: &MergeHandle) -> String {
+        let (repository, branch) = self.with(handle, |proposal| proposal.source.clone());
         self.state().repository(&repository).unwrap().bare.tip(&branch).unwrap()
     }
 
     /// The visible content of a merge proposal as text for comparison, without times and commits.
-    pub fn render(&self, at: &MergeHandle) -> String {
-        self.with(at, render::render_proposal)
+    pub fn render(&self, handle: &MergeHandle) -> String {
+        self.with(handle, render::render_proposal)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.desk.state()
+        self.service.state()
     }
 
-    fn with<T>(&self, at: &MergeHandle, look: impl FnOnce(&Proposal) -> T) -> T {
-        look(&self.state().proposals[&at.path])
+    fn with<T>(&self, handle: &MergeHandle, read: impl FnOnce(&Proposal) -> T) -> T {
+        read(&self.state().proposals[&handle.path])
     }
 }
 

@@ -9,14 +9,14 @@
 //!     .on("security", [rate_limited(2), says("nothing")]);
 //! ```
 
-mod asked;
-mod book;
 mod conversations;
 mod count;
 mod json;
 mod reply;
+mod request;
 mod rules;
 mod script;
+mod server;
 mod wire;
 
 #[cfg(test)]
@@ -26,14 +26,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-pub use asked::{Asked, Read, Wire};
-use book::{Book, Keeps};
-pub use count::{BYTES_PER_TOKEN, Counted, Tokens, tokens};
+pub use count::{BYTES_PER_TOKEN, FakeUsage, Tokens, tokens};
+pub use request::{FakeRequest, PromptPart, Wire};
 pub use script::{
-    Malformed, Scripted, bad_key, bad_request, calls, calls_all, calls_raw, context_full, decided,
-    declines, fails_with, fills_context, hangs_up, malformed, no_credit, overloaded, rate_limited,
-    redirects, refuses, refuses_prompt, says, says_nothing, server_error,
+    Malformed, ScriptedReply, bad_key, bad_request, calls, calls_all, calls_raw, computed,
+    context_full, declines, fails_with, fills_context, hangs_up, malformed, no_credit, overloaded,
+    rate_limited, redirects, refuses, refuses_prompt, says, says_nothing, server_error,
 };
+use server::{FakeModelServer, RequestStorage};
 
 use crate::http::Server;
 
@@ -42,7 +42,7 @@ use crate::http::Server;
 pub struct FakeModel {
     server: Option<Server>,
     address: SocketAddr,
-    book: Arc<Book>,
+    service: Arc<FakeModelServer>,
 }
 
 impl FakeModel {
@@ -52,39 +52,41 @@ impl FakeModel {
     }
 
     /// Starts a model that computes each answer from its request, for load tests.
-    pub fn answering(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Self {
-        Self::with(Some(decided(decide)))
+    pub fn answering(
+        decide: impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + 'static,
+    ) -> Self {
+        Self::with(Some(computed(decide)))
     }
 
-    fn with(always: Option<Scripted>) -> Self {
-        let book = Arc::new(Book::new(always));
-        let server = Server::start(book.clone()).unwrap();
-        Self { address: server.address(), server: Some(server), book }
+    fn with(fixed_reply: Option<ScriptedReply>) -> Self {
+        let service = Arc::new(FakeModelServer::new(fixed_reply));
+        let server = Server::start(service.clone()).unwrap();
+        Self { address: server.address(), server: Some(server), service }
     }
 
     /// Adds scripted replies for a caller.
     #[must_use]
-    pub fn on(self, caller: &str, replies: impl IntoIterator<Item = Scripted>) -> Self {
+    pub fn on(self, caller: &str, replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
         self.script(caller, replies);
         self
     }
 
     /// Adds scripted replies while the model is running.
-    pub fn script(&self, caller: &str, replies: impl IntoIterator<Item = Scripted>) {
-        self.book.state().scripts.entry(caller.to_owned()).or_default().extend(replies);
+    pub fn script(&self, caller: &str, replies: impl IntoIterator<Item = ScriptedReply>) {
+        self.service.state().scripts.entry(caller.to_owned()).or_default().extend(replies);
     }
 
     /// Shows a text that a prompt contains as `<name>` in `conversations`.
     #[must_use]
     pub fn tag(self, name: &str, text: &str) -> Self {
-        self.book.state().tags.push((name.to_owned(), text.to_owned()));
+        self.service.state().tags.push((name.to_owned(), text.to_owned()));
         self
     }
 
     /// Keeps only counts, not requests, so that load tests can measure memory.
     #[must_use]
     pub fn forgetful(self) -> Self {
-        self.book.state().keeps = Keeps::Numbers;
+        self.service.state().storage = RequestStorage::Numbers;
         self
     }
 
@@ -102,38 +104,38 @@ impl FakeModel {
     ///
     /// After two minutes.
     pub fn wait_for(&self, caller: &str, times: usize) {
-        assert!(self.book.wait_for(caller, times), "`{caller}` has not asked {times} times");
+        assert!(self.service.wait_for(caller, times), "`{caller}` has not asked {times} times");
     }
 
     /// All requests so far, in order of arrival.
-    pub fn requests(&self) -> Vec<Asked> {
-        self.book.state().requests.iter().map(|asked| Asked::clone(asked)).collect()
+    pub fn requests(&self) -> Vec<FakeRequest> {
+        self.service.state().requests.iter().map(|request| FakeRequest::clone(request)).collect()
     }
 
     /// Totals over all models.
-    pub fn counted(&self) -> Counted {
-        let mut sum = Counted::default();
-        for counted in self.counted_by_model().into_values() {
-            sum += counted;
+    pub fn usage(&self) -> FakeUsage {
+        let mut sum = FakeUsage::default();
+        for model_usage in self.usage_by_model().into_values() {
+            sum += model_usage;
         }
         sum
     }
 
     /// Totals per model.
-    pub fn counted_by_model(&self) -> BTreeMap<String, Counted> {
-        self.book.state().counted.clone()
+    pub fn usage_by_model(&self) -> BTreeMap<String, FakeUsage> {
+        self.service.state().usage.clone()
     }
 
     /// All conversations, one message per line, sorted by caller.
     pub fn conversations(&self) -> String {
-        let state = self.book.state();
-        conversations::shown(&state.requests, &state.tags)
+        let state = self.service.state();
+        conversations::render(&state.requests, &state.tags)
     }
 
     /// Fails the test if a request had no scripted reply, a reply was not requested, or a vendor
     /// would reject a request. Dropping the model does the same.
     pub fn verify(&self) {
-        let faults = self.book.state().all_faults();
+        let faults = self.service.state().all_faults();
         assert!(
             faults.is_empty(),
             "the fake model's script was not followed:\n{}",

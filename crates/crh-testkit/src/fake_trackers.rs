@@ -9,20 +9,20 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::http;
-use crate::http::{End, Incoming, Outgoing, Server, Service};
+use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Server, Service};
 
-/// The key that Linear takes.
+/// API key that the fake Linear accepts.
 pub const LINEAR_KEY: &str = "lin_api_fakeKeyOfTheReviewer0123456789";
-/// The account that Jira takes.
+/// Account that the fake Jira accepts.
 pub const JIRA_EMAIL: &str = "reviewer@example.com";
-/// Its token.
+/// Token of [`JIRA_EMAIL`].
 pub const JIRA_TOKEN: &str = "fakeTokenOfTheReviewer0123456789";
-/// The only team and project.
-pub const PLACE: &str = "SHOP";
+/// Key of the only team (Linear) and project (Jira).
+pub const PROJECT: &str = "SHOP";
 
 /// A fault for the next ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum TrackerFault {
     /// Not created; answers with this status.
     StatusBefore(u16),
     /// Created; answers with this status.
@@ -36,18 +36,18 @@ pub enum Trouble {
 /// A ticket of a fake tracker.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FakeTicket {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its body: Markdown at Linear, JSON at Jira.
+    /// Body: Markdown at Linear, JSON at Jira.
     pub body: String,
-    /// Its labels.
+    /// Labels.
     pub labels: Vec<String>,
-    /// Whether another account created it.
-    pub by_another: bool,
+    /// Whether another account created the ticket.
+    pub is_foreign: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TrackerKind {
     Linear,
     Jira,
 }
@@ -55,13 +55,13 @@ enum Kind {
 /// The fake tracker. It listens until it is dropped.
 #[derive(Debug)]
 pub struct FakeTracker {
-    desk: Arc<Desk>,
+    service: Arc<TrackerService>,
     server: Server,
 }
 
 #[derive(Debug)]
-struct Desk {
-    kind: Kind,
+struct TrackerService {
+    kind: TrackerKind,
     state: Mutex<State>,
 }
 
@@ -69,7 +69,7 @@ struct Desk {
 struct State {
     tickets: Vec<FakeTicket>,
     requests: Vec<String>,
-    troubles: Vec<Trouble>,
+    faults: Vec<TrackerFault>,
     /// Labels that exist at Linear.
     labels: Vec<String>,
     refuses_labels: bool,
@@ -80,97 +80,97 @@ struct State {
 type Answer = (u16, Value);
 
 impl FakeTracker {
-    /// A Linear with the team [`PLACE`].
+    /// A Linear with the team [`PROJECT`].
     pub fn linear() -> Self {
-        Self::start(Kind::Linear)
+        Self::start(TrackerKind::Linear)
     }
 
-    /// A Jira with the project [`PLACE`].
+    /// A Jira with the project [`PROJECT`].
     pub fn jira() -> Self {
-        Self::start(Kind::Jira)
+        Self::start(TrackerKind::Jira)
     }
 
-    fn start(kind: Kind) -> Self {
-        let desk = Arc::new(Desk { kind, state: Mutex::default() });
-        let server = Server::start(desk.clone()).unwrap();
-        Self { desk, server }
+    fn start(kind: TrackerKind) -> Self {
+        let service = Arc::new(TrackerService { kind, state: Mutex::default() });
+        let server = Server::start(service.clone()).unwrap();
+        Self { service, server }
     }
 
-    /// Its address.
+    /// Address of the tracker.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.address())
     }
 
     /// Injects a fault for the next ticket.
-    pub fn fail(&self, trouble: Trouble) {
-        self.desk.state().troubles.push(trouble);
+    pub fn fail(&self, fault: TrackerFault) {
+        self.service.state().faults.push(fault);
     }
 
     /// Creates a label at Linear.
     pub fn label(&self, name: &str) {
-        self.desk.state().labels.push(name.to_owned());
+        self.service.state().labels.push(name.to_owned());
     }
 
     /// Rejects every ticket with labels.
     pub fn refuse_labels(&self) {
-        self.desk.state().refuses_labels = true;
+        self.service.state().refuses_labels = true;
     }
 
     /// Adds a ticket of another user.
     pub fn add(&self, ticket: FakeTicket) {
-        self.desk.state().tickets.push(ticket);
+        self.service.state().tickets.push(ticket);
     }
 
     /// The tickets, oldest first.
     pub fn tickets(&self) -> Vec<FakeTicket> {
-        self.desk.state().tickets.clone()
+        self.service.state().tickets.clone()
     }
 
     /// All requests, in order.
     pub fn requests(&self) -> Vec<String> {
-        self.desk.state().requests.clone()
+        self.service.state().requests.clone()
     }
 
     /// Unexpected requests. Tests require that there are none.
     pub fn surprises(&self) -> Vec<String> {
-        self.desk.state().surprises.clone()
+        self.service.state().surprises.clone()
     }
 }
 
-impl Service for Desk {
+impl Service for TrackerService {
     type Pending = ();
 
-    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+    fn answer(&self, request: HttpRequest) -> (HttpResponse, ()) {
         let mut state = self.state();
         let answer = match self.kind {
-            Kind::Linear => state.linear(&request),
-            Kind::Jira => state.jira(&request),
+            TrackerKind::Linear => state.linear(&request),
+            TrackerKind::Jira => state.jira(&request),
         };
         let json = [("content-type", "application/json".to_owned())];
         let (writes, end) = match answer {
             Some((status, body)) => {
-                (vec![http::whole(status, &json, body.to_string())], End::KeepAlive)
+                (vec![http::full_reply(status, &json, body.to_string())], ConnectionEnd::KeepAlive)
             }
-            None => (Vec::new(), End::Close),
+            None => (Vec::new(), ConnectionEnd::Close),
         };
-        (Outgoing { delay: Duration::ZERO, writes, end }, ())
+        (HttpResponse { delay: Duration::ZERO, writes, end }, ())
     }
 
-    fn begins(&self, (): ()) {}
+    fn on_reply_start(&self, (): ()) {}
 
-    fn misunderstood(&self, why: String) {
-        self.state().surprises.push(why);
+    fn on_invalid_request(&self, problem: String) {
+        self.state().surprises.push(problem);
     }
 }
 
-impl Desk {
+impl TrackerService {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn linear(&mut self, request: &Incoming) -> Option<Answer> {
+    fn linear(&mut self, request: &HttpRequest) -> Option<Answer> {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let query = body["query"].as_str().unwrap_or_default();
         let name = query.split(['(', '{']).next().unwrap_or_default().trim().to_owned();
@@ -184,23 +184,23 @@ impl State {
             return Some((400, json!({ "errors": [error] })));
         }
         let variables = &body["variables"];
-        let is_there = variables["team"].as_str() == Some(PLACE);
-        let teams = if is_there { json!([{ "id": "team-1" }]) } else { json!([]) };
+        let has_team = variables["team"].as_str() == Some(PROJECT);
+        let teams = if has_team { json!([{ "id": "team-1" }]) } else { json!([]) };
         let data = match name.as_str() {
             "query Probe" => json!({ "viewer": { "id": "me" }, "teams": { "nodes": teams } }),
             "query Find" => {
                 let mark = variables["mark"].as_str().unwrap_or_default();
-                let found = self.tickets.iter().enumerate().filter(|(_, ticket)| {
-                    is_there && !ticket.by_another && ticket.body.contains(mark)
+                let matching_tickets = self.tickets.iter().enumerate().filter(|(_, ticket)| {
+                    has_team && !ticket.is_foreign && ticket.body.contains(mark)
                 });
-                let nodes: Vec<Value> = found
+                let nodes: Vec<Value> = matching_tickets
                     .map(|(at, ticket)| json!({ "url": url(at + 1), "description": ticket.body }))
                     .collect();
                 json!({ "issues": { "nodes": nodes } })
             }
             "query Place" => {
-                let wanted = variables["labels"].as_array().cloned().unwrap_or_default();
-                let labels = self.labels.iter().filter(|label| wanted.contains(&json!(label)));
+                let label_names = variables["labels"].as_array().cloned().unwrap_or_default();
+                let labels = self.labels.iter().filter(|label| label_names.contains(&json!(label)));
                 let labels: Vec<Value> =
                     labels.map(|label| json!({ "id": label, "team": null })).collect();
                 json!({ "teams": { "nodes": teams }, "issueLabels": { "nodes": labels } })
@@ -215,12 +215,12 @@ impl State {
     }
 
     fn create_at_linear(&mut self, input: &Value) -> Option<Answer> {
-        self.known(input, &["teamId", "title", "description", "labelIds"]);
+        self.check_fields(input, &["teamId", "title", "description", "labelIds"]);
         let text = |name: &str| input[name].as_str().unwrap_or_default().to_owned();
         if text("teamId") != "team-1" || text("title").is_empty() {
             return Some((200, json!({ "errors": [{ "message": "Argument Validation Error" }] })));
         }
-        let labels = words(&input["labelIds"]);
+        let labels = strings(&input["labelIds"]);
         if self.refuses_labels && !labels.is_empty() {
             return Some((200, json!({ "errors": [{ "message": "labelIds are not valid" }] })));
         }
@@ -228,14 +228,14 @@ impl State {
             title: text("title"),
             body: text("description"),
             labels,
-            by_another: false,
+            is_foreign: false,
         };
-        self.made(ticket, |number| {
+        self.create(ticket, |number| {
             (200, json!({ "data": { "issueCreate": { "success": true, "issue": { "url": url(number) } } } }))
         })
     }
 
-    fn jira(&mut self, request: &Incoming) -> Option<Answer> {
+    fn jira(&mut self, request: &HttpRequest) -> Option<Answer> {
         self.requests.push(format!("{} {}", request.method, request.path));
         let basic = format!("Basic {}", STANDARD.encode(format!("{JIRA_EMAIL}:{JIRA_TOKEN}")));
         if request.header("authorization") != Some(&basic) {
@@ -243,13 +243,13 @@ impl State {
         }
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         match (request.method.as_str(), request.path.as_str()) {
-            ("GET", path) if path == format!("/rest/api/3/project/{PLACE}") => {
-                Some((200, json!({ "key": PLACE })))
+            ("GET", path) if path == format!("/rest/api/3/project/{PROJECT}") => {
+                Some((200, json!({ "key": PROJECT })))
             }
             ("GET", path) if path.starts_with("/rest/api/3/project/") => {
                 Some((404, json!({ "errorMessages": ["No project could be found"] })))
             }
-            ("POST", "/rest/api/3/search/jql") => Some((200, self.found_at_jira(&body))),
+            ("POST", "/rest/api/3/search/jql") => Some((200, self.search_jira(&body))),
             ("POST", "/rest/api/3/issue") => self.create_at_jira(&body["fields"]),
             (method, path) => {
                 self.surprises.push(format!("{method} {path}"));
@@ -259,34 +259,34 @@ impl State {
     }
 
     /// Returns all candidates, so that the client has to filter.
-    fn found_at_jira(&mut self, body: &Value) -> Value {
-        self.known(body, &["jql", "fields", "maxResults"]);
+    fn search_jira(&mut self, body: &Value) -> Value {
+        self.check_fields(body, &["jql", "fields", "maxResults"]);
         let jql = body["jql"].as_str().unwrap_or_default();
-        let mine = format!("project = \"{PLACE}\" AND creator = currentUser() AND ");
+        let mine = format!("project = \"{PROJECT}\" AND creator = currentUser() AND ");
         if !jql.starts_with(&mine) {
             self.surprises.push(jql.to_owned());
         }
-        let issues = self.tickets.iter().enumerate().filter(|(_, ticket)| !ticket.by_another);
+        let issues = self.tickets.iter().enumerate().filter(|(_, ticket)| !ticket.is_foreign);
         let issues: Vec<Value> = issues
             .map(|(at, ticket)| {
                 let description: Value = serde_json::from_str(&ticket.body).unwrap_or_default();
                 let fields = json!({ "labels": ticket.labels, "description": description });
-                json!({ "key": format!("{PLACE}-{}", at + 1), "fields": fields })
+                json!({ "key": format!("{PROJECT}-{}", at + 1), "fields": fields })
             })
             .collect();
         json!({ "issues": issues })
     }
 
     fn create_at_jira(&mut self, fields: &Value) -> Option<Answer> {
-        self.known(fields, &["project", "issuetype", "summary", "description", "labels"]);
-        if fields["project"]["key"] != PLACE || fields["issuetype"]["name"] != "Task" {
+        self.check_fields(fields, &["project", "issuetype", "summary", "description", "labels"]);
+        if fields["project"]["key"] != PROJECT || fields["issuetype"]["name"] != "Task" {
             return Some((400, json!({ "errors": { "project": "valid project is required" } })));
         }
-        let labels = words(&fields["labels"]);
+        let labels = strings(&fields["labels"]);
         if self.refuses_labels && !labels.is_empty() {
-            let why =
+            let message =
                 "Field 'labels' cannot be set. It is not on the appropriate screen, or unknown.";
-            return Some((400, json!({ "errorMessages": [], "errors": { "labels": why } })));
+            return Some((400, json!({ "errorMessages": [], "errors": { "labels": message } })));
         }
         let document = &fields["description"];
         if document["type"] != "doc" || document["version"] != 1 {
@@ -299,42 +299,44 @@ impl State {
             title: fields["summary"].as_str().unwrap_or_default().to_owned(),
             body: document.to_string(),
             labels,
-            by_another: false,
+            is_foreign: false,
         };
-        self.made(ticket, |number| {
-            (201, json!({ "id": number.to_string(), "key": format!("{PLACE}-{number}") }))
+        self.create(ticket, |number| {
+            (201, json!({ "id": number.to_string(), "key": format!("{PROJECT}-{number}") }))
         })
     }
 
     /// Creates a ticket, unless a fault is set.
-    fn made(&mut self, ticket: FakeTicket, answer: impl Fn(usize) -> Answer) -> Option<Answer> {
-        let trouble = (!self.troubles.is_empty()).then(|| self.troubles.remove(0));
-        let failed = |status: u16| Some((status, json!({ "message": "Something went wrong" })));
-        match trouble {
-            Some(Trouble::StatusBefore(status)) => return failed(status),
-            Some(Trouble::CutBefore) => return None,
-            Some(Trouble::StatusAfter(_) | Trouble::CutAfter) | None => self.tickets.push(ticket),
+    fn create(&mut self, ticket: FakeTicket, answer: impl Fn(usize) -> Answer) -> Option<Answer> {
+        let fault = (!self.faults.is_empty()).then(|| self.faults.remove(0));
+        let failure = |status: u16| Some((status, json!({ "message": "Something went wrong" })));
+        match fault {
+            Some(TrackerFault::StatusBefore(status)) => return failure(status),
+            Some(TrackerFault::CutBefore) => return None,
+            Some(TrackerFault::StatusAfter(_) | TrackerFault::CutAfter) | None => {
+                self.tickets.push(ticket)
+            }
         }
-        match trouble {
-            Some(Trouble::StatusAfter(status)) => failed(status),
-            Some(Trouble::CutAfter) => None,
-            Some(Trouble::StatusBefore(_) | Trouble::CutBefore) | None => {
+        match fault {
+            Some(TrackerFault::StatusAfter(status)) => failure(status),
+            Some(TrackerFault::CutAfter) => None,
+            Some(TrackerFault::StatusBefore(_) | TrackerFault::CutBefore) | None => {
                 Some(answer(self.tickets.len()))
             }
         }
     }
 
-    fn known(&mut self, value: &Value, fields: &[&str]) {
-        let given = value.as_object().into_iter().flatten().map(|(name, _)| name);
-        let unknown = given.filter(|name| !fields.contains(&name.as_str()));
+    fn check_fields(&mut self, value: &Value, fields: &[&str]) {
+        let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
+        let unknown = names.filter(|name| !fields.contains(&name.as_str()));
         self.surprises.extend(unknown.map(|name| format!("the field `{name}`")));
     }
 }
 
-fn words(list: &Value) -> Vec<String> {
+fn strings(list: &Value) -> Vec<String> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn url(number: usize) -> String {
-    format!("https://linear.app/shop/issue/{PLACE}-{number}")
+    format!("https://linear.app/shop/issue/{PROJECT}-{number}")
 }

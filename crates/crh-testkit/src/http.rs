@@ -9,18 +9,18 @@ use std::time::Duration;
 
 pub(crate) use server::{Server, Service};
 
-/// Longest request head. Real ones have a tenth of it.
+/// Maximum bytes of a request head. Real ones have a tenth of that.
 const MAX_HEAD: usize = 64 * 1024;
 
-/// Longest request body: several times a context of a million tokens.
+/// Maximum bytes of a request body: several times a context of a million tokens.
 const MAX_BODY: usize = 64 * 1024 * 1024;
 
-/// The most headers of a request.
+/// Maximum number of headers of a request.
 const MAX_HEADERS: usize = 64;
 
 /// A request, complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Incoming {
+pub(crate) struct HttpRequest {
     pub(crate) method: String,
     pub(crate) path: String,
     /// Names in lower case.
@@ -28,27 +28,27 @@ pub(crate) struct Incoming {
     pub(crate) body: Vec<u8>,
 }
 
-impl Incoming {
+impl HttpRequest {
     /// The value of a header, named in lower case.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known == name);
+        header.map(|(_, value)| value.as_str())
     }
 }
 
 /// A complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Outgoing {
+pub(crate) struct HttpResponse {
     /// Delay before the first byte.
     pub(crate) delay: Duration,
     /// Separate writes.
     pub(crate) writes: Vec<Vec<u8>>,
-    pub(crate) end: End,
+    pub(crate) end: ConnectionEnd,
 }
 
 /// What happens after the last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum ConnectionEnd {
     /// Read the next request.
     KeepAlive,
     /// Close the connection.
@@ -57,20 +57,20 @@ pub(crate) enum End {
     Silence,
 }
 
-/// Reads the next request; `None` if the client closed the connection. `buffer` keeps bytes beyond
-/// it.
-pub(crate) fn incoming(
+/// Reads the next request; `None` if the client closed the connection. `buffer` keeps bytes of
+/// later requests.
+pub(crate) fn read_request(
     stream: &mut (impl Read + Write),
     buffer: &mut Vec<u8>,
-) -> io::Result<Option<Incoming>> {
+) -> io::Result<Option<HttpRequest>> {
     let (mut request, head) = loop {
-        if let Some(found) = head(buffer)? {
-            break found;
+        if let Some(request_and_length) = parse_head(buffer)? {
+            break request_and_length;
         }
         if buffer.len() > MAX_HEAD {
             return Err(invalid("the head of the request is too long"));
         }
-        if more(stream, buffer)? == 0 {
+        if read_more(stream, buffer)? == 0 {
             return Ok(None);
         }
     };
@@ -86,7 +86,7 @@ pub(crate) fn incoming(
         return Err(invalid("the body of the request is too long"));
     }
     while buffer.len() < length {
-        if more(stream, buffer)? == 0 {
+        if read_more(stream, buffer)? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
     }
@@ -95,18 +95,22 @@ pub(crate) fn incoming(
 }
 
 /// A reply whose length is known.
-pub(crate) fn whole(status: u16, headers: &[(&str, String)], body: impl AsRef<[u8]>) -> Vec<u8> {
+pub(crate) fn full_reply(
+    status: u16,
+    headers: &[(&str, String)],
+    body: impl AsRef<[u8]>,
+) -> Vec<u8> {
     let body = body.as_ref();
     let length = [("content-length", body.len().to_string())];
-    let mut bytes = head_of(status, &[headers, &length].concat());
+    let mut bytes = reply_head(status, &[headers, &length].concat());
     bytes.extend_from_slice(body);
     bytes
 }
 
 /// The head of a reply in chunks.
-pub(crate) fn chunked(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
+pub(crate) fn chunked_head(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
     let chunked = [("transfer-encoding", "chunked".to_owned())];
-    head_of(status, &[headers, &chunked].concat())
+    reply_head(status, &[headers, &chunked].concat())
 }
 
 /// One chunk; the empty one ends the reply.
@@ -117,7 +121,7 @@ pub(crate) fn chunk(bytes: &[u8]) -> Vec<u8> {
     chunk
 }
 
-fn head_of(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
+fn reply_head(status: u16, headers: &[(&str, String)]) -> Vec<u8> {
     let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -147,8 +151,8 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// The request without its body, and the length of its head; none if there is more to come.
-fn head(buffer: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
+/// The request without its body, and the length of its head; `None` if the head is incomplete.
+fn parse_head(buffer: &[u8]) -> io::Result<Option<(HttpRequest, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);
     let length = match parsed.parse(buffer).map_err(invalid)? {
@@ -157,7 +161,7 @@ fn head(buffer: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
     };
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let headers = parsed.headers.iter();
-    let request = Incoming {
+    let request = HttpRequest {
         method: parsed.method.unwrap_or_default().to_owned(),
         path: parsed.path.unwrap_or_default().to_owned(),
         headers: headers.map(|one| (one.name.to_lowercase(), text(one.value))).collect(),
@@ -166,15 +170,15 @@ fn head(buffer: &[u8]) -> io::Result<Option<(Incoming, usize)>> {
     Ok(Some((request, length)))
 }
 
-fn more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
+fn read_more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let mut bytes = [0; 16 * 1024];
-    let read = stream.read(&mut bytes)?;
-    buffer.extend_from_slice(&bytes[..read]);
-    Ok(read)
+    let count = stream.read(&mut bytes)?;
+    buffer.extend_from_slice(&bytes[..count]);
+    Ok(count)
 }
 
-fn invalid(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, why)
+fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
 #[cfg(test)]
@@ -183,15 +187,15 @@ mod tests {
 
     use super::*;
 
-    fn requests(bytes: &str) -> io::Result<Vec<Incoming>> {
+    fn requests(bytes: &str) -> io::Result<Vec<HttpRequest>> {
         let mut stream = Cursor::new(bytes.as_bytes().to_vec());
         let mut buffer = Vec::new();
-        std::iter::from_fn(|| incoming(&mut stream, &mut buffer).transpose()).collect()
+        std::iter::from_fn(|| read_request(&mut stream, &mut buffer).transpose()).collect()
     }
 
     #[test]
     fn requests_that_come_at_once_are_read_one_by_one() {
-        let request = |path: &str, body: &str| Incoming {
+        let request = |path: &str, body: &str| HttpRequest {
             method: "POST".to_owned(),
             path: path.to_owned(),
             headers: vec![("content-length".to_owned(), body.len().to_string())],
@@ -204,7 +208,7 @@ mod tests {
 
     #[test]
     fn oversized_or_malformed_request_is_refused() {
-        for (bytes, why) in [
+        for (bytes, expected) in [
             (
                 format!("GET /{} HTTP/1.1", "a".repeat(MAX_HEAD)),
                 "the head of the request is too long",
@@ -218,7 +222,7 @@ mod tests {
                 "a request in chunks is not read here",
             ),
         ] {
-            assert_eq!(requests(&bytes).unwrap_err().to_string(), why);
+            assert_eq!(requests(&bytes).unwrap_err().to_string(), expected);
         }
     }
 }

@@ -23,11 +23,11 @@ pub use fake_github::FakeGitHub;
 pub use fake_launchpad::FakeLaunchpad;
 pub use fake_model::FakeModel;
 pub use fixture::Fixture;
-pub use program::{Output, Program, Running};
+pub use program::{Output, Program, RunningProgram};
 pub use repo::Repo;
 pub use rustix::process::Signal;
-pub use terminal::{Ended, Terminal};
+pub use terminal::{Terminal, TerminalOutput};
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use traced::Blow;
+pub use traced::InjectedFault;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-pub use traced::Traced;
+pub use traced::TraceOutcome;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 /// Prints a ratio and whether it is within its limit.
 #[expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]
-pub fn is_within(what: &str, ratio: f64, limit: f64, detail: &str) -> bool {
+pub fn is_within(label: &str, ratio: f64, limit: f64, detail: &str) -> bool {
     let word = if ratio <= limit { "ok" } else { "OVER" };
-    println!("{word:4} {ratio:6.3} (limit {limit:.2})  {what}: {detail}");
+    println!("{word:4} {ratio:6.3} (limit {limit:.2})  {label}: {detail}");
     ratio <= limit
 }
 

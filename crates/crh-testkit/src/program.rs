@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Longest wait for a program that should end at once, on a slow machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longest wait for a program that should exit at once, on a slow machine.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A program to run. Its environment is empty except for `PATH`.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Program {
 
 /// A running program. Dropping it kills the program.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     /// `None` after waiting.
     child: Option<Child>,
     writer: Option<JoinHandle<bool>>,
@@ -30,7 +30,7 @@ pub struct Running {
 /// Output and exit code of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    /// -1 if a signal ended it.
+    /// Exit code; -1 if a signal ended the program.
     pub code: i32,
     /// Its standard output.
     pub stdout: String,
@@ -83,7 +83,7 @@ impl Program {
 
     /// Starts the program for tests that act while it runs. Its output stays in a pipe until the
     /// end, so it must be small.
-    pub fn start(mut self) -> Running {
+    pub fn start(mut self) -> RunningProgram {
         let mut child = self
             .command
             .stdin(Stdio::piped())
@@ -98,11 +98,11 @@ impl Program {
             // A program may stop reading; the test checks its output.
             stdin.write_all(&bytes).is_ok()
         });
-        Running { child: Some(child), writer: Some(writer) }
+        RunningProgram { child: Some(child), writer: Some(writer) }
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
         let id = self.child.as_ref().unwrap().id();
@@ -125,13 +125,13 @@ impl Running {
     pub fn end_unread(mut self) -> Output {
         let start = Instant::now();
         while self.child.as_mut().unwrap().try_wait().unwrap().is_none() {
-            assert!(start.elapsed() < PATIENCE, "the program does not end");
+            assert!(start.elapsed() < EXIT_TIMEOUT, "the program does not end");
             std::thread::sleep(Duration::from_millis(10));
         }
         self.end()
     }
 
-    /// Waits for its end.
+    /// Waits until the program exits.
     pub fn end(mut self) -> Output {
         let output = self.child.take().unwrap().wait_with_output().unwrap();
         self.writer.take().unwrap().join().unwrap();
@@ -143,10 +143,10 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended already.
+            // The program may have exited already.
             drop(child.kill());
             drop(child.wait());
         }

@@ -15,44 +15,44 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use crate::program::Program;
 
 /// Longest wait for the screen on a slow machine. Passing tests do not wait this long.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// A screen that did not change for this long is complete: a terminal may deliver a drawing in
-/// pieces.
-const STILL: Duration = Duration::from_millis(100);
-/// More lines than any test prints.
-const PAPER: u16 = 2_000;
+const SCREEN_TIMEOUT: Duration = Duration::from_secs(60);
+/// A screen that did not change for this long is complete, because a terminal may deliver a drawing
+/// in pieces.
+const STABLE_TIME: Duration = Duration::from_millis(100);
+/// Height of the screen that keeps the full output: more lines than any test prints.
+const FULL_OUTPUT_LINES: u16 = 2_000;
 
 /// A program at a terminal. Dropping it kills the program.
 pub struct Terminal {
     child: Child,
     master: OwnedFd,
-    seen: Arc<Seen>,
+    screen: Arc<SharedScreen>,
     reader: Option<JoinHandle<()>>,
 }
 
 /// Result of a program at a terminal.
-pub struct Ended {
-    /// -1 if a signal ended it.
+pub struct TerminalOutput {
+    /// Exit code; -1 if a signal ended the program.
     pub code: i32,
     /// All output that was not overwritten.
-    pub paper: String,
+    pub full_output: String,
     /// All raw bytes sent to the terminal.
-    pub sent: String,
+    pub raw_output: String,
     /// Whether the terminal is back in line mode, with echo and a visible cursor.
-    pub is_as_usual: bool,
+    pub is_restored: bool,
 }
 
-/// The screen, with a signal for every change.
-struct Seen {
-    shown: Mutex<Shown>,
-    changed: Condvar,
+/// The screen, shared with the reader thread, which signals every change.
+struct SharedScreen {
+    state: Mutex<ScreenState>,
+    change_signal: Condvar,
 }
 
-struct Shown {
+struct ScreenState {
     screen: vt100::Parser,
     /// The same output on a screen so tall that nothing scrolls away.
-    paper: vt100::Parser,
-    sent: Vec<u8>,
+    full_output: vt100::Parser,
+    raw_output: Vec<u8>,
     has_ended: bool,
 }
 
@@ -87,21 +87,21 @@ impl Terminal {
         command.stdin(copy()).stderr(copy());
         command.stdout(stdout.map_or_else(copy, Stdio::from));
         let child = command.spawn().unwrap();
-        // Only the program holds the other end, so the reader notices when it ends.
+        // Only the program keeps the other end open, so the reader notices when the program exits.
         drop((command, slave));
-        let seen = Arc::new(Seen {
-            shown: Mutex::new(Shown {
+        let screen = Arc::new(SharedScreen {
+            state: Mutex::new(ScreenState {
                 screen: vt100::Parser::new(number(rows), number(columns), 0),
-                paper: vt100::Parser::new(number(PAPER), number(columns), 0),
-                sent: Vec::new(),
+                full_output: vt100::Parser::new(number(FULL_OUTPUT_LINES), number(columns), 0),
+                raw_output: Vec::new(),
                 has_ended: false,
             }),
-            changed: Condvar::new(),
+            change_signal: Condvar::new(),
         });
         let output = std::fs::File::from(master.try_clone().unwrap());
-        let told = seen.clone();
-        let reader = std::thread::spawn(move || read(output, &told));
-        Self { child, master, seen, reader: Some(reader) }
+        let shared_screen = screen.clone();
+        let reader = std::thread::spawn(move || read(output, &shared_screen));
+        Self { child, master, screen, reader: Some(reader) }
     }
 
     /// Waits until the screen shows a text.
@@ -113,50 +113,47 @@ impl Terminal {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
-    /// Waits for a condition; `what` names it.
+    /// Waits for a condition; `description` names it in error messages.
+    pub fn wait_until(&self, description: &str, condition: impl Fn(&str) -> bool) {
+        self.wait(description, STABLE_TIME, condition);
+    }
+
+    /// Like [`Self::wait_until`], for conditions that only a completely drawn screen meets.
+    /// Therefore it does not wait until the screen stops changing.
     ///
     /// # Panics
     ///
     /// After a minute, or if the program ends first.
-    pub fn wait_until(&self, what: &str, is_there: impl Fn(&str) -> bool) {
-        self.wait(what, STILL, is_there);
+    pub fn wait_until_drawn(&self, description: &str, condition: impl Fn(&str) -> bool) {
+        self.wait(description, Duration::ZERO, condition);
     }
 
-    /// Like [`Self::wait_until`], for conditions that only a completely drawn screen fulfils, so it
-    /// does not wait for stillness.
-    ///
-    /// # Panics
-    ///
-    /// After a minute, or if the program ends first.
-    pub fn wait_until_whole(&self, what: &str, is_whole: impl Fn(&str) -> bool) {
-        self.wait(what, Duration::ZERO, is_whole);
-    }
-
-    fn wait(&self, what: &str, still: Duration, is_there: impl Fn(&str) -> bool) {
+    fn wait(&self, description: &str, stable_time: Duration, condition: impl Fn(&str) -> bool) {
         let start = Instant::now();
-        let mut shown = self.shown();
+        let mut state = self.lock_state();
         loop {
-            let screen = contents(&shown.screen);
-            let is_wanted = is_there(&screen);
-            if is_wanted && (shown.has_ended || still.is_zero()) {
+            let screen = contents(&state.screen);
+            let is_met = condition(&screen);
+            if is_met && (state.has_ended || stable_time.is_zero()) {
                 return;
             }
-            assert!(!shown.has_ended, "the program has ended without {what:?}:\n{screen}");
-            let left = PATIENCE.checked_sub(start.elapsed());
-            let left = left.unwrap_or_else(|| panic!("the screen never had {what:?}:\n{screen}"));
-            let wait = if is_wanted { still.min(left) } else { left };
-            let waited = self.seen.changed.wait_timeout(shown, wait);
-            let (next, time) = waited.unwrap_or_else(PoisonError::into_inner);
-            if is_wanted && time.timed_out() {
+            assert!(!state.has_ended, "the program has ended without {description:?}:\n{screen}");
+            let remaining = SCREEN_TIMEOUT.checked_sub(start.elapsed());
+            let remaining = remaining
+                .unwrap_or_else(|| panic!("the screen never had {description:?}:\n{screen}"));
+            let wait = if is_met { stable_time.min(remaining) } else { remaining };
+            let result = self.screen.change_signal.wait_timeout(state, wait);
+            let (next_state, time) = result.unwrap_or_else(PoisonError::into_inner);
+            if is_met && time.timed_out() {
                 return;
             }
-            shown = next;
+            state = next_state;
         }
     }
 
     /// What the screen shows.
     pub fn screen(&self) -> String {
-        contents(&self.shown().screen)
+        contents(&self.lock_state().screen)
     }
 
     /// Types keys.
@@ -167,21 +164,22 @@ impl Terminal {
 
     /// Resizes the window.
     pub fn resize(&self, columns: u16, rows: u16) {
-        let mut shown = self.shown();
-        shown.screen.screen_mut().set_size(number(rows), number(columns));
-        shown.paper.screen_mut().set_size(number(PAPER), number(columns));
+        let mut state = self.lock_state();
+        state.screen.screen_mut().set_size(number(rows), number(columns));
+        state.full_output.screen_mut().set_size(number(FULL_OUTPUT_LINES), number(columns));
         tcsetwinsize(&self.master, size(columns, rows)).unwrap();
     }
 
-    /// Whether the terminal is in raw mode. Keys typed before may be lost when it starts.
-    pub fn hands_over_keys(&self) -> bool {
+    /// Whether the terminal is in raw mode. Keys that are typed earlier may be lost when raw mode
+    /// starts.
+    pub fn is_raw_mode(&self) -> bool {
         !tcgetattr(&self.master).unwrap().local_modes.contains(LocalModes::ICANON)
     }
 
     /// Whether the terminal is in line mode, with echo and a visible cursor.
-    pub fn is_as_usual(&self) -> bool {
+    pub fn is_restored(&self) -> bool {
         let modes = tcgetattr(&self.master).unwrap().local_modes;
-        let has_cursor = !self.shown().screen.screen().hide_cursor();
+        let has_cursor = !self.lock_state().screen.screen().hide_cursor();
         has_cursor && modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
     }
 
@@ -192,23 +190,23 @@ impl Terminal {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Waits for its end.
-    pub fn end(mut self) -> Ended {
+    /// Waits until the program exits.
+    pub fn end(mut self) -> TerminalOutput {
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         self.reader.take().unwrap().join().unwrap();
-        let paper = contents(&self.shown().paper);
-        let sent = String::from_utf8_lossy(&self.shown().sent).into_owned();
-        Ended { code, paper, sent, is_as_usual: self.is_as_usual() }
+        let full_output = contents(&self.lock_state().full_output);
+        let raw_output = String::from_utf8_lossy(&self.lock_state().raw_output).into_owned();
+        TerminalOutput { code, full_output, raw_output, is_restored: self.is_restored() }
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.seen.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_state(&self) -> MutexGuard<'_, ScreenState> {
+        self.screen.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The program may have exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -222,21 +220,21 @@ fn number(number: u16) -> NonZero<u16> {
     NonZero::new(number).unwrap()
 }
 
-fn read(mut output: std::fs::File, seen: &Seen) {
+fn read(mut output: std::fs::File, shared_screen: &SharedScreen) {
     let mut bytes = [0; 4_096];
     loop {
         // Reading fails when the other end is closed.
         let count = output.read(&mut bytes).unwrap_or(0);
-        let mut shown = seen.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = shared_screen.state.lock().unwrap_or_else(PoisonError::into_inner);
         match count {
-            0 => shown.has_ended = true,
+            0 => state.has_ended = true,
             count => {
-                shown.screen.process(&bytes[..count]);
-                shown.paper.process(&bytes[..count]);
-                shown.sent.extend_from_slice(&bytes[..count]);
+                state.screen.process(&bytes[..count]);
+                state.full_output.process(&bytes[..count]);
+                state.raw_output.extend_from_slice(&bytes[..count]);
             }
         }
-        seen.changed.notify_all();
+        shared_screen.change_signal.notify_all();
         if count == 0 {
             return;
         }

@@ -21,61 +21,62 @@ use nix::unistd::Pid;
 
 use crate::program::Program;
 
-/// Stops before `exec`, so that the tracer misses nothing.
-const STOPPED: &str = "kill -STOP $$; exec \"$0\" \"$@\"";
+/// Shell script that stops before `exec`, so that the tracer sees every system call of the program.
+const STOP_BEFORE_EXEC: &str = "kill -STOP $$; exec \"$0\" \"$@\"";
 
 /// Longest path that is read from the traced program.
 const PATH_BYTES: usize = 4_096;
 
 /// A fault to inject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Blow {
+pub enum InjectedFault {
     /// SIGKILL.
     Kill,
-    /// From then on the disk is full: nothing can be created or written.
+    /// From this change on, the disk is full: nothing can be created or written.
     FullDisk,
-    /// From then on the disk is read-only.
+    /// From this change on, the disk is read-only.
     ReadOnly,
 }
 
 /// Result of a traced program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Traced {
-    /// The fault was injected before this change. Exit code; -1 if it was killed.
+pub enum TraceOutcome {
+    /// The change before which the fault was injected, and the exit code; -1 if the program was
+    /// killed.
     Hit(String, i32),
-    /// The program ended first: its exit code and its number of changes.
+    /// The program exited before the fault: its exit code and its number of changes.
     Ended(i32, usize),
-    /// ptrace is forbidden here.
+    /// The system forbids ptrace.
     NotPermitted,
     /// Failing a system call is not implemented for this architecture.
     NotOnThisMachine,
 }
 
-impl Traced {
-    /// Whether the trace shows anything. If ptrace is forbidden, prints a notice directly to the
+impl TraceOutcome {
+    /// Whether the program was traced. If ptrace is forbidden, prints a notice directly to the
     /// terminal, because the test harness hides output of passing tests.
     ///
     /// # Panics
     ///
     /// If ptrace is forbidden and `CRH_TEST_ALL` is set. Some containers forbid ptrace, and the
     /// other tests are still useful there.
-    pub fn is_shown(&self, what: &str) -> bool {
-        let why = match self {
+    pub fn is_conclusive(&self, test: &str) -> bool {
+        let reason = match self {
             Self::Hit(..) | Self::Ended(..) => return true,
             Self::NotPermitted => "no program may be traced here (ptrace)",
             Self::NotOnThisMachine => "tracing is not supported on this platform",
         };
-        let is_all = std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty());
-        assert!(!is_all || *self != Self::NotPermitted, "`{what}` was not tried: {why}");
-        let told = format!("\nNOT SHOWN: `{what}` was not tried: {why}\n");
-        std::io::stderr().write_all(told.as_bytes()).unwrap();
+        let requires_all = std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty());
+        assert!(!requires_all || *self != Self::NotPermitted, "`{test}` was not tried: {reason}");
+        let notice = format!("\nNOT SHOWN: `{test}` was not tried: {reason}\n");
+        std::io::stderr().write_all(notice.as_bytes()).unwrap();
         false
     }
 }
 
 /// Arguments of a system call that name its file.
 #[derive(Debug, Clone, Copy)]
-enum About {
+enum CallTarget {
     /// A folder and a path, in these two arguments.
     PathAt(usize, usize),
     /// The same, if the flags in the third argument create or truncate the file.
@@ -88,43 +89,43 @@ enum About {
 }
 
 /// System calls that change a file or folder.
-const CALLS: &[(libc::c_long, &str, About)] = &[
-    (libc::SYS_openat, "open", About::OpenAt(0, 1, 2)),
-    (libc::SYS_mkdirat, "mkdir", About::PathAt(0, 1)),
-    (libc::SYS_unlinkat, "unlink", About::PathAt(0, 1)),
-    (libc::SYS_renameat, "rename", About::PathAt(0, 1)),
-    (libc::SYS_renameat2, "rename", About::PathAt(0, 1)),
-    (libc::SYS_linkat, "link", About::PathAt(2, 3)),
-    (libc::SYS_symlinkat, "symlink", About::PathAt(1, 2)),
-    (libc::SYS_fchmodat, "chmod", About::PathAt(0, 1)),
-    (libc::SYS_fchownat, "chown", About::PathAt(0, 1)),
-    (libc::SYS_write, "write", About::File(0)),
-    (libc::SYS_pwrite64, "write", About::File(0)),
-    (libc::SYS_writev, "write", About::File(0)),
-    (libc::SYS_ftruncate, "truncate", About::File(0)),
-    (libc::SYS_fallocate, "allocate", About::File(0)),
-    (libc::SYS_copy_file_range, "copy", About::File(2)),
-    (libc::SYS_sendfile, "copy", About::File(0)),
-    (libc::SYS_fchmod, "chmod", About::File(0)),
-    (libc::SYS_fchown, "chown", About::File(0)),
+const CALLS: &[(libc::c_long, &str, CallTarget)] = &[
+    (libc::SYS_openat, "open", CallTarget::OpenAt(0, 1, 2)),
+    (libc::SYS_mkdirat, "mkdir", CallTarget::PathAt(0, 1)),
+    (libc::SYS_unlinkat, "unlink", CallTarget::PathAt(0, 1)),
+    (libc::SYS_renameat, "rename", CallTarget::PathAt(0, 1)),
+    (libc::SYS_renameat2, "rename", CallTarget::PathAt(0, 1)),
+    (libc::SYS_linkat, "link", CallTarget::PathAt(2, 3)),
+    (libc::SYS_symlinkat, "symlink", CallTarget::PathAt(1, 2)),
+    (libc::SYS_fchmodat, "chmod", CallTarget::PathAt(0, 1)),
+    (libc::SYS_fchownat, "chown", CallTarget::PathAt(0, 1)),
+    (libc::SYS_write, "write", CallTarget::File(0)),
+    (libc::SYS_pwrite64, "write", CallTarget::File(0)),
+    (libc::SYS_writev, "write", CallTarget::File(0)),
+    (libc::SYS_ftruncate, "truncate", CallTarget::File(0)),
+    (libc::SYS_fallocate, "allocate", CallTarget::File(0)),
+    (libc::SYS_copy_file_range, "copy", CallTarget::File(2)),
+    (libc::SYS_sendfile, "copy", CallTarget::File(0)),
+    (libc::SYS_fchmod, "chmod", CallTarget::File(0)),
+    (libc::SYS_fchown, "chown", CallTarget::File(0)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_rename, "rename", About::Path(0)),
+    (libc::SYS_rename, "rename", CallTarget::Path(0)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_mkdir, "mkdir", About::Path(0)),
+    (libc::SYS_mkdir, "mkdir", CallTarget::Path(0)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_rmdir, "rmdir", About::Path(0)),
+    (libc::SYS_rmdir, "rmdir", CallTarget::Path(0)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_unlink, "unlink", About::Path(0)),
+    (libc::SYS_unlink, "unlink", CallTarget::Path(0)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_link, "link", About::Path(1)),
+    (libc::SYS_link, "link", CallTarget::Path(1)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_symlink, "symlink", About::Path(1)),
+    (libc::SYS_symlink, "symlink", CallTarget::Path(1)),
     #[cfg(target_arch = "x86_64")]
-    (libc::SYS_chmod, "chmod", About::Path(0)),
+    (libc::SYS_chmod, "chmod", CallTarget::Path(0)),
 ];
 
 /// System calls that fail on a full disk.
-const NEEDS_ROOM: [&str; 8] =
+const FAIL_ON_FULL_DISK: [&str; 8] =
     ["open", "mkdir", "write", "link", "symlink", "truncate", "allocate", "copy"];
 
 impl Program {
@@ -134,82 +135,101 @@ impl Program {
     /// # Panics
     ///
     /// If tracing fails.
-    pub fn hit_at(self, below: &Path, number: usize, blow: Blow) -> Traced {
-        self.hit_at_one_of(|_| true, below, number, blow)
-    }
-
-    /// Like [`Self::hit_at`], but counts only some changes, such as `rename shop/orders.py`.
-    ///
-    /// # Panics
-    ///
-    /// If tracing fails.
-    pub fn hit_at_one_of(
+    pub fn run_with_fault(
         self,
-        counts: fn(&str) -> bool,
-        below: &Path,
+        folder: &Path,
         number: usize,
-        blow: Blow,
-    ) -> Traced {
-        if blow != Blow::Kill && !fails::IS_POSSIBLE {
-            return Traced::NotOnThisMachine;
-        }
-        let below = below.canonicalize().unwrap();
-        self.traced(Target { below, counts, number, blow, each: Box::new(|_| {}) })
+        fault: InjectedFault,
+    ) -> TraceOutcome {
+        self.run_with_fault_at_matching(|_| true, folder, number, fault)
     }
 
-    /// Runs the program to its end and calls `each` before every change below a folder. At that
-    /// moment the folder is as SIGKILL would leave it; no thread changes anything meanwhile.
+    /// Like [`Self::run_with_fault`], but counts only changes that `is_counted` accepts, such as
+    /// `rename shop/orders.py`.
     ///
     /// # Panics
     ///
     /// If tracing fails.
-    pub fn stopped_at_each(self, below: &Path, each: impl FnMut(&str) + Send + 'static) -> Traced {
-        let below = below.canonicalize().unwrap();
-        let (number, blow, each) = (usize::MAX, Blow::Kill, Box::new(each));
-        self.traced(Target { below, counts: |_| true, number, blow, each })
+    pub fn run_with_fault_at_matching(
+        self,
+        is_counted: fn(&str) -> bool,
+        folder: &Path,
+        number: usize,
+        fault: InjectedFault,
+    ) -> TraceOutcome {
+        if fault != InjectedFault::Kill && !fails::IS_POSSIBLE {
+            return TraceOutcome::NotOnThisMachine;
+        }
+        let folder = folder.canonicalize().unwrap();
+        self.run_traced(FaultPlan {
+            folder,
+            is_counted,
+            number,
+            fault,
+            on_change: Box::new(|_| {}),
+        })
     }
 
-    fn traced(self, target: Target) -> Traced {
-        // On a separate thread without other children, because it waits for any child.
-        std::thread::spawn(move || Tracer::start(self.into_command(), target)).join().unwrap()
+    /// Runs the program to its end and calls `on_change` before every change below a folder. At
+    /// that moment the folder is as SIGKILL would leave it, and no thread changes anything.
+    ///
+    /// # Panics
+    ///
+    /// If tracing fails.
+    pub fn run_watching_changes(
+        self,
+        folder: &Path,
+        on_change: impl FnMut(&str) + Send + 'static,
+    ) -> TraceOutcome {
+        let folder = folder.canonicalize().unwrap();
+        let (number, fault, on_change) = (usize::MAX, InjectedFault::Kill, Box::new(on_change));
+        self.run_traced(FaultPlan { folder, is_counted: |_| true, number, fault, on_change })
+    }
+
+    fn run_traced(self, plan: FaultPlan) -> TraceOutcome {
+        // The tracer waits for any child, so it runs on a thread without other children.
+        std::thread::spawn(move || Tracer::start(self.into_command(), plan)).join().unwrap()
     }
 }
 
-/// Where to inject the fault, and which one.
-struct Target {
-    below: PathBuf,
-    counts: fn(&str) -> bool,
+/// Which fault to inject, and before which change.
+struct FaultPlan {
+    folder: PathBuf,
+    is_counted: fn(&str) -> bool,
     number: usize,
-    blow: Blow,
+    fault: InjectedFault,
     /// Called before each change.
-    each: Box<dyn FnMut(&str) + Send>,
+    on_change: Box<dyn FnMut(&str) + Send>,
 }
 
 /// A program under ptrace.
 struct Tracer {
     root: Pid,
-    target: Target,
-    seen: usize,
+    target: FaultPlan,
+    change_count: usize,
     /// The change before which the fault was injected.
-    hit: Option<String>,
+    faulty_change: Option<String>,
     /// Threads whose current call fails, with the error.
-    failing: BTreeMap<Pid, Errno>,
+    failing_calls: BTreeMap<Pid, Errno>,
 }
 
 impl Tracer {
     #[expect(clippy::disallowed_methods, reason = "tests run the real program")]
     #[expect(clippy::zombie_processes, reason = "it is waited for by its number")]
-    fn start(command: Command, target: Target) -> Traced {
-        let mut stopped = Command::new("sh");
-        stopped.args(["-c", STOPPED]).arg(command.get_program()).args(command.get_args());
-        stopped.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    fn start(command: Command, target: FaultPlan) -> TraceOutcome {
+        let mut command_line = Command::new("sh");
+        command_line
+            .args(["-c", STOP_BEFORE_EXEC])
+            .arg(command.get_program())
+            .args(command.get_args());
+        command_line.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         for (name, value) in command.get_envs() {
-            stopped.envs(value.map(|value| (name, value)));
+            command_line.envs(value.map(|value| (name, value)));
         }
         if let Some(folder) = command.get_current_dir() {
-            stopped.current_dir(folder);
+            command_line.current_dir(folder);
         }
-        let child = stopped.spawn().unwrap();
+        let child = command_line.spawn().unwrap();
         let root = Pid::from_raw(i32::try_from(child.id()).unwrap());
         waitpid(root, Some(WaitPidFlag::WUNTRACED)).unwrap();
         match ptrace::attach(root) {
@@ -217,7 +237,7 @@ impl Tracer {
             Err(Errno::EPERM | Errno::ENOSYS | Errno::EACCES) => {
                 kill(root, Signal::SIGKILL).unwrap();
                 waitpid(root, None).unwrap();
-                return Traced::NotPermitted;
+                return TraceOutcome::NotPermitted;
             }
             Err(why) => panic!("{why}"),
         }
@@ -227,30 +247,30 @@ impl Tracer {
             | Options::PTRACE_O_TRACEEXEC
             | Options::PTRACE_O_EXITKILL;
         ptrace::setoptions(root, options).unwrap();
-        go_on(root, None);
-        let (seen, hit, failing) = (0, None, BTreeMap::new());
-        Self { root, target, seen, hit, failing }.follow()
+        resume(root, None);
+        let (change_count, faulty_change, failing_calls) = (0, None, BTreeMap::new());
+        Self { root, target, change_count, faulty_change, failing_calls }.follow()
     }
 
-    fn follow(mut self) -> Traced {
+    fn follow(mut self) -> TraceOutcome {
         loop {
             let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
             match waitpid(None, Some(flags)).unwrap() {
-                WaitStatus::PtraceSyscall(thread) => self.called(thread),
+                WaitStatus::PtraceSyscall(thread) => self.handle_syscall(thread),
                 WaitStatus::PtraceEvent(thread, _, _)
                 | WaitStatus::Stopped(thread, Signal::SIGSTOP) => {
-                    go_on(thread, None);
+                    resume(thread, None);
                 }
-                WaitStatus::Stopped(thread, signal) => go_on(thread, Some(signal)),
+                WaitStatus::Stopped(thread, signal) => resume(thread, Some(signal)),
                 WaitStatus::Exited(thread, code) if thread == self.root => {
-                    return match self.hit {
-                        Some(what) => Traced::Hit(what, code),
-                        None => Traced::Ended(code, self.seen),
+                    return match self.faulty_change {
+                        Some(change) => TraceOutcome::Hit(change, code),
+                        None => TraceOutcome::Ended(code, self.change_count),
                     };
                 }
                 WaitStatus::Signaled(thread, signal, _) if thread == self.root => {
-                    let what = self.hit.unwrap_or_else(|| panic!("{signal}"));
-                    return Traced::Hit(what, -1);
+                    let change = self.faulty_change.unwrap_or_else(|| panic!("{signal}"));
+                    return TraceOutcome::Hit(change, -1);
                 }
                 WaitStatus::Exited(..)
                 | WaitStatus::Signaled(..)
@@ -261,67 +281,69 @@ impl Tracer {
     }
 
     /// Handles the start or end of a system call.
-    fn called(&mut self, thread: Pid) {
-        let begins = ptrace::syscall_info(thread)
+    fn handle_syscall(&mut self, thread: Pid) {
+        let is_entry = ptrace::syscall_info(thread)
             .is_ok_and(|info| info.op == libc::PTRACE_SYSCALL_INFO_ENTRY);
-        match self.failing.remove(&thread) {
-            Some(error) if !begins => fails::with(thread, error),
+        match self.failing_calls.remove(&thread) {
+            Some(error) if !is_entry => fails::with(thread, error),
             Some(_) | None => {}
         }
-        if begins && let Some((name, what)) = self.changes(thread) {
-            (self.target.each)(&what);
-            if (self.target.counts)(&what) {
-                self.seen += 1;
-                if self.seen == self.target.number {
-                    self.hit = Some(what);
+        if is_entry && let Some((name, change)) = self.pending_change(thread) {
+            (self.target.on_change)(&change);
+            if (self.target.is_counted)(&change) {
+                self.change_count += 1;
+                if self.change_count == self.target.number {
+                    self.faulty_change = Some(change);
                 }
             }
-            let error = match self.target.blow {
-                _ if self.hit.is_none() => None,
-                Blow::Kill => {
+            let error = match self.target.fault {
+                _ if self.faulty_change.is_none() => None,
+                InjectedFault::Kill => {
                     // A call that was about to start is not executed.
                     kill(self.root, Signal::SIGKILL).unwrap();
                     return;
                 }
-                Blow::FullDisk => NEEDS_ROOM.contains(&name).then_some(Errno::ENOSPC),
-                Blow::ReadOnly => Some(Errno::EROFS),
+                InjectedFault::FullDisk => {
+                    FAIL_ON_FULL_DISK.contains(&name).then_some(Errno::ENOSPC)
+                }
+                InjectedFault::ReadOnly => Some(Errno::EROFS),
             };
             if let Some(error) = error {
                 fails::skip(thread);
-                self.failing.insert(thread, error);
+                self.failing_calls.insert(thread, error);
             }
         }
-        go_on(thread, None);
+        resume(thread, None);
     }
 
     /// The change that a thread is about to make below the folder, and its path.
-    fn changes(&self, thread: Pid) -> Option<(&'static str, String)> {
+    fn pending_change(&self, thread: Pid) -> Option<(&'static str, String)> {
         let line = fs::read_to_string(format!("/proc/{thread}/syscall")).ok()?;
         let mut words = line.split_whitespace();
         let number: libc::c_long = words.next()?.parse().ok()?;
         let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let args: Vec<u64> = words.map_while(hex).collect();
-        let (_, name, about) = CALLS.iter().find(|(call, _, _)| *call == number)?;
-        let path = match *about {
-            About::File(file) => opened(thread, *args.get(file)?),
-            About::Path(path) => named(thread, None, *args.get(path)?),
-            About::PathAt(folder, path) => {
-                named(thread, args.get(folder).copied(), *args.get(path)?)
+        let (_, name, call_target) = CALLS.iter().find(|(call, _, _)| *call == number)?;
+        let path = match *call_target {
+            CallTarget::File(file) => descriptor_path(thread, *args.get(file)?),
+            CallTarget::Path(path) => path_at_address(thread, None, *args.get(path)?),
+            CallTarget::PathAt(folder, path) => {
+                path_at_address(thread, args.get(folder).copied(), *args.get(path)?)
             }
-            About::OpenAt(folder, path, flags) => {
-                let writes = libc::O_CREAT | libc::O_TRUNC;
+            CallTarget::OpenAt(folder, path, flags) => {
+                let write_flags = libc::O_CREAT | libc::O_TRUNC;
                 let flags = i32::try_from(*args.get(flags)? & 0xffff_ffff).ok()?;
-                let path = (flags & writes != 0).then_some(*args.get(path)?)?;
-                named(thread, args.get(folder).copied(), path)
+                let path = (flags & write_flags != 0).then_some(*args.get(path)?)?;
+                path_at_address(thread, args.get(folder).copied(), path)
             }
         }?;
-        let path = path.strip_prefix(&self.target.below).ok()?;
+        let path = path.strip_prefix(&self.target.folder).ok()?;
         Some((name, format!("{name} {}", path.display())))
     }
 }
 
 /// Continues a thread to its next call, delivering a signal. It may have ended meanwhile.
-fn go_on(thread: Pid, signal: Option<Signal>) {
+fn resume(thread: Pid, signal: Option<Signal>) {
     match ptrace::syscall(thread, signal) {
         Ok(()) | Err(Errno::ESRCH) => {}
         Err(why) => panic!("{why}"),
@@ -329,12 +351,12 @@ fn go_on(thread: Pid, signal: Option<Signal>) {
 }
 
 /// The path of a file descriptor.
-fn opened(thread: Pid, file: u64) -> Option<PathBuf> {
+fn descriptor_path(thread: Pid, file: u64) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{thread}/fd/{file}")).ok()
 }
 
 /// The path at an address, relative to a folder descriptor or the current folder.
-fn named(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
+fn path_at_address(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
     let mut bytes = vec![0; PATH_BYTES];
     let memory = File::open(format!("/proc/{thread}/mem")).ok()?;
     let count = memory.read_at(&mut bytes, address).ok()?;
@@ -344,7 +366,7 @@ fn named(thread: Pid, folder: Option<u64>, address: u64) -> Option<PathBuf> {
     let is_current = folder.is_none_or(|folder| folder & 0x8000_0000 != 0);
     let folder = match is_current {
         true => fs::read_link(format!("/proc/{thread}/cwd")).ok(),
-        false => opened(thread, folder?),
+        false => descriptor_path(thread, folder?),
     }?;
     Some(folder.join(path))
 }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, calls_all};
 use crh_testkit::measure::{high_water, is_within};
 use crh_testkit::{FakeModel, Repo};
 
@@ -128,7 +128,7 @@ fn check(model: &FakeModel, stdout: &str) {
     assert_eq!((&report["status"], &report["verdict"]), (&json!("ok"), &json!("Ready with fixes")));
     assert_eq!(report["issues"].as_array().unwrap().len(), SCOPES);
     let expected = ORCHESTRATOR_TURNS + SCOPES * SUB_AGENT_TURNS + CHECKS * CHECK_TURNS;
-    assert_eq!(model.counted().requests, expected as u64);
+    assert_eq!(model.usage().requests, expected as u64);
 }
 
 fn path(scope: usize, file: usize) -> String {
@@ -172,7 +172,7 @@ fn text(scope: usize, file: usize, edited: bool) -> String {
 }
 
 /// Reply of the fake model, derived from the conversation.
-fn answer(asked: &Asked) -> Scripted {
+fn answer(asked: &FakeRequest) -> ScriptedReply {
     let messages = asked.body["messages"].as_array().unwrap();
     let turn = messages.iter().filter(|message| message["role"] == "assistant").count();
     let said = match asked.caller.split_once("sub-agent-") {
@@ -183,15 +183,15 @@ fn answer(asked: &Asked) -> Scripted {
     said.delayed(ANSWER)
 }
 
-fn orchestrates(asked: &Asked, turn: usize) -> Scripted {
+fn orchestrates(asked: &FakeRequest, turn: usize) -> ScriptedReply {
     if turn == 0 {
         let files = |scope| (0..FILES).map(|file| path(scope, file)).collect::<Vec<_>>();
         let scopes = (0..SCOPES)
             .map(|scope| json!({ "scope": format!("part {scope}"), "files": files(scope) }));
         return calls("delegate_review", json!({ "scopes": scopes.collect::<Vec<_>>() }));
     }
-    let last = asked.read().into_iter().rev().find_map(|read| match read {
-        Read::Result(text) => Some(text),
+    let last = asked.prompt_parts().into_iter().rev().find_map(|read| match read {
+        PromptPart::Result(text) => Some(text),
         _ => None,
     });
     let answer: Value = serde_json::from_str(&last.unwrap()).unwrap();
@@ -200,7 +200,7 @@ fn orchestrates(asked: &Asked, turn: usize) -> Scripted {
     calls("submit_review", json!({ "keep": ids, "drop": [], "summary": "All parts have it." }))
 }
 
-fn reviews(scope: usize, turn: usize) -> Scripted {
+fn reviews(scope: usize, turn: usize) -> ScriptedReply {
     let each = |tool: &'static str| {
         (0..FILES).map(move |file| (tool, json!({ "path": path(scope, file) })))
     };
@@ -234,12 +234,12 @@ fn finding(scope: usize) -> Value {
     })
 }
 
-fn checks(asked: &Asked, turn: usize) -> Scripted {
+fn checks(asked: &FakeRequest, turn: usize) -> ScriptedReply {
     if turn == 0 {
         return calls("repo_grep", json!({ "pattern": "ZeroDivisionError" }));
     }
-    let claims = asked.read().into_iter().find_map(|read| match read {
-        Read::User(text) if text.contains("\nid: ") => Some(text),
+    let claims = asked.prompt_parts().into_iter().find_map(|read| match read {
+        PromptPart::User(text) if text.contains("\nid: ") => Some(text),
         _ => None,
     });
     let claims = claims.unwrap();

@@ -29,7 +29,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 fn bytes_within(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Failure> {
     let name = display_name(path);
     let mut bytes = Vec::new();
-    let read = if is_stdin(path) {
+    let result = if is_stdin(path) {
         if io::stdin().is_terminal() {
             return Err(Failure::usage("standard input is a terminal")
                 .hint("pipe the input into this command, or name a file"));
@@ -43,11 +43,11 @@ fn bytes_within(path: &Path, max_bytes: u64) -> Result<Vec<u8>, Failure> {
             file.take(max_bytes + 1).read_to_end(&mut bytes)
         })
     };
-    let read = read
+    let bytes_read = result
         .with_context(|| format!("cannot read {name}"))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("check the path; `-` reads standard input"))?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > max_bytes {
+    if u64::try_from(bytes_read).unwrap_or(u64::MAX) > max_bytes {
         return Err(Failure::usage(format!("{name} is larger than {} MiB", max_bytes >> 20))
             .hint("split it, or leave parts out"));
     }

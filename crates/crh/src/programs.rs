@@ -17,20 +17,20 @@ use secrecy::SecretString;
 
 pub(crate) use self::verify::{COMPANION, VerifyJob, run_companion, run_verify};
 
-/// `gh auth token` only reads local files.
+/// Time limit for `gh auth token`, which only reads local files.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
-/// Polls for the exit of a program that has closed its output: one second in total.
+/// How often to poll for the exit of a program that has closed its output: for one second in total.
 const EXIT_POLLS: u32 = 100;
 const EXIT_POLL: Duration = Duration::from_millis(10);
-/// Longer output is not a token.
+/// Maximum output of `gh auth token`, in bytes. Longer output is not a token.
 const ANSWER_MAX: u64 = 4 << 10;
-/// Enough for a few network requests; a user is waiting.
+/// Time limit for a program that makes network requests. A user is waiting for the result.
 const CALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum output to read: a page of a hundred long issues.
+/// Maximum output to read, in bytes: more than a page of a hundred long issues.
 const OUTPUT_MAX: u64 = 16 << 20;
 
-/// Environment variables that programs receive: paths, keyring, proxies, language. No tokens,
-/// because `gh` would use some of them for any host, and no API keys.
+/// Environment variables that programs receive: paths, keyring, proxies, language. Programs receive
+/// no API keys, and no tokens, because `gh` would send some tokens to any host.
 const PASSED_VARIABLES: &[&str] = &[
     "PATH",
     "HOME",
@@ -86,10 +86,10 @@ pub(crate) fn gh_token(host: &str) -> Option<SecretString> {
 /// GET request through the `gh` client. Returns its error message on failure.
 pub(crate) fn gh_get(host: &str, path: &str) -> Result<String, String> {
     let path = path.trim_start_matches('/');
-    let nothing = "";
+    let no_input = "";
     run_with_input(
         restricted_command("gh", &["api", "--hostname", host, path]),
-        nothing,
+        no_input,
         CALL_TIMEOUT,
     )
 }
@@ -104,22 +104,24 @@ pub(crate) fn gh_post(host: &str, path: &str, body: &str) -> Result<String, Stri
 /// Opens a page in the browser of `BROWSER` or of the desktop. Returns whether a browser was
 /// started.
 pub(crate) fn open_in_browser(address: &str) -> bool {
-    let named = std::env::var_os(BROWSER).and_then(|named| named.into_string().ok());
-    let named = named.filter(|named| !named.trim().is_empty());
+    let browser = std::env::var_os(BROWSER).and_then(|value| value.into_string().ok());
+    let browser = browser.filter(|value| !value.trim().is_empty());
     let has_desktop = DESKTOP_VARIABLES[..2].iter().any(|name| std::env::var_os(name).is_some());
-    let known = match (named, cfg!(target_os = "macos"), has_desktop) {
-        (Some(named), _, _) => named,
+    let browsers = match (browser, cfg!(target_os = "macos"), has_desktop) {
+        (Some(browser), _, _) => browser,
         (None, true, _) => "open".to_owned(),
         (None, false, true) => "xdg-open".to_owned(),
         // Without a desktop, `xdg-open` may start a text browser in this terminal.
         (None, false, false) => return false,
     };
-    known.split(':').filter_map(|command| browser_command(command, address)).any(|mut command| {
-        let Ok(mut child) = command.spawn() else { return false };
-        // The browser may stay open; a thread waits so that it does not become a zombie.
-        std::thread::spawn(move || child.wait().is_ok());
-        true
-    })
+    browsers.split(':').filter_map(|command| browser_command(command, address)).any(
+        |mut command| {
+            let Ok(mut child) = command.spawn() else { return false };
+            // The browser may stay open. A thread waits for its exit, so that no zombie is left.
+            std::thread::spawn(move || child.wait().is_ok());
+            true
+        },
+    )
 }
 
 /// A browser command with the URL in place of `%s`, or at the end.
@@ -143,19 +145,19 @@ pub(crate) struct ProgramCall<'a> {
     pub(crate) arguments: &'a [String],
     /// Standard input; the only content of a change that the program receives.
     pub(crate) input: &'a str,
-    /// Variables to remove from its environment.
+    /// Variables to remove from the environment of the program.
     pub(crate) removed_variables: &'a [String],
 }
 
 /// Runs a program. Returns its output, or the first line of its error output.
 #[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
-pub(crate) fn run_program(job: &ProgramCall<'_>) -> Result<String, String> {
-    let mut command = Command::new(job.program);
-    command.args(job.arguments);
-    for name in job.removed_variables {
+pub(crate) fn run_program(call: &ProgramCall<'_>) -> Result<String, String> {
+    let mut command = Command::new(call.program);
+    command.args(call.arguments);
+    for name in call.removed_variables {
         command.env_remove(name);
     }
-    run_with_input(command, job.input, CALL_TIMEOUT)
+    run_with_input(command, call.input, CALL_TIMEOUT)
 }
 
 /// Output of a program that exits successfully in time.
@@ -169,15 +171,16 @@ fn stdout_of(program: &str, args: &[&str]) -> Option<String> {
 #[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
 fn restricted_command(program: &str, args: &[&str]) -> Command {
     let mut command = Command::new(program);
-    let shown = PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.args(args).env_clear().envs(shown);
+    let variables =
+        PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.args(args).env_clear().envs(variables);
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
     command
 }
 
 /// Runs a command with input until a timeout. Returns its output or the reason of the failure.
 fn run_with_input(mut command: Command, input: &str, limit: Duration) -> Result<String, String> {
-    let until = Instant::now() + limit;
+    let deadline = Instant::now() + limit;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child =
         command.spawn().map_err(|error| format!("cannot start the program: {error}"))?;
@@ -188,20 +191,20 @@ fn run_with_input(mut command: Command, input: &str, limit: Duration) -> Result<
     }
     let stdout = child.stdout.take().map(read_in_background);
     let stderr = child.stderr.take().map(read_in_background);
-    let status = wait_for_exit(&mut child, until);
-    let left = || until.saturating_duration_since(Instant::now()).max(EXIT_POLL);
-    let get = |pipe: Option<Receiver<String>>| {
-        pipe.and_then(|pipe| pipe.recv_timeout(left()).ok()).unwrap_or_default()
+    let status = wait_for_exit(&mut child, deadline);
+    let time_left = || deadline.saturating_duration_since(Instant::now()).max(EXIT_POLL);
+    let receive = |pipe: Option<Receiver<String>>| {
+        pipe.and_then(|pipe| pipe.recv_timeout(time_left()).ok()).unwrap_or_default()
     };
     let Some(status) = status else {
         return Err(format!("no answer within {} s", limit.as_secs_f64()));
     };
     if status.success() {
-        return Ok(get(stdout));
+        return Ok(receive(stdout));
     }
-    let message = get(stderr);
-    let first = message.lines().find(|line| !line.trim().is_empty());
-    Err(first.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
+    let message = receive(stderr);
+    let first_line = message.lines().find(|line| !line.trim().is_empty());
+    Err(first_line.map_or_else(|| status.to_string(), |line| line.trim().to_owned()))
 }
 
 /// Reads a pipe in a background thread, up to a limit.
@@ -210,18 +213,19 @@ fn read_in_background(pipe: impl Read + Send + 'static) -> Receiver<String> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         let mut pipe = pipe.take(OUTPUT_MAX);
-        let read = pipe.read_to_end(&mut bytes).is_ok();
+        let is_read = pipe.read_to_end(&mut bytes).is_ok();
         // Output beyond the limit is discarded, so that the program does not block. After a timeout
         // there is no receiver.
-        read && io::copy(&mut pipe.into_inner(), &mut io::sink()).is_ok()
+        is_read
+            && io::copy(&mut pipe.into_inner(), &mut io::sink()).is_ok()
             && sender.send(String::from_utf8_lossy(&bytes).into_owned()).is_ok()
     });
     receiver
 }
 
 /// Waits for a child until a deadline, then kills it. Returns none if it was killed.
-fn wait_for_exit(child: &mut Child, until: Instant) -> Option<ExitStatus> {
-    while Instant::now() < until {
+fn wait_for_exit(child: &mut Child, deadline: Instant) -> Option<ExitStatus> {
+    while Instant::now() < deadline {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
@@ -238,9 +242,9 @@ fn wait_for_output(mut child: Child, limit: Duration) -> Option<String> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let mut text = String::new();
-        let read = stdout.take(ANSWER_MAX).read_to_string(&mut text);
+        let result = stdout.take(ANSWER_MAX).read_to_string(&mut text);
         // After a timeout there is no receiver.
-        sender.send(read.ok().map(|_| text)).is_ok()
+        sender.send(result.ok().map(|_| text)).is_ok()
     });
     let text = receiver.recv_timeout(limit).ok().flatten();
     // A program that has closed its output exits soon.

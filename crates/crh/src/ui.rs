@@ -32,7 +32,7 @@ use crh_review::report::{Decimal, Report};
 
 /// Exit code after Ctrl-C, as shells use it.
 pub(crate) const INTERRUPTED: u8 = 130;
-/// Longest error message to print. Malicious input could produce one of any length.
+/// Maximum characters of an error message. Malicious input could make a message of any length.
 const ERROR_MAX: usize = 1_000;
 
 /// The progress style for standard error and the chosen verbosity.

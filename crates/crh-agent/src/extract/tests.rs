@@ -7,17 +7,17 @@ use super::*;
 
 /// Checks each text and prints what was extracted.
 fn check(texts: &[&str], expected: Expect) {
-    let mut shown = String::new();
+    let mut report = String::new();
     for text in texts {
-        let found = match find_object(text, &["answer", "calls"]) {
+        let object_text = match find_object(text, &["answer", "calls"]) {
             Ok(ExtractedObject { object, completeness: ending }) => {
                 format!("{ending:?} {}", serde_json::to_string(&object).unwrap())
             }
             Err(error) => format!("none: {error}"),
         };
-        writeln!(shown, "{}\n    {found}", text.replace('\n', "⏎")).unwrap();
+        writeln!(report, "{}\n    {object_text}", text.replace('\n', "⏎")).unwrap();
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&report);
 }
 
 #[test]
@@ -159,8 +159,8 @@ proptest! {
 
     #[test]
     fn arbitrary_text_does_not_panic(text in r#"[{}\[\]",:\\u a1é\n]{0,60}"#) {
-        let found = find_object(&text, &["a"]);
-        if let Ok(ExtractedObject { object, .. }) = found {
+        let result = find_object(&text, &["a"]);
+        if let Ok(ExtractedObject { object, .. }) = result {
             prop_assert!(object.contains_key("a"));
         }
     }
@@ -171,10 +171,10 @@ proptest! {
         before in "[a-z {]{0,12}",
         cut in 1_usize..30,
     ) {
-        let whole = serde_json::json!({ "answer": { "text": value, "list": [1, "x"] } });
-        let json = whole.to_string();
-        let found = find_object(&format!("{before}\n{json}"), &["answer"]).unwrap();
-        prop_assert_eq!(Value::Object(found.object), whole);
+        let full_object = serde_json::json!({ "answer": { "text": value, "list": [1, "x"] } });
+        let json = full_object.to_string();
+        let extracted = find_object(&format!("{before}\n{json}"), &["answer"]).unwrap();
+        prop_assert_eq!(Value::Object(extracted.object), full_object);
         let end = (0..=json.len().saturating_sub(cut)).rev().find(|end| json.is_char_boundary(*end)).unwrap_or(0);
         if let Ok(found) = find_object(&json[..end], &["answer"]) {
             prop_assert_eq!(found.completeness, Completeness::Truncated);

@@ -1,8 +1,8 @@
 //! Accounting of the ledger: decides which calls may start, wait or are refused. The account never
 //! waits and reads no clock.
 //!
-//! Settled and outstanding calls never exceed the budget, as long as no call costs more than its
-//! worst case. If no call is outstanding, no call is waiting.
+//! Invariants: the usage of settled and outstanding calls does not exceed the budget, unless a call
+//! costs more than its worst case. If no call is outstanding, no call is waiting.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::{Budget, CallCost, CallEstimate, CallUsage, CostBasis, UsageTotals};
 use crate::{CallPurpose, LimitKind};
 use crh_llm::{Money, TokenUsage};
 
-/// Percentage of money, calls and tokens reserved for last turns and validation. The specification
+/// Percentage of money, calls and tokens held back for last turns and validation. The specification
 /// sets this number.
 pub(super) const HELD_BACK_PERCENT: u64 = 20;
 
@@ -37,14 +37,15 @@ pub(super) struct BudgetAccount {
     budget: Budget,
     elapsed: Duration,
     last_ticket: u64,
-    /// Waiting calls in order of arrival. Last turns and validation have their own queue, which
-    /// goes first: normal work may have used up its share while the reserved share is untouched.
-    protected_queue: VecDeque<(CallTicket, CallEstimate)>,
+    /// Waiting calls in order of arrival. Calls that may use the held-back share (last turns and
+    /// validation) have their own queue, which goes first: work may have used up its share while
+    /// the held-back share is untouched.
+    held_back_queue: VecDeque<(CallTicket, CallEstimate)>,
     work_queue: VecDeque<(CallTicket, CallEstimate)>,
-    /// Granted, not yet settled.
-    outstanding: BTreeMap<CallTicket, OutstandingCall>,
-    settled: CommittedUsage,
-    tools: ToolCallCounts,
+    /// Calls that are granted and not yet settled.
+    outstanding_calls: BTreeMap<CallTicket, OutstandingCall>,
+    settled_usage: CommittedUsage,
+    tool_calls: ToolCallCounts,
     spent: UsageTotals,
     /// Largest ratio of actual to estimated tokens, for models that exceeded an estimate.
     ratios: BTreeMap<String, u64>,
@@ -84,7 +85,7 @@ enum BudgetFit {
 }
 
 impl BudgetAccount {
-    /// Creates an account with earlier spending. Earlier spending counts as work, so the reserved
+    /// Creates an account with earlier spending. Earlier spending counts as work, so the held-back
     /// share stays available.
     pub(super) fn new(budget: Budget, spent: UsageTotals) -> Self {
         let earlier_usage = UsageSum {
@@ -96,11 +97,11 @@ impl BudgetAccount {
             budget,
             elapsed: Duration::ZERO,
             last_ticket: 0,
-            protected_queue: VecDeque::new(),
+            held_back_queue: VecDeque::new(),
             work_queue: VecDeque::new(),
-            outstanding: BTreeMap::new(),
-            settled: CommittedUsage { work: earlier_usage, all: earlier_usage },
-            tools: ToolCallCounts { work: spent.tool_calls, all: spent.tool_calls },
+            outstanding_calls: BTreeMap::new(),
+            settled_usage: CommittedUsage { work: earlier_usage, all: earlier_usage },
+            tool_calls: ToolCallCounts { work: spent.tool_calls, all: spent.tool_calls },
             spent,
             ratios: BTreeMap::new(),
         }
@@ -114,7 +115,7 @@ impl BudgetAccount {
         match call.purpose {
             CallPurpose::Work => self.work_queue.push_back((ticket, call)),
             CallPurpose::LastTurn | CallPurpose::Validation => {
-                self.protected_queue.push_back((ticket, call));
+                self.held_back_queue.push_back((ticket, call));
             }
         }
         ticket
@@ -122,15 +123,16 @@ impl BudgetAccount {
 
     /// Decides the next call. Callers repeat this until it returns `None`.
     pub(super) fn next_decision(&mut self) -> Option<(CallTicket, ReserveDecision)> {
-        // No call overtakes the first one, or a large call could wait forever.
+        // No call overtakes the first one of its queue, because otherwise a large call could wait
+        // forever.
         let queue =
-            if self.protected_queue.is_empty() { &self.work_queue } else { &self.protected_queue };
+            if self.held_back_queue.is_empty() { &self.work_queue } else { &self.held_back_queue };
         let (_, call) = queue.front()?;
         let fit = self.fit(call);
-        let queue = if self.protected_queue.is_empty() {
+        let queue = if self.held_back_queue.is_empty() {
             &mut self.work_queue
         } else {
-            &mut self.protected_queue
+            &mut self.held_back_queue
         };
         match fit {
             BudgetFit::Later => None,
@@ -141,7 +143,7 @@ impl BudgetAccount {
             BudgetFit::Now => {
                 let (ticket, call) = queue.pop_front()?;
                 let worst_case = self.worst_case(&call);
-                self.outstanding.insert(ticket, OutstandingCall { call, worst_case });
+                self.outstanding_calls.insert(ticket, OutstandingCall { call, worst_case });
                 Some((ticket, ReserveDecision::Granted))
             }
         }
@@ -149,10 +151,10 @@ impl BudgetAccount {
 
     /// Books the usage of a call. A queued call is removed at no cost.
     pub(super) fn settle(&mut self, ticket: CallTicket, usage: CallUsage) -> Option<CallCost> {
-        self.protected_queue.retain(|(queued_ticket, _)| *queued_ticket != ticket);
+        self.held_back_queue.retain(|(queued_ticket, _)| *queued_ticket != ticket);
         self.work_queue.retain(|(queued_ticket, _)| *queued_ticket != ticket);
-        let outstanding = self.outstanding.remove(&ticket)?;
-        let (worst_cost, call) = (outstanding.worst_cost(), outstanding.call);
+        let outstanding_call = self.outstanding_calls.remove(&ticket)?;
+        let (worst_cost, call) = (outstanding_call.worst_cost(), outstanding_call.call);
         let cost = match usage {
             CallUsage::NotBilled => return None,
             CallUsage::Unknown => worst_cost,
@@ -164,36 +166,38 @@ impl BudgetAccount {
             }
         };
         let sum = UsageSum { calls: 1, input: cost.usage.input, money: cost.money };
-        self.settled.add(call.purpose, sum);
+        self.settled_usage.add(call.purpose, sum);
         self.spent.add(cost);
         Some(cost)
     }
 
     pub(super) fn grant_tool_calls(&mut self, requested: u32, purpose: CallPurpose) -> u32 {
         let budget = self.budget.tool_calls;
-        let available = match purpose {
+        let available_calls = match purpose {
             CallPurpose::Work => {
                 let share = u64::from(budget) - held_back_share(u64::from(budget));
                 let share = u32::try_from(share).unwrap_or(budget);
-                share.saturating_sub(self.tools.work).min(budget.saturating_sub(self.tools.all))
+                share
+                    .saturating_sub(self.tool_calls.work)
+                    .min(budget.saturating_sub(self.tool_calls.all))
             }
             CallPurpose::LastTurn | CallPurpose::Validation => {
-                budget.saturating_sub(self.tools.all)
+                budget.saturating_sub(self.tool_calls.all)
             }
         };
-        let granted = requested.min(available);
-        self.tools.all += granted;
-        self.tools.work += match purpose {
-            CallPurpose::Work => granted,
+        let granted_calls = requested.min(available_calls);
+        self.tool_calls.all += granted_calls;
+        self.tool_calls.work += match purpose {
+            CallPurpose::Work => granted_calls,
             CallPurpose::LastTurn | CallPurpose::Validation => 0,
         };
-        self.spent.tool_calls = self.tools.all;
-        granted
+        self.spent.tool_calls = self.tool_calls.all;
+        granted_calls
     }
 
     /// Cost of an outstanding call if the vendor reports no usage.
     pub(super) fn reserved_cost(&self, ticket: CallTicket) -> Option<CallCost> {
-        self.outstanding.get(&ticket).map(OutstandingCall::worst_cost)
+        self.outstanding_calls.get(&ticket).map(OutstandingCall::worst_cost)
     }
 
     pub(super) fn budget(&self) -> Budget {
@@ -213,7 +217,7 @@ impl BudgetAccount {
             return BudgetFit::Now;
         }
         // At best, all calls in flight cost nothing.
-        match self.exceeded_limit(self.settled, call.purpose, worst_case) {
+        match self.exceeded_limit(self.settled_usage, call.purpose, worst_case) {
             Some(limit) => BudgetFit::Never(limit),
             None => BudgetFit::Later,
         }
@@ -222,7 +226,7 @@ impl BudgetAccount {
     /// The limit that a call would exceed.
     fn exceeded_limit(
         &self,
-        used: CommittedUsage,
+        committed_usage: CommittedUsage,
         purpose: CallPurpose,
         call_usage: UsageSum,
     ) -> Option<LimitKind> {
@@ -232,10 +236,10 @@ impl BudgetAccount {
             input: total.input - held_back_share(total.input),
             money: total.money.minus(total.money.percent(HELD_BACK_PERCENT)),
         };
-        let exceeded_total = used.all.plus(call_usage).first_exceeded_limit(total);
+        let exceeded_total = committed_usage.all.plus(call_usage).first_exceeded_limit(total);
         match purpose {
             CallPurpose::Work => {
-                used.work.plus(call_usage).first_exceeded_limit(work).or(exceeded_total)
+                committed_usage.work.plus(call_usage).first_exceeded_limit(work).or(exceeded_total)
             }
             CallPurpose::LastTurn | CallPurpose::Validation => exceeded_total,
         }
@@ -246,13 +250,13 @@ impl BudgetAccount {
         UsageSum { calls: u64::from(llm_calls), input: input_tokens, money }
     }
 
-    /// Settled plus outstanding usage, the latter at its worst case.
+    /// Usage of settled calls plus the worst case of outstanding calls.
     fn committed(&self) -> CommittedUsage {
-        let mut used = self.settled;
-        for outstanding in self.outstanding.values() {
-            used.add(outstanding.call.purpose, outstanding.worst_case);
+        let mut committed_usage = self.settled_usage;
+        for outstanding_call in self.outstanding_calls.values() {
+            committed_usage.add(outstanding_call.call.purpose, outstanding_call.worst_case);
         }
-        used
+        committed_usage
     }
 
     fn worst_case(&self, call: &CallEstimate) -> UsageSum {
@@ -264,14 +268,15 @@ impl BudgetAccount {
         UsageSum { calls: 1, input, money: call.price.worst_case(input, call.output) }
     }
 
-    /// Ratios only grow. A text with fewer tokens than estimated says nothing about the next.
+    /// Raises the ratio of a model whose estimate was too low. The ratio never falls, because one
+    /// text with few tokens says nothing about the next text.
     fn update_ratio(&mut self, call: &CallEstimate, input: u64) {
         if input <= call.input {
             return;
         }
         let ratio = input.saturating_mul(RATIO_SCALE).div_ceil(call.input.max(1));
-        let largest = self.ratios.entry(call.model.clone()).or_default();
-        *largest = ratio.max(*largest);
+        let max_ratio = self.ratios.entry(call.model.clone()).or_default();
+        *max_ratio = ratio.max(*max_ratio);
     }
 }
 
@@ -322,7 +327,7 @@ impl UsageSum {
     }
 }
 
-/// Reserved share of a count, rounded down.
+/// Held-back share of a count, rounded down.
 fn held_back_share(count: u64) -> u64 {
     u64::try_from(u128::from(count) * u128::from(HELD_BACK_PERCENT) / 100).unwrap_or_default()
 }
@@ -342,15 +347,15 @@ impl BudgetAccount {
 
     /// Input and output tokens reserved for a call.
     pub(super) fn reserved(&self, ticket: CallTicket) -> (u64, u64) {
-        let outstanding = &self.outstanding[&ticket];
-        (outstanding.worst_case.input, outstanding.call.output)
+        let outstanding_call = &self.outstanding_calls[&ticket];
+        (outstanding_call.worst_case.input, outstanding_call.call.output)
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.work_queue.len() + self.protected_queue.len()
+        self.work_queue.len() + self.held_back_queue.len()
     }
 
     pub(super) fn outstanding(&self) -> Vec<CallTicket> {
-        self.outstanding.keys().copied().collect()
+        self.outstanding_calls.keys().copied().collect()
     }
 }

@@ -40,7 +40,7 @@ fn check(budget: Budget, script: &str, expected: Expect) {
     let mut books = BudgetAccount::new(budget, UsageTotals::default());
     let mut names: BTreeMap<CallTicket, &str> = BTreeMap::new();
     let mut elapsed = Duration::ZERO;
-    let mut shown = String::new();
+    let mut report = String::new();
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ticket = |name: &str| *names.iter().find(|(_, other)| **other == name).unwrap().0;
@@ -79,9 +79,9 @@ fn check(budget: Budget, script: &str, expected: Expect) {
             }
         }
         let (_, _, money) = books.committed_by_all();
-        writeln!(shown, "{line:22} |{decided} | {}", money.as_dollars()).unwrap();
+        writeln!(report, "{line:22} |{decided} | {}", money.as_dollars()).unwrap();
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&report);
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
 #[test]
 fn a_fifth_of_the_tool_calls_is_reserved() {
     let mut books = BudgetAccount::new(budget(1, 1, 1), UsageTotals::default());
-    let asked = [
+    let grants = [
         (6, CallPurpose::Work),
         (6, CallPurpose::Work),
         (1, CallPurpose::Work),
@@ -318,7 +318,7 @@ fn a_fifth_of_the_tool_calls_is_reserved() {
         (9, CallPurpose::LastTurn),
         (1, CallPurpose::LastTurn),
     ];
-    let granted = asked.map(|(wanted, purpose)| books.grant_tool_calls(wanted, purpose));
+    let granted = grants.map(|(requested, purpose)| books.grant_tool_calls(requested, purpose));
     assert_eq!(granted, [6, 2, 0, 1, 1, 0]);
     assert_eq!(books.spent(), UsageTotals { tool_calls: 10, ..UsageTotals::default() });
 }
@@ -452,9 +452,12 @@ async fn waiting_call_is_woken_when_budget_is_freed() {
         ..UsageTotals::default()
     };
     assert_eq!(ledger.spent(), spent);
-    let left = budget(6, 9_910, 10);
+    let remaining = budget(6, 9_910, 10);
     tokio::time::advance(Duration::from_secs(3)).await;
-    assert_eq!(ledger.remaining(), Budget { wall: left.wall - Duration::from_secs(3), ..left });
+    assert_eq!(
+        ledger.remaining(),
+        Budget { wall: remaining.wall - Duration::from_secs(3), ..remaining }
+    );
 }
 
 #[tokio::test(start_paused = true)]

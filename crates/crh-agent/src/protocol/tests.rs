@@ -127,8 +127,8 @@ fn tools_are_described_after_the_system_prompt() {
 fn tool_complaint_selects_the_next_protocol() {
     let all = Abilities { tools: true, schema: true };
     let no_schema = Abilities { tools: true, schema: false };
-    let after = |way: ToolProtocol, complaint: &str, demand, abilities| {
-        way.fallback(complaint, demand, abilities)
+    let after = |protocol: ToolProtocol, complaint: &str, demand, abilities| {
+        protocol.fallback(complaint, demand, abilities)
     };
     assert_eq!(
         after(ToolProtocol::Tools, "Tools are not supported", TurnDemand::Nothing, all),

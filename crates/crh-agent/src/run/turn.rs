@@ -12,8 +12,8 @@ use crh_llm::{
 /// How often a model may retry an invalid answer or turn. The specification sets this number.
 const MAX_REPAIRS: u32 = 2;
 
-/// After this many consecutive turns of repeated calls, the run enters its last turn. The model was
-/// told twice by then.
+/// After this many consecutive turns of repeated calls, the run enters its last turn. By then, the
+/// model was told twice that it repeats calls.
 const MAX_STUCK_TURNS: u32 = 3;
 
 #[derive(Debug)]
@@ -23,9 +23,9 @@ pub(super) struct TurnCalls {
 
 /// What is wrong with a turn or an answer.
 struct TurnError {
-    /// For the report.
+    /// Reason for the report.
     reason: String,
-    /// For the model, with instructions.
+    /// Text for the model, with instructions.
     model_text: String,
 }
 
@@ -49,8 +49,8 @@ impl TurnCalls {
 impl<A: Clone> AgentRun<A> {
     pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
         let submit = self.task.submit.spec.name.clone();
-        let parsed = match self.protocol.parse_reply(reply, &submit, self.call_count + 1) {
-            Ok(parsed) => parsed,
+        let parsed_turn = match self.protocol.parse_reply(reply, &submit, self.call_count + 1) {
+            Ok(parsed_turn) => parsed_turn,
             Err(reason) => {
                 let model_text = model_texts::unreadable_turn(&reason);
                 let error = if reply.stop == StopCause::Length {
@@ -65,15 +65,15 @@ impl<A: Clone> AgentRun<A> {
                 return;
             }
         };
-        let calls: Vec<ToolCall> = parsed.turn.calls().cloned().collect();
+        let calls: Vec<ToolCall> = parsed_turn.turn.calls().cloned().collect();
         self.call_count += calls.len();
-        self.push_turn(parsed.turn);
+        self.push_turn(parsed_turn.turn);
         if calls.iter().any(|call| call.name == submit) {
-            self.handle_answer(calls, parsed.completeness, turn_kind);
+            self.handle_answer(calls, parsed_turn.completeness, turn_kind);
         } else if calls.is_empty() {
-            self.handle_no_calls(parsed.completeness, turn_kind);
+            self.handle_no_calls(parsed_turn.completeness, turn_kind);
         } else {
-            self.plan_calls(calls, parsed.completeness, turn_kind);
+            self.plan_calls(calls, parsed_turn.completeness, turn_kind);
         }
     }
 
@@ -142,7 +142,7 @@ impl<A: Clone> AgentRun<A> {
             }
             rejected_calls.push((call, CallDecision::Reject(rejection)));
         }
-        if last_error.is_none_or(|wrong| self.allow_repair(turn_kind, &wrong)) {
+        if last_error.is_none_or(|error| self.allow_repair(turn_kind, &error)) {
             self.add_results(TurnCalls { calls: rejected_calls }, Vec::new());
         }
     }
@@ -159,7 +159,7 @@ impl<A: Clone> AgentRun<A> {
             CallArguments::Json(_) if completeness == Completeness::Truncated && may_try_again => {
                 Err(self.truncation_error())
             }
-            CallArguments::Json(value) => self.task.submit.read(value.clone()).map_err(|reason| {
+            CallArguments::Json(value) => self.task.submit.parse(value.clone()).map_err(|reason| {
                 let model_text = model_texts::rejected_answer(&reason);
                 TurnError { reason, model_text }
             }),

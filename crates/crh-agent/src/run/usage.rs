@@ -14,7 +14,7 @@ pub(super) struct RunUsage {
     pub(super) tokens: u64,
     pub(super) money: Money,
     /// Start of the current turn, relative to the start of the run.
-    turn_began: Duration,
+    turn_start: Duration,
     /// Duration of the longest turn so far, as a forecast for later turns.
     longest_turn: Duration,
 }
@@ -33,9 +33,9 @@ pub(super) struct UsageForecast {
 impl RunUsage {
     pub(super) fn begin_turn(&mut self, elapsed: Duration) {
         if self.turns > 0 {
-            self.longest_turn = self.longest_turn.max(elapsed.saturating_sub(self.turn_began));
+            self.longest_turn = self.longest_turn.max(elapsed.saturating_sub(self.turn_start));
         }
-        self.turn_began = elapsed;
+        self.turn_start = elapsed;
     }
 
     /// The first limit that the forecast turns could exceed.
@@ -45,14 +45,14 @@ impl RunUsage {
         limits: &RunLimits,
     ) -> Option<LimitKind> {
         let wall =
-            self.turn_began.saturating_add(self.longest_turn.saturating_mul(forecast.turns_to_fit));
-        let exceeded = [
+            self.turn_start.saturating_add(self.longest_turn.saturating_mul(forecast.turns_to_fit));
+        let checks = [
             (LimitKind::Turns, self.turns.saturating_add(forecast.turns) > limits.turns),
             (LimitKind::Tokens, self.tokens.saturating_add(forecast.tokens) > limits.tokens),
             (LimitKind::Money, self.money + forecast.money > limits.money),
-            (LimitKind::Wall, wall > limits.wall || self.turn_began >= limits.wall),
+            (LimitKind::Wall, wall > limits.wall || self.turn_start >= limits.wall),
         ];
-        exceeded.into_iter().find_map(|(limit, is_exceeded)| is_exceeded.then_some(limit))
+        checks.into_iter().find_map(|(limit, is_exceeded)| is_exceeded.then_some(limit))
     }
 
     /// Whether the tool-call limit is reached, so that the next turn must be the last. A limit of

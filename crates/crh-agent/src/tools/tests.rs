@@ -109,18 +109,18 @@ async fn calls_of_one_turn_run_in_parallel() {
 #[tokio::test(start_paused = true)]
 async fn sequential_calls_continue_after_a_panic() {
     let names = ["write", "panic", "write", "quick", "write"];
-    let (lines, most) = call_all(&names, 100).await;
-    assert_eq!(most, 1, "{lines}");
+    let (lines, max_parallel) = call_all(&names, 100).await;
+    assert_eq!(max_parallel, 1, "{lines}");
     assert_eq!(lines.matches("Answered").count(), 4, "{lines}");
     // Waiting calls take no slot.
-    let (lines, most) = call_all(&["write"; 20], 100).await;
-    assert_eq!((most, lines.matches("Answered").count()), (1, 20));
+    let (lines, max_parallel) = call_all(&["write"; 20], 100).await;
+    assert_eq!((max_parallel, lines.matches("Answered").count()), (1, 20));
 }
 
 #[tokio::test(start_paused = true)]
 async fn at_most_eight_calls_run_at_a_time() {
-    let (_, most) = call_all(&["count"; 20], 100).await;
-    assert_eq!(most, MAX_PARALLEL_CALLS);
+    let (_, max_parallel) = call_all(&["count"; 20], 100).await;
+    assert_eq!(max_parallel, MAX_PARALLEL_CALLS);
 }
 
 #[tokio::test(start_paused = true)]
@@ -141,8 +141,8 @@ async fn misbehaving_tool_fails_only_its_own_call() {
 // Paused time would not wait for a thread.
 #[tokio::test]
 async fn panic_on_tool_thread_is_caught() {
-    let (shown, _) = call_all(&["panic on a thread", "thread"], 3_600).await;
-    let brought: Vec<&str> = shown
+    let (report, _) = call_all(&["panic on a thread", "thread"], 3_600).await;
+    let brought: Vec<&str> = report
         .lines()
         .filter_map(|line| line.rsplit_once(" after "))
         .map(|(said, _)| said)
@@ -186,7 +186,7 @@ async fn dropped_calls_are_aborted() {
             std::future::pending().await
         }
     }
-    let ended = Arc::new(AtomicUsize::new(0));
+    let finished_count = Arc::new(AtomicUsize::new(0));
     let call = ToolCall {
         id: String::new(),
         name: String::new(),
@@ -194,9 +194,10 @@ async fn dropped_calls_are_aborted() {
         signatures: Vec::new(),
     };
     let time = ToolTimeLimits { per_call: TOOL_TIMEOUT, deadline: None };
-    let mut running = RunningCalls::start(&Arc::new(WaitingToolbox(ended.clone())), &[call], time);
+    let mut running =
+        RunningCalls::start(&Arc::new(WaitingToolbox(finished_count.clone())), &[call], time);
     tokio::time::timeout(Duration::from_secs(1), running.next()).await.unwrap_err();
     drop(running);
     tokio::time::sleep(Duration::from_millis(1)).await;
-    assert_eq!(ended.load(Ordering::SeqCst), 1);
+    assert_eq!(finished_count.load(Ordering::SeqCst), 1);
 }

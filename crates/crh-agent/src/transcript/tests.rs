@@ -100,13 +100,13 @@ fn run(transcript: &Transcript) {
         Some(WORST),
     );
     pen.write_refusal(attempt(3, 1), LimitKind::Money);
-    let ended: AgentRunEnd<()> = AgentRunEnd {
+    let run_end: AgentRunEnd<()> = AgentRunEnd {
         outcome: AgentOutcome::OutOfBudget(LimitKind::Money),
         limit_reached: Some(LimitKind::Money),
     };
     let mut totals = UsageTotals::default();
     totals.add(cost);
-    pen.write_end(&ended, &totals);
+    pen.write_end(&run_end, &totals);
 }
 
 #[track_caller]
@@ -118,7 +118,7 @@ fn check(contents: TranscriptDetail, expected: Expect) {
     run(&transcript);
     assert_eq!(transcript.error(), None);
     let text = fs::read_to_string(&path).unwrap();
-    let shown = text.lines().map(|line| {
+    let events = text.lines().map(|line| {
         let mut line: Value = serde_json::from_str(line).unwrap();
         let fields = line.as_object_mut().unwrap();
         assert_eq!(fields.remove("caller"), Some(json!("alice")));
@@ -127,7 +127,7 @@ fn check(contents: TranscriptDetail, expected: Expect) {
         let hash = fields.remove("prompt_sha256").map_or("", |_| " prompt_sha256");
         format!("{}{hash} {line}\n", event.as_str().unwrap())
     });
-    expected.assert_eq(&shown.collect::<String>());
+    expected.assert_eq(&events.collect::<String>());
 }
 
 #[test]
@@ -209,8 +209,8 @@ fn changed_system_prompt_is_written_again() {
         conversation.system += " in words";
         pen.write_request(attempt(3, 1), &ask(&conversation), MODEL, None);
     });
-    let said = |text: &str| json!({ "user": { "text": text, "cache": "unmarked" } });
-    let added = json!({ "messages": [said("go on"), said("the last turn")], "system": "the rules in words" });
+    let user_message = |text: &str| json!({ "user": { "text": text, "cache": "unmarked" } });
+    let added = json!({ "messages": [user_message("go on"), user_message("the last turn")], "system": "the rules in words" });
     assert_eq!(events[2]["added"], added);
 }
 
@@ -220,9 +220,9 @@ fn answer_errors_are_reduced_to_lengths() {
         let events = events(contents, |transcript| {
             let outcome: AgentOutcome<()> =
                 AgentOutcome::BadAnswer("`let x` is no title".to_owned());
-            let ended = AgentRunEnd { outcome, limit_reached: None };
+            let run_end = AgentRunEnd { outcome, limit_reached: None };
             TranscriptWriter::new(transcript, "alice", Instant::now())
-                .write_end(&ended, &UsageTotals::default());
+                .write_end(&run_end, &UsageTotals::default());
         });
         events[0]["detail"].clone()
     };

@@ -16,9 +16,10 @@ fn conversation(turns: usize) -> Conversation {
     };
     conversation.messages.push(Message::Results(vec![result(1_000)]));
     for _ in 0..turns {
-        let said = Thinking::Said { text: Some("t".repeat(400)), signature: Some("s".repeat(100)) };
+        let thinking =
+            Thinking::Readable { text: Some("t".repeat(400)), signature: Some("s".repeat(100)) };
         let parts = vec![
-            TurnPart::Thinking(said),
+            TurnPart::Thinking(thinking),
             TurnPart::Thinking(Thinking::Sealed(json!("sealed"))),
             TurnPart::Text("text".to_owned()),
         ];
@@ -42,12 +43,16 @@ fn check(turns: usize, needed: u64, expected: Expect) {
         "{} of {less}",
         trimmed.freed_tokens
     );
-    let mut shown = format!(
+    let mut report = format!(
         "taken out {:?}\n",
-        trimmed.positions.iter().map(|place| (place.message, place.result)).collect::<Vec<_>>()
+        trimmed
+            .positions
+            .iter()
+            .map(|position| (position.message, position.result))
+            .collect::<Vec<_>>()
     );
     for message in &conversation.messages {
-        shown += &match message {
+        report += &match message {
             Message::User(text) => format!("user {}\n", text.text.len()),
             Message::Results(results) => results
                 .iter()
@@ -66,7 +71,7 @@ fn check(turns: usize, needed: u64, expected: Expect) {
             Message::Assistant(turn) => format!("turn of {} parts\n", turn.parts.len()),
         };
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&report);
 }
 
 #[test]

@@ -10,12 +10,14 @@ use crate::setup;
 use crh_agent::{AgentOutcome, AgentRun, Budget, Ledger, LimitKind, drive};
 use crh_llm::{Money, TokenUsage};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all, hangs_up, rate_limited};
+use crh_testkit::fake_model::{
+    FakeRequest, ScriptedReply, calls, calls_all, hangs_up, rate_limited,
+};
 
 const RUNS: usize = 64;
 
 /// Calls tools as long as possible, with all kinds of vendor failures.
-fn failing_reply(asked: &Asked) -> Scripted {
+fn failing_reply(asked: &FakeRequest) -> ScriptedReply {
     let mut hasher = DefaultHasher::new();
     (&asked.caller, asked.number).hash(&mut hasher);
     let dice = hasher.finish();
@@ -53,19 +55,19 @@ async fn failing_runs_never_exceed_the_shared_budget() {
         })
         .collect();
     let mut money = Money::ZERO;
-    let (mut answered, mut limited) = (0, 0);
+    let (mut answer_count, mut limited) = (0, 0);
     for run in runs {
         let driven = run.await.unwrap();
         money += driven.totals.money;
-        answered += usize::from(matches!(driven.end.outcome, AgentOutcome::Answered(_)));
+        answer_count += usize::from(matches!(driven.end.outcome, AgentOutcome::Answered(_)));
         limited += usize::from(driven.end.limit_reached == Some(LimitKind::Money));
     }
-    let counted = fake.counted();
+    let usage = fake.usage();
     let usage = TokenUsage {
-        input: counted.input,
-        cache_read: counted.cached,
-        cache_written: counted.written,
-        output: counted.output,
+        input: usage.input,
+        cache_read: usage.cached,
+        cache_written: usage.written,
+        output: usage.output,
     };
     let truth = setup::price().cost(&usage);
     let spent = means.ledger.spent();
@@ -74,5 +76,5 @@ async fn failing_runs_never_exceed_the_shared_budget() {
     assert!(truth <= spent.money, "{truth} by the vendor's count, {} by ours", spent.money);
     assert!(truth > Money::cents(20), "the budget was never in danger: {truth}");
     assert!(limited > RUNS / 2, "only {limited} runs came to the limit");
-    assert!(answered > 0 && spent.guessed_calls > 0, "{answered} answered, {spent:?}");
+    assert!(answer_count > 0 && spent.guessed_calls > 0, "{answer_count} answered, {spent:?}");
 }

@@ -13,13 +13,13 @@ use crh_agent::{
 use crh_llm::{Model, ModelError, ModelFacts, Money};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
-    Scripted, calls, hangs_up, overloaded, rate_limited, says, server_error,
+    ScriptedReply, calls, hangs_up, overloaded, rate_limited, says, server_error,
 };
 
 /// Longer than any test.
 const HOURS: Duration = Duration::from_secs(10_000);
 
-fn submits() -> Scripted {
+fn submits() -> ScriptedReply {
     calls("submit", json!({ "verdict": "fine" }))
 }
 
@@ -39,14 +39,14 @@ async fn transient_errors_are_retried_at_no_cost() {
     assert_eq!(driven.end, fine());
     assert_eq!(driven.totals, means.ledger.spent());
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 0));
-    let counted = fake.counted();
-    assert_eq!((counted.requests, driven.totals.usage.input), (3, counted.input));
+    let usage = fake.usage();
+    assert_eq!((usage.requests, driven.totals.usage.input), (3, usage.input));
 }
 
 #[tokio::test]
 async fn cut_stream_is_retried_and_counts_as_worst_case() {
-    let cut = says("I think that").pieces(3).cut_after_events(2);
-    let fake = FakeModel::start().on("alice", [cut, hangs_up(), server_error(), submits()]);
+    let cut_reply = says("I think that").pieces(3).cut_after_events(2);
+    let fake = FakeModel::start().on("alice", [cut_reply, hangs_up(), server_error(), submits()]);
     let means = setup::run_context(&fake.url(), setup::TOOLS);
     let driven = drive(run(&means.model), &means).await;
     assert_eq!(driven.end, fine());
@@ -54,10 +54,10 @@ async fn cut_stream_is_retried_and_counts_as_worst_case() {
     let UsageTotals { llm_calls, guessed_calls, usage, money, .. } = driven.totals;
     assert!(guessed_calls >= 2 && llm_calls == guessed_calls + 1, "{llm_calls}, {guessed_calls}");
     assert!(usage.output >= 200 * u64::from(guessed_calls), "the most that may be written");
-    let counted = fake.counted();
+    let fake_usage = fake.usage();
     assert!(
-        usage.input > counted.input
-            && money > setup::price().worst_case(counted.input, counted.output)
+        usage.input > fake_usage.input
+            && money > setup::price().worst_case(fake_usage.input, fake_usage.output)
     );
 }
 
@@ -94,8 +94,8 @@ async fn retry_delay_beyond_the_deadline_is_skipped() {
         let text = fs::read_to_string(&path).unwrap();
         let events: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let known = events[0]["limits"]["wall_ms"].as_u64().unwrap();
-        assert!(known <= 10_000, "the run knows when it has to be done: {known}");
+        let wall_limit = events[0]["limits"]["wall_ms"].as_u64().unwrap();
+        assert!(wall_limit <= 10_000, "the run knows when it has to be done: {wall_limit}");
         let waits: Vec<&Value> =
             events.iter().filter_map(|event| event.get("retry_after_ms")).collect();
         assert_eq!(waits, [&Value::Null]);
@@ -112,7 +112,7 @@ async fn attempt_without_reserved_money_is_not_sent() {
     let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
     assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
-    assert_eq!(fake.counted().requests, 1);
+    assert_eq!(fake.usage().requests, 1);
 }
 
 #[tokio::test]
@@ -125,7 +125,7 @@ async fn attempt_over_a_run_limit_is_not_sent() {
     let driven = drive(run, &means).await;
     let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
     assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
-    assert_eq!((driven.totals.llm_calls, fake.counted().requests), (1, 1));
+    assert_eq!((driven.totals.llm_calls, fake.usage().requests), (1, 1));
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn wall_time_limit_stops_a_call_in_flight() {
 }
 
 /// Cancels a run as soon as its transcript has an event.
-async fn cancelled_at(event: &str, reply: Scripted) -> (AgentRunEnd<Verdict>, UsageTotals) {
+async fn cancelled_at(event: &str, reply: ScriptedReply) -> (AgentRunEnd<Verdict>, UsageTotals) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", [reply]);
@@ -173,7 +173,7 @@ async fn cancelled_at(event: &str, reply: Scripted) -> (AgentRunEnd<Verdict>, Us
     let event = format!("\"event\":\"{event}\"");
     let cancelling = async {
         // The request is in flight once the fake model has received it.
-        while fake.counted().requests == 0 || !fs::read_to_string(&path).unwrap().contains(&event) {
+        while fake.usage().requests == 0 || !fs::read_to_string(&path).unwrap().contains(&event) {
             tokio::task::yield_now().await;
         }
         means.cancel.cancel();
@@ -185,22 +185,22 @@ async fn cancelled_at(event: &str, reply: Scripted) -> (AgentRunEnd<Verdict>, Us
 
 #[tokio::test]
 async fn cancellation_stops_a_call_in_flight() {
-    let (ended, totals) = cancelled_at("asked", submits().delayed(HOURS)).await;
-    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    let (outcome, totals) = cancelled_at("asked", submits().delayed(HOURS)).await;
+    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
     assert_eq!((totals.llm_calls, totals.guessed_calls), (1, 1));
 }
 
 #[tokio::test]
 async fn cancellation_stops_a_retry_delay() {
-    let (ended, totals) = cancelled_at("failed", rate_limited(30)).await;
-    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    let (outcome, totals) = cancelled_at("failed", rate_limited(30)).await;
+    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
     assert_eq!(totals, UsageTotals::default());
 }
 
 #[tokio::test]
 async fn cancellation_stops_a_tool() {
-    let (ended, totals) = cancelled_at("tool_call", calls("hang", json!({ "text": "" }))).await;
-    assert_eq!(ended, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    let (outcome, totals) = cancelled_at("tool_call", calls("hang", json!({ "text": "" }))).await;
+    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
     assert_eq!(totals.tool_calls, 1);
 }
 

@@ -10,9 +10,9 @@ use crate::setup::Verdict;
 use crh_agent::{AgentOutcome, AgentRun, AgentRunEnd, drive};
 use crh_llm::{Abilities, Model, Recorder, Redactor};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, calls_all, says};
+use crh_testkit::fake_model::{ScriptedReply, calls_all, says};
 
-async fn check(abilities: Abilities, replies: [Scripted; 2], expected: Expect) {
+async fn check(abilities: Abilities, replies: [ScriptedReply; 2], expected: Expect) {
     let fake = FakeModel::start().on("alice", replies);
     let mut means = setup::run_context(&fake.url(), abilities);
     let folder = tempfile::tempdir().unwrap();
@@ -36,7 +36,7 @@ async fn check(abilities: Abilities, replies: [Scripted; 2], expected: Expect) {
     expected.assert_eq(&format!("{form}, {tools} tools, {}", fake.conversations()));
 }
 
-fn object_turns() -> [Scripted; 2] {
+fn object_turns() -> [ScriptedReply; 2] {
     let call = |text: &str| json!({ "name": "echo", "arguments": { "text": text } });
     let first = json!({ "calls": [call("one"), call("two")], "answer": null });
     let last = json!({ "calls": [], "answer": { "verdict": "fine" } });

@@ -10,7 +10,7 @@ use crate::setup::KEY;
 use crh_agent::{AgentOutcome, AgentRun, RunLimits, drive};
 use crh_llm::{Recorder, Redactor};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, fails_with, says};
+use crh_testkit::fake_model::{ScriptedReply, bad_key, bad_request, calls, fails_with, says};
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -43,13 +43,13 @@ fn assert_no_secret(what: &str, text: &str) {
 }
 
 /// Executes one run with these replies. Returns its transcript, error text and debug output.
-async fn traces(replies: Vec<Scripted>) -> Vec<(&'static str, String)> {
+async fn traces(replies: Vec<ScriptedReply>) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", replies);
     let mut means = setup::run_context(&fake.url(), setup::TOOLS);
     means.transcript = setup::transcript(&path);
-    means.retry.attempts = 1;
+    means.retry.max_attempts = 1;
     let cassette = folder.path().join("alice.cassette");
     let recorder = Arc::new(Recorder::create(&cassette, Redactor::new([&setup::key()])).unwrap());
     means.model = means.model.with_recorder(recorder.clone());
@@ -80,7 +80,7 @@ async fn no_key_in_transcripts_errors_or_debug_output() {
     let halves = KEY.split_at(KEY.len() / 2);
     let encoded: Vec<String> = (0..3).map(base64).collect();
     let submits = || calls("submit", json!({ "verdict": "fine" }));
-    let said = vec![
+    let replies = vec![
         says(format!("your key is {KEY}, I see"))
             .pieces(9)
             .and_calls("leak", json!({ "text": KEY })),
@@ -97,10 +97,10 @@ async fn no_key_in_transcripts_errors_or_debug_output() {
         says("hm").then(bad_request(message.clone())),
     ];
     let mut errors = 0;
-    for replies in failing.map(|reply| vec![reply]).into_iter().chain([said]) {
-        for (what, text) in traces(replies).await {
-            errors += usize::from(what == "an error");
-            assert_no_secret(what, &text);
+    for replies in failing.map(|reply| vec![reply]).into_iter().chain([replies]) {
+        for (trace_name, text) in traces(replies).await {
+            errors += usize::from(trace_name == "an error");
+            assert_no_secret(trace_name, &text);
         }
     }
     assert_eq!(errors, 4, "each failure was seen");

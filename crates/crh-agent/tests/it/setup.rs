@@ -113,7 +113,7 @@ pub(crate) fn task(caller: &str) -> AgentTask<Verdict> {
 /// Retries within milliseconds.
 pub(crate) fn quick_retry() -> RetryPolicy {
     RetryPolicy {
-        attempts: 4,
+        max_attempts: 4,
         first_wait: Duration::from_millis(2),
         longest_wait: Duration::from_secs(30),
     }
@@ -129,7 +129,7 @@ pub(crate) fn run_context(url: &str, abilities: Abilities) -> RunContext<TestToo
         retry: quick_retry(),
         seed: 7,
         cancel: CancelToken::new(),
-        watch: ProgressListener::silent(),
+        progress_listener: ProgressListener::silent(),
     }
 }
 

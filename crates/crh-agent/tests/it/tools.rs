@@ -9,10 +9,10 @@ use crate::setup;
 use crate::setup::Verdict;
 use crh_agent::{AgentOutcome, AgentRun, Budget, Ledger, TOOL_TIMEOUT, drive};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, calls, calls_all};
+use crh_testkit::fake_model::{ScriptedReply, calls, calls_all};
 
 /// Calls each tool with different text, because repeated calls are refused.
-fn with_text(names: &[&str]) -> Scripted {
+fn with_text(names: &[&str]) -> ScriptedReply {
     let numbered = names.iter().zip(1..);
     calls_all(numbered.map(|(name, number)| (*name, json!({ "text": format!("text {number}") }))))
 }
@@ -27,11 +27,11 @@ async fn check(names: &[&str], tool_time: Duration, budget: Budget, expected: Ex
     let run = AgentRun::new(setup::task("alice"), setup::limits(), means.model.facts());
     let driven = drive(run, &means).await;
     assert_eq!(driven.end.outcome, AgentOutcome::Answered(Verdict("done".to_owned())));
-    let told = fake.requests()[1].body["messages"].as_array().unwrap().clone();
-    let results = told.iter().filter(|message| message["role"] == "tool");
-    let shown: String =
+    let messages = fake.requests()[1].body["messages"].as_array().unwrap().clone();
+    let results = messages.iter().filter(|message| message["role"] == "tool");
+    let results: String =
         results.map(|message| format!("{}\n", message["content"].as_str().unwrap())).collect();
-    expected.assert_eq(&format!("{shown}limited: {:?}\n", driven.end.limit_reached));
+    expected.assert_eq(&format!("{results}limited: {:?}\n", driven.end.limit_reached));
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ pub enum GitHubCredentials {
     App(Box<GitHubApp>),
 }
 
-/// A GitHub App and the repository it is installed on.
+/// A GitHub App and a repository on which it is installed.
 pub struct GitHubApp {
     id: String,
     key: RsaKeyPair,

@@ -1,12 +1,12 @@
-//! Addresses of one GitHub: github.com, GitHub Enterprise, or the one that the Actions variables
-//! name.
+//! Addresses of one GitHub server: github.com, GitHub Enterprise, or the server that the Actions
+//! variables name.
 
 use thiserror::Error;
 
 use super::Repo;
 use crh_http::{BaseUrl, BaseUrlError};
 
-/// Addresses of one GitHub. crh sends a token only to these.
+/// Addresses of one GitHub server. crh sends a token only to these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitHubHost {
     server: BaseUrl,
@@ -14,7 +14,7 @@ pub struct GitHubHost {
     graphql: BaseUrl,
 }
 
-/// Why an address cannot be a GitHub.
+/// Why an address cannot be that of a GitHub server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GitHubHostError {
     /// Not a valid address.

@@ -1,4 +1,4 @@
-//! Parses references to pull requests as people type them.
+//! Parses references to pull requests: addresses, `owner/name#12` and plain numbers.
 
 use std::fmt;
 
@@ -6,20 +6,22 @@ use thiserror::Error;
 
 use super::{GitHubHost, GitHubHostError};
 
-/// Longest name of an owner or a repository. GitHub allows 39 and 100 characters.
+/// Longest name of an owner or a repository, in bytes. GitHub allows 39 for owners and 100 for
+/// repositories.
 const NAME_MAX: usize = 100;
 
-/// `owner/name` of a repository. Needs no escaping in an address.
+/// `owner/name` of a repository. Both names have only characters that need no escaping in an
+/// address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Repo {
     owner: String,
     name: String,
 }
 
-/// A pull request on a GitHub.
+/// A pull request on a GitHub server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullRequestRef {
-    /// The GitHub.
+    /// The GitHub server.
     pub host: GitHubHost,
     /// Target repository.
     pub repo: Repo,
@@ -27,7 +29,8 @@ pub struct PullRequestRef {
     pub number: u64,
 }
 
-/// Why a text is not a pull request. Messages repeat typed text only if it cannot be a secret.
+/// Why a text is not a reference to a pull request. Messages repeat typed text only if it cannot be
+/// a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PullRequestRefError {
     /// No known form.
@@ -58,7 +61,7 @@ pub enum PullRequestRefError {
         /// Kind of the page.
         kind: &'static str,
     },
-    /// Not the address of a GitHub.
+    /// Not the address of a GitHub server.
     #[error(transparent)]
     Host(#[from] GitHubHostError),
 }
@@ -99,9 +102,10 @@ impl fmt::Display for Repo {
 }
 
 impl PullRequestRef {
-    /// Parses an address, `owner/name#12`, or, in a clone of `clone_repo`, `12` or `#12`. A reference
-    /// without an address is on the default host. An address on the default host keeps that host's
-    /// API addresses.
+    /// Parses an address, `owner/name#12`, or, in a clone of `clone_repo`, `12` or `#12`.
+    /// References without an address belong to the default host. If an address has the origin of
+    /// the default host, the result is the default host itself, because its API addresses may be
+    /// configured.
     pub fn parse(
         text: &str,
         default_host: &GitHubHost,
@@ -164,7 +168,8 @@ fn parse_address(
     }
 }
 
-/// Names the page at another address in a repository.
+/// Describes the page of a repository whose path continues with `part`, for the error message about
+/// an address that is not a pull request.
 fn page_kind(part: Option<&str>) -> &'static str {
     match part {
         None => "repository",
@@ -187,7 +192,7 @@ fn article(kind: &str) -> &'static str {
 
 fn parse_number(text: &str) -> Result<u64, PullRequestRefError> {
     let number = is_digits(text).then(|| text.parse().ok()).flatten();
-    // Shortened and filtered: it may be anything.
+    // The typed text may be long or contain control characters.
     let invalid_number = || PullRequestRefError::Number {
         text: text.chars().take(20).filter(char::is_ascii_graphic).collect(),
     };
@@ -213,17 +218,17 @@ mod tests {
 
     use super::*;
 
-    fn check(texts: &[&str], here: Option<&str>, expected: Expect) {
+    fn check(texts: &[&str], clone_repo: Option<&str>, expected: Expect) {
         let default = GitHubHost::from_variables(
             Some("http://127.0.0.1:5"),
             Some("http://127.0.0.1:5/other/api"),
             None,
         )
         .unwrap();
-        let here = here.map(|here| Repo::parse(here).unwrap());
+        let clone_repo = clone_repo.map(|name| Repo::parse(name).unwrap());
         let mut lines = String::new();
         for text in texts {
-            let line = match PullRequestRef::parse(text, &default, here.as_ref()) {
+            let line = match PullRequestRef::parse(text, &default, clone_repo.as_ref()) {
                 Ok(name) => format!("{name} at {} ({})", name.url(), name.host.api()),
                 Err(error) => error.to_string(),
             };

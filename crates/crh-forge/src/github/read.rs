@@ -1,5 +1,5 @@
-//! Reads a pull request with concurrent requests. Only requests that depend on an earlier reply
-//! wait.
+//! Reads a pull request with concurrent requests. A request waits only if it depends on an earlier
+//! reply.
 
 mod conversations;
 mod convert;
@@ -18,7 +18,7 @@ use wire::{CheckRuns, Comment, File, Pull, Repository, Review, Statuses};
 use super::{GitHubClient, PageCompleteness, Pages, PullRequestRef, PullRequestState, Repo};
 use crate::{ChangeProposal, ForgeError};
 
-/// How often to read a pull request that receives pushes meanwhile.
+/// How often crh reads a pull request if its head moves while crh reads it.
 const TRIES_MAX: u32 = 3;
 
 /// Length of a commit id: SHA-1 and SHA-256.
@@ -34,14 +34,14 @@ struct RawPullRequest {
     check_runs: Vec<CheckRuns>,
     statuses: Vec<Statuses>,
     conversations: Conversations,
-    /// Parts that could not be read.
+    /// Sentences about parts that crh could not read, for the reviewers and the user.
     notes: Vec<String>,
-    /// Incomplete lists that posting depends on.
+    /// Names of incomplete lists that posting depends on.
     incomplete_lists: Vec<String>,
 }
 
 impl RawPullRequest {
-    /// Returns the texts of a list and notes what is missing.
+    /// Returns the texts of a list and adds notes about missing and shortened ones.
     fn take_texts<T>(&mut self, list_name: &str, texts: TextList<T>) -> Vec<T> {
         note_if_truncated(list_name, texts.completeness, &mut self.notes);
         self.notes.extend(texts::cut_note(list_name, texts.shortened_texts));
@@ -125,14 +125,14 @@ async fn read_raw(
     pull_ref: &PullRequestRef,
 ) -> Result<RawPullRequest, ForgeError> {
     let PullRequestRef { repo, number, .. } = pull_ref;
-    let pull = format!("/repos/{repo}/pulls/{number}");
-    let files_path = format!("{pull}/files");
-    let reviews_path = format!("{pull}/reviews");
+    let pull_path = format!("/repos/{repo}/pulls/{number}");
+    let files_path = format!("{pull_path}/files");
+    let reviews_path = format!("{pull_path}/reviews");
     let comments_path = format!("/repos/{repo}/issues/{number}/comments");
     // Comments of our own account can be recognised once the GraphQL reply names the account.
     let (viewer_sender, viewer) = watch::channel(None);
     let (head, files, comments, reviews, conversations) = tokio::join!(
-        read_head(client, pull_ref, &pull),
+        read_head(client, pull_ref, &pull_path),
         client.pages::<Vec<File>>(&files_path),
         texts::read_texts::<Comment>(client, &comments_path, &viewer),
         texts::read_texts::<Review>(client, &reviews_path, &viewer),
@@ -172,10 +172,10 @@ async fn read_head(
         return Err(ForgeError::Unreadable { request, message });
     }
     let commit = format!("/repos/{repo}/commits/{}", pull.head.sha);
-    let runs = format!("{commit}/check-runs");
-    let status = format!("{commit}/status");
+    let runs_path = format!("{commit}/check-runs");
+    let status_path = format!("{commit}/status");
     let (runs, statuses) =
-        tokio::join!(client.pages::<CheckRuns>(&runs), client.pages::<Statuses>(&status));
+        tokio::join!(client.pages::<CheckRuns>(&runs_path), client.pages::<Statuses>(&status_path));
     let mut raw = RawPullRequest { pull, ..RawPullRequest::default() };
     raw.check_runs = pages_or_note("check runs", runs, &mut raw.notes);
     raw.statuses = pages_or_note("commit statuses", statuses, &mut raw.notes);
@@ -194,7 +194,7 @@ fn problem(pull: &Pull, number: u64) -> Option<&'static str> {
     (!has_commits).then_some("its head or base is not a commit id")
 }
 
-/// Pages of a list that a review can do without. Notes an error instead of returning it.
+/// Pages of a list that a review can do without. An error becomes a note.
 fn pages_or_note<P: DeserializeOwned>(
     list_name: &str,
     pages: Result<Pages<P>, ForgeError>,
@@ -246,8 +246,8 @@ mod tests {
         let commit = "a".repeat(40);
         assert_eq!(problem(&pull(12, &commit), 12), None);
         assert_eq!(problem(&pull(13, &commit), 12), Some("it is another pull request"));
-        for odd in ["", "main", "../../x", &commit[1..], "--upload-pack=x"] {
-            assert!(problem(&pull(12, odd), 12).is_some(), "{odd}");
+        for invalid in ["", "main", "../../x", &commit[1..], "--upload-pack=x"] {
+            assert!(problem(&pull(12, invalid), 12).is_some(), "{invalid}");
         }
     }
 }

@@ -1,11 +1,13 @@
-//! State of a pull request before posting. Planning depends only on this.
+//! State of a pull request before posting. The plan of a posting depends only on this state and the
+//! review.
 
 use crh_review::finding::Side;
 
 /// State of a pull request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PullRequestState {
-    /// The account of the token. Markers count only in its texts.
+    /// The account of the token. crh recognises its own comments by markers: HTML comments with the
+    /// name of the installation. Only markers in texts of this account count.
     pub viewer: GitHubUser,
     /// Properties of the pull request.
     pub pull: PullRequestProperties,
@@ -17,8 +19,8 @@ pub struct PullRequestState {
     pub threads: Vec<InlineThread>,
     /// Reviews, oldest first.
     pub reviews: Vec<PullRequestReview>,
-    /// Lists that were not read completely, so that own texts may be missing. Shortened texts of
-    /// others do not count.
+    /// Names of the lists that crh could not read completely. Own comments may be missing in these
+    /// lists, so crh refuses to post. Lists with shortened texts of other accounts are complete.
     pub incomplete_lists: Vec<String>,
 }
 
@@ -40,9 +42,9 @@ pub struct PullRequestProperties {
     pub number: u64,
     /// Current head commit.
     pub head: String,
-    /// Whether it is open.
+    /// Whether the pull request is open.
     pub open: bool,
-    /// Whether it is a draft.
+    /// Whether the pull request is a draft.
     pub draft: bool,
     /// Author; `None` if the account is gone.
     pub author: Option<GitHubUser>,
@@ -88,19 +90,19 @@ pub struct InlineThread {
     pub node_id: String,
     /// Whether the thread was resolved.
     pub resolved: bool,
-    /// Login of the account that resolved it, if known.
+    /// Login of the account that resolved the thread, if known.
     pub resolved_by: Option<String>,
     /// Whether the code changed after the first comment.
     pub outdated: bool,
     /// File path.
     pub path: String,
-    /// Last line in the current diff; `None` if it is gone.
+    /// Last commented line in the current diff; `None` if the diff no longer has the line.
     pub line: Option<u32>,
-    /// First line of a range.
+    /// First commented line, if the thread is on several lines.
     pub start_line: Option<u32>,
-    /// First line at the time of the first comment.
+    /// First commented line in the diff at the time of the first comment.
     pub original_line: Option<u32>,
-    /// Side of the line.
+    /// Side of the commented lines.
     pub side: Option<Side>,
     /// Comments, oldest first.
     pub comments: Vec<InlineComment>,
@@ -111,11 +113,11 @@ pub struct InlineThread {
 pub struct InlineComment {
     /// Comment id.
     pub id: u64,
-    /// Whether GitHub says that the token's account wrote it.
+    /// Whether GitHub says that the token's account wrote the comment.
     pub ours: bool,
     /// Login of the author, for display; `None` if the account is gone.
     pub author: Option<String>,
-    /// Whether a bot wrote it.
+    /// Whether a bot wrote the comment.
     pub by_bot: bool,
     /// The author's role in the repository.
     pub association: Association,
@@ -153,7 +155,7 @@ pub enum Association {
     Collaborator,
     /// Author of an earlier contribution.
     Contributor,
-    /// None of these.
+    /// Anyone else.
     #[default]
     Stranger,
 }

@@ -13,13 +13,14 @@ use crate::http::message::NO_SECRET;
 use crate::http::retry::RequestFailure;
 use crh_http::Timeouts;
 
-/// Largest reply. A page of a hundred files with full patches has up to 10 MB.
+/// Largest reply, in bytes. A page of a hundred files with full patches has up to 10 MB.
 pub(crate) const REPLY_MAX: usize = 64 << 20;
 
 pub(crate) const USER_AGENT: &str = concat!("crh/", env!("CARGO_PKG_VERSION"));
 
-/// Limit for a complete reply, as a multiple of the idle timeout: a host that sends a byte now and
-/// then is never idle. Two minutes by default, enough for ten megabytes on a slow line.
+/// Time limit for a complete reply, as a multiple of the idle timeout. The idle timeout alone is
+/// not enough: a host that sends a byte now and then is never idle. The limit is two minutes by
+/// default, enough for ten megabytes on a slow line.
 const TOTAL_TIMEOUT_FACTOR: u32 = 3;
 
 pub(crate) struct HttpReply {
@@ -39,11 +40,11 @@ pub(crate) async fn fetch_reply(
     timeouts: Timeouts,
     secret: Option<&SecretString>,
 ) -> Result<HttpReply, ReplyError> {
-    let limit = timeouts.idle.saturating_mul(TOTAL_TIMEOUT_FACTOR);
-    match tokio::time::timeout(limit, send_and_read(request, timeouts, secret)).await {
-        Ok(done) => done,
+    let total_timeout = timeouts.idle.saturating_mul(TOTAL_TIMEOUT_FACTOR);
+    match tokio::time::timeout(total_timeout, send_and_read(request, timeouts, secret)).await {
+        Ok(result) => result,
         Err(_) => {
-            let message = format!("no complete reply after {} s", limit.as_secs_f64());
+            let message = format!("no complete reply after {} s", total_timeout.as_secs_f64());
             Err(ReplyError::Failed(RequestFailure::Unanswered, message))
         }
     }
@@ -58,17 +59,17 @@ async fn send_and_read(
     let response = match tokio::time::timeout(first_byte, request.send()).await {
         Ok(Ok(response)) => response,
         Ok(Err(error)) => {
-            let trouble = if error.is_connect() {
+            let failure = if error.is_connect() {
                 RequestFailure::NotSent
             } else {
                 RequestFailure::Unanswered
             };
             return Err(ReplyError::Failed(
-                trouble,
+                failure,
                 message::single_line(&root_cause(&error), secret),
             ));
         }
-        Err(_) => return Err(silence_timeout(first_byte)),
+        Err(_) => return Err(no_data_error(first_byte)),
     };
     let status = response.status().as_u16();
     let headers = response.headers().clone();
@@ -78,19 +79,19 @@ async fn send_and_read(
 
 async fn read_body(
     mut response: Response,
-    silence: Duration,
+    idle_timeout: Duration,
     secret: Option<&SecretString>,
 ) -> Result<Vec<u8>, ReplyError> {
     let mut body = Vec::new();
     loop {
-        let chunk = match tokio::time::timeout(silence, response.chunk()).await {
+        let chunk = match tokio::time::timeout(idle_timeout, response.chunk()).await {
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => return Ok(body),
             Ok(Err(error)) => {
                 let message = message::single_line(&root_cause(&error), secret);
                 return Err(ReplyError::Failed(RequestFailure::Unanswered, message));
             }
-            Err(_) => return Err(silence_timeout(silence)),
+            Err(_) => return Err(no_data_error(idle_timeout)),
         };
         if body.len() + chunk.len() > REPLY_MAX {
             return Err(ReplyError::TooLarge);
@@ -100,14 +101,17 @@ async fn read_body(
 }
 
 /// Parses the JSON body of a reply.
-pub(crate) fn parse_body<T: DeserializeOwned>(what: &str, body: &[u8]) -> Result<T, ForgeError> {
+pub(crate) fn parse_body<T: DeserializeOwned>(
+    request_name: &str,
+    body: &[u8],
+) -> Result<T, ForgeError> {
     serde_json::from_slice(body).map_err(|error| ForgeError::Unreadable {
-        request: what.to_owned(),
+        request: request_name.to_owned(),
         message: message::single_line(&error.to_string(), NO_SECRET),
     })
 }
 
-fn silence_timeout(limit: Duration) -> ReplyError {
+fn no_data_error(limit: Duration) -> ReplyError {
     let message = format!("no data for {} s", limit.as_secs_f64());
     ReplyError::Failed(RequestFailure::Unanswered, message)
 }

@@ -1,7 +1,7 @@
 //! Decides whether and when to retry a request.
 //!
-//! Reads may be repeated. Writes are repeated only if the server certainly did nothing: a late
-//! comment is better than two.
+//! crh repeats reads freely, but writes only if the server certainly did nothing: a comment that is
+//! posted late is better than one that is posted twice.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,22 +13,22 @@ pub struct ForgeRetryPolicy {
     pub attempts: u32,
     /// Longest delay after the first failure. Doubles with each failure.
     pub first_wait: Duration,
-    /// Longest delay of all. crh gives up if the host asks for more.
+    /// Longest delay after any failure. crh gives up if the host asks for a longer one.
     pub longest_wait: Duration,
-    /// First delay after a secondary rate limit without `Retry-After`. Doubles with each failure.
-    pub limited_wait: Duration,
+    /// First delay after a rate limit without `Retry-After`. Doubles with each failure.
+    pub rate_limit_wait: Duration,
 }
 
 impl Default for ForgeRetryPolicy {
     /// Four requests with up to seven seconds of delays outlast a restart behind a load balancer.
-    /// GitHub asks for a minute after a secondary limit. crh does not wait out the hour of a
-    /// primary one.
+    /// GitHub asks clients to wait a minute after a secondary rate limit. crh does not wait out a
+    /// primary rate limit, which lasts up to an hour.
     fn default() -> Self {
         Self {
             attempts: 4,
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(120),
-            limited_wait: Duration::from_secs(60),
+            rate_limit_wait: Duration::from_secs(60),
         }
     }
 }
@@ -44,15 +44,15 @@ pub(crate) enum RequestPurpose {
 /// Why a request failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestFailure {
-    /// No connection: nothing arrived.
+    /// No connection. The request did not arrive.
     NotSent,
-    /// Sent, but no complete reply.
+    /// The request was sent, but no complete reply arrived.
     Unanswered,
-    /// Server error, before or after the request took effect, with an optional `Retry-After`.
+    /// Server error, with the delay of `Retry-After`, if any. The request may have taken effect.
     ServerError(Option<Duration>),
-    /// Rate limited: nothing was done, with an optional `Retry-After`.
+    /// Rate limited, with the delay of `Retry-After`, if any. The request had no effect.
     RateLimited(Option<Duration>),
-    /// Refused. A retry would be refused, too.
+    /// The host refused the request and would refuse a retry, too.
     Refused,
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn decide(
     policy: &ForgeRetryPolicy,
     jitter: f64,
 ) -> RetryDecision {
-    let (asked_for, first) = match (failure, purpose) {
+    let (retry_after, first_delay) = match (failure, purpose) {
         (RequestFailure::Refused, RequestPurpose::Read | RequestPurpose::Write) => {
             return RetryDecision::GiveUp;
         }
@@ -87,21 +87,21 @@ pub(crate) fn decide(
         | (RequestFailure::Unanswered, RequestPurpose::Read) => (None, policy.first_wait),
         (RequestFailure::ServerError(wait), RequestPurpose::Read) => (wait, policy.first_wait),
         (RequestFailure::RateLimited(wait), RequestPurpose::Read | RequestPurpose::Write) => {
-            (wait, policy.limited_wait)
+            (wait, policy.rate_limit_wait)
         }
     };
     if attempt >= policy.attempts {
         return RetryDecision::GiveUp;
     }
     let jitter = if jitter.is_nan() { 1.0 } else { jitter.clamp(0.0, 1.0) };
-    let doubled = first.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
-    match (asked_for, failure) {
+    let backoff = first_delay.saturating_mul(2_u32.saturating_pow(attempt.saturating_sub(1)));
+    match (retry_after, failure) {
         (Some(wait), _) if wait > policy.longest_wait => RetryDecision::GiveUp,
-        // Never before the host's time, and spread out after it.
+        // At least as long as the host asks for, plus jitter.
         (Some(wait), _) => RetryDecision::Wait(wait + policy.first_wait.mul_f64(jitter)),
-        // A rate-limited client must wait for the whole delay.
+        // No jitter in the delay itself: a rate-limited client must wait for all of it.
         (None, RequestFailure::RateLimited(_)) => RetryDecision::Wait(
-            doubled.min(policy.longest_wait) + policy.first_wait.mul_f64(jitter),
+            backoff.min(policy.longest_wait) + policy.first_wait.mul_f64(jitter),
         ),
         (
             None,
@@ -109,19 +109,19 @@ pub(crate) fn decide(
             | RequestFailure::Unanswered
             | RequestFailure::ServerError(_)
             | RequestFailure::Refused,
-        ) => RetryDecision::Wait(doubled.min(policy.longest_wait).mul_f64(jitter)),
+        ) => RetryDecision::Wait(backoff.min(policy.longest_wait).mul_f64(jitter)),
     }
 }
 
 /// A pseudo-random number between 0 and 1 (SplitMix64).
 pub(crate) fn jitter(seed: &AtomicU64) -> f64 {
     const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut mixed = seed.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^= mixed >> 31;
+    let mut bits = seed.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^= bits >> 31;
     // An `f64` holds 53 bits exactly.
-    (mixed >> 11) as f64 / (1_u64 << 53) as f64
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -134,13 +134,13 @@ mod tests {
         attempts: 4,
         first_wait: SECOND,
         longest_wait: Duration::from_secs(90),
-        limited_wait: Duration::from_secs(60),
+        rate_limit_wait: Duration::from_secs(60),
     };
 
     fn check(failure: RequestFailure, purpose: RequestPurpose, expected: [RetryDecision; 4]) {
         for (attempt, expected) in (1..).zip(expected) {
-            let decided = decide(failure, purpose, attempt, &POLICY, 1.0);
-            assert_eq!(decided, expected, "{failure:?}, {purpose:?}, attempt {attempt}");
+            let decision = decide(failure, purpose, attempt, &POLICY, 1.0);
+            assert_eq!(decision, expected, "{failure:?}, {purpose:?}, attempt {attempt}");
         }
     }
 
@@ -150,11 +150,11 @@ mod tests {
 
     #[test]
     fn reads_are_retried_with_doubled_delays() {
-        for trouble in
+        for failure in
             [RequestFailure::NotSent, RequestFailure::Unanswered, RequestFailure::ServerError(None)]
         {
             check(
-                trouble,
+                failure,
                 RequestPurpose::Read,
                 [wait(1), wait(2), wait(4), RetryDecision::GiveUp],
             );
@@ -180,8 +180,8 @@ mod tests {
         for purpose in [RequestPurpose::Read, RequestPurpose::Write] {
             let five = RequestFailure::RateLimited(Some(SECOND * 5));
             check(five, purpose, [wait(6), wait(6), wait(6), RetryDecision::GiveUp]);
-            let unsaid = RequestFailure::RateLimited(None);
-            check(unsaid, purpose, [wait(61), wait(91), wait(91), RetryDecision::GiveUp]);
+            let without_delay = RequestFailure::RateLimited(None);
+            check(without_delay, purpose, [wait(61), wait(91), wait(91), RetryDecision::GiveUp]);
             check(
                 RequestFailure::RateLimited(Some(SECOND * 91)),
                 purpose,
@@ -207,11 +207,12 @@ mod tests {
     #[test]
     fn invalid_jitter_is_clamped() {
         for (jitter, expected) in [(0.0, 0), (-7.0, 0), (7.0, 1), (f64::NAN, 1)] {
-            let decided = decide(RequestFailure::NotSent, RequestPurpose::Read, 1, &POLICY, jitter);
-            assert_eq!(decided, wait(expected), "{jitter}");
+            let decision =
+                decide(RequestFailure::NotSent, RequestPurpose::Read, 1, &POLICY, jitter);
+            assert_eq!(decision, wait(expected), "{jitter}");
         }
         let many = ForgeRetryPolicy { attempts: u32::MAX, ..POLICY };
-        let decided = decide(RequestFailure::NotSent, RequestPurpose::Read, 1_000, &many, 1.0);
-        assert_eq!(decided, RetryDecision::Wait(POLICY.longest_wait));
+        let decision = decide(RequestFailure::NotSent, RequestPurpose::Read, 1_000, &many, 1.0);
+        assert_eq!(decision, RetryDecision::Wait(POLICY.longest_wait));
     }
 }

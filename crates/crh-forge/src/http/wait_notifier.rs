@@ -1,4 +1,4 @@
-//! Announces waits, once for all requests that wait together.
+//! Tells the user about delays before retries, once for all requests that wait together.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::http::retry::RequestFailure;
 
-/// Shorter waits are not announced.
+/// Longest delay without an announcement: users hardly notice it.
 const ANNOUNCE_ABOVE: Duration = Duration::from_secs(2);
 
-/// Callback for announcements, and the end of the announced wait.
+/// Announces delays with a callback, and remembers until when it announced one.
 #[derive(Default)]
 pub(crate) struct WaitNotifier {
     callback: OnceLock<fn(&str)>,
@@ -18,9 +18,9 @@ pub(crate) struct WaitNotifier {
 }
 
 impl WaitNotifier {
-    /// Sets the callback. The first one stays.
-    pub(crate) fn set_callback(&self, tell: fn(&str)) {
-        self.callback.get_or_init(|| tell);
+    /// Sets the callback. Later calls have no effect.
+    pub(crate) fn set_callback(&self, callback: fn(&str)) {
+        self.callback.get_or_init(|| callback);
     }
 
     /// Announces a wait that starts `now`, after request number `attempt` to `host` failed.
@@ -33,21 +33,25 @@ impl WaitNotifier {
         wait: Duration,
         now: Instant,
     ) {
-        let (Some(tell), true) = (self.callback.get(), should_announce(failure, attempt, wait))
+        let (Some(callback), true) = (self.callback.get(), should_announce(failure, attempt, wait))
         else {
             return;
         };
         let end = now.checked_add(wait).unwrap_or(now);
-        let mut until = self.announced_end.lock().unwrap_or_else(PoisonError::into_inner);
-        // Concurrent requests are rate limited together.
-        if until.is_none_or(|told| end.saturating_duration_since(told) > ANNOUNCE_ABOVE) {
-            tell(&wait_message(host, failure, message, wait));
+        let mut announced_end = self.announced_end.lock().unwrap_or_else(PoisonError::into_inner);
+        // Concurrent requests are rate limited together. One message is enough for all delays that
+        // end at about the same time.
+        if announced_end
+            .is_none_or(|announced| end.saturating_duration_since(announced) > ANNOUNCE_ABOVE)
+        {
+            callback(&wait_message(host, failure, message, wait));
         }
-        *until = Some(until.map_or(end, |told| told.max(end)));
+        *announced_end = Some(announced_end.map_or(end, |announced| announced.max(end)));
     }
 }
 
-/// A short wait is announced if time has already passed: a timeout, or a second failure.
+/// Whether to announce a delay. Short delays are announced only if the user has already waited: for
+/// a timeout, or for an earlier attempt.
 fn should_announce(failure: RequestFailure, attempt: u32, wait: Duration) -> bool {
     let has_taken_time = match failure {
         RequestFailure::Unanswered => true,
@@ -76,39 +80,39 @@ fn wait_message(host: &str, failure: RequestFailure, message: &str, wait: Durati
 mod tests {
     use super::*;
 
-    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
     fn concurrent_waits_are_announced_once() {
-        let waiting = WaitNotifier::default();
-        waiting.set_callback(|line| TOLD.lock().unwrap().push(line.to_owned()));
+        let notifier = WaitNotifier::default();
+        notifier.set_callback(|line| MESSAGES.lock().unwrap().push(line.to_owned()));
         let start = Instant::now();
-        let at = |tenths: u32, trouble, attempt, wait| {
+        let announce_at = |tenths: u32, failure, attempt, wait| {
             let (now, message) = (start + SECOND * tenths / 10, "no data for 25 s");
-            waiting.announce("github.com", trouble, message, attempt, wait, now);
+            notifier.announce("github.com", failure, message, attempt, wait, now);
         };
         let limited = RequestFailure::RateLimited(Some(SECOND * 8));
         for tenths in 0..8 {
-            at(tenths, limited, 1, SECOND * 8);
+            announce_at(tenths, limited, 1, SECOND * 8);
         }
-        at(80, limited, 2, SECOND * 8);
-        at(200, RequestFailure::ServerError(None), 2, SECOND);
-        at(300, RequestFailure::Unanswered, 1, SECOND / 2);
+        announce_at(80, limited, 2, SECOND * 8);
+        announce_at(200, RequestFailure::ServerError(None), 2, SECOND);
+        announce_at(300, RequestFailure::Unanswered, 1, SECOND / 2);
         let expected = [
             "rate limited by `github.com`: retrying in 8 s",
             "rate limited by `github.com`: retrying in 8 s",
             "`github.com` failed: retrying in 1 s",
             "cannot reach `github.com` (no data for 25 s): retrying in 1 s",
         ];
-        assert_eq!(*TOLD.lock().unwrap(), expected);
+        assert_eq!(*MESSAGES.lock().unwrap(), expected);
     }
 
     #[test]
     fn short_waits_are_not_announced() {
         let failing = RequestFailure::ServerError(None);
-        for (trouble, attempt, wait, told) in [
+        for (failure, attempt, wait, expected) in [
             (RequestFailure::RateLimited(None), 1, SECOND, false),
             (RequestFailure::RateLimited(None), 1, SECOND * 3, true),
             (failing, 1, SECOND, false),
@@ -118,8 +122,8 @@ mod tests {
             (RequestFailure::NotSent, 2, SECOND, true),
             (RequestFailure::Unanswered, 1, SECOND, true),
         ] {
-            let found = should_announce(trouble, attempt, wait);
-            assert_eq!(found, told, "{trouble:?} {attempt} {wait:?}");
+            let announced = should_announce(failure, attempt, wait);
+            assert_eq!(announced, expected, "{failure:?} {attempt} {wait:?}");
         }
     }
 }

@@ -34,7 +34,7 @@ struct OAuthAccess {
 pub enum LaunchpadCredentialsError {
     /// The token or the secret is missing.
     #[error("set both `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET`; one is missing")]
-    Half,
+    OneMissing,
     /// Invalid characters.
     #[error("{0} has invalid characters (is there a line break in it?)")]
     Value(&'static str),
@@ -57,13 +57,14 @@ impl LaunchpadCredentials {
         secret: Option<&SecretString>,
         consumer: Option<&str>,
     ) -> Result<Option<Self>, LaunchpadCredentialsError> {
-        let given = |text: Option<&str>| text.map(str::to_owned).filter(|text| !text.is_empty());
+        let non_empty =
+            |text: Option<&str>| text.map(str::to_owned).filter(|text| !text.is_empty());
         let secret = secret.filter(|secret| !secret.expose_secret().is_empty());
-        match (given(token), secret) {
+        match (non_empty(token), secret) {
             (None, None) => Ok(None),
-            (Some(_), None) | (None, Some(_)) => Err(LaunchpadCredentialsError::Half),
+            (Some(_), None) | (None, Some(_)) => Err(LaunchpadCredentialsError::OneMissing),
             (Some(token), Some(secret)) => {
-                let consumer = given(consumer).unwrap_or_else(|| CONSUMER.to_owned());
+                let consumer = non_empty(consumer).unwrap_or_else(|| CONSUMER.to_owned());
                 Self::new(&consumer, &token, secret).map(Some)
             }
         }
@@ -75,13 +76,13 @@ impl LaunchpadCredentials {
         token: &str,
         secret: &SecretString,
     ) -> Result<Self, LaunchpadCredentialsError> {
-        for (what, value) in [
+        for (name, value) in [
             ("the consumer key", consumer),
             ("the access token", token),
             ("the access secret", secret.expose_secret()),
         ] {
             if value.is_empty() || value.len() > VALUE_MAX || value.chars().any(char::is_control) {
-                return Err(LaunchpadCredentialsError::Value(what));
+                return Err(LaunchpadCredentialsError::Value(name));
             }
         }
         let access = OAuthAccess { token: token.to_owned(), secret: secret.clone() };
@@ -93,8 +94,8 @@ impl LaunchpadCredentials {
         let (mut consumer, mut token, mut secret) = (None, None, None);
         let mut section = "";
         for line in text.expose_secret().lines().map(str::trim) {
-            if let Some(named) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                section = named;
+            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                section = name;
                 continue;
             }
             let is_comment = line.starts_with(['#', ';']);
@@ -104,7 +105,7 @@ impl LaunchpadCredentials {
             if section != SECTION {
                 continue;
             }
-            // launchpadlib's parser interpolates `%`, so files double it.
+            // launchpadlib's parser treats `%` as special, so files contain `%%` for each `%`.
             let value = value.trim().replace("%%", "%");
             match name.trim().to_ascii_lowercase().as_str() {
                 "consumer_key" => consumer = Some(value),
@@ -122,12 +123,12 @@ impl LaunchpadCredentials {
     /// A credentials file for launchpadlib; `None` if anonymous. The caller must protect the file.
     pub fn to_file(&self) -> Option<SecretString> {
         let access = self.access.as_ref()?;
-        let doubled = |value: &str| value.replace('%', "%%");
+        let escape = |value: &str| value.replace('%', "%%");
         let text = format!(
             "[{SECTION}]\nconsumer_key = {}\nconsumer_secret = \naccess_token = {}\naccess_secret = {}\n\n",
-            doubled(&self.consumer),
-            doubled(&access.token),
-            doubled(access.secret.expose_secret()),
+            escape(&self.consumer),
+            escape(&access.token),
+            escape(access.secret.expose_secret()),
         );
         Some(text.into())
     }
@@ -142,14 +143,14 @@ impl LaunchpadCredentials {
         self.access.as_ref().map(|access| &access.secret)
     }
 
-    /// Values to mask: the secret, and the token although it is useless alone.
+    /// Values to mask: the secret, and the token, although a token is useless without its secret.
     pub fn secrets(&self) -> Vec<SecretString> {
         let access = self.access.iter();
-        access.flat_map(|it| [it.token.as_str().into(), it.secret.clone()]).collect()
+        access.flat_map(|access| [access.token.as_str().into(), access.secret.clone()]).collect()
     }
 
     /// Masks the token and its secret. Launchpad repeats unknown tokens in error messages.
-    pub(super) fn masked(&self, text: &str) -> String {
+    pub(super) fn mask(&self, text: &str) -> String {
         match &self.access {
             Some(access) => {
                 text.replace(&access.token, MASK).replace(access.secret.expose_secret(), MASK)
@@ -189,29 +190,32 @@ impl fmt::Debug for LaunchpadCredentials {
 
 /// Percent-encodes as OAuth requires: everything except letters, digits and `-._~`.
 fn percent_encode(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
-            b'-' | b'.' | b'_' | b'~' => out.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
+            b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
         }
     }
-    out
+    encoded
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn some(consumer: &str) -> LaunchpadCredentials {
+    fn credentials(consumer: &str) -> LaunchpadCredentials {
         LaunchpadCredentials::new(consumer, "tok", &"s/+&é".into()).unwrap()
     }
 
     #[test]
     fn plaintext_signature_is_ampersand_and_secret() {
-        let header =
-            some("System-wide: Ubuntu (box)").authorization("https://api.launchpad.net/", 5, 6);
+        let header = credentials("System-wide: Ubuntu (box)").authorization(
+            "https://api.launchpad.net/",
+            5,
+            6,
+        );
         assert_eq!(
             header.expose_secret(),
             "OAuth realm=\"https://api.launchpad.net/\", oauth_consumer_key=\"System-wide%3A%20Ubuntu%20%28box%29\", \
@@ -225,49 +229,50 @@ mod tests {
 
     #[test]
     fn credentials_file_round_trips() {
-        let written = some("a 100% b").to_file().unwrap();
+        let written = credentials("a 100% b").to_file().unwrap();
         let read = LaunchpadCredentials::from_file(&written).unwrap();
         assert_eq!(
             read.authorization("r", 1, 2).expose_secret(),
-            some("a 100% b").authorization("r", 1, 2).expose_secret()
+            credentials("a 100% b").authorization("r", 1, 2).expose_secret()
         );
-        let theirs = "# x\n[1]\nconsumer_key = System-wide: Ubuntu (box)\nconsumer_secret = \naccess_token = t\naccess_secret = s\n";
+        let launchpadlib_file = "# x\n[1]\nconsumer_key = System-wide: Ubuntu (box)\nconsumer_secret = \naccess_token = t\naccess_secret = s\n";
         assert_eq!(
-            LaunchpadCredentials::from_file(&theirs.into()).unwrap().consumer,
+            LaunchpadCredentials::from_file(&launchpadlib_file.into()).unwrap().consumer,
             "System-wide: Ubuntu (box)"
         );
-        for odd in
+        for invalid in
             ["", "[2]\nconsumer_key=a\naccess_token=b\naccess_secret=c", "[1]\nconsumer_key=a"]
         {
             assert_eq!(
-                LaunchpadCredentials::from_file(&odd.into()).err(),
+                LaunchpadCredentials::from_file(&invalid.into()).err(),
                 Some(LaunchpadCredentialsError::File),
-                "{odd}"
+                "{invalid}"
             );
         }
     }
 
     #[test]
     fn variables_need_token_and_secret_without_line_breaks() {
-        let of = |token, secret: Option<&str>| {
+        let consumer = |token, secret: Option<&str>| {
             let secret = secret.map(SecretString::from);
-            let unnamed = None;
-            let found = LaunchpadCredentials::from_variables(token, secret.as_ref(), unnamed);
-            found.map(|found| found.map(|it| it.consumer))
+            let consumer_key = None;
+            let credentials =
+                LaunchpadCredentials::from_variables(token, secret.as_ref(), consumer_key);
+            credentials.map(|credentials| credentials.map(|some| some.consumer))
         };
-        assert_eq!(of(None, None), Ok(None));
-        assert_eq!(of(Some(""), Some("")), Ok(None));
-        assert_eq!(of(Some("t"), Some("s")), Ok(Some("crh".to_owned())));
-        assert_eq!(of(Some("t"), None), Err(LaunchpadCredentialsError::Half));
-        assert_eq!(of(None, Some("s")), Err(LaunchpadCredentialsError::Half));
-        let odd = Err(LaunchpadCredentialsError::Value("the access secret"));
-        assert_eq!(of(Some("t"), Some("s\n")), odd);
+        assert_eq!(consumer(None, None), Ok(None));
+        assert_eq!(consumer(Some(""), Some("")), Ok(None));
+        assert_eq!(consumer(Some("t"), Some("s")), Ok(Some("crh".to_owned())));
+        assert_eq!(consumer(Some("t"), None), Err(LaunchpadCredentialsError::OneMissing));
+        assert_eq!(consumer(None, Some("s")), Err(LaunchpadCredentialsError::OneMissing));
+        let error = Err(LaunchpadCredentialsError::Value("the access secret"));
+        assert_eq!(consumer(Some("t"), Some("s\n")), error);
     }
 
     #[test]
     fn debug_output_hides_secrets() {
-        assert!(!format!("{:?}", some("crh")).contains("tok"));
-        let hidden = some("crh").secrets();
+        assert!(!format!("{:?}", credentials("crh")).contains("tok"));
+        let hidden = credentials("crh").secrets();
         let hidden: Vec<&str> = hidden.iter().map(ExposeSecret::expose_secret).collect();
         assert_eq!(hidden, ["tok", "s/+&é"]);
     }

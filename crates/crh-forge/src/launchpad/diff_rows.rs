@@ -1,5 +1,5 @@
-//! Row numbers of a diff as Launchpad counts them. Its pages split lines as Python does, so that
-//! for example a form feed starts a new row.
+//! Row numbers of a diff as Launchpad counts them. Launchpad splits lines as Python does: for
+//! example, a form feed inside a line starts a new row.
 
 /// Characters that end a row, besides a line feed.
 const ROW_ENDS: [char; 9] =
@@ -19,10 +19,10 @@ impl DiffRows {
         Self(rows)
     }
 
-    /// Row in which a line starts. Both count from one.
+    /// Row in which a line starts. Lines and rows count from one.
     pub(super) fn row(&self, line: u32) -> Option<u32> {
-        let at = usize::try_from(line).ok()?.checked_sub(1)?;
-        (at + 1 < self.0.len()).then(|| self.0[at])
+        let index = usize::try_from(line).ok()?.checked_sub(1)?;
+        (index + 1 < self.0.len()).then(|| self.0[index])
     }
 
     /// Line that contains a row.
@@ -37,7 +37,7 @@ fn extra_rows(line: &[u8]) -> u32 {
     let text = line.strip_suffix(b"\n").map(|text| text.strip_suffix(b"\r").unwrap_or(text));
     let text = String::from_utf8_lossy(text.unwrap_or(line));
     let ends = text.chars().filter(|it| ROW_ENDS.contains(it)).count();
-    // No line has four billion of them.
+    // No line has four billion row ends.
     u32::try_from(ends).unwrap_or(u32::MAX)
 }
 

@@ -20,7 +20,8 @@ use crh_http::NetworkSettings;
 /// Requested permission: read and write, including private data, because proposals may be private.
 const PERMISSION: &str = "WRITE_PRIVATE";
 
-/// Full delays: a single user logs in, so there is nothing to spread out.
+/// Jitter for `retry::decide`: always the full delay. Jitter spreads out concurrent requests, and a
+/// login sends one at a time.
 const JITTER: f64 = 1.0;
 
 /// A request token that the user has to authorize.
@@ -93,32 +94,33 @@ pub async fn request_token(
         ("oauth_signature_method", "PLAINTEXT"),
         ("oauth_signature", "&"),
     ];
-    let waiting = WaitNotifier::default();
-    waiting.set_callback(retry.on_wait);
+    let notifier = WaitNotifier::default();
+    notifier.set_callback(retry.on_wait);
     let mut attempt = 1;
-    let answer = loop {
-        let FormError { failure: trouble, message, error } =
+    let reply = loop {
+        let FormError { failure, message, error } =
             match post_token_form(network, service, "+request-token", &form).await {
-                Ok(answer) => break answer,
-                Err(unread) => unread,
+                Ok(reply) => break reply,
+                Err(form_error) => form_error,
             };
-        match retry::decide(trouble, RequestPurpose::Read, attempt, &retry.retry, JITTER) {
+        match retry::decide(failure, RequestPurpose::Read, attempt, &retry.retry, JITTER) {
             RetryDecision::Wait(time) => {
                 let now = Instant::now();
-                waiting.announce(service.name(), trouble, &message, attempt, time, now);
+                notifier.announce(service.name(), failure, &message, attempt, time, now);
                 tokio::time::sleep(time).await;
             }
             RetryDecision::GiveUp | RetryDecision::Ambiguous => return Err(error),
         }
         attempt += 1;
     };
-    let said = match answer {
-        TokenReply::Granted(said) => said,
+    let reply_text = match reply {
+        TokenReply::Granted(text) => text,
         TokenReply::Pending(message) | TokenReply::Denied(message) => {
             return Err(ForgeError::BadToken { host: service.name().to_owned(), message });
         }
     };
-    let (token, secret) = parse_token_pair(&said).ok_or_else(|| unreadable("+request-token"))?;
+    let (token, secret) =
+        parse_token_pair(&reply_text).ok_or_else(|| unreadable("+request-token"))?;
     let (service, consumer) = (service.clone(), consumer.to_owned());
     Ok(LoginRequest { service, consumer, token, secret })
 }
@@ -143,22 +145,23 @@ impl LoginRequest {
         let end = Instant::now() + timeout.total;
         loop {
             tokio::time::sleep(timeout.poll_interval).await;
-            let trouble = match self.exchange(network).await {
+            let last_error = match self.exchange(network).await {
                 Ok(Some(credentials)) => return Ok(credentials),
                 Ok(None) => None,
                 Err(LoginError::Forge(error)) if is_transient(&error) => Some(error),
                 Err(error) => return Err(error),
             };
             if Instant::now() >= end {
-                let (host, at_most) = (self.service.name().to_owned(), timeout.total);
-                return Err(trouble
-                    .map_or(LoginError::TimedOut { host, waited: at_most }, LoginError::Forge));
+                let (host, waited) = (self.service.name().to_owned(), timeout.total);
+                return Err(
+                    last_error.map_or(LoginError::TimedOut { host, waited }, LoginError::Forge)
+                );
             }
         }
     }
 
-    /// Exchanges the token if the user authorized it; `None` before a decision. Polling has no side
-    /// effects.
+    /// Exchanges the token if the user authorized it; `None` while the user has not decided.
+    /// Polling has no side effects.
     async fn exchange(
         &self,
         network: &NetworkSettings,
@@ -170,15 +173,16 @@ impl LoginRequest {
             ("oauth_token", self.token.as_str()),
             ("oauth_signature", signature.as_str()),
         ];
-        let answer = post_token_form(network, &self.service, "+access-token", &form).await;
-        let said = match answer.map_err(|unread| unread.error)? {
-            TokenReply::Granted(said) => said,
+        let reply = post_token_form(network, &self.service, "+access-token", &form).await;
+        let reply_text = match reply.map_err(|form_error| form_error.error)? {
+            TokenReply::Granted(text) => text,
             TokenReply::Pending(why) if !is_expired(&why) => return Ok(None),
             TokenReply::Denied(message) | TokenReply::Pending(message) => {
                 return Err(LoginError::Declined { host: self.service.name().to_owned(), message });
             }
         };
-        let (token, secret) = parse_token_pair(&said).ok_or_else(|| unreadable("+access-token"))?;
+        let (token, secret) =
+            parse_token_pair(&reply_text).ok_or_else(|| unreadable("+access-token"))?;
         let credentials = LaunchpadCredentials::new(&self.consumer, &token, &secret);
         Ok(Some(credentials.map_err(|_| unreadable("+access-token"))?))
     }
@@ -228,9 +232,9 @@ fn is_transient(error: &ForgeError) -> bool {
     }
 }
 
-fn parse_token_pair(said: &SecretString) -> Option<(String, SecretString)> {
+fn parse_token_pair(reply_text: &SecretString) -> Option<(String, SecretString)> {
     let (mut token, mut secret) = (None, None);
-    for (name, value) in form_urlencoded::parse(said.expose_secret().trim().as_bytes()) {
+    for (name, value) in form_urlencoded::parse(reply_text.expose_secret().trim().as_bytes()) {
         match &*name {
             "oauth_token" => token = Some(value.into_owned()),
             "oauth_token_secret" => secret = Some(SecretString::from(value.into_owned())),
@@ -251,20 +255,20 @@ mod tests {
 
     #[test]
     fn token_pair_is_parsed() {
-        let read = |text: &str| {
+        let parse = |text: &str| {
             parse_token_pair(&text.into())
                 .map(|(token, secret)| (token, secret.expose_secret().to_owned()))
         };
         let both = Some(("a b".to_owned(), "s&".to_owned()));
-        assert_eq!(read("oauth_token=a+b&oauth_token_secret=s%26&lp.context=None\n"), both);
-        for odd in [
+        assert_eq!(parse("oauth_token=a+b&oauth_token_secret=s%26&lp.context=None\n"), both);
+        for invalid in [
             "",
             "oauth_token=a",
             "oauth_token_secret=b",
             "oauth_token=&oauth_token_secret=b",
             "<html>",
         ] {
-            assert_eq!(read(odd), None, "{odd}");
+            assert_eq!(parse(invalid), None, "{invalid}");
         }
     }
 }

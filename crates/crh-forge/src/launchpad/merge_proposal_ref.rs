@@ -7,16 +7,16 @@ use thiserror::Error;
 use super::LaunchpadService;
 use crh_http::BaseUrl;
 
-/// Longest address. Names at Launchpad have tens of characters.
+/// Longest address, in bytes. Addresses of proposals have about a hundred.
 const ADDRESS_MAX: usize = 1_000;
 
-/// Versions of the web service in addresses. crh always uses its own.
+/// Versions of the web service that an address may name. crh ignores them and always uses `devel`.
 const VERSIONS: [&str; 3] = ["devel", "1.0", "beta"];
 
-/// A merge proposal on a Launchpad.
+/// A merge proposal on a Launchpad server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeProposalRef {
-    /// The Launchpad.
+    /// The Launchpad server.
     pub service: LaunchpadService,
     /// Unique name of the source repository, such as `~ann/shop/+git/shop`.
     pub repository: String,
@@ -41,18 +41,19 @@ pub enum MergeProposalRefError {
     /// Invalid number.
     #[error("the address has no merge proposal number after `/+merge/`")]
     Number,
-    /// The address of another Launchpad than the configured one.
+    /// The address of another Launchpad server than the configured one.
     #[error("`{host}` does not belong to the configured Launchpad, `{configured}`")]
-    Elsewhere {
+    OtherService {
         /// Host of the address.
         host: String,
-        /// The configured Launchpad.
+        /// Name of the configured server.
         configured: String,
     },
 }
 
 impl MergeProposalRef {
-    /// Whether this is an address on a Launchpad, or one that only a merge proposal can have.
+    /// Whether the text is an address on the configured or a known Launchpad server, or contains
+    /// `/+merge/`, which only merge proposals do.
     pub fn is_launchpad_url(text: &str, service: &LaunchpadService) -> bool {
         let address = text.trim().split(['?', '#']).next().unwrap_or_default();
         let Ok(url) = address.parse::<BaseUrl>() else { return false };
@@ -60,7 +61,7 @@ impl MergeProposalRef {
         percent_decode(url.as_str()).contains("/+merge/")
             || service.has_origin(&origin)
             || service.has_git_origin(&origin)
-            || LaunchpadService::known_with_origin(&origin).is_some()
+            || LaunchpadService::find_by_origin(&origin).is_some()
             || LaunchpadService::is_known_git_origin(&origin)
     }
 
@@ -83,19 +84,19 @@ impl MergeProposalRef {
         let is_default = *service == LaunchpadService::default();
         let service = match (service.has_origin(&origin), is_default) {
             (true, _) => service.clone(),
-            (false, true) => LaunchpadService::known_with_origin(&origin)
+            (false, true) => LaunchpadService::find_by_origin(&origin)
                 .ok_or(MergeProposalRefError::UnknownForm)?,
             (false, false) => {
                 let host = origin.split_once("://").map_or("", |(_, host)| host).to_owned();
-                return Err(MergeProposalRefError::Elsewhere {
+                return Err(MergeProposalRefError::OtherService {
                     host,
                     configured: service.name().to_owned(),
                 });
             }
         };
         let path = path.trim_matches('/');
-        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-        let path = if VERSIONS.contains(&first) { rest } else { path };
+        let (first_segment, rest) = path.split_once('/').unwrap_or((path, ""));
+        let path = if VERSIONS.contains(&first_segment) { rest } else { path };
         let (repository, rest) =
             path.split_once("/+merge/").ok_or(MergeProposalRefError::UnknownForm)?;
         let number = rest.split('/').next().and_then(|number| number.parse().ok());
@@ -128,7 +129,8 @@ impl fmt::Display for MergeProposalRef {
     }
 }
 
-/// Whether this can be part of a unique name: only characters that need no encoding.
+/// Whether the text can be a segment of a unique name. Allows only characters that need no
+/// encoding.
 pub(super) fn is_plain(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(is_plain_byte) && !matches!(part, "." | "..")
 }
@@ -167,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(texts: &[&str], service: &LaunchpadService) -> String {
+    fn parse_all(texts: &[&str], service: &LaunchpadService) -> String {
         let line = |text: &&str| match MergeProposalRef::parse(text, service) {
             Ok(name) => format!("{text}: {name} at {}\n", name.service.api()),
             Err(error) => format!("{text}: {error}\n"),
@@ -177,7 +179,7 @@ mod tests {
 
     #[test]
     fn parses_page_and_web_service_addresses() {
-        let lines = shown(
+        let lines = parse_all(
             &[
                 "https://code.launchpad.net/~ann/shop/+git/shop/+merge/12",
                 " https://code.launchpad.net/~ann/shop/+git/shop/+merge/12/ ",
@@ -255,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn repository_address_is_rejected_as_such() {
+    fn git_repository_address_is_rejected_with_own_error() {
         let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
         for (address, service) in [
             ("https://git.launchpad.net/~ann/shop/+git/shop", &LaunchpadService::default()),
@@ -277,7 +279,7 @@ mod tests {
     #[test]
     fn recognises_launchpad_addresses() {
         let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
-        for (text, service, is_meant) in [
+        for (text, service, expected) in [
             ("https://code.launchpad.net/~ann/shop", &LaunchpadService::default(), true),
             ("https://code.staging.launchpad.net/x", &local, true),
             ("http://127.0.0.1:5/x", &local, true),
@@ -287,14 +289,14 @@ mod tests {
             ("~ann/shop/+git/shop/+merge/1", &LaunchpadService::default(), false),
             ("12", &LaunchpadService::default(), false),
         ] {
-            assert_eq!(MergeProposalRef::is_launchpad_url(text, service), is_meant, "{text}");
+            assert_eq!(MergeProposalRef::is_launchpad_url(text, service), expected, "{text}");
         }
     }
 
     #[test]
     fn configured_service_excludes_others() {
         let local = LaunchpadService::parse("http://127.0.0.1:5").unwrap();
-        let lines = shown(
+        let lines = parse_all(
             &[
                 "http://127.0.0.1:5/devel/~ann/shop/+git/shop/+merge/12",
                 "http://127.0.0.1:5/~ann/shop/+git/shop/+merge/12",

@@ -1,5 +1,5 @@
-//! Reads a merge proposal with concurrent requests. Only requests that depend on an earlier reply
-//! wait.
+//! Reads a merge proposal with concurrent requests. A request waits only if it depends on an
+//! earlier reply.
 
 mod convert;
 mod wire;
@@ -18,14 +18,16 @@ use crate::http::message::NO_SECRET;
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
-/// Most rounds to read, newest first. Each costs three requests.
+/// Most rounds to read, newest first. A round is a preview diff with its inline comments. Each
+/// costs three requests: the diff, the redirect to its text, and the comments.
 const ROUNDS_MAX: usize = 40;
 
 /// Most bytes of diffs to keep, newest rounds first, so that a hostile proposal cannot fill the
 /// memory.
 const DIFF_BYTES_MAX: usize = 64 << 20;
 
-/// Most bytes of inline comments to keep, for the same reason.
+/// Most bytes of inline comments to keep, newest rounds first, so that a hostile proposal cannot
+/// fill the memory.
 const COMMENT_BYTES_MAX: usize = 64 << 20;
 
 /// All replies, before conversion.
@@ -40,9 +42,9 @@ struct RawMergeProposal {
     bugs: Vec<Bug>,
     reports: Vec<Report>,
     viewer: Option<String>,
-    /// Parts that could not be read.
+    /// Sentences about parts that crh could not read, for the reviewers and the user.
     notes: Vec<String>,
-    /// Incomplete lists that posting depends on.
+    /// Names of incomplete lists that posting depends on.
     incomplete_lists: Vec<String>,
 }
 
@@ -60,7 +62,7 @@ struct ProposalTip {
     repository: String,
     /// Branch name without `refs/heads/`.
     branch: String,
-    /// Commit; `None` if the branch is gone.
+    /// Commit at the tip; `None` if the branch is gone.
     commit: Option<String>,
 }
 
@@ -68,8 +70,8 @@ struct ProposalTip {
 struct RawRound {
     diff: PreviewDiff,
     number: u64,
-    text: Option<Vec<u8>>,
-    inline: Vec<InlineComment>,
+    diff_text: Option<Vec<u8>>,
+    inline_comments: Vec<InlineComment>,
 }
 
 /// Reads a merge proposal: the proposal for the review, and the state for posting.
@@ -81,8 +83,8 @@ pub async fn merge_proposal(
     let comments_path = format!("{path}/all_comments");
     let votes_path = format!("{path}/votes");
     let bugs_path = format!("{path}/bugs");
-    let (ends, rounds, comments, votes, bugs, viewer) = tokio::join!(
-        read_ends(client, &path),
+    let (proposal, rounds, comments, votes, bugs, viewer) = tokio::join!(
+        read_proposal_and_tips(client, &path),
         read_rounds(client, &path),
         client.collection::<Comment>(&comments_path),
         client.collection::<Vote>(&votes_path),
@@ -90,15 +92,15 @@ pub async fn merge_proposal(
         viewer(client),
     );
     // The order decides which error is reported: a missing proposal first.
-    let mut raw = ends?;
+    let mut raw = proposal?;
     raw.viewer = viewer?;
-    let RawRounds { rounds, notes, incomplete_lists: unread } = rounds?;
+    let RawRounds { rounds, notes, incomplete_lists } = rounds?;
     raw.rounds = rounds;
     raw.notes.extend(notes);
-    raw.incomplete_lists.extend(unread);
-    let Collection { entries, completeness: rest } = comments?;
+    raw.incomplete_lists.extend(incomplete_lists);
+    let Collection { entries, completeness } = comments?;
     raw.comments = entries;
-    if rest == CollectionCompleteness::Truncated {
+    if completeness == CollectionCompleteness::Truncated {
         raw.notes.push("There are more comments than crh reads.".to_owned());
         raw.incomplete_lists.push("comments".to_owned());
     }
@@ -109,15 +111,15 @@ pub async fn merge_proposal(
 }
 
 /// Fails if a branch is gone and there is no diff to fall back on.
-fn check_tips(path: &str, burst: &RawMergeProposal) -> Result<(), ForgeError> {
-    let ends = [("source", &burst.source), ("target", &burst.target)];
-    let gone = ends.into_iter().find(|(_, tip)| tip.commit.is_none());
-    match gone.filter(|_| burst.rounds.is_empty()) {
+fn check_tips(path: &str, raw: &RawMergeProposal) -> Result<(), ForgeError> {
+    let tips = [("source", &raw.source), ("target", &raw.target)];
+    let missing_tip = tips.into_iter().find(|(_, tip)| tip.commit.is_none());
+    match missing_tip.filter(|_| raw.rounds.is_empty()) {
         None => Ok(()),
-        Some((which, tip)) => Err(ForgeError::Unreadable {
+        Some((name, tip)) => Err(ForgeError::Unreadable {
             request: format!("GET {path}"),
             message: format!(
-                "its {which} branch `{}` is gone and Launchpad has no diff of it",
+                "its {name} branch `{}` is gone and Launchpad has no diff of it",
                 message::single_line(&tip.branch, NO_SECRET)
             ),
         }),
@@ -133,20 +135,24 @@ pub async fn viewer(client: &LaunchpadClient) -> Result<Option<String>, ForgeErr
     Ok(Some(person.name))
 }
 
-/// Reads the proposal, then the parts that need its branches.
-async fn read_ends(client: &LaunchpadClient, path: &str) -> Result<RawMergeProposal, ForgeError> {
+/// Reads the proposal, then its branch tips and status reports.
+async fn read_proposal_and_tips(
+    client: &LaunchpadClient,
+    path: &str,
+) -> Result<RawMergeProposal, ForgeError> {
     let merge: Merge = client.get_json(path).await?;
-    let what = format!("GET {path}");
+    let request_name = format!("GET {path}");
     let unreadable = |message: &str| ForgeError::Unreadable {
-        request: what.clone(),
+        request: request_name.clone(),
         message: message.to_owned(),
     };
     let (Some(source), Some(target)) =
         (&merge.source_git_repository_link, &merge.target_git_repository_link)
     else {
-        return Err(ForgeError::Bazaar { request: what });
+        return Err(ForgeError::Bazaar { request: request_name });
     };
-    // The path before the number changes when a person or repository is renamed.
+    // Compares only the number, because the path before it changes when a person or repository is
+    // renamed.
     let number = path.rsplit('/').next();
     if client.own_path(path, &merge.self_link)?.rsplit('/').next() != number {
         return Err(unreadable("it is another merge proposal"));
@@ -163,10 +169,13 @@ async fn read_ends(client: &LaunchpadClient, path: &str) -> Result<RawMergePropo
         let path = path.as_deref().unwrap_or_default();
         path.strip_prefix("refs/heads/").unwrap_or(path).to_owned()
     };
-    let (from, into) = (branch(&merge.source_git_path), branch(&merge.target_git_path));
+    let (source_branch, target_branch) =
+        (branch(&merge.source_git_path), branch(&merge.target_git_path));
     let mut notes = Vec::new();
-    let (head, base) =
-        tokio::join!(read_tip(client, &source, &from), read_tip(client, &target, &into));
+    let (head, base) = tokio::join!(
+        read_tip(client, &source, &source_branch),
+        read_tip(client, &target, &target_branch)
+    );
     let (head, base) =
         (tip_or_note("source", head, &mut notes)?, tip_or_note("target", base, &mut notes)?);
     let reports = match &head {
@@ -178,8 +187,8 @@ async fn read_ends(client: &LaunchpadClient, path: &str) -> Result<RawMergePropo
     };
     Ok(RawMergeProposal {
         merge,
-        source: ProposalTip { repository: source, branch: from, commit: head },
-        target: ProposalTip { repository: target, branch: into, commit: base },
+        source: ProposalTip { repository: source, branch: source_branch, commit: head },
+        target: ProposalTip { repository: target, branch: target_branch, commit: base },
         reports,
         notes,
         ..RawMergeProposal::default()
@@ -197,9 +206,9 @@ async fn read_tip(
     });
     let branch = segments.collect::<Vec<_>>().join("/");
     let path = format!("{repository}/+ref/{branch}");
-    let found: GitRef = client.get_json(&path).await?;
-    match is_commit_id(&found.commit_sha1) {
-        true => Ok(found.commit_sha1),
+    let git_ref: GitRef = client.get_json(&path).await?;
+    match is_commit_id(&git_ref.commit_sha1) {
+        true => Ok(git_ref.commit_sha1),
         false => Err(ForgeError::Unreadable {
             request: format!("GET {path}"),
             message: "it has no commit".to_owned(),
@@ -207,16 +216,16 @@ async fn read_tip(
     }
 }
 
-/// Notes a missing branch: people delete merged branches.
+/// The tip, or a note if the branch is gone: people delete merged branches.
 fn tip_or_note(
-    what: &str,
+    branch_role: &str,
     tip: Result<String, ForgeError>,
     notes: &mut Vec<String>,
 ) -> Result<Option<String>, ForgeError> {
     match tip {
         Ok(commit) => Ok(Some(commit)),
         Err(ForgeError::NotFound { .. }) => {
-            notes.push(format!("The {what} branch is gone; crh uses the last diff."));
+            notes.push(format!("The {branch_role} branch is gone; crh uses the last diff."));
             Ok(None)
         }
         Err(error) => Err(error),
@@ -226,10 +235,10 @@ fn tip_or_note(
 /// Reads the rounds, oldest first, with diffs and inline comments.
 async fn read_rounds(client: &LaunchpadClient, path: &str) -> Result<RawRounds, ForgeError> {
     let list = client.collection::<PreviewDiff>(&format!("{path}/preview_diffs")).await?;
-    let (mut notes, mut unread) = (Vec::new(), Vec::new());
+    let (mut notes, mut incomplete_lists) = (Vec::new(), Vec::new());
     if list.completeness == CollectionCompleteness::Truncated {
         notes.push("There are more preview diffs than crh reads.".to_owned());
-        unread.push("preview diffs".to_owned());
+        incomplete_lists.push("preview diffs".to_owned());
     }
     let mut diffs: Vec<(u64, PreviewDiff)> = Vec::new();
     for diff in list.entries {
@@ -241,41 +250,41 @@ async fn read_rounds(client: &LaunchpadClient, path: &str) -> Result<RawRounds, 
         }
     }
     diffs.sort_by(|one, other| (&one.1.date_created, one.0).cmp(&(&other.1.date_created, other.0)));
-    let left_out = diffs.len().saturating_sub(ROUNDS_MAX);
-    if left_out > 0 {
+    let skipped_count = diffs.len().saturating_sub(ROUNDS_MAX);
+    if skipped_count > 0 {
         notes.push(format!(
-            "Skipped the {left_out} oldest rounds; crh reads the last {ROUNDS_MAX}."
+            "Skipped the {skipped_count} oldest rounds; crh reads the last {ROUNDS_MAX}."
         ));
     }
-    let last = diffs.split_off(left_out);
-    // Newest first, so that truncation does not depend on timing.
-    let newest_first = stream::iter(last.into_iter().rev());
-    let mut read = newest_first
+    let newest = diffs.split_off(skipped_count);
+    // In a fixed order, newest first, so that the same rounds are skipped on every read.
+    let newest_first = stream::iter(newest.into_iter().rev());
+    let mut round_reads = newest_first
         .map(|(number, diff)| read_round(client, path, number, diff))
         .buffered(CONCURRENT_MAX);
-    let mut room = RoundBudget { diff_bytes: DIFF_BYTES_MAX, comment_bytes: COMMENT_BYTES_MAX };
+    let mut budget = RoundBudget { diff_bytes: DIFF_BYTES_MAX, comment_bytes: COMMENT_BYTES_MAX };
     let mut rounds = Vec::new();
-    while let Some(read) = read.next().await {
-        let (mut round, note) = read?;
+    while let Some(round_read) = round_reads.next().await {
+        let (mut round, note) = round_read?;
         notes.extend(note);
-        if !room.take_diff(&round) {
-            round.text = None;
+        if !budget.take_diff(&round) {
+            round.diff_text = None;
             notes.push(format!("Skipped the diff of round {}: too large.", round.number));
         }
-        if !room.take_comments(&round) {
-            round.inline.clear();
-            let what = format!("inline comments of round {}", round.number);
-            notes.push(format!("Skipped {what}: too large."));
-            unread.push(what);
+        if !budget.take_comments(&round) {
+            round.inline_comments.clear();
+            let list_name = format!("inline comments of round {}", round.number);
+            notes.push(format!("Skipped {list_name}: too large."));
+            incomplete_lists.push(list_name);
         }
         rounds.push(round);
     }
     rounds.reverse();
-    Ok(RawRounds { rounds, notes, incomplete_lists: unread })
+    Ok(RawRounds { rounds, notes, incomplete_lists })
 }
 
-/// Remaining memory for rounds. A round that does not fit uses up the rest, so that no older round
-/// is kept.
+/// Bytes that rounds may still use. If a round does not fit, no older round is kept either, even if
+/// it is smaller.
 struct RoundBudget {
     diff_bytes: usize,
     comment_bytes: usize,
@@ -283,56 +292,57 @@ struct RoundBudget {
 
 impl RoundBudget {
     fn take_diff(&mut self, round: &RawRound) -> bool {
-        let Some(text) = &round.text else { return true };
-        let left = self.diff_bytes.checked_sub(text.len());
-        self.diff_bytes = left.unwrap_or_default();
-        left.is_some()
+        let Some(text) = &round.diff_text else { return true };
+        let remaining = self.diff_bytes.checked_sub(text.len());
+        self.diff_bytes = remaining.unwrap_or_default();
+        remaining.is_some()
     }
 
     fn take_comments(&mut self, round: &RawRound) -> bool {
-        let sizes = round.inline.iter().map(InlineComment::size);
-        let left = self.comment_bytes.checked_sub(sizes.sum());
-        self.comment_bytes = left.unwrap_or_default();
-        left.is_some()
+        let sizes = round.inline_comments.iter().map(InlineComment::size);
+        let remaining = self.comment_bytes.checked_sub(sizes.sum());
+        self.comment_bytes = remaining.unwrap_or_default();
+        remaining.is_some()
     }
 }
 
-/// Reads one round. The diff is optional, because git has it, too. Posting depends on the comments.
+/// Reads one round. If the diff cannot be read, the result is a note, because crh can make the diff
+/// with git. Posting depends on the comments, so a failure to read them is an error.
 async fn read_round(
     client: &LaunchpadClient,
     path: &str,
     number: u64,
     diff: PreviewDiff,
 ) -> Result<(RawRound, Option<String>), ForgeError> {
-    let said = format!("{path}?ws.op=getInlineComments&previewdiff_id={number}");
+    let comments_path = format!("{path}?ws.op=getInlineComments&previewdiff_id={number}");
     let text = async {
         let Some(link) = &diff.diff_text_link else { return Ok(None) };
         let link = client.own_path(path, link)?;
         client.text(&link).await.map(Some)
     };
-    let (text, inline) = tokio::join!(text, client.get_json::<Vec<InlineComment>>(&said));
+    let (text, inline) = tokio::join!(text, client.get_json::<Vec<InlineComment>>(&comments_path));
     let (text, note) = match text {
         Ok(text) => (text, None),
         Err(error) => (None, Some(format!("Cannot read the diff of round {number}: {error}."))),
     };
-    Ok((RawRound { diff, number, text, inline: inline? }, note))
+    Ok((RawRound { diff, number, diff_text: text, inline_comments: inline? }, note))
 }
 
-/// A list that a review can do without. Notes an error instead of returning it.
+/// A list that a review can do without. An error becomes a note.
 fn list_or_note<T>(
-    what: &str,
+    list_name: &str,
     list: Result<Collection<T>, ForgeError>,
     notes: &mut Vec<String>,
 ) -> Vec<T> {
     match list {
-        Ok(Collection { entries, completeness: rest }) => {
-            if rest == CollectionCompleteness::Truncated {
-                notes.push(format!("There are more {what} than crh reads."));
+        Ok(Collection { entries, completeness }) => {
+            if completeness == CollectionCompleteness::Truncated {
+                notes.push(format!("There are more {list_name} than crh reads."));
             }
             entries
         }
         Err(error) => {
-            notes.push(format!("Cannot read the {what}: {error}."));
+            notes.push(format!("Cannot read the {list_name}: {error}."));
             Vec::new()
         }
     }
@@ -344,15 +354,21 @@ mod tests {
 
     #[test]
     fn oversized_round_uses_up_the_budget() {
-        let round = |text: Option<usize>, said: usize| {
-            let text_of = |bytes: usize| vec![b'x'; bytes];
-            let comment = InlineComment { text: "x".repeat(said), ..InlineComment::default() };
-            let inline = if said == 0 { Vec::new() } else { vec![comment] };
-            RawRound { diff: PreviewDiff::default(), number: 1, text: text.map(text_of), inline }
+        let round = |diff_bytes: Option<usize>, comment_bytes: usize| {
+            let filler = |bytes: usize| vec![b'x'; bytes];
+            let comment =
+                InlineComment { text: "x".repeat(comment_bytes), ..InlineComment::default() };
+            let inline = if comment_bytes == 0 { Vec::new() } else { vec![comment] };
+            RawRound {
+                diff: PreviewDiff::default(),
+                number: 1,
+                diff_text: diff_bytes.map(filler),
+                inline_comments: inline,
+            }
         };
-        let mut room =
+        let mut budget =
             RoundBudget { diff_bytes: 10, comment_bytes: 2 * InlineComment::default().size() + 10 };
-        let mut fits = |round: RawRound| (room.take_diff(&round), room.take_comments(&round));
+        let mut fits = |round: RawRound| (budget.take_diff(&round), budget.take_comments(&round));
         assert_eq!(fits(round(Some(9), 9)), (true, true));
         assert_eq!(fits(round(Some(2), 2)), (false, false));
         assert_eq!(fits(round(Some(1), 1)), (false, false));

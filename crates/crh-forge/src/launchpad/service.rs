@@ -1,10 +1,10 @@
-//! Addresses of a Launchpad: production, its test instances, or a local one.
+//! Addresses of a Launchpad server: production, one of its test instances, or a local one.
 
 use thiserror::Error;
 
 use crh_http::{BaseUrl, BaseUrlError};
 
-/// API version: the only one with git and inline comments.
+/// API version: the only version with git and inline comments.
 const VERSION: &str = "devel";
 
 /// Instances with a name.
@@ -16,8 +16,8 @@ const NAMED_INSTANCES: [(&str, &str); 5] = [
     ("dev", "https://api.launchpad.test"),
 ];
 
-/// Addresses of one Launchpad. Credentials go only to its web service and, during login, to its
-/// pages.
+/// Addresses of one Launchpad server. crh sends credentials only to its web service and, during
+/// login, to its pages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchpadService {
     api: BaseUrl,
@@ -26,7 +26,7 @@ pub struct LaunchpadService {
     git: BaseUrl,
 }
 
-/// Why an address cannot be a Launchpad.
+/// Why an address cannot be that of a Launchpad server.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LaunchpadServiceError {
     /// Neither an address nor the name of an instance.
@@ -50,14 +50,15 @@ impl Default for LaunchpadService {
 }
 
 impl LaunchpadService {
-    /// Parses the name of an instance, such as `staging`, or the address of a web service. A host
-    /// `api.*` has sibling hosts for pages and git; otherwise everything is on one host.
+    /// Parses the name of an instance, such as `staging`, or the address of a web service. If the
+    /// host starts with `api.`, pages and git are on hosts with other prefixes; otherwise
+    /// everything is on one host.
     pub fn parse(root: &str) -> Result<Self, LaunchpadServiceError> {
-        let known = NAMED_INSTANCES.iter().find(|(name, _)| *name == root.trim());
-        let root = known.map_or(root.trim(), |(_, address)| *address);
+        let instance = NAMED_INSTANCES.iter().find(|(name, _)| *name == root.trim());
+        let root = instance.map_or(root.trim(), |(_, address)| *address);
         let root = parse_secure_url(root)?;
         let origin = root.origin();
-        let beside =
+        let sibling =
             |name: &str| parse_secure_url(&origin.replacen("://api.", &format!("://{name}"), 1));
         let versioned = match root.as_str().ends_with(&format!("/{VERSION}")) {
             true => root.as_str().to_owned(),
@@ -65,24 +66,24 @@ impl LaunchpadService {
         };
         Ok(Self {
             api: parse_secure_url(&versioned)?,
-            web: beside("")?,
-            code: beside("code.")?,
-            git: beside("git.")?,
+            web: sibling("")?,
+            code: sibling("code.")?,
+            git: sibling("git.")?,
         })
     }
 
     /// The named instance with pages or a web service at this origin.
-    pub(super) fn known_with_origin(origin: &str) -> Option<Self> {
+    pub(super) fn find_by_origin(origin: &str) -> Option<Self> {
         let services = NAMED_INSTANCES.iter().filter_map(|(_, address)| Self::parse(address).ok());
         services.into_iter().find(|service| service.has_origin(origin))
     }
 
-    /// Whether its merge proposals have addresses at this origin.
+    /// Whether merge proposals of this server have addresses at this origin.
     pub(super) fn has_origin(&self, origin: &str) -> bool {
-        [&self.api, &self.web, &self.code].iter().any(|place| place.origin() == origin)
+        [&self.api, &self.web, &self.code].iter().any(|url| url.origin() == origin)
     }
 
-    /// Whether its repositories have addresses at this origin.
+    /// Whether repositories of this server have addresses at this origin.
     pub(super) fn has_git_origin(&self, origin: &str) -> bool {
         self.git.origin() == origin
     }

@@ -1,6 +1,6 @@
 //! State of a merge proposal before posting.
 
-/// State of a merge proposal. Planning depends only on this.
+/// State of a merge proposal. The plan of a posting depends only on this state and the review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeProposalState {
     /// Name of the account; `None` if anonymous.
@@ -11,9 +11,11 @@ pub struct MergeProposalState {
     pub latest_diff: Option<LatestDiff>,
     /// General comments, oldest first.
     pub comments: Vec<MergeProposalComment>,
-    /// Inline comments by round, oldest first, in Launchpad's order within each.
-    pub inline: Vec<MergeProposalInlineComment>,
-    /// Lists that were not read completely.
+    /// Inline comments of all rounds, oldest round first, in Launchpad's order within a round. A
+    /// round is a preview diff with its comments; Launchpad makes one for each pushed version.
+    pub inline_comments: Vec<MergeProposalInlineComment>,
+    /// Names of the lists that crh could not read completely. Own comments may be missing in these
+    /// lists, so crh refuses to post.
     pub incomplete_lists: Vec<String>,
 }
 
@@ -30,7 +32,7 @@ pub struct MergeProposalProperties {
     pub url: String,
     /// Current head commit.
     pub head: String,
-    /// Account that proposed it.
+    /// Account that made the proposal.
     pub registrant: Option<String>,
     /// Launchpad's status.
     pub status: String,
@@ -38,14 +40,14 @@ pub struct MergeProposalProperties {
     pub private: bool,
 }
 
-/// A preview diff that can have comments.
+/// The newest preview diff, on which crh can comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LatestDiff {
-    /// Id.
+    /// Id of the preview diff.
     pub id: u64,
-    /// Head commit.
+    /// Head commit of the diff.
     pub head: String,
-    /// Text, with rows as Launchpad counts them.
+    /// Text of the diff. Launchpad numbers its rows as `DiffRows` does.
     pub diff: Vec<u8>,
 }
 
@@ -54,7 +56,7 @@ pub struct LatestDiff {
 pub struct MergeProposalComment {
     /// Author, if known.
     pub author: Option<String>,
-    /// The vote that came with it.
+    /// The vote that was cast with the comment.
     pub vote: Option<String>,
     /// Text.
     pub content: String,
@@ -65,7 +67,7 @@ pub struct MergeProposalComment {
 /// An inline comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MergeProposalInlineComment {
-    /// Line; `None` if its key is not a number.
+    /// Row of the diff; `None` if Launchpad's key for the position is not a number.
     pub line: Option<u32>,
     /// Author, if known.
     pub author: Option<String>,
@@ -76,7 +78,7 @@ pub struct MergeProposalInlineComment {
 }
 
 impl MergeProposalProperties {
-    /// Whether it was merged, rejected or superseded.
+    /// Whether the proposal was merged, rejected or superseded.
     pub fn is_closed(&self) -> bool {
         matches!(self.status.as_str(), "Merged" | "Rejected" | "Superseded")
     }

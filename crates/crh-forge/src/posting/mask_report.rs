@@ -9,8 +9,9 @@ type MaskFn<'a> = &'a (dyn Fn(&str) -> String + Sync);
 /// Field with the replacement text of a fix.
 const REPLACEMENT: &str = "replacement";
 
-/// Masks every string of the report, so that none can be missed. Drops replacement texts that
-/// contained a secret. Returns `None` if masking broke the report format.
+/// Masks all strings of the report in its JSON form, so that a new field cannot be forgotten. Drops
+/// replacement texts that contained a secret. Returns `None` if a secret equals a word of the
+/// report format, such as a category.
 pub(crate) fn mask_report(report: &Report, mask: MaskFn<'_>) -> Option<Report> {
     let mut value = serde_json::to_value(report).ok()?;
     mask_texts(&mut value, mask);
@@ -18,19 +19,19 @@ pub(crate) fn mask_report(report: &Report, mask: MaskFn<'_>) -> Option<Report> {
 }
 
 fn mask_texts(value: &mut Value, mask: MaskFn<'_>) {
-    let mut left = vec![value];
-    while let Some(value) = left.pop() {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
             Value::String(text) => *text = mask(text),
-            Value::Array(values) => left.extend(values),
+            Value::Array(values) => pending.extend(values),
             Value::Object(fields) => {
                 if let Some(Value::String(text)) = fields.get(REPLACEMENT)
                     && mask(text) != *text
                 {
                     fields.insert(REPLACEMENT.to_owned(), Value::Null);
                 }
-                left.extend(fields.values_mut());
+                pending.extend(fields.values_mut());
             }
         }
     }
@@ -44,7 +45,7 @@ mod tests {
     use crate::github::post::tests_support::ReviewFixture;
     use crh_review::report::DroppedFinding;
 
-    fn hidden(text: &str) -> String {
+    fn mask_password(text: &str) -> String {
         text.replace("hunter2", "***")
     }
 
@@ -71,18 +72,18 @@ mod tests {
         }))
         .unwrap();
         report.suppressed.push(dropped);
-        let shown = mask_report(&report, &hidden).unwrap();
-        let text = serde_json::to_string(&shown).unwrap();
+        let masked_report = mask_report(&report, &mask_password).unwrap();
+        let text = serde_json::to_string(&masked_report).unwrap();
         assert!(!text.contains("hunter2") && text.contains("say ***"), "{text}");
-        assert_eq!(shown.issues[0].replacement, None);
-        assert_eq!(shown.suppressed.len(), 1);
+        assert_eq!(masked_report.issues[0].replacement, None);
+        assert_eq!(masked_report.suppressed.len(), 1);
     }
 
     #[test]
     fn report_without_secrets_is_unchanged() {
         let mut report = ReviewFixture::new(&[10, 20]).report;
         report.issues[0].replacement = Some("    x();".to_owned());
-        assert_eq!(mask_report(&report, &hidden), Some(report));
+        assert_eq!(mask_report(&report, &mask_password), Some(report));
     }
 
     #[test]

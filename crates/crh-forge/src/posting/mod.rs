@@ -1,4 +1,4 @@
-//! Result of a posting by item, for all forges.
+//! Result of a posting, item by item, for all forges.
 
 mod mask_report;
 
@@ -30,7 +30,7 @@ pub struct PostingOutcome<Refusal> {
 pub struct PostingReceipt {
     /// The item.
     pub item: PostedItem,
-    /// Its result.
+    /// Result of the item.
     pub delivery: ItemDelivery,
 }
 
@@ -40,9 +40,9 @@ pub struct PostingReceipt {
 pub enum PostedItem {
     /// An issue.
     Issue {
-        /// Its number in the report.
+        /// Number of the issue in the report.
         number: u32,
-        /// Key, stable across runs.
+        /// Key of the issue, stable across runs.
         key: String,
     },
     /// The vote.
@@ -57,7 +57,7 @@ pub enum PostedItem {
     },
     /// The summary comment.
     Summary,
-    /// An own thread whose issue is gone.
+    /// An own comment thread whose issue is gone.
     Thread {
         /// GraphQL id of the thread.
         node_id: String,
@@ -76,7 +76,7 @@ pub enum ItemDelivery {
     Posted,
     /// Changed.
     Updated,
-    /// Nothing to do, with the reason.
+    /// No write was needed, with the reason.
     Skipped(String),
     /// Not posted, with the reason.
     Failed(String),
@@ -85,19 +85,19 @@ pub enum ItemDelivery {
 /// Why an item needs no write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PostingSkip {
-    /// It is already posted.
+    /// The item is already posted.
     AlreadyPosted,
-    /// A maintainer dismissed it.
+    /// A maintainer dismissed the issue.
     Dismissed {
         /// Login of the maintainer.
         by: String,
     },
-    /// It is only in the summary.
+    /// The issue is only in the summary.
     InSummary {
         /// Reason.
         why: String,
     },
-    /// Not permitted, or not possible.
+    /// A write is not permitted, or not possible.
     NotPossible {
         /// Reason.
         why: String,
@@ -116,7 +116,7 @@ impl fmt::Display for PostingSkip {
 }
 
 impl ItemDelivery {
-    /// Whether an issue is only in the summary.
+    /// Whether this is the delivery of an issue that is only in the summary.
     pub fn is_in_summary(&self) -> bool {
         match self {
             Self::Skipped(why) => why.starts_with(IN_SUMMARY),
@@ -135,7 +135,8 @@ impl<Refusal> Default for PostingOutcome<Refusal> {
 impl<Refusal> PostingOutcome<Refusal> {
     /// Whether everything was posted.
     pub fn is_complete(&self) -> bool {
-        let failed = |receipt: &PostingReceipt| matches!(receipt.delivery, ItemDelivery::Failed(_));
-        self.refusal.is_none() && !self.receipts.iter().any(failed)
+        let has_failed =
+            |receipt: &PostingReceipt| matches!(receipt.delivery, ItemDelivery::Failed(_));
+        self.refusal.is_none() && !self.receipts.iter().any(has_failed)
     }
 }

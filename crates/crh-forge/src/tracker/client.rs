@@ -1,7 +1,7 @@
 //! HTTP client for trackers, without retries: the user can repeat the command.
 //!
-//! The key goes to one address and into no message: redirects are not followed, and replies are
-//! masked.
+//! crh sends the key only to the configured address and shows it in no message: it does not follow
+//! redirects, and it masks the key in replies.
 
 use reqwest::header;
 use reqwest::header::HeaderValue;
@@ -13,7 +13,7 @@ use super::TrackerError;
 use crate::http::message;
 use crh_http::{BaseUrl, NetworkSettings};
 
-/// Largest reply: a hundred tickets with the longest bodies.
+/// Largest reply, in bytes: a hundred tickets with the longest bodies.
 const REPLY_MAX: usize = 8 << 20;
 
 /// Why a client cannot be created.
@@ -48,7 +48,7 @@ pub(super) struct TrackerClient {
     network: NetworkSettings,
 }
 
-/// A success, or a refusal with a reason.
+/// A reply with a status of 200 to 299 or 400 to 499.
 pub(super) struct TrackerReply {
     pub(super) status: u16,
     /// Null if the body is not JSON.
@@ -56,7 +56,8 @@ pub(super) struct TrackerReply {
 }
 
 impl TrackerClient {
-    /// `authorization` is the whole header; `secret` is masked in messages.
+    /// `authorization` is the value of the whole header. `secret` is the key in it, which messages
+    /// must not contain.
     pub(super) fn new(
         network: &NetworkSettings,
         tracker: &'static str,
@@ -100,26 +101,26 @@ impl TrackerClient {
         self.send(request, purpose).await
     }
 
-    /// One line of the tracker's text without the key.
-    pub(super) fn masked(&self, text: &str) -> String {
+    /// The tracker's text as one line, with the key masked.
+    pub(super) fn mask(&self, text: &str) -> String {
         message::single_line(text, Some(&self.secret))
     }
 
-    pub(super) fn refused(&self, message: &str) -> TrackerError {
-        TrackerError::Refused { tracker: self.tracker.to_owned(), message: self.masked(message) }
+    pub(super) fn refusal_error(&self, message: &str) -> TrackerError {
+        TrackerError::Refused { tracker: self.tracker.to_owned(), message: self.mask(message) }
     }
 
     /// A failed read, or an unconfirmed write.
-    pub(super) fn failed(&self, message: &str, purpose: TrackerRequestKind) -> TrackerError {
-        let (tracker, message) = (self.tracker.to_owned(), self.masked(message));
+    pub(super) fn failure_error(&self, message: &str, purpose: TrackerRequestKind) -> TrackerError {
+        let (tracker, message) = (self.tracker.to_owned(), self.mask(message));
         match purpose {
             TrackerRequestKind::Read => TrackerError::Unreachable { tracker, message },
             TrackerRequestKind::Write => TrackerError::Unknown { tracker, message },
         }
     }
 
-    pub(super) fn bad_key(&self, message: &str) -> TrackerError {
-        TrackerError::BadKey { tracker: self.tracker.to_owned(), message: self.masked(message) }
+    pub(super) fn bad_key_error(&self, message: &str) -> TrackerError {
+        TrackerError::BadKey { tracker: self.tracker.to_owned(), message: self.mask(message) }
     }
 
     async fn send(
@@ -134,31 +135,31 @@ impl TrackerClient {
         let limit = self.network.timeouts.first_byte;
         let response = match tokio::time::timeout(limit, request.send()).await {
             Ok(Ok(response)) => response,
-            // Nothing arrived, so nothing was created.
+            // The request did not arrive, so the tracker created nothing.
             Ok(Err(error)) if error.is_connect() => {
-                return Err(self.failed(&root_cause(&error), TrackerRequestKind::Read));
+                return Err(self.failure_error(&root_cause(&error), TrackerRequestKind::Read));
             }
-            Ok(Err(error)) => return Err(self.failed(&root_cause(&error), purpose)),
-            Err(_) => return Err(self.failed("no reply", purpose)),
+            Ok(Err(error)) => return Err(self.failure_error(&root_cause(&error), purpose)),
+            Err(_) => return Err(self.failure_error("no reply", purpose)),
         };
         let status = response.status().as_u16();
         let body = match tokio::time::timeout(self.network.timeouts.idle, read_body(response)).await
         {
             Ok(Ok(body)) => body,
-            Ok(Err(why)) => return Err(self.failed(&why, purpose)),
-            Err(_) => return Err(self.failed("incomplete reply", purpose)),
+            Ok(Err(why)) => return Err(self.failure_error(&why, purpose)),
+            Err(_) => return Err(self.failure_error("incomplete reply", purpose)),
         };
         let body = serde_json::from_slice(&body).unwrap_or_default();
         match status {
-            401 => {
-                Err(self.bad_key(&reason(&body).unwrap_or_else(|| "no reason given".to_owned())))
-            }
-            429 => Err(self.failed("rate limited", TrackerRequestKind::Read)),
+            401 => Err(self.bad_key_error(
+                &error_message(&body).unwrap_or_else(|| "no reason given".to_owned()),
+            )),
+            429 => Err(self.failure_error("rate limited", TrackerRequestKind::Read)),
             200..=299 | 400..=499 => Ok(TrackerReply { status, body }),
             300..=399 => {
-                Err(self.failed("it redirects to another address", TrackerRequestKind::Read))
+                Err(self.failure_error("it redirects to another address", TrackerRequestKind::Read))
             }
-            _ => Err(self.failed(&format!("status {status}"), purpose)),
+            _ => Err(self.failure_error(&format!("status {status}"), purpose)),
         }
     }
 }
@@ -175,7 +176,7 @@ async fn read_body(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
 }
 
 /// The error message in a reply, for all trackers.
-pub(super) fn reason(body: &Value) -> Option<String> {
+pub(super) fn error_message(body: &Value) -> Option<String> {
     let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
     let errors = match &body["errors"] {
         Value::Array(errors) => errors
@@ -192,8 +193,8 @@ pub(super) fn reason(body: &Value) -> Option<String> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     let messages = body["errorMessages"].as_array().into_iter().flatten().filter_map(text);
-    let all: Vec<String> = messages.chain(errors).chain(text(&body["message"])).collect();
-    (!all.is_empty()).then(|| all.join("; "))
+    let reasons: Vec<String> = messages.chain(errors).chain(text(&body["message"])).collect();
+    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// The innermost error says what happened; the outer ones repeat the address.

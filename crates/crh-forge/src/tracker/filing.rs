@@ -7,7 +7,7 @@ pub(super) trait TicketTracker {
     /// Address of the ticket that our account filed for the issue, open or closed.
     async fn find(&self, ticket: &TrackerTicket) -> Result<Option<String>, TrackerError>;
 
-    /// Creates a ticket and returns its address. Sent once.
+    /// Creates a ticket and returns its address. Sends one request, without retries.
     async fn create(
         &self,
         ticket: &TrackerTicket,
@@ -18,24 +18,23 @@ pub(super) trait TicketTracker {
 /// Whether to set labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LabelMode {
-    /// Labels that exist on the tracker.
+    /// Set the labels that exist on the tracker.
     With,
-    /// No labels.
+    /// Set no labels.
     Without,
 }
 
-/// Files a ticket unless it exists. Drops the labels if the tracker refuses them.
+/// Files a ticket unless it exists. If the tracker refuses the ticket with labels, crh tries again
+/// without labels.
 pub(super) async fn file(
     tracker: &impl TicketTracker,
     ticket: &TrackerTicket,
 ) -> Result<FiledTicket, TrackerError> {
-    let filed = |url: String, was_there| FiledTicket {
-        url: displayable_url(&url),
-        already_filed: was_there,
-    };
+    let filed_ticket =
+        |url: String, already_filed| FiledTicket { url: displayable_url(&url), already_filed };
     if let Some(url) = tracker.find(ticket).await? {
-        let was_there = true;
-        return Ok(filed(url, was_there));
+        let already_filed = true;
+        return Ok(filed_ticket(url, already_filed));
     }
     let created = match tracker.create(ticket, LabelMode::With).await {
         Err(TrackerError::Refused { .. }) if !ticket.labels.is_empty() => {
@@ -43,12 +42,13 @@ pub(super) async fn file(
         }
         created => created,
     };
-    let was_there = false;
+    let already_filed = false;
     match created {
-        Ok(url) => Ok(filed(url, was_there)),
+        Ok(url) => Ok(filed_ticket(url, already_filed)),
         Err(unknown @ TrackerError::Unknown { .. }) => match tracker.find(ticket).await {
-            Ok(Some(url)) => Ok(filed(url, was_there)),
-            // Creating another one could duplicate it. The next attempt looks for it first.
+            Ok(Some(url)) => Ok(filed_ticket(url, already_filed)),
+            // A second `create` could duplicate the ticket. When the user files the issue again,
+            // crh looks for the ticket first.
             Ok(None) | Err(_) => Err(unknown),
         },
         Err(error) => Err(error),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::filing::{LabelMode, TicketTracker};
-use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_mark, with_mark};
+use super::{FiledTicket, TrackerError, TrackerTicket, filing, has_marker, with_marker};
 use crate::ForgeError;
 use crate::github::{GitHubClient, Repo, Verb};
 use crh_review::identity::issue_marker;
@@ -12,8 +12,9 @@ use crh_review::identity::issue_marker;
 const GITHUB: &str = "GitHub";
 
 /// Entries per page: GitHub's maximum.
-const PAGE: usize = 100;
-/// Most pages to search, newest first: two thousand issues of one account in one repository.
+const PAGE_SIZE: usize = 100;
+/// Most pages to search for a ticket, newest first: two thousand issues of one account in one
+/// repository.
 const PAGES_MAX: usize = 20;
 
 const VIEWER: &str = "query { viewer { login databaseId } }";
@@ -67,7 +68,7 @@ struct ListedIssue {
     #[serde(default)]
     body: Option<String>,
     user: Option<IssueAuthor>,
-    /// Set for pull requests, which the list includes.
+    /// Set for pull requests, which GitHub lists as issues.
     #[serde(default)]
     pull_request: Option<Value>,
 }
@@ -93,7 +94,7 @@ impl GitHubIssues {
         Self { repo, backend: GitHubBackend::Program(program) }
     }
 
-    /// Checks that issues are readable and enabled. Write access shows only when filing.
+    /// Checks that issues are readable and enabled. Only filing shows whether the token may write.
     pub async fn probe(&self) -> Result<(), TrackerError> {
         let repository: RepositorySettings = self.get(&format!("/repos/{}", self.repo)).await?;
         match repository.has_issues {
@@ -112,12 +113,12 @@ impl GitHubIssues {
     }
 
     async fn get<T: for<'de> Deserialize<'de>>(&self, path: &str) -> Result<T, TrackerError> {
-        let got = match &self.backend {
+        let reply = match &self.backend {
             GitHubBackend::Client(client) => client.get_json(path).await,
             GitHubBackend::Program(program) => program(&GitHubProgramCall::Get(path.to_owned()))
                 .and_then(|value| parse_reply(path, value)),
         };
-        got.map_err(|error| self.to_tracker_error(error))
+        reply.map_err(|error| self.to_tracker_error(error))
     }
 
     async fn viewer(&self) -> Result<IssueViewer, TrackerError> {
@@ -125,7 +126,7 @@ impl GitHubIssues {
         struct Answer {
             data: ViewerData,
         }
-        let viewed = match &self.backend {
+        let data = match &self.backend {
             GitHubBackend::Client(client) => client.graphql::<ViewerData>(VIEWER, &json!({})).await,
             GitHubBackend::Program(program) => {
                 program(&GitHubProgramCall::Query(VIEWER.to_owned()))
@@ -133,20 +134,20 @@ impl GitHubIssues {
                     .map(|answer| answer.data)
             }
         };
-        viewed.map(|viewed| viewed.viewer).map_err(|error| self.to_tracker_error(error))
+        data.map(|data| data.viewer).map_err(|error| self.to_tracker_error(error))
     }
 
-    /// Labels that exist. GitHub would create the others.
+    /// Those labels of a ticket that exist in the repository. GitHub would create the others.
     async fn labels(&self, ticket: &TrackerTicket) -> Vec<String> {
-        let mut there = Vec::new();
+        let mut existing = Vec::new();
         for label in &ticket.labels {
-            let path = format!("/repos/{}/labels/{}", self.repo, encoded(label));
-            // Labels are optional: skip those that cannot be checked.
+            let path = format!("/repos/{}/labels/{}", self.repo, percent_encode(label));
+            // Labels are optional, so crh skips a label that it cannot check.
             if self.get::<Value>(&path).await.is_ok() {
-                there.push(label.clone());
+                existing.push(label.clone());
             }
         }
-        there
+        existing
     }
 
     fn to_tracker_error(&self, error: ForgeError) -> TrackerError {
@@ -174,20 +175,20 @@ impl TicketTracker for GitHubIssues {
         let viewer = self.viewer().await?;
         let marker = issue_marker(&ticket.instance, &ticket.dedupe_key);
         let list = format!(
-            "/repos/{}/issues?state=all&sort=created&direction=desc&creator={}&per_page={PAGE}",
+            "/repos/{}/issues?state=all&sort=created&direction=desc&creator={}&per_page={PAGE_SIZE}",
             self.repo,
-            encoded(&viewer.login)
+            percent_encode(&viewer.login)
         );
         for page in 1..=PAGES_MAX {
-            let listed: Vec<ListedIssue> = self.get(&format!("{list}&page={page}")).await?;
-            let is_last = listed.len() < PAGE;
-            let found = listed.into_iter().find(|issue| {
+            let issues: Vec<ListedIssue> = self.get(&format!("{list}&page={page}")).await?;
+            let is_last = issues.len() < PAGE_SIZE;
+            let own_issue = issues.into_iter().find(|issue| {
                 issue.pull_request.is_none()
                     && issue.user.as_ref().is_some_and(|user| user.id == viewer.id)
-                    && issue.body.as_deref().is_some_and(|body| has_mark(body, &marker))
+                    && issue.body.as_deref().is_some_and(|body| has_marker(body, &marker))
             });
-            if let Some(found) = found {
-                return Ok(Some(found.html_url));
+            if let Some(own_issue) = own_issue {
+                return Ok(Some(own_issue.html_url));
             }
             if is_last {
                 break;
@@ -202,7 +203,7 @@ impl TicketTracker for GitHubIssues {
         labels: LabelMode,
     ) -> Result<String, TrackerError> {
         let marker = issue_marker(&ticket.instance, &ticket.dedupe_key);
-        let mut body = json!({ "title": ticket.title, "body": with_mark(&ticket.body, &marker) });
+        let mut body = json!({ "title": ticket.title, "body": with_marker(&ticket.body, &marker) });
         let labels = match labels {
             LabelMode::With => self.labels(ticket).await,
             LabelMode::Without => Vec::new(),
@@ -236,11 +237,11 @@ fn parse_reply<T: for<'de> Deserialize<'de>>(path: &str, value: Value) -> Result
 }
 
 /// Percent-encodes a word for an address.
-fn encoded(word: &str) -> String {
-    let plain =
+fn percent_encode(word: &str) -> String {
+    let is_unreserved =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     word.bytes()
-        .map(|byte| match plain(byte) {
+        .map(|byte| match is_unreserved(byte) {
             true => char::from(byte).to_string(),
             false => format!("%{byte:02X}"),
         })

@@ -7,17 +7,19 @@ use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::client::{TrackerClient, TrackerReply, TrackerRequestKind, TrackerSetupError, reason};
+use super::client::{
+    TrackerClient, TrackerReply, TrackerRequestKind, TrackerSetupError, error_message,
+};
 use super::filing::{LabelMode, TicketTracker};
 use super::{FiledTicket, TrackerError, TrackerTicket, filing};
 use crh_http::{BaseUrl, NetworkSettings};
 
 /// Issue type that every Jira project has.
-const KIND: &str = "Task";
+const ISSUE_TYPE: &str = "Task";
 
 /// Jira account and project.
 pub struct JiraAccount {
-    /// Address of the Jira.
+    /// Address of the Jira server.
     pub base: BaseUrl,
     /// Email address of the account.
     pub email: String,
@@ -29,7 +31,7 @@ pub struct JiraAccount {
 
 /// A Jira project.
 pub struct Jira {
-    wire: TrackerClient,
+    client: TrackerClient,
     project: String,
 }
 
@@ -39,14 +41,14 @@ impl Jira {
         let JiraAccount { base, email, token, project } = account;
         let pair = STANDARD.encode(format!("{email}:{}", token.expose_secret()));
         let authorization = SecretString::from(format!("Basic {pair}"));
-        let wire = TrackerClient::new(network, "Jira", base, &authorization, token)?;
-        Ok(Self { wire, project })
+        let client = TrackerClient::new(network, "Jira", base, &authorization, token)?;
+        Ok(Self { client, project })
     }
 
     /// Checks the token and the project.
     pub async fn probe(&self) -> Result<(), TrackerError> {
-        let answer = self.wire.get(&format!("/rest/api/3/project/{}", self.project)).await?;
-        self.check(answer).map(|_| ())
+        let reply = self.client.get(&format!("/rest/api/3/project/{}", self.project)).await?;
+        self.success_body(reply).map(|_| ())
     }
 
     /// Files a ticket unless it exists.
@@ -54,50 +56,52 @@ impl Jira {
         filing::file(self, ticket).await
     }
 
-    /// Body of a success.
-    fn check(&self, answer: TrackerReply) -> Result<Value, TrackerError> {
-        match answer.status {
-            200..=299 => Ok(answer.body),
+    /// The body of a successful reply, or an error.
+    fn success_body(&self, reply: TrackerReply) -> Result<Value, TrackerError> {
+        match reply.status {
+            200..=299 => Ok(reply.body),
             404 => Err(TrackerError::Missing {
                 what: format!("the project `{}` at Jira", self.project),
             }),
             status => {
-                let message = reason(&answer.body).unwrap_or_else(|| format!("status {status}"));
-                Err(self.wire.refused(&message))
+                let message =
+                    error_message(&reply.body).unwrap_or_else(|| format!("status {status}"));
+                Err(self.client.refusal_error(&message))
             }
         }
     }
 
     fn url(&self, key: &str) -> String {
-        format!("{}/browse/{key}", self.wire.base().as_str())
+        format!("{}/browse/{key}", self.client.base().as_str())
     }
 }
 
-/// Label to find a ticket again. Jira matches labels exactly, but text only by words.
-fn own_label(ticket: &TrackerTicket) -> String {
-    ticket.mark().replace(':', "-")
+/// Label by which crh finds a ticket again. Jira compares labels exactly, but texts only word by
+/// word.
+fn marker_label(ticket: &TrackerTicket) -> String {
+    ticket.marker().replace(':', "-")
 }
 
 impl TicketTracker for Jira {
     async fn find(&self, ticket: &TrackerTicket) -> Result<Option<String>, TrackerError> {
-        let (label, mark) = (own_label(ticket), ticket.mark());
-        let word = mark.rsplit(':').next().unwrap_or_default();
-        // These names contain no quotes.
+        let (label, marker) = (marker_label(ticket), ticket.marker());
+        let key = marker.rsplit(':').next().unwrap_or_default();
+        // The project key, the label and the key contain no quotes.
         let query = format!(
-            "project = \"{}\" AND creator = currentUser() AND (labels = \"{label}\" OR description ~ \"{word}\")",
+            "project = \"{}\" AND creator = currentUser() AND (labels = \"{label}\" OR description ~ \"{key}\")",
             self.project
         );
         let body = json!({ "jql": query, "fields": ["labels", "description"], "maxResults": 50 });
-        let answer =
-            self.wire.post("/rest/api/3/search/jql", &body, TrackerRequestKind::Read).await?;
-        let found = self.check(answer)?;
+        let reply =
+            self.client.post("/rest/api/3/search/jql", &body, TrackerRequestKind::Read).await?;
+        let results = self.success_body(reply)?;
         let is_ours = |issue: &&Value| {
             let labels = issue["fields"]["labels"].as_array().into_iter().flatten();
-            labels.filter_map(Value::as_str).any(|own| own == label)
-                || document::has_text(&issue["fields"]["description"], &mark)
+            labels.filter_map(Value::as_str).any(|name| name == label)
+                || document::has_text(&issue["fields"]["description"], &marker)
         };
-        let ours = found["issues"].as_array().into_iter().flatten().find(is_ours);
-        Ok(ours.and_then(|issue| issue["key"].as_str()).map(|key| self.url(key)))
+        let own_issue = results["issues"].as_array().into_iter().flatten().find(is_ours);
+        Ok(own_issue.and_then(|issue| issue["key"].as_str()).map(|key| self.url(key)))
     }
 
     async fn create(
@@ -106,20 +110,24 @@ impl TicketTracker for Jira {
         labels: LabelMode,
     ) -> Result<String, TrackerError> {
         let mut fields = json!({
-            "project": { "key": self.project }, "issuetype": { "name": KIND },
-            "summary": ticket.title, "description": document::document(&ticket.body_without_marks(), &ticket.mark()),
+            "project": { "key": self.project }, "issuetype": { "name": ISSUE_TYPE },
+            "summary": ticket.title, "description": document::document(&ticket.body_without_markers(), &ticket.marker()),
         });
         match labels {
-            // Jira creates unknown labels. The title has the severity.
-            LabelMode::With => fields["labels"] = json!([own_label(ticket)]),
+            // Only crh's own label: Jira would create labels that do not exist. The severity is in
+            // the title.
+            LabelMode::With => fields["labels"] = json!([marker_label(ticket)]),
             LabelMode::Without => {}
         }
         let body = json!({ "fields": fields });
-        let made = self
-            .check(self.wire.post("/rest/api/3/issue", &body, TrackerRequestKind::Write).await?)?;
-        match made["key"].as_str() {
+        let created = self.success_body(
+            self.client.post("/rest/api/3/issue", &body, TrackerRequestKind::Write).await?,
+        )?;
+        match created["key"].as_str() {
             Some(key) => Ok(self.url(key)),
-            None => Err(self.wire.failed("its reply has no ticket", TrackerRequestKind::Write)),
+            None => {
+                Err(self.client.failure_error("its reply has no ticket", TrackerRequestKind::Write))
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Issue trackers. An issue gets one ticket: crh looks for it among the tickets of its own account
-//! before it creates one, and again after an unconfirmed request.
+//! Issue trackers. Each issue gets at most one ticket. Before crh creates a ticket, and after a
+//! request without a reply, it looks for the ticket among those of its own account.
 
 mod client;
 mod filing;
@@ -13,7 +13,7 @@ pub use jira::{Jira, JiraAccount};
 pub use linear::{LINEAR, Linear, LinearAccount};
 use thiserror::Error;
 
-/// Longest address in messages.
+/// Longest ticket address that crh shows, in characters. Browsers accept about as many.
 const URL_MAX: usize = 2_000;
 
 /// A ticket to file.
@@ -21,7 +21,7 @@ const URL_MAX: usize = 2_000;
 pub struct TrackerTicket {
     /// Plain text, one line.
     pub title: String,
-    /// Markdown. The tracker adds a mark to find the ticket again.
+    /// Markdown, without the marker: the line by which crh finds the ticket again.
     pub body: String,
     /// Labels to set if they exist on the tracker.
     pub labels: Vec<String>,
@@ -36,7 +36,7 @@ pub struct TrackerTicket {
 pub struct FiledTicket {
     /// Web address.
     pub url: String,
-    /// Whether it existed before.
+    /// Whether the ticket existed before.
     pub already_filed: bool,
 }
 
@@ -65,7 +65,7 @@ pub enum TrackerError {
         /// Its message.
         message: String,
     },
-    /// Unknown whether the ticket was created. The next attempt looks for it first.
+    /// Unknown whether the ticket was created. The next attempt looks for the ticket first.
     #[error("cannot tell whether {tracker} created the ticket: {message}")]
     Unknown {
         /// The tracker.
@@ -84,35 +84,41 @@ pub enum TrackerError {
 }
 
 impl TrackerTicket {
-    /// Visible mark to find a ticket again.
-    fn mark(&self) -> String {
-        format!("crh:{}:{}", plain(&self.instance), plain(&self.dedupe_key))
+    /// Marker: the last line of a ticket, by which crh finds the ticket of an issue again. Jira and
+    /// Linear show it. GitHub tickets have a hidden HTML comment instead.
+    fn marker(&self) -> String {
+        format!(
+            "crh:{}:{}",
+            without_special_chars(&self.instance),
+            without_special_chars(&self.dedupe_key)
+        )
     }
 
-    /// Breaks marks in the body, so that a quoted mark does not stand for another issue's ticket.
-    fn body_without_marks(&self) -> String {
-        let instance = plain(&self.instance);
+    /// The body with a space inside each marker that it quotes. Otherwise crh could take this
+    /// ticket for the ticket of the quoted issue.
+    fn body_without_markers(&self) -> String {
+        let instance = without_special_chars(&self.instance);
         self.body.replace(&format!("crh:{instance}:"), &format!("crh: {instance}:"))
     }
 }
 
-/// A name that needs no quoting in a mark or query.
-fn plain(name: &str) -> String {
+/// A name without characters that need quoting in a marker or in a search query.
+fn without_special_chars(name: &str) -> String {
     let is_plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
     name.chars().filter(is_plain).collect()
 }
 
-/// Adds the mark as the last line.
-fn with_mark(body: &str, mark: &str) -> String {
-    format!("{}\n\n{mark}\n", body.trim_end())
+/// Adds the marker as the last line.
+fn with_marker(body: &str, marker: &str) -> String {
+    format!("{}\n\n{marker}\n", body.trim_end())
 }
 
-/// Whether a line of the text is the mark.
-fn has_mark(text: &str, mark: &str) -> bool {
-    text.lines().any(|line| line.trim() == mark)
+/// Whether a line of the text is the marker.
+fn has_marker(text: &str, marker: &str) -> bool {
+    text.lines().any(|line| line.trim() == marker)
 }
 
-/// Limits an address from a reply to visible characters.
+/// An address from a reply, cut to [`URL_MAX`] visible ASCII characters.
 fn displayable_url(url: &str) -> String {
     url.chars().filter(char::is_ascii_graphic).take(URL_MAX).collect()
 }

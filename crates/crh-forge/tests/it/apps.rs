@@ -20,7 +20,7 @@ fn client(scene: &Scene, id: u64) -> GitHubClient {
     scene.client_with(ReplyCache::disabled(), app(id, "acme/shop").unwrap())
 }
 
-fn tokens(scene: &Scene) -> usize {
+fn token_request_count(scene: &Scene) -> usize {
     scene.requests().iter().filter(|request| request.contains("/access_tokens")).count()
 }
 
@@ -29,19 +29,19 @@ async fn app_reuses_token_until_it_expires() {
     let scene = Scene::new();
     let id = scene.github.app("reviews", "acme", &Permission::ALL);
     let client = client(&scene, id);
-    let (_, standing) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!(standing.viewer.login, "reviews[bot]");
-    assert_eq!(tokens(&scene), 1);
+    let (_, pull_state) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!(pull_state.viewer.login, "reviews[bot]");
+    assert_eq!(token_request_count(&scene), 1);
     scene.github.end_tokens();
-    let (_, standing) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!(standing.viewer.login, "reviews[bot]");
-    assert_eq!(tokens(&scene), 2);
+    let (_, pull_state) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!(pull_state.viewer.login, "reviews[bot]");
+    assert_eq!(token_request_count(&scene), 2);
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn app_token_has_minimal_permissions() {
-    for (given, expected) in [
+    for (granted_permissions, expected) in [
         (
             &Permission::ALL[..],
             json!({
@@ -55,12 +55,15 @@ async fn app_token_has_minimal_permissions() {
         ),
     ] {
         let scene = Scene::new();
-        let id = scene.github.app("reviews", "acme", given);
+        let id = scene.github.app("reviews", "acme", granted_permissions);
         let token = client(&scene, id).git_token().await.unwrap();
         assert!(token.expose_secret().starts_with("ghs_"));
-        let asked = scene.github.requests().pop().unwrap();
-        assert!(asked.path.ends_with("/access_tokens"), "{}", asked.path);
-        assert_eq!(asked.body, json!({ "repositories": ["shop"], "permissions": expected }));
+        let token_request = scene.github.requests().pop().unwrap();
+        assert!(token_request.path.ends_with("/access_tokens"), "{}", token_request.path);
+        assert_eq!(
+            token_request.body,
+            json!({ "repositories": ["shop"], "permissions": expected })
+        );
     }
 }
 
@@ -68,13 +71,14 @@ async fn app_token_has_minimal_permissions() {
 async fn app_without_installation_gets_no_token() {
     let scene = Scene::new();
     let id = scene.github.app("reviews", "other-owner", &Permission::ALL);
-    let error = read::pull_request(&client(&scene, id), &scene.name(), INSTANCE).await.unwrap_err();
+    let error =
+        read::pull_request(&client(&scene, id), &scene.pull_ref(), INSTANCE).await.unwrap_err();
     let request = "GET /repos/acme/shop/installation".to_owned();
     assert_eq!(error, ForgeError::NotFound { request });
     let error =
-        read::pull_request(&client(&scene, 999), &scene.name(), INSTANCE).await.unwrap_err();
+        read::pull_request(&client(&scene, 999), &scene.pull_ref(), INSTANCE).await.unwrap_err();
     assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");
-    assert_eq!(tokens(&scene), 0);
+    assert_eq!(token_request_count(&scene), 0);
 }
 
 #[test]
@@ -90,9 +94,12 @@ fn invalid_app_is_rejected_without_showing_key() {
             GitHubAppError::Key,
         ),
     ] {
-        let refused = GitHubApp::new(id, &SecretString::from(key), repo()).unwrap_err();
-        assert_eq!(refused, expected, "{id}");
+        let error = GitHubApp::new(id, &SecretString::from(key), repo()).unwrap_err();
+        assert_eq!(error, expected, "{id}");
     }
-    let shown = format!("{:?}", app(7, "acme/shop").unwrap());
-    assert_eq!(shown, r#"App(App { id: "7", repo: Repo { owner: "acme", name: "shop" }, .. })"#);
+    let debug_text = format!("{:?}", app(7, "acme/shop").unwrap());
+    assert_eq!(
+        debug_text,
+        r#"App(App { id: "7", repo: Repo { owner: "acme", name: "shop" }, .. })"#
+    );
 }

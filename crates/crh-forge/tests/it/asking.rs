@@ -19,7 +19,7 @@ use crh_testkit::fake_github::{Fault, FaultKind, Permission, TOKEN};
 const PULL: &str = "/repos/acme/shop/pulls/2";
 const COMMENTS: &str = "/repos/acme/shop/issues/2/comments";
 
-async fn number(client: &GitHubClient) -> Result<u64, ForgeError> {
+async fn pull_number(client: &GitHubClient) -> Result<u64, ForgeError> {
     let pull: Value = client.get_json(PULL).await?;
     Ok(pull["number"].as_u64().unwrap())
 }
@@ -37,7 +37,7 @@ async fn reads_are_retried_until_answered() {
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on("GET", "*", how.clone()).times(2));
-        assert_eq!(number(&scene.client()).await, Ok(2), "{how:?}");
+        assert_eq!(pull_number(&scene.client()).await, Ok(2), "{how:?}");
         assert_eq!(scene.github.requests().len(), 3, "{how:?}");
     }
 }
@@ -54,7 +54,7 @@ async fn retries_end_with_a_reason() {
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on("GET", "*", how.clone()).times(9));
-        let error = number(&scene.client()).await.unwrap_err();
+        let error = pull_number(&scene.client()).await.unwrap_err();
         assert_eq!(scene.github.requests().len(), times, "{how:?}");
         lines += &format!("{error}\n").replace(scene.host().name(), "HOST");
     }
@@ -82,14 +82,14 @@ async fn writes_are_repeated_only_if_nothing_happened() {
     ] {
         let scene = Scene::new();
         scene.github.fail(Fault::on_write(1, how.clone()));
-        let written = scene.client().write(Verb::Post, COMMENTS, &json!({ "body": "hello" })).await;
-        let said = match written {
+        let result = scene.client().write(Verb::Post, COMMENTS, &json!({ "body": "hello" })).await;
+        let message = match result {
             Ok(comment) => format!("posted: {}", comment["body"]),
             Err(error) => error.to_string(),
         };
-        let there = scene.github.comments(&scene.pull).len();
-        let sent = scene.github.writes_received();
-        lines += &format!("{how:?}: {sent} sent, {there} there\n    {said}\n");
+        let comment_count = scene.github.comments(&scene.pull).len();
+        let write_count = scene.github.writes_received();
+        lines += &format!("{how:?}: {write_count} sent, {comment_count} there\n    {message}\n");
     }
     expect![[r#"
         StatusBefore(502): 1 sent, 0 there
@@ -115,8 +115,8 @@ async fn mutations_are_writes_and_queries_are_reads() {
     let thread = scene.github.thread(&scene.pull, "ben", ("orders.py", 5), "Why?");
     let client = scene.client();
     scene.github.fail(Fault::on("POST", "/api/graphql", FaultKind::StatusAfter(502)));
-    let asked: Value = client.graphql("query { viewer { login } }", &json!({})).await.unwrap();
-    assert_eq!(asked, json!({ "viewer": { "login": "crh-reviewer" } }));
+    let data: Value = client.graphql("query { viewer { login } }", &json!({})).await.unwrap();
+    assert_eq!(data, json!({ "viewer": { "login": "crh-reviewer" } }));
     let resolve = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { isResolved } } }";
     scene.github.fail(Fault::on("POST", "/api/graphql", FaultKind::StatusAfter(502)));
     let error = client.graphql::<Value>(resolve, &json!({ "id": thread })).await.unwrap_err();
@@ -135,25 +135,25 @@ async fn unchanged_reply_comes_from_cache() {
         scene.client_with(cache, GitHubCredentials::Token(token.into()))
     };
     let status = || scene.github.requests().last().unwrap().status;
-    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(pull_number(&client(TOKEN)).await, Ok(2));
     assert_eq!(status(), Some(200));
-    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(pull_number(&client(TOKEN)).await, Ok(2));
     assert_eq!(status(), Some(304), "another process of the same account");
     scene.github.token("ghp_other", "ben", &Permission::ALL);
-    assert_eq!(number(&client("ghp_other")).await, Ok(2));
+    assert_eq!(pull_number(&client("ghp_other")).await, Ok(2));
     assert_eq!(status(), Some(200), "another account knows nothing of it");
-    assert_eq!(number(&scene.client()).await, Ok(2));
+    assert_eq!(pull_number(&scene.client()).await, Ok(2));
     assert_eq!(status(), Some(200), "without a cache nothing is known");
     scene.github.close(&scene.pull);
     let closed: Value = client(TOKEN).get_json(PULL).await.unwrap();
     assert_eq!((status(), closed["state"].as_str()), (Some(200), Some("closed")));
     scene.github.fail(Fault::on("GET", "*", FaultKind::NewEtag));
-    assert_eq!(number(&client(TOKEN)).await, Ok(2));
+    assert_eq!(pull_number(&client(TOKEN)).await, Ok(2));
     assert_eq!(status(), Some(200), "a new name for the same answer");
     for entry in std::fs::read_dir(folder.path().join("forge")).unwrap() {
-        let kept = std::fs::read(entry.unwrap().path()).unwrap();
-        let kept = String::from_utf8_lossy(&kept);
-        assert!(!kept.contains(TOKEN) && !kept.contains("ghp_other"));
+        let cache_file = std::fs::read(entry.unwrap().path()).unwrap();
+        let cache_file = String::from_utf8_lossy(&cache_file);
+        assert!(!cache_file.contains(TOKEN) && !cache_file.contains("ghp_other"));
     }
 }
 
@@ -161,7 +161,7 @@ async fn unchanged_reply_comes_from_cache() {
 async fn requests_have_user_agent_and_api_version() {
     let scene = Scene::new();
     let client = scene.client();
-    number(&client).await.unwrap();
+    pull_number(&client).await.unwrap();
     let request = scene.github.requests().pop().unwrap();
     let header = |name: &str| request.header(name).unwrap_or_default().to_owned();
     assert_eq!(header("accept"), "application/vnd.github+json");
@@ -223,7 +223,7 @@ async fn pages_are_read_in_order() {
 async fn grown_list_is_read_past_cached_full_page() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().unwrap();
-    let read = async || {
+    let count_comments = async || {
         let cache = ReplyCache::in_folder(folder.path().to_owned());
         let client = scene.client_with(cache, GitHubCredentials::Token(TOKEN.into()));
         let list = client.pages::<Vec<Value>>(COMMENTS).await.unwrap();
@@ -232,10 +232,10 @@ async fn grown_list_is_read_past_cached_full_page() {
     for number in 0..100 {
         scene.github.comment(&scene.pull, "ben", &number.to_string());
     }
-    assert_eq!(read().await, 100);
+    assert_eq!(count_comments().await, 100);
     scene.github.comment(&scene.pull, "ben", "the next one");
-    assert_eq!(read().await, 101);
-    assert_eq!(read().await, 101);
+    assert_eq!(count_comments().await, 101);
+    assert_eq!(count_comments().await, 101);
     assert!(scene.requests().iter().any(|request| request.ends_with(" 304")));
 }
 
@@ -258,15 +258,15 @@ async fn unchanged_full_page_may_have_a_successor() {
     let cache = ReplyCache::in_folder(folder.path().to_owned());
     let credentials = GitHubCredentials::Token(TOKEN.into());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = GitHubClientConfig {
-        host: scripted(answers),
+    let config = GitHubClientConfig {
+        host: scripted_host(answers),
         credentials,
         cache,
         retry: QUICK,
         now,
         seed: 1,
     };
-    let client = GitHubClient::new(&NetworkSettings::default(), setup).unwrap();
+    let client = GitHubClient::new(&NetworkSettings::default(), config).unwrap();
     for expected in [100, 101] {
         let list = client.pages::<Vec<u64>>("/x").await.unwrap();
         assert_eq!(list.pages.concat().len(), expected);
@@ -285,27 +285,27 @@ async fn endless_reply_times_out() {
                 // Read the request before replying.
                 assert!(stream.read(&mut [0; 4096]).unwrap() > 0);
                 let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n";
-                let mut going = stream.write_all(head);
-                while going.is_ok() {
+                let mut result = stream.write_all(head);
+                while result.is_ok() {
                     std::thread::sleep(Duration::from_millis(50));
-                    going = stream.write_all(b"1");
+                    result = stream.write_all(b"1");
                 }
             });
         }
     });
     let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     let timeouts = Timeouts { idle: Duration::from_millis(400), ..Timeouts::default() };
     let client =
-        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
             .unwrap();
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
     assert!(error.ends_with("no complete reply after 1.2 s"), "{error}");
 }
 
 /// Number of announced waits.
-static TOLD: AtomicUsize = AtomicUsize::new(0);
+static ANNOUNCEMENTS: AtomicUsize = AtomicUsize::new(0);
 
 #[tokio::test]
 async fn silent_host_times_out() {
@@ -314,21 +314,21 @@ async fn silent_host_times_out() {
         GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
     let timeouts = Timeouts { first_byte: Duration::from_millis(50), ..TIMEOUTS };
     let client =
-        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
             .unwrap();
     client.on_wait(|_| {
-        TOLD.fetch_add(1, Ordering::Relaxed);
+        ANNOUNCEMENTS.fetch_add(1, Ordering::Relaxed);
     });
     let error = client.get_json::<Value>("/x").await.unwrap_err().to_string();
     assert!(error.ends_with("`: no data for 0.05 s"), "{error}");
-    assert_eq!(TOLD.load(Ordering::Relaxed), 1);
+    assert_eq!(ANNOUNCEMENTS.load(Ordering::Relaxed), 1);
 }
 
 #[test]
-fn silent_host_is_given_up_within_two_minutes() {
+fn client_gives_up_silent_host_within_two_minutes() {
     let ForgeRetryPolicy { attempts, first_wait, .. } = ForgeRetryPolicy::default();
     let waits = first_wait * ((1 << (attempts - 1)) - 1);
     assert!(TIMEOUTS.first_byte * attempts + waits <= Duration::from_secs(120));
@@ -344,9 +344,9 @@ async fn graphql_secondary_limit_is_waited_out() {
     };
     let limited = r#"{"message":"You have exceeded a secondary rate limit."}"#;
     let answers = vec![answer("retry-after: 0\r\n", limited), answer("", r#"{"data":{"a":1}}"#)];
-    let client = client_of(scripted_to_the_end(answers));
-    let got: Value = client.graphql("query { a }", &json!({})).await.unwrap();
-    assert_eq!(got, json!({ "a": 1 }));
+    let client = client_for(scripted_host_with_bodies(answers));
+    let data: Value = client.graphql("query { a }", &json!({})).await.unwrap();
+    assert_eq!(data, json!({ "a": 1 }));
 }
 
 #[tokio::test]
@@ -356,23 +356,23 @@ async fn sufficient_permission_is_named() {
         "HTTP/1.1 403 Forbidden\r\nx-accepted-github-permissions: pull_requests=read\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
-    let error = client_of(scripted(vec![answer])).get_json::<Value>("/x").await.unwrap_err();
+    let error = client_for(scripted_host(vec![answer])).get_json::<Value>("/x").await.unwrap_err();
     expect!["the token does not permit `GET /x`: Resource not accessible by integration; it needs `pull_requests=read`"].assert_eq(&error.to_string());
 }
 
 /// A server that sends one reply per connection, in order.
-fn scripted(answers: Vec<String>) -> GitHubHost {
+fn scripted_host(answers: Vec<String>) -> GitHubHost {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host =
         GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = Vec::new();
-            while !asked.ends_with(b"\r\n\r\n") {
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
                 let mut byte = [0];
                 stream.read_exact(&mut byte).unwrap();
-                asked.push(byte[0]);
+                request.push(byte[0]);
             }
             stream.write_all(answer.as_bytes()).unwrap();
         }
@@ -380,47 +380,47 @@ fn scripted(answers: Vec<String>) -> GitHubHost {
     host
 }
 
-/// The same for requests with a body, which is read, too.
-fn scripted_to_the_end(answers: Vec<String>) -> GitHubHost {
+/// Like [`scripted_host`], for requests with a body.
+fn scripted_host_with_bodies(answers: Vec<String>) -> GitHubHost {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let host =
         GitHubHost::from_server_url(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = [0; 4096];
-            assert!(stream.read(&mut asked).unwrap() > 0);
+            let mut request = [0; 4096];
+            assert!(stream.read(&mut request).unwrap() > 0);
             stream.write_all(answer.as_bytes()).unwrap();
         }
     });
     host
 }
 
-fn client_of(host: GitHubHost) -> GitHubClient {
+fn client_for(host: GitHubHost) -> GitHubClient {
     let (credentials, cache) = (GitHubCredentials::Token(TOKEN.into()), ReplyCache::disabled());
     let now = || std::time::SystemTime::UNIX_EPOCH;
-    let setup = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
-    GitHubClient::new(&NetworkSettings::default(), setup).unwrap()
+    let config = GitHubClientConfig { host, credentials, cache, retry: QUICK, now, seed: 1 };
+    GitHubClient::new(&NetworkSettings::default(), config).unwrap()
 }
 
 #[tokio::test]
 async fn token_goes_only_to_its_own_host() {
-    let elsewhere = TcpListener::bind("127.0.0.1:0").unwrap();
-    let other = format!("http://{}/api/v3/x", elsewhere.local_addr().unwrap());
+    let other_host = TcpListener::bind("127.0.0.1:0").unwrap();
+    let other_url = format!("http://{}/api/v3/x", other_host.local_addr().unwrap());
     let answer = |status: &str, more: &str| {
         format!("HTTP/1.1 {status}\r\n{more}content-length: 2\r\nconnection: close\r\n\r\n[]")
     };
-    let moved = answer("301 Moved", &format!("location: {other}\r\n"));
-    let error = client_of(scripted(vec![moved])).get_json::<Value>("/x").await.unwrap_err();
+    let moved = answer("301 Moved", &format!("location: {other_url}\r\n"));
+    let error = client_for(scripted_host(vec![moved])).get_json::<Value>("/x").await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "`GET /x` was rejected with status 301: it redirects to another host"
     );
-    let next = answer("200 OK", &format!("link: <{other}?page=2>; rel=\"next\"\r\n"));
-    let list = client_of(scripted(vec![next])).pages::<Vec<Value>>("/x").await.unwrap();
+    let next = answer("200 OK", &format!("link: <{other_url}?page=2>; rel=\"next\"\r\n"));
+    let list = client_for(scripted_host(vec![next])).pages::<Vec<Value>>("/x").await.unwrap();
     assert_eq!(list.completeness, crh_forge::github::PageCompleteness::Truncated);
-    elsewhere.set_nonblocking(true).unwrap();
-    assert!(elsewhere.accept().is_err(), "no request arrived");
+    other_host.set_nonblocking(true).unwrap();
+    assert!(other_host.accept().is_err(), "no request arrived");
 }
 
 #[tokio::test]
@@ -437,16 +437,16 @@ async fn moved_repository_is_followed_on_same_host() {
             "HTTP/1.1 200 OK\r\ncontent-length: 7\r\nconnection: close\r\n\r\n{\"a\":1}".to_owned(),
         ] {
             let (mut stream, _) = listener.accept().unwrap();
-            let mut asked = [0; 4096];
-            let length = stream.read(&mut asked).unwrap();
-            let head = String::from_utf8_lossy(&asked[..length]).into_owned();
+            let mut request = [0; 4096];
+            let length = stream.read(&mut request).unwrap();
+            let head = String::from_utf8_lossy(&request[..length]).into_owned();
             paths.push(head.lines().next().unwrap().to_owned());
             stream.write_all(answer.as_bytes()).unwrap();
         }
         paths
     });
-    let got: Value = client_of(host).get_json("/repos/o/old/pulls/2").await.unwrap();
-    assert_eq!(got, json!({ "a": 1 }));
+    let data: Value = client_for(host).get_json("/repos/o/old/pulls/2").await.unwrap();
+    assert_eq!(data, json!({ "a": 1 }));
     assert_eq!(
         server.join().unwrap(),
         ["GET /api/v3/repos/o/old/pulls/2 HTTP/1.1", "GET /api/v3/repositories/1/pulls/2 HTTP/1.1"]
@@ -456,27 +456,28 @@ async fn moved_repository_is_followed_on_same_host() {
 #[tokio::test]
 async fn malformed_replies_are_reported() {
     let mut lines = String::new();
-    let whole = |body: &str| {
+    let ok_reply = |body: &str| {
         format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
             body.len()
         )
     };
-    let huge = "HTTP/1.1 200 OK\r\ncontent-length: 99\r\nconnection: close\r\n\r\n{".to_owned();
+    let cut_reply =
+        "HTTP/1.1 200 OK\r\ncontent-length: 99\r\nconnection: close\r\n\r\n{".to_owned();
     for answers in [
-        vec![whole("<html>")],
-        vec![whole("")],
-        vec![huge.clone(), huge.clone(), huge],
+        vec![ok_reply("<html>")],
+        vec![ok_reply("")],
+        vec![cut_reply.clone(), cut_reply.clone(), cut_reply],
         vec!["SSH-2.0\r\n".to_owned(); 3],
     ] {
-        let host = scripted(answers);
+        let host = scripted_host(answers);
         let name = host.name().to_owned();
-        let error = client_of(host).get_json::<Vec<u64>>("/x").await.unwrap_err();
+        let error = client_for(host).get_json::<Vec<u64>>("/x").await.unwrap_err();
         lines += &format!("{error}\n").replace(&name, "HOST");
     }
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let host = GitHubHost::from_server_url(&format!("http://{closed}")).unwrap();
-    let client = client_of(host);
+    let client = client_for(host);
     for error in [
         client.get_json::<Value>("/x").await.unwrap_err(),
         client.write(Verb::Post, "/x", &json!({})).await.unwrap_err(),

@@ -15,12 +15,12 @@ use crh_http::NetworkSettings;
 use crh_review::stable_json_line;
 use crh_testkit::fake_github::{Fault, FaultKind, Permission, REVIEWER, TOKEN};
 use crh_testkit::fake_trackers::{
-    FakeTicket, FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE, Trouble,
+    FakeTicket, FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PROJECT, TrackerFault,
 };
 
 const KEY: &str = "0f8540e5ced1e896";
 const MARKER: &str = "<!-- crh:crh:0f8540e5ced1e896 -->";
-const MARK: &str = "crh:crh:0f8540e5ced1e896";
+const VISIBLE_MARKER: &str = "crh:crh:0f8540e5ced1e896";
 
 fn ticket() -> TrackerTicket {
     TrackerTicket {
@@ -45,11 +45,11 @@ fn issues_with(scene: &Scene, token: &str) -> GitHubIssues {
 fn filed(scene: &Scene) -> Vec<String> {
     let issues =
         scene.github.issues("acme/shop").into_iter().filter(|issue| issue.author == REVIEWER);
-    let shown = issues.map(|issue| {
+    let lines = issues.map(|issue| {
         let last = issue.body.lines().next_back().unwrap_or_default().to_owned();
         format!("{} {} {:?} {last}", issue.number, issue.title, issue.labels)
     });
-    shown.collect()
+    lines.collect()
 }
 
 fn linear(fake: &FakeTracker, key: &str, team: &str) -> Linear {
@@ -83,8 +83,11 @@ async fn filing_twice_gives_one_github_issue() {
         }
     );
     scene.github.close_issue("acme/shop", 3);
-    let again = TrackerTicket { title: "Other words".to_owned(), ..ticket() };
-    assert_eq!(issues.file(&again).await.unwrap(), FiledTicket { already_filed: true, ..first });
+    let reworded_ticket = TrackerTicket { title: "Other words".to_owned(), ..ticket() };
+    assert_eq!(
+        issues.file(&reworded_ticket).await.unwrap(),
+        FiledTicket { already_filed: true, ..first }
+    );
     let other = TrackerTicket { instance: "other".to_owned(), ..ticket() };
     assert!(!issues.file(&other).await.unwrap().already_filed);
     expect![[r#"
@@ -125,14 +128,14 @@ async fn ticket_is_found_among_many() {
     for at in 0..230 {
         scene.github.issue("acme/shop", REVIEWER, &format!("Issue {at}"), "Text.");
     }
-    let found = issues(&scene).file(&ticket()).await.unwrap();
+    let filed_ticket = issues(&scene).file(&ticket()).await.unwrap();
     let url = format!("{}/acme/shop/issues/{number}", scene.github.url());
-    assert_eq!(found, FiledTicket { url, already_filed: true });
+    assert_eq!(filed_ticket, FiledTicket { url, already_filed: true });
 }
 
 #[tokio::test]
 async fn any_write_fault_leaves_one_github_issue() {
-    for (how, is_known) in [
+    for (how, is_found) in [
         (FaultKind::StatusAfter(502), true),
         (FaultKind::CutAfter, true),
         (FaultKind::StatusBefore(502), false),
@@ -142,7 +145,7 @@ async fn any_write_fault_leaves_one_github_issue() {
         scene.github.fail(Fault::on_write(1, how.clone()));
         let issues = issues(&scene);
         let first = issues.file(&ticket()).await;
-        match is_known {
+        match is_found {
             true => assert!(!first.unwrap().already_filed, "{how:?}"),
             false => {
                 assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{how:?}: {first:?}");
@@ -170,23 +173,25 @@ async fn refused_and_missing_labels_are_left_out() {
 
 #[tokio::test]
 async fn github_failures_are_explained() {
-    let mut said = String::new();
-    let mut say = |what: &str, error: TrackerError| said.push_str(&format!("{what}: {error}\n"));
+    let mut messages = String::new();
+    let mut add_message = |case_name: &str, error: TrackerError| {
+        messages.push_str(&format!("{case_name}: {error}\n"))
+    };
     let scene = Scene::new();
     let bad = issues_with(&scene, "ghp_unknown");
-    say("a bad token", bad.file(&ticket()).await.unwrap_err());
+    add_message("a bad token", bad.file(&ticket()).await.unwrap_err());
     scene.github.token("ghp_reader", "reader", &[Permission::ReadIssues]);
     let reader = issues_with(&scene, "ghp_reader");
-    say("a token that reads", reader.file(&ticket()).await.unwrap_err());
+    add_message("a token that reads", reader.file(&ticket()).await.unwrap_err());
     scene.github.disable_issues("acme/shop");
-    say("no issues, looked at", issues(&scene).probe().await.unwrap_err());
-    say("no issues, filed", issues(&scene).file(&ticket()).await.unwrap_err());
+    add_message("no issues, looked at", issues(&scene).probe().await.unwrap_err());
+    add_message("no issues, filed", issues(&scene).file(&ticket()).await.unwrap_err());
     expect![[r#"
         a bad token: GitHub rejected the key: Bad credentials
         a token that reads: GitHub refused: Resource not accessible by personal access token
         no issues, looked at: the issue list of `acme/shop` was not found: missing, disabled, or not visible with this key
         no issues, filed: the issue list of `acme/shop` was not found: missing, disabled, or not visible with this key
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&messages);
     assert_eq!(filed(&scene).len(), 0);
 }
 
@@ -195,9 +200,9 @@ async fn filing_twice_gives_one_linear_or_jira_ticket() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
     at_linear.label("P1");
     for fake in [&at_linear, &at_jira] {
-        // Another account's ticket, and one that only quotes the mark.
+        // Another account's ticket, and one that only quotes the marker.
         let body = if std::ptr::eq(fake, &at_linear) {
-            MARK.to_owned()
+            VISIBLE_MARKER.to_owned()
         } else {
             r#"{"type":"doc","content":[]}"#.to_owned()
         };
@@ -205,17 +210,17 @@ async fn filing_twice_gives_one_linear_or_jira_ticket() {
             title: "Theirs".to_owned(),
             body,
             labels: Vec::new(),
-            by_another: true,
+            is_foreign: true,
         });
-        let quoted = format!("see {MARK} there");
+        let quoted = format!("see {VISIBLE_MARKER} there");
         fake.add(FakeTicket {
             title: "Quoted".to_owned(),
             body: quoted,
             labels: Vec::new(),
-            by_another: false,
+            is_foreign: false,
         });
     }
-    let linear = linear(&at_linear, LINEAR_KEY, PLACE);
+    let linear = linear(&at_linear, LINEAR_KEY, PROJECT);
     linear.probe().await.unwrap();
     let first = linear.file(&ticket()).await.unwrap();
     assert_eq!(
@@ -226,7 +231,7 @@ async fn filing_twice_gives_one_linear_or_jira_ticket() {
         }
     );
     assert_eq!(linear.file(&ticket()).await.unwrap(), FiledTicket { already_filed: true, ..first });
-    let jira = jira(&at_jira, JIRA_TOKEN, PLACE);
+    let jira = jira(&at_jira, JIRA_TOKEN, PROJECT);
     jira.probe().await.unwrap();
     let first = jira.file(&ticket()).await.unwrap();
     assert_eq!(
@@ -242,7 +247,7 @@ async fn filing_twice_gives_one_linear_or_jira_ticket() {
                 labels: [
                     "P1",
                 ],
-                by_another: false,
+                is_foreign: false,
             },
             FakeTicket {
                 title: "[P1] Orders are paid twice",
@@ -250,7 +255,7 @@ async fn filing_twice_gives_one_linear_or_jira_ticket() {
                 labels: [
                     "crh-crh-0f8540e5ced1e896",
                 ],
-                by_another: false,
+                is_foreign: false,
             },
         ]
     "#]].assert_debug_eq(&[at_linear.tickets().remove(2), sorted(at_jira.tickets().remove(2))]);
@@ -268,28 +273,28 @@ fn sorted(ticket: FakeTicket) -> FakeTicket {
 
 #[tokio::test]
 async fn any_write_fault_leaves_one_linear_or_jira_ticket() {
-    for (trouble, is_known) in [
-        (Trouble::StatusAfter(503), true),
-        (Trouble::CutAfter, true),
-        (Trouble::StatusBefore(503), false),
-        (Trouble::CutBefore, false),
+    for (fault, is_found) in [
+        (TrackerFault::StatusAfter(503), true),
+        (TrackerFault::CutAfter, true),
+        (TrackerFault::StatusBefore(503), false),
+        (TrackerFault::CutBefore, false),
     ] {
         let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
-        at_linear.fail(trouble);
-        at_jira.fail(trouble);
-        let linear = linear(&at_linear, LINEAR_KEY, PLACE);
-        let jira = jira(&at_jira, JIRA_TOKEN, PLACE);
-        let tried = [linear.file(&ticket()).await, jira.file(&ticket()).await];
-        for first in tried {
-            match is_known {
-                true => assert!(!first.unwrap().already_filed, "{trouble:?}"),
+        at_linear.fail(fault);
+        at_jira.fail(fault);
+        let linear = linear(&at_linear, LINEAR_KEY, PROJECT);
+        let jira = jira(&at_jira, JIRA_TOKEN, PROJECT);
+        let results = [linear.file(&ticket()).await, jira.file(&ticket()).await];
+        for first in results {
+            match is_found {
+                true => assert!(!first.unwrap().already_filed, "{fault:?}"),
                 false => assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{first:?}"),
             }
         }
         linear.file(&ticket()).await.unwrap();
         jira.file(&ticket()).await.unwrap();
         for fake in [&at_linear, &at_jira] {
-            assert_eq!(fake.tickets().len(), 1, "{trouble:?}");
+            assert_eq!(fake.tickets().len(), 1, "{fault:?}");
         }
     }
 }
@@ -302,8 +307,8 @@ async fn ticket_without_refused_labels_is_still_found() {
         fake.refuse_labels();
     }
     for _ in 0..2 {
-        linear(&at_linear, LINEAR_KEY, PLACE).file(&ticket()).await.unwrap();
-        jira(&at_jira, JIRA_TOKEN, PLACE).file(&ticket()).await.unwrap();
+        linear(&at_linear, LINEAR_KEY, PROJECT).file(&ticket()).await.unwrap();
+        jira(&at_jira, JIRA_TOKEN, PROJECT).file(&ticket()).await.unwrap();
     }
     for fake in [&at_linear, &at_jira] {
         let labels: Vec<Vec<String>> =
@@ -315,20 +320,31 @@ async fn ticket_without_refused_labels_is_still_found() {
 #[tokio::test]
 async fn linear_and_jira_failures_hide_the_key() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
-    let mut said = String::new();
-    let mut say = |what: &str, error: TrackerError| said.push_str(&format!("{what}: {error}\n"));
-    say("a bad key", linear(&at_linear, "lin_bad", PLACE).file(&ticket()).await.unwrap_err());
-    say("a bad token", jira(&at_jira, "bad", PLACE).file(&ticket()).await.unwrap_err());
-    say("no such team", linear(&at_linear, LINEAR_KEY, "NONE").probe().await.unwrap_err());
-    say("no such team", linear(&at_linear, LINEAR_KEY, "NONE").file(&ticket()).await.unwrap_err());
-    say("no such project", jira(&at_jira, JIRA_TOKEN, "NONE").probe().await.unwrap_err());
-    at_jira.fail(Trouble::StatusBefore(429));
-    say("too much", jira(&at_jira, JIRA_TOKEN, PLACE).file(&ticket()).await.unwrap_err());
-    at_jira.fail(Trouble::StatusBefore(307));
-    say("elsewhere", jira(&at_jira, JIRA_TOKEN, PLACE).file(&ticket()).await.unwrap_err());
-    at_jira.fail(Trouble::StatusBefore(400));
-    at_jira.fail(Trouble::StatusBefore(400));
-    say("refused", jira(&at_jira, JIRA_TOKEN, PLACE).file(&ticket()).await.unwrap_err());
+    let mut messages = String::new();
+    let mut add_message = |case_name: &str, error: TrackerError| {
+        messages.push_str(&format!("{case_name}: {error}\n"))
+    };
+    add_message(
+        "a bad key",
+        linear(&at_linear, "lin_bad", PROJECT).file(&ticket()).await.unwrap_err(),
+    );
+    add_message("a bad token", jira(&at_jira, "bad", PROJECT).file(&ticket()).await.unwrap_err());
+    add_message("no such team", linear(&at_linear, LINEAR_KEY, "NONE").probe().await.unwrap_err());
+    add_message(
+        "no such team",
+        linear(&at_linear, LINEAR_KEY, "NONE").file(&ticket()).await.unwrap_err(),
+    );
+    add_message("no such project", jira(&at_jira, JIRA_TOKEN, "NONE").probe().await.unwrap_err());
+    at_jira.fail(TrackerFault::StatusBefore(429));
+    add_message("too much", jira(&at_jira, JIRA_TOKEN, PROJECT).file(&ticket()).await.unwrap_err());
+    at_jira.fail(TrackerFault::StatusBefore(307));
+    add_message(
+        "elsewhere",
+        jira(&at_jira, JIRA_TOKEN, PROJECT).file(&ticket()).await.unwrap_err(),
+    );
+    at_jira.fail(TrackerFault::StatusBefore(400));
+    at_jira.fail(TrackerFault::StatusBefore(400));
+    add_message("refused", jira(&at_jira, JIRA_TOKEN, PROJECT).file(&ticket()).await.unwrap_err());
     expect![[r#"
         a bad key: Linear rejected the key: Authentication required
         a bad token: Jira rejected the key: Client must be authenticated
@@ -338,15 +354,18 @@ async fn linear_and_jira_failures_hide_the_key() {
         too much: cannot reach Jira: rate limited
         elsewhere: cannot reach Jira: it redirects to another address
         refused: Jira refused: Something went wrong
-    "#]].assert_eq(&said);
+    "#]].assert_eq(&messages);
     assert_eq!(at_linear.tickets().len() + at_jira.tickets().len(), 0);
 }
 
 #[test]
 fn key_needs_https_and_no_line_break() {
     let new = |base: &str, key: &str| {
-        let account =
-            LinearAccount { base: base.parse().unwrap(), key: key.into(), team: PLACE.to_owned() };
+        let account = LinearAccount {
+            base: base.parse().unwrap(),
+            key: key.into(),
+            team: PROJECT.to_owned(),
+        };
         Linear::new(&NetworkSettings::default(), account).map(|_| ())
     };
     assert_eq!(new("https://api.linear.app", "key"), Ok(()));
@@ -357,13 +376,15 @@ fn key_needs_https_and_no_line_break() {
 }
 
 #[tokio::test]
-async fn quoted_mark_is_not_a_ticket() {
+async fn quoted_marker_is_not_taken_for_a_ticket() {
     let (at_linear, at_jira, scene) = (FakeTracker::linear(), FakeTracker::jira(), Scene::new());
-    let linear = linear(&at_linear, LINEAR_KEY, PLACE);
-    let jira = jira(&at_jira, JIRA_TOKEN, PLACE);
+    let linear = linear(&at_linear, LINEAR_KEY, PROJECT);
+    let jira = jira(&at_jira, JIRA_TOKEN, PROJECT);
     let github = issues(&scene);
     // Bodies contain HTML comments only inside code: texts are cleaned earlier.
-    let body = format!("{MARK}\n\n- `a.py:1`\n\n  ```\n  {MARK}\n  ```\n\n`{MARKER}`\n");
+    let body = format!(
+        "{VISIBLE_MARKER}\n\n- `a.py:1`\n\n  ```\n  {VISIBLE_MARKER}\n  ```\n\n`{MARKER}`\n"
+    );
     let quoting = TrackerTicket { dedupe_key: "1111111111111111".to_owned(), body, ..ticket() };
     for ticket in [quoting, ticket()] {
         assert!(!linear.file(&ticket).await.unwrap().already_filed);
@@ -375,24 +396,25 @@ async fn quoted_mark_is_not_a_ticket() {
 /// Calls of the external program, in order.
 #[tokio::test]
 async fn external_program_files_like_own_client() {
-    let asked: Arc<Mutex<Vec<GitHubProgramCall>>> = Arc::default();
-    let made: Arc<Mutex<Vec<Value>>> = Arc::default();
-    let (log, shelf) = (asked.clone(), made.clone());
-    let program = move |ask: &GitHubProgramCall| {
-        log.lock().unwrap().push(ask.clone());
-        let mut made = shelf.lock().unwrap();
-        match ask {
+    let calls: Arc<Mutex<Vec<GitHubProgramCall>>> = Arc::default();
+    let created_issues: Arc<Mutex<Vec<Value>>> = Arc::default();
+    let (program_calls, program_issues) = (calls.clone(), created_issues.clone());
+    let program = move |call: &GitHubProgramCall| {
+        program_calls.lock().unwrap().push(call.clone());
+        let mut created_issues = program_issues.lock().unwrap();
+        match call {
             GitHubProgramCall::Query(_) => {
                 Ok(json!({ "data": { "viewer": { "login": "app[bot]", "databaseId": 7 } } }))
             }
             GitHubProgramCall::Get(path) if path.ends_with("/labels/P1") => {
                 Ok(json!({ "name": "P1" }))
             }
-            GitHubProgramCall::Get(_) => Ok(Value::from(made.clone())),
+            GitHubProgramCall::Get(_) => Ok(Value::from(created_issues.clone())),
             GitHubProgramCall::Post(_, body) => {
                 let url = "https://github.com/acme/shop/issues/1";
-                made.push(json!({ "html_url": url, "body": body["body"], "user": { "id": 7 } }));
-                Ok(made[0].clone())
+                created_issues
+                    .push(json!({ "html_url": url, "body": body["body"], "user": { "id": 7 } }));
+                Ok(created_issues[0].clone())
             }
         }
     };
@@ -404,15 +426,15 @@ async fn external_program_files_like_own_client() {
         Ok(FiledTicket { url: url.clone(), already_filed: false })
     );
     assert_eq!(issues.file(&ticket()).await, Ok(FiledTicket { url, already_filed: true }));
-    assert_eq!(made.lock().unwrap().len(), 1);
-    let line = |asked: &GitHubProgramCall| match asked {
+    assert_eq!(created_issues.lock().unwrap().len(), 1);
+    let line = |call: &GitHubProgramCall| match call {
         GitHubProgramCall::Post(path, body) => {
             format!("POST {path} {}", stable_json_line(body).unwrap())
         }
         GitHubProgramCall::Get(path) => format!("GET {path}\n"),
         GitHubProgramCall::Query(query) => format!("{query}\n"),
     };
-    let asked: String = asked.lock().unwrap().iter().map(line).collect();
+    let call_lines: String = calls.lock().unwrap().iter().map(line).collect();
     expect![[r#"
         query { viewer { login databaseId } }
         GET /repos/acme/shop/issues?state=all&sort=created&direction=desc&creator=app%5Bbot%5D&per_page=100&page=1
@@ -420,5 +442,5 @@ async fn external_program_files_like_own_client() {
         POST /repos/acme/shop/issues {"body":"Customers pay twice.\n\n## Evidence\n\n- `orders.py:5`\n\n  ```python\n  line five\n  ```\n\n<!-- crh:crh:0f8540e5ced1e896 -->\n","labels":["P1"],"title":"[P1] Orders are paid twice"}
         query { viewer { login databaseId } }
         GET /repos/acme/shop/issues?state=all&sort=created&direction=desc&creator=app%5Bbot%5D&per_page=100&page=1
-    "#]].assert_eq(&asked);
+    "#]].assert_eq(&call_lines);
 }

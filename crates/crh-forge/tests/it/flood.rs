@@ -8,12 +8,12 @@ use crh_testkit::fake_github::{Fault, FaultKind, REVIEWER};
 const LETTERS: usize = 65_536;
 
 async fn read(scene: &Scene) -> (Vec<String>, PullRequestState) {
-    let (proposal, standing) =
-        read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
-    (proposal.notes, standing)
+    let (proposal, pull_state) =
+        read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
+    (proposal.notes, pull_state)
 }
 
-/// Threads with this many replies of a stranger.
+/// Adds `count` threads of `author`, each with this many replies of another account.
 fn threads(scene: &Scene, count: usize, author: &str, replies: usize) {
     for _ in 0..count {
         let thread = scene.github.thread(&scene.pull, author, ("orders.py", 5), "First.");
@@ -31,13 +31,13 @@ async fn flood_of_comments_does_not_hide_ours() {
         scene.github.comment(&scene.pull, "mal", &text);
     }
     scene.github.comment(&scene.pull, REVIEWER, &text);
-    let (notes, standing) = read(&scene).await;
-    let lengths = standing.comments.iter().map(|comment| comment.body.len());
+    let (notes, pull_state) = read(&scene).await;
+    let lengths = pull_state.comments.iter().map(|comment| comment.body.len());
     // 16 MB of whole comments, four shortened ones, and our own.
     let expected = [[LETTERS; 256].as_slice(), &[1 << 10; 4], &[LETTERS]].concat();
     assert_eq!(lengths.collect::<Vec<_>>(), expected);
     let note = "Of 4 comments were shortened, because others wrote more than 16 MB.";
-    assert_eq!((standing.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
+    assert_eq!((pull_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
 }
 
 #[tokio::test]
@@ -45,55 +45,60 @@ async fn long_threads_of_others_do_not_hide_ours() {
     let scene = Scene::new();
     threads(&scene, 100, "ann", 30);
     threads(&scene, 1, REVIEWER, 250);
-    let (notes, standing) = read(&scene).await;
-    assert_eq!(standing.threads.len(), 101);
-    assert_eq!(standing.threads[100].comments.len(), 251);
+    let (notes, pull_state) = read(&scene).await;
+    assert_eq!(pull_state.threads.len(), 101);
+    assert_eq!(pull_state.threads[100].comments.len(), 251);
     let note = "Of 50 long threads, only the first comments were read.";
-    assert_eq!((standing.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
+    assert_eq!((pull_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
 }
 
 /// Page sizes and statuses of thread queries.
-fn asked(scene: &Scene) -> Vec<(u64, u64, u16)> {
-    let queries = scene.github.requests().into_iter().filter(|it| it.path == "/api/graphql");
-    let shown = queries.map(|it| {
-        let part = |name: &str| it.body["variables"][name].as_u64().unwrap();
-        (part("threads"), part("comments"), it.status.unwrap())
+fn thread_queries(scene: &Scene) -> Vec<(u64, u64, u16)> {
+    let queries =
+        scene.github.requests().into_iter().filter(|request| request.path == "/api/graphql");
+    let sizes_and_statuses = queries.map(|request| {
+        let variable = |name: &str| request.body["variables"][name].as_u64().unwrap();
+        (variable("threads"), variable("comments"), request.status.unwrap())
     });
-    shown.collect()
+    sizes_and_statuses.collect()
 }
 
-async fn check_parts(fault: Fault, expected: &[(u64, u64, u16)]) {
+async fn check_thread_queries(fault: Fault, expected: &[(u64, u64, u16)]) {
     let scene = Scene::new();
     threads(&scene, 30, REVIEWER, 1);
     scene.github.fail(fault.clone());
-    let (notes, standing) = read(&scene).await;
-    assert_eq!((standing.threads.len(), notes), (30, Vec::new()), "{fault:?}");
-    assert_eq!(asked(&scene), expected, "{fault:?}");
+    let (notes, pull_state) = read(&scene).await;
+    assert_eq!((pull_state.threads.len(), notes), (30, Vec::new()), "{fault:?}");
+    assert_eq!(thread_queries(&scene), expected, "{fault:?}");
 }
 
 #[tokio::test]
 async fn oversized_page_is_requested_in_smaller_size() {
-    let on = |how: FaultKind, times: usize| Fault::on("POST", "/api/graphql", how).times(times);
+    let fault = |how: FaultKind, times: usize| Fault::on("POST", "/api/graphql", how).times(times);
     let (full, small) = ((100, 30, 200), (25, 10, 200));
-    check_parts(on(FaultKind::TooLarge, 1), &[full, small, small]).await;
+    check_thread_queries(fault(FaultKind::TooLarge, 1), &[full, small, small]).await;
     // Three attempts before a smaller size.
     let failed = (100, 30, 502);
-    check_parts(on(FaultKind::StatusBefore(502), 3), &[failed, failed, failed, small, small]).await;
-    check_parts(on(FaultKind::StatusBefore(502), 2), &[failed, failed, full]).await;
-    check_parts(on(FaultKind::Timeout, 3), &[full, full, full, small, small]).await;
+    check_thread_queries(
+        fault(FaultKind::StatusBefore(502), 3),
+        &[failed, failed, failed, small, small],
+    )
+    .await;
+    check_thread_queries(fault(FaultKind::StatusBefore(502), 2), &[failed, failed, full]).await;
+    check_thread_queries(fault(FaultKind::Timeout, 3), &[full, full, full, small, small]).await;
     let scene = Scene::new();
-    scene.github.fail(on(FaultKind::StatusBefore(504), usize::MAX));
-    let refused = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap_err();
-    assert!(refused.to_string().ends_with("status 504 (Gateway Timeout)"));
-    assert_eq!(asked(&scene).len(), 9, "no smaller ones are left");
+    scene.github.fail(fault(FaultKind::StatusBefore(504), usize::MAX));
+    let error = read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap_err();
+    assert!(error.to_string().ends_with("status 504 (Gateway Timeout)"));
+    assert_eq!(thread_queries(&scene).len(), 9, "no smaller ones are left");
 }
 
 #[tokio::test]
 async fn incomplete_own_texts_are_reported() {
     let scene = Scene::new();
     threads(&scene, 200, REVIEWER, 30);
-    let (notes, standing) = read(&scene).await;
-    assert_eq!(standing.threads.len(), 200);
-    assert_eq!(standing.incomplete_lists, ["inline threads"]);
+    let (notes, pull_state) = read(&scene).await;
+    assert_eq!(pull_state.threads.len(), 200);
+    assert_eq!(pull_state.incomplete_lists, ["inline threads"]);
     assert_eq!(notes, ["There are more inline comments than crh reads."]);
 }

@@ -8,99 +8,97 @@ use crh_forge::launchpad::login::{LoginError, LoginRequest, LoginRetry, LoginTim
 use crh_forge::launchpad::{LaunchpadCredentials, login, read};
 use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind};
 
-/// For a person who decides at once.
+/// Timeout for tests in which the user has already decided.
 const SHORT: LoginTimeout = LoginTimeout { poll_interval: Duration::ZERO, total: Duration::ZERO };
 
-/// For a person who needs time.
+/// Timeout for tests in which the user decides later.
 const LONG: LoginTimeout =
     LoginTimeout { poll_interval: Duration::from_millis(1), total: Duration::from_secs(60) };
 
 /// Retries without delay.
 const AT_ONCE: LoginRetry = LoginRetry { retry: QUICK, on_wait: |_| {} };
 
-/// A requested token and its name.
-async fn begun(scene: &LaunchpadScene) -> (LoginRequest, String) {
-    let begun = login::request_token(&network(), &scene.service(), "crh", AT_ONCE).await.unwrap();
-    (begun, scene.launchpad.request_tokens().pop().unwrap())
+/// Requests a token. Returns the login and the token's name.
+async fn request_login(scene: &LaunchpadScene) -> (LoginRequest, String) {
+    let login = login::request_token(&network(), &scene.service(), "crh", AT_ONCE).await.unwrap();
+    (login, scene.launchpad.request_tokens().pop().unwrap())
 }
 
-async fn failed(login: &LoginRequest, timeout: LoginTimeout) -> LoginError {
+async fn login_error(login: &LoginRequest, timeout: LoginTimeout) -> LoginError {
     login.wait(&network(), timeout).await.unwrap_err()
 }
 
 #[tokio::test]
 async fn token_is_requested_authorized_and_exchanged() {
     let scene = LaunchpadScene::new();
-    let (begun, token) = begun(&scene).await;
+    let (login, token) = request_login(&scene).await;
     let page = format!(
         "{}/+authorize-token?oauth_token={token}&allow_permission=WRITE_PRIVATE",
         scene.service().web()
     );
-    assert_eq!(begun.page(), page);
-    let error = failed(&begun, SHORT).await;
+    assert_eq!(login.page(), page);
+    let error = login_error(&login, SHORT).await;
     assert!(matches!(error, LoginError::TimedOut { .. }), "{error}");
     scene.launchpad.authorize(&token, "zoe");
-    let credentials = begun.wait(&network(), SHORT).await.unwrap();
-    let kept = LaunchpadCredentials::from_file(&credentials.to_file().unwrap()).unwrap();
-    let client = scene.client_as(kept);
+    let credentials = login.wait(&network(), SHORT).await.unwrap();
+    let stored_credentials =
+        LaunchpadCredentials::from_file(&credentials.to_file().unwrap()).unwrap();
+    let client = scene.client_as(stored_credentials);
     assert_eq!(read::viewer(&client).await.unwrap().as_deref(), Some("zoe"));
-    let (_, standing) = read::merge_proposal(&client, &scene.name()).await.unwrap();
-    assert_eq!(standing.viewer.as_deref(), Some("zoe"));
+    let (_, proposal_state) = read::merge_proposal(&client, &scene.proposal_ref()).await.unwrap();
+    assert_eq!(proposal_state.viewer.as_deref(), Some("zoe"));
     // A token can be exchanged once.
-    let again = failed(&begun, LONG).await;
-    assert!(matches!(again, LoginError::Declined { .. }), "{again}");
+    let error = login_error(&login, LONG).await;
+    assert!(matches!(error, LoginError::Declined { .. }), "{error}");
 }
 
 #[tokio::test]
 async fn declined_login_fails() {
     let scene = LaunchpadScene::new();
-    let (begun, token) = begun(&scene).await;
+    let (login, token) = request_login(&scene).await;
     scene.launchpad.decline(&token);
-    let no = failed(&begun, LONG).await;
-    assert!(matches!(no, LoginError::Declined { .. }), "{no}");
-    assert!(no.to_string().contains("refused to authorize"), "{no}");
+    let error = login_error(&login, LONG).await;
+    assert!(matches!(error, LoginError::Declined { .. }), "{error}");
+    assert!(error.to_string().contains("refused to authorize"), "{error}");
 }
 
 #[tokio::test]
 async fn transient_failures_are_retried() {
     let scene = LaunchpadScene::new();
-    let (begun, token) = begun(&scene).await;
-    let fails = |how| LaunchpadFault::on("POST", "/+access-token", how).times(2);
+    let (login, token) = request_login(&scene).await;
+    let fault = |how| LaunchpadFault::on("POST", "/+access-token", how).times(2);
     scene
         .launchpad
-        .fail(fails(LaunchpadFaultKind::StatusBefore(503)))
-        .fail(fails(LaunchpadFaultKind::CutBefore));
-    let failing = failed(&begun, SHORT).await;
-    assert!(matches!(failing, LoginError::Forge(_)), "{failing}");
-    assert!(
-        failing.to_string().contains("status 503 (Service Unavailable), OOPS-fake1"),
-        "{failing}"
-    );
+        .fail(fault(LaunchpadFaultKind::StatusBefore(503)))
+        .fail(fault(LaunchpadFaultKind::CutBefore));
+    let error = login_error(&login, SHORT).await;
+    assert!(matches!(error, LoginError::Forge(_)), "{error}");
+    assert!(error.to_string().contains("status 503 (Service Unavailable), OOPS-fake1"), "{error}");
     scene.launchpad.authorize(&token, "zoe");
-    assert!(begun.wait(&network(), LONG).await.is_ok());
+    assert!(login.wait(&network(), LONG).await.is_ok());
 }
 
 #[tokio::test]
 async fn token_request_is_retried_then_explained() {
     let scene = LaunchpadScene::new();
-    let fails = |how| LaunchpadFault::on("POST", "/+request-token", how);
+    let fault = |how| LaunchpadFault::on("POST", "/+request-token", how);
     scene
         .launchpad
-        .fail(fails(LaunchpadFaultKind::StatusBefore(503)))
-        .fail(fails(LaunchpadFaultKind::CutBefore));
-    begun(&scene).await;
-    let asked = || scene.launchpad.requests().len();
-    assert_eq!(asked(), 3);
-    let begin =
+        .fail(fault(LaunchpadFaultKind::StatusBefore(503)))
+        .fail(fault(LaunchpadFaultKind::CutBefore));
+    request_login(&scene).await;
+    let request_count = || scene.launchpad.requests().len();
+    assert_eq!(request_count(), 3);
+    let request_token =
         || async { login::request_token(&network(), &scene.service(), "crh", AT_ONCE).await };
     let attempts = QUICK.attempts as usize;
-    scene.launchpad.fail(fails(LaunchpadFaultKind::StatusBefore(500)).times(attempts));
-    let failing = begin().await.unwrap_err().to_string();
-    assert!(failing.contains("status 500 (Internal Server Error), OOPS-fake"), "{failing}");
-    assert_eq!(asked(), 3 + attempts);
+    scene.launchpad.fail(fault(LaunchpadFaultKind::StatusBefore(500)).times(attempts));
+    let error = request_token().await.unwrap_err().to_string();
+    assert!(error.contains("status 500 (Internal Server Error), OOPS-fake"), "{error}");
+    assert_eq!(request_count(), 3 + attempts);
     let elsewhere = "https://login.example/+openid?secret=x".to_owned();
-    scene.launchpad.fail(fails(LaunchpadFaultKind::Redirect(elsewhere)));
-    let moved = begin().await.unwrap_err().to_string();
-    assert!(moved.ends_with(": it redirects to `https://login.example/+openid`"), "{moved}");
-    assert_eq!(asked(), 4 + attempts, "what is refused is not asked for again");
+    scene.launchpad.fail(fault(LaunchpadFaultKind::Redirect(elsewhere)));
+    let error = request_token().await.unwrap_err().to_string();
+    assert!(error.ends_with(": it redirects to `https://login.example/+openid`"), "{error}");
+    assert_eq!(request_count(), 4 + attempts, "what is refused is not asked for again");
 }

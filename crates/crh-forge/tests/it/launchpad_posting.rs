@@ -23,7 +23,7 @@ use crh_testkit::fake_launchpad::{CONSUMER, LaunchpadFault, LaunchpadFaultKind, 
 const NO_WAITS: LaunchpadPostingDelays = LaunchpadPostingDelays { rereads: [Duration::ZERO; 3] };
 
 /// A review of the head with issues at these lines.
-fn review(scene: &LaunchpadScene, id: &str, places: &[(&str, u32)]) -> Report {
+fn review(scene: &LaunchpadScene, id: &str, locations: &[(&str, u32)]) -> Report {
     let mut report = Report {
         review_id: id.to_owned(),
         verdict: Verdict::ReadyWithFixes,
@@ -45,46 +45,48 @@ fn review(scene: &LaunchpadScene, id: &str, places: &[(&str, u32)]) -> Report {
         }))
         .unwrap()
     };
-    report.issues = (1..).zip(places).map(issue).collect();
+    report.issues = (1..).zip(locations).map(issue).collect();
     report
 }
 
-const ONE: &str = "0123456789abcdef";
-const TWO: &str = "fedcba9876543210";
+const FIRST_REVIEW: &str = "0123456789abcdef";
+const SECOND_REVIEW: &str = "fedcba9876543210";
 
 /// The reviewed diff.
-fn reviewed(scene: &LaunchpadScene) -> Diff {
+fn reviewed_diff(scene: &LaunchpadScene) -> Diff {
     Diff::read(scene.repo.git(&["diff", "main...feature"]))
 }
 
-async fn posted(scene: &LaunchpadScene, report: &Report) -> LaunchpadPostingOutcome {
-    posted_to(scene, &scene.name(), report).await
+async fn post_report(scene: &LaunchpadScene, report: &Report) -> LaunchpadPostingOutcome {
+    post_report_to(scene, &scene.proposal_ref(), report).await
 }
 
-async fn posted_to(
+async fn post_report_to(
     scene: &LaunchpadScene,
     proposal_ref: &MergeProposalRef,
     report: &Report,
 ) -> LaunchpadPostingOutcome {
-    let (mask, diff, terms) = (str::to_owned, reviewed(scene), LaunchpadPostingOptions::default());
+    let (mask, diff, options) =
+        (str::to_owned, reviewed_diff(scene), LaunchpadPostingOptions::default());
     let posting =
-        LaunchpadPosting { report, diff: &diff, mask: &mask, instance: INSTANCE, options: terms };
-    let done = post::post_review(&scene.client(), proposal_ref, &posting, &NO_WAITS).await.unwrap();
+        LaunchpadPosting { report, diff: &diff, mask: &mask, instance: INSTANCE, options };
+    let outcome =
+        post::post_review(&scene.client(), proposal_ref, &posting, &NO_WAITS).await.unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
-    done
+    outcome
 }
 
-/// Visible content without the head.
-fn shown(scene: &LaunchpadScene) -> String {
-    let shown = scene.launchpad.render(&scene.merge);
-    shown.lines().filter(|line| !line.contains(":state:")).map(|line| format!("{line}\n")).collect()
+/// Content of the proposal as a visitor sees it, without the saved state.
+fn visible_text(scene: &LaunchpadScene) -> String {
+    let text = scene.launchpad.render(&scene.merge);
+    text.lines().filter(|line| !line.contains(":state:")).map(|line| format!("{line}\n")).collect()
 }
 
 #[tokio::test]
 async fn posting_twice_gives_one_comment() {
     let scene = LaunchpadScene::new();
-    let report = review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)]);
-    let outcome = posted(&scene, &report).await;
+    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5), ("far.py", 30)]);
+    let outcome = post_report(&scene, &report).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     expect![[r#"
         merge proposal (Needs review) by ann, 1 preview diffs
@@ -114,16 +116,16 @@ async fn posting_twice_gives_one_comment() {
 
             <!-- crh:crh:0000000900000005 -->
     "#]]
-    .assert_eq(&shown(&scene));
-    let once = scene.launchpad.comments(&scene.merge);
-    assert_eq!(once.len(), 1);
-    let again = posted(&scene, &report).await;
-    assert_eq!(scene.launchpad.comments(&scene.merge), once);
+    .assert_eq(&visible_text(&scene));
+    let comments = scene.launchpad.comments(&scene.merge);
+    assert_eq!(comments.len(), 1);
+    let second_outcome = post_report(&scene, &report).await;
+    assert_eq!(scene.launchpad.comments(&scene.merge), comments);
     assert!(
-        again
+        second_outcome
             .receipts
             .iter()
-            .all(|it| it.delivery == ItemDelivery::Skipped("already posted".to_owned()))
+            .all(|receipt| receipt.delivery == ItemDelivery::Skipped("already posted".to_owned()))
     );
     assert_eq!(scene.launchpad.writes().len(), 1);
 }
@@ -131,10 +133,11 @@ async fn posting_twice_gives_one_comment() {
 #[tokio::test]
 async fn new_round_posts_only_new_issues() {
     let scene = LaunchpadScene::new();
-    posted(&scene, &review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)])).await;
+    post_report(&scene, &review(&scene, FIRST_REVIEW, &[("orders.py", 5), ("far.py", 30)])).await;
     scene.push("FIVE", &[("naïve \"x\".py", "a\nb\n")]);
-    let report = review(&scene, TWO, &[("orders.py", 5), ("far.py", 30), ("naïve \"x\".py", 2)]);
-    assert!(posted(&scene, &report).await.is_complete());
+    let report =
+        review(&scene, SECOND_REVIEW, &[("orders.py", 5), ("far.py", 30), ("naïve \"x\".py", 2)]);
+    assert!(post_report(&scene, &report).await.is_complete());
     let comments = scene.launchpad.comments(&scene.merge);
     let texts: Vec<&String> = comments[1].inline.values().collect();
     assert_eq!((comments.len(), texts.len()), (2, 1));
@@ -148,15 +151,15 @@ async fn new_round_posts_only_new_issues() {
 }
 
 #[tokio::test]
-async fn moved_head_gets_nothing() {
+async fn nothing_is_posted_to_a_moved_head() {
     let scene = LaunchpadScene::new();
-    let report = review(&scene, ONE, &[("orders.py", 5)]);
+    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
     scene.push("FIVE", &[]);
-    let outcome = posted(&scene, &report).await;
+    let outcome = post_report(&scene, &report).await;
     assert!(matches!(outcome.refusal, Some(MergeProposalRefusal::HeadMoved { .. })), "{outcome:?}");
     scene.launchpad.set_status(&scene.merge, "Merged");
-    let outcome = posted(&scene, &review(&scene, ONE, &[])).await;
-    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::Over { status: "Merged".to_owned() }));
+    let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[])).await;
+    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::Closed { status: "Merged".to_owned() }));
     assert_eq!(scene.launchpad.writes().len(), 0);
 }
 
@@ -166,12 +169,12 @@ async fn draft_comments_are_not_overwritten() {
     let diff = scene.launchpad.preview_diffs(&scene.merge)[0];
     scene.launchpad.draft(&scene.merge, "ann", diff, (10, "Mine."));
     scene.launchpad.draft(&scene.merge, REVIEWER, diff, (10, "Hm."));
-    let outcome = posted(&scene, &review(&scene, ONE, &[("orders.py", 5)])).await;
+    let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[("orders.py", 5)])).await;
     let drafts = MergeProposalRefusal::Drafts { who: REVIEWER.to_owned() };
     assert_eq!(outcome.refusal, Some(drafts));
     assert_eq!(scene.launchpad.writes().len(), 0);
     // A comment without inline comments does not touch the drafts.
-    let outcome = posted(&scene, &review(&scene, TWO, &[("far.py", 30)])).await;
+    let outcome = post_report(&scene, &review(&scene, SECOND_REVIEW, &[("far.py", 30)])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
 }
 
@@ -181,24 +184,26 @@ async fn own_comments_are_found_on_later_pages() {
     for number in 0..200 {
         scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
     }
-    let report = review(&scene, ONE, &[("orders.py", 5)]);
-    assert!(posted(&scene, &report).await.is_complete());
+    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
+    assert!(post_report(&scene, &report).await.is_complete());
     for number in 200..300 {
         scene.launchpad.comment(&scene.merge, "ann", &format!("Word {number}."));
     }
-    let again = posted(&scene, &report).await;
-    assert!(again.url.is_some(), "{again:?}");
+    let second_outcome = post_report(&scene, &report).await;
+    assert!(second_outcome.url.is_some(), "{second_outcome:?}");
     assert_eq!(scene.launchpad.writes().len(), 1);
 }
 
 #[tokio::test]
 async fn renamed_owner_is_posted_to_current_path() {
     let scene = LaunchpadScene::new();
-    let before = scene.merge.path.replace("~ann/", "~anna/");
-    scene.launchpad.was_at(&scene.merge, &before);
-    let url = format!("{}/{before}", scene.launchpad.url());
-    let name = MergeProposalRef::parse(&url, &scene.service()).unwrap();
-    let outcome = posted_to(&scene, &name, &review(&scene, ONE, &[("orders.py", 5)])).await;
+    let old_path = scene.merge.path.replace("~ann/", "~anna/");
+    scene.launchpad.was_at(&scene.merge, &old_path);
+    let url = format!("{}/{old_path}", scene.launchpad.url());
+    let proposal_ref = MergeProposalRef::parse(&url, &scene.service()).unwrap();
+    let outcome =
+        post_report_to(&scene, &proposal_ref, &review(&scene, FIRST_REVIEW, &[("orders.py", 5)]))
+            .await;
     assert!(outcome.is_complete(), "{outcome:?}");
     assert_eq!(scene.launchpad.comments(&scene.merge).len(), 1);
 }
@@ -211,13 +216,13 @@ async fn unreadable_diff_is_not_a_missing_diff() {
         "*/diff_text",
         LaunchpadFaultKind::StatusBefore(404),
     ));
-    let report = review(&scene, ONE, &[("orders.py", 5)]);
-    let outcome = posted(&scene, &report).await;
-    let unread =
+    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
+    let outcome = post_report(&scene, &report).await;
+    let refusal =
         MergeProposalRefusal::NotAllRead { incomplete_lists: vec!["newest diff".to_owned()] };
-    assert_eq!(outcome.refusal, Some(unread));
+    assert_eq!(outcome.refusal, Some(refusal));
     assert_eq!(scene.launchpad.writes().len(), 0);
-    assert!(posted(&scene, &report).await.is_complete());
+    assert!(post_report(&scene, &report).await.is_complete());
     assert_eq!(scene.launchpad.comments(&scene.merge)[0].inline.len(), 1);
 }
 
@@ -227,7 +232,7 @@ async fn missing_diff_moves_all_to_summary() {
     scene.repo.write("orders.py", "other\n");
     scene.repo.commit("unseen");
     scene.launchpad.refresh(FORK);
-    let outcome = posted(&scene, &review(&scene, ONE, &[("orders.py", 1)])).await;
+    let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[("orders.py", 1)])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     let comments = scene.launchpad.comments(&scene.merge);
     assert_eq!((comments.len(), comments[0].preview_diff), (1, None));
@@ -236,7 +241,7 @@ async fn missing_diff_moves_all_to_summary() {
 
 #[tokio::test]
 async fn unconfirmed_write_is_checked_and_never_repeated() {
-    for (how, applied) in [
+    for (how, is_applied) in [
         (LaunchpadFaultKind::CutBefore, false),
         (LaunchpadFaultKind::CutAfter, true),
         (LaunchpadFaultKind::StatusBefore(503), false),
@@ -250,19 +255,19 @@ async fn unconfirmed_write_is_checked_and_never_repeated() {
     ] {
         let scene = LaunchpadScene::new();
         scene.launchpad.fail(LaunchpadFault::on_write(1, how.clone()));
-        let report = review(&scene, ONE, &[("orders.py", 5), ("far.py", 30)]);
-        let outcome = posted(&scene, &report).await;
-        assert_eq!(outcome.is_complete(), applied, "{how:?}: {outcome:?}");
-        let writes = scene.launchpad.requests();
-        assert_eq!(writes.iter().filter(|it| it.write.is_some()).count(), 1, "{how:?}");
+        let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5), ("far.py", 30)]);
+        let outcome = post_report(&scene, &report).await;
+        assert_eq!(outcome.is_complete(), is_applied, "{how:?}: {outcome:?}");
+        let requests = scene.launchpad.requests();
+        assert_eq!(requests.iter().filter(|request| request.write.is_some()).count(), 1, "{how:?}");
         if how == LaunchpadFaultKind::StatusBefore(503) {
             let ItemDelivery::Failed(why) = &outcome.receipts[0].delivery else {
                 panic!("{outcome:?}")
             };
             assert!(why.contains("OOPS-fake1"), "{why}");
         }
-        let again = posted(&scene, &report).await;
-        assert!(again.is_complete(), "{how:?}: {again:?}");
+        let second_outcome = post_report(&scene, &report).await;
+        assert!(second_outcome.is_complete(), "{how:?}: {second_outcome:?}");
         assert_eq!(scene.launchpad.comments(&scene.merge).len(), 1, "{how:?}");
     }
 }
@@ -270,17 +275,21 @@ async fn unconfirmed_write_is_checked_and_never_repeated() {
 #[tokio::test]
 async fn anonymous_or_rejected_account_posts_nothing() {
     let scene = LaunchpadScene::new();
-    let report = review(&scene, ONE, &[("orders.py", 5)]);
+    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
     let (mask, diff, options) =
-        (str::to_owned, reviewed(&scene), LaunchpadPostingOptions::default());
+        (str::to_owned, reviewed_diff(&scene), LaunchpadPostingOptions::default());
     let posting =
         LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance: INSTANCE, options };
-    let wrong =
+    let wrong_client =
         scene.client_as(LaunchpadCredentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap());
-    let error = post::post_review(&wrong, &scene.name(), &posting, &NO_WAITS).await.unwrap_err();
+    let error = post::post_review(&wrong_client, &scene.proposal_ref(), &posting, &NO_WAITS)
+        .await
+        .unwrap_err();
     assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");
-    let anonymous = scene.client_as(LaunchpadCredentials::anonymous());
-    let outcome = post::post_review(&anonymous, &scene.name(), &posting, &NO_WAITS).await.unwrap();
+    let anonymous_client = scene.client_as(LaunchpadCredentials::anonymous());
+    let outcome = post::post_review(&anonymous_client, &scene.proposal_ref(), &posting, &NO_WAITS)
+        .await
+        .unwrap();
     assert_eq!(outcome.refusal, Some(MergeProposalRefusal::NotLoggedIn));
     assert_eq!(scene.launchpad.comments(&scene.merge), []);
 }

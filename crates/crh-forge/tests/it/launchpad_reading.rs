@@ -18,15 +18,16 @@ use crh_testkit::fake_launchpad::{
 
 async fn read(scene: &LaunchpadScene) -> Result<(ChangeProposal, MergeProposalState), ForgeError> {
     // Spawned, which requires a `Send` future.
-    let (client, name) = (scene.client(), scene.name());
-    let read =
-        tokio::spawn(async move { read::merge_proposal(&client, &name).await }).await.unwrap();
+    let (client, proposal_ref) = (scene.client(), scene.proposal_ref());
+    let read = tokio::spawn(async move { read::merge_proposal(&client, &proposal_ref).await })
+        .await
+        .unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
     read
 }
 
 /// A proposal as stable text, with diffs by line.
-fn shown(scene: &LaunchpadScene, proposal: &ChangeProposal) -> String {
+fn stable_text(scene: &LaunchpadScene, proposal: &ChangeProposal) -> String {
     let mut proposal = proposal.clone();
     let mut diffs = String::new();
     for round in &mut proposal.rounds {
@@ -34,14 +35,14 @@ fn shown(scene: &LaunchpadScene, proposal: &ChangeProposal) -> String {
         diffs += &format!("diff {}:\n{}\n", round.id, String::from_utf8_lossy(&text));
     }
     let mut text = format!("{proposal:#?}\n{diffs}").replace(&scene.launchpad.url(), "URL");
-    for (at, commit) in scene
+    for (index, commit) in scene
         .repo
         .git(&["rev-list", "--reverse", "--topo-order", "--all"])
         .split(|byte| *byte == b'\n')
         .enumerate()
     {
         if !commit.is_empty() {
-            text = text.replace(std::str::from_utf8(commit).unwrap(), &format!("COMMIT{at}"));
+            text = text.replace(std::str::from_utf8(commit).unwrap(), &format!("COMMIT{index}"));
         }
     }
     text.lines()
@@ -54,25 +55,25 @@ fn shown(scene: &LaunchpadScene, proposal: &ChangeProposal) -> String {
 async fn three_rounds_are_read_with_comments() {
     let scene = LaunchpadScene::new();
     let (launchpad, merge) = (&scene.launchpad, &scene.merge);
-    let round = |at: usize| launchpad.preview_diffs(merge)[at];
+    let diff_id = |at: usize| launchpad.preview_diffs(merge)[at];
     launchpad.comment(merge, "ben", "In the first.");
-    launchpad.inline(merge, "ben", round(0), &[(10, "Why?"), (1, "A header.")]);
+    launchpad.inline(merge, "ben", diff_id(0), &[(10, "Why?"), (1, "A header.")]);
     scene.push("FIVE", &[]);
     launchpad.comment(merge, "cas", "In the second.");
-    launchpad.inline(merge, REVIEWER, round(1), &[(10, "Loud.")]);
-    launchpad.inline(merge, "ben", round(0), &[(10, "Late.")]);
+    launchpad.inline(merge, REVIEWER, diff_id(1), &[(10, "Loud.")]);
+    launchpad.inline(merge, "ben", diff_id(0), &[(10, "Late.")]);
     scene.push("five!", &[("naïve \"x\".py", "a\n")]);
     launchpad.vote(merge, "ben", "Approve", "In the third.");
-    launchpad.inline(merge, "cas", round(2), &[(7, "A new file.")]);
+    launchpad.inline(merge, "cas", diff_id(2), &[(7, "A new file.")]);
     launchpad.link_bug(merge, "Five is a number", "It should not be.");
     let head = launchpad.head(merge);
     launchpad.report(FORK, &head, "test", "Failed").report(FORK, &head, "lint", "Succeeded");
-    let (proposal, standing) = read(&scene).await.unwrap();
-    expect_file!["../data/launchpad_proposal.txt"].assert_eq(&shown(&scene, &proposal));
-    assert_eq!(standing.viewer.as_deref(), Some(REVIEWER));
-    assert_eq!(standing.latest_diff.as_ref().map(|it| it.id), Some(round(2)));
-    assert_eq!(standing.latest_diff.unwrap().diff, launchpad.diff_text(merge).into_bytes());
-    assert_eq!(standing.inline.len(), 5);
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
+    expect_file!["../data/launchpad_proposal.txt"].assert_eq(&stable_text(&scene, &proposal));
+    assert_eq!(proposal_state.viewer.as_deref(), Some(REVIEWER));
+    assert_eq!(proposal_state.latest_diff.as_ref().map(|diff| diff.id), Some(diff_id(2)));
+    assert_eq!(proposal_state.latest_diff.unwrap().diff, launchpad.diff_text(merge).into_bytes());
+    assert_eq!(proposal_state.inline_comments.len(), 5);
     // The same state gives the same value.
     assert_eq!(read(&scene).await.unwrap().0, proposal);
 }
@@ -84,26 +85,33 @@ async fn comments_are_read_over_several_pages() {
         scene.launchpad.comment(&scene.merge, "ben", &format!("comment {number}"));
     }
     let (proposal, _) = read(&scene).await.unwrap();
-    let texts: Vec<&str> = proposal.comments.iter().map(|it| it.content.as_str()).collect();
+    let texts: Vec<&str> =
+        proposal.comments.iter().map(|comment| comment.content.as_str()).collect();
     let expected: Vec<String> = (0..200).map(|number| format!("comment {number}")).collect();
     assert_eq!(texts, expected);
-    let pages = scene.launchpad.requests();
-    assert_eq!(pages.iter().filter(|it| it.path.ends_with("/all_comments")).count(), 3);
+    let requests = scene.launchpad.requests();
+    assert_eq!(
+        requests.iter().filter(|request| request.path.ends_with("/all_comments")).count(),
+        3
+    );
 }
 
 #[tokio::test]
 async fn rounds_are_read_over_several_pages() {
     let scene = LaunchpadScene::new();
-    for five in ["FIVE", "five!", "5.0", "v"] {
-        scene.push(five, &[]);
+    for text in ["FIVE", "five!", "5.0", "v"] {
+        scene.push(text, &[]);
     }
     scene.launchpad.pages_of(2);
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     let ids = proposal.rounds.iter().map(|round| round.id.parse::<u64>().unwrap());
     assert_eq!(ids.collect::<Vec<_>>(), scene.launchpad.preview_diffs(&scene.merge));
-    assert_eq!((proposal.notes, standing.incomplete_lists), (vec![], vec![]));
-    let pages = scene.launchpad.requests();
-    assert_eq!(pages.iter().filter(|it| it.path.ends_with("/preview_diffs")).count(), 3);
+    assert_eq!((proposal.notes, proposal_state.incomplete_lists), (vec![], vec![]));
+    let requests = scene.launchpad.requests();
+    assert_eq!(
+        requests.iter().filter(|request| request.path.ends_with("/preview_diffs")).count(),
+        3
+    );
 }
 
 #[tokio::test]
@@ -111,11 +119,11 @@ async fn long_round_list_is_truncated_with_note() {
     let scene = LaunchpadScene::new();
     scene.launchpad.push_again(&scene.merge, 100);
     scene.launchpad.pages_of(1);
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     let newest = scene.launchpad.preview_diffs(&scene.merge).last().unwrap().to_string();
     assert_eq!(proposal.rounds.last().map(|round| &round.id), Some(&newest));
     assert_eq!(proposal.notes[0], "There are more preview diffs than crh reads.");
-    assert_eq!(standing.incomplete_lists, ["preview diffs"]);
+    assert_eq!(proposal_state.incomplete_lists, ["preview diffs"]);
 }
 
 #[tokio::test]
@@ -133,16 +141,16 @@ async fn silent_host_times_out() {
     let address = listener.local_addr().unwrap();
     let service = LaunchpadService::parse(&format!("http://{address}")).unwrap();
     let credentials = LaunchpadCredentials::anonymous();
-    let setup =
+    let config =
         LaunchpadClientConfig { service: service.clone(), credentials, retry: QUICK, now, seed: 7 };
     let silence = Duration::from_millis(50);
     let timeouts = Timeouts { first_byte: silence, idle: silence, ..Timeouts::default() };
     let client =
-        LaunchpadClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+        LaunchpadClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
             .unwrap();
     let url = format!("http://{address}/~ann/shop/+git/shop/+merge/1");
-    let name = MergeProposalRef::parse(&url, &service).unwrap();
-    let error = read::merge_proposal(&client, &name).await.unwrap_err();
+    let proposal_ref = MergeProposalRef::parse(&url, &service).unwrap();
+    let error = read::merge_proposal(&client, &proposal_ref).await.unwrap_err();
     assert!(matches!(error, ForgeError::Unreachable { .. }), "{error}");
     assert!(error.to_string().ends_with("no data for 0.05 s"), "{error}");
 }
@@ -151,7 +159,7 @@ async fn silent_host_times_out() {
 async fn deleted_branch_falls_back_to_last_diff() {
     let scene = LaunchpadScene::new();
     let head = scene.repo.id("feature");
-    let unseen = scene.launchpad.propose_unseen(Merge {
+    let proposal_without_diff = scene.launchpad.propose_unseen(Merge {
         source: FORK.to_owned(),
         branch: "gone/soon".to_owned(),
         ..Merge::default()
@@ -161,12 +169,13 @@ async fn deleted_branch_falls_back_to_last_diff() {
     scene.launchpad.refresh(FORK);
     let (proposal, _) = read(&scene).await.unwrap();
     assert_eq!(proposal.source.commit, head);
-    let name = MergeProposalRef { number: unseen.number, ..scene.name() };
-    let error = read::merge_proposal(&scene.client(), &name).await.unwrap_err();
+    let proposal_ref =
+        MergeProposalRef { number: proposal_without_diff.number, ..scene.proposal_ref() };
+    let error = read::merge_proposal(&scene.client(), &proposal_ref).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
-            "cannot parse the reply to `GET {unseen}`: its source branch `gone/soon` is gone and Launchpad has no diff of it"
+            "cannot parse the reply to `GET {proposal_without_diff}`: its source branch `gone/soon` is gone and Launchpad has no diff of it"
         )
     );
 }
@@ -177,9 +186,9 @@ async fn outdated_diff_is_noted() {
     scene.repo.write("orders.py", "other\n");
     let head = scene.repo.commit("unseen");
     scene.launchpad.refresh(FORK);
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     assert_eq!((&proposal.source.commit, proposal.rounds.len()), (&head, 1));
-    assert_ne!(standing.latest_diff.unwrap().head, head);
+    assert_ne!(proposal_state.latest_diff.unwrap().head, head);
     assert_eq!(proposal.notes, ["Launchpad's newest diff is older than the branch head."]);
 }
 
@@ -187,10 +196,11 @@ async fn outdated_diff_is_noted() {
 async fn public_proposal_is_read_anonymously() {
     let scene = LaunchpadScene::new();
     let client = scene.client_as(LaunchpadCredentials::anonymous());
-    let (proposal, standing) = read::merge_proposal(&client, &scene.name()).await.unwrap();
-    assert_eq!((proposal.title.as_str(), standing.viewer), ("Spell out five", None));
+    let (proposal, proposal_state) =
+        read::merge_proposal(&client, &scene.proposal_ref()).await.unwrap();
+    assert_eq!((proposal.title.as_str(), proposal_state.viewer), ("Spell out five", None));
     scene.launchpad.make_private(SHOP);
-    let error = read::merge_proposal(&client, &scene.name()).await.unwrap_err();
+    let error = read::merge_proposal(&client, &scene.proposal_ref()).await.unwrap_err();
     assert!(matches!(error, ForgeError::NotFound { .. }), "{error}");
     assert!(read(&scene).await.is_ok(), "a token gives access");
 }
@@ -212,8 +222,8 @@ async fn failures_include_launchpads_message() {
             let path = format!("/devel/{}/all_comments", scene.merge);
             scene.launchpad.fail(LaunchpadFault::on("GET", &path, how).times(times));
         }
-        let read = read::merge_proposal(&scene.client_as(credentials), &scene.name()).await;
-        let line = read.map_or_else(|error| error.to_string(), |(it, _)| it.title);
+        let read = read::merge_proposal(&scene.client_as(credentials), &scene.proposal_ref()).await;
+        let line = read.map_or_else(|error| error.to_string(), |(proposal, _)| proposal.title);
         let line = line.replace(scene.service().name(), "HOST").replace(&scene.merge.path, "MERGE");
         // The HTTP library words the cause of a cut connection.
         let line = match line.split_once("HOST`: ") {
@@ -223,7 +233,7 @@ async fn failures_include_launchpads_message() {
             Some(_) | None => line,
         };
         // Several requests are concurrent, so the OOPS number varies.
-        lines += line.trim_end_matches(|it: char| it.is_ascii_digit());
+        lines += line.trim_end_matches(|char: char| char.is_ascii_digit());
         lines += "\n";
     }
     expect![[r#"
@@ -240,31 +250,34 @@ async fn failures_include_launchpads_message() {
 #[tokio::test]
 async fn optional_parts_become_notes() {
     let scene = LaunchpadScene::new();
-    let fails = |path: &str| {
+    let fail_reads = |path: &str| {
         scene
             .launchpad
             .fail(LaunchpadFault::on("GET", path, LaunchpadFaultKind::StatusBefore(503)).times(99));
     };
-    fails("*/votes");
-    fails("*/bugs");
-    fails("*/diff_text");
-    let (proposal, standing) = read(&scene).await.unwrap();
-    assert_eq!((proposal.notes.len(), standing.latest_diff), (3, None), "{:?}", proposal.notes);
+    fail_reads("*/votes");
+    fail_reads("*/bugs");
+    fail_reads("*/diff_text");
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
+    assert_eq!(
+        (proposal.notes.len(), proposal_state.latest_diff),
+        (3, None),
+        "{:?}",
+        proposal.notes
+    );
 }
 
 #[tokio::test]
 async fn credentials_go_to_no_other_host() {
     let scene = LaunchpadScene::new();
     read(&scene).await.unwrap();
-    let asked = scene.launchpad.librarian_requests();
-    assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0].header("authorization"), None);
-    let signed = scene.launchpad.requests();
-    assert!(
-        signed
-            .iter()
-            .all(|it| it.header("authorization").is_some_and(|it| it.contains("PLAINTEXT")))
-    );
+    let librarian_requests = scene.launchpad.librarian_requests();
+    assert_eq!(librarian_requests.len(), 1);
+    assert_eq!(librarian_requests[0].header("authorization"), None);
+    let service_requests = scene.launchpad.requests();
+    assert!(service_requests.iter().all(|request| {
+        request.header("authorization").is_some_and(|value| value.contains("PLAINTEXT"))
+    }));
     // Neither by redirect nor by a list's next link.
     let elsewhere = format!("{}/1/x", scene.launchpad.librarian_url());
     scene.launchpad.fail(LaunchpadFault::on(
@@ -275,7 +288,11 @@ async fn credentials_go_to_no_other_host() {
     let error = read(&scene).await.unwrap_err();
     assert!(error.to_string().contains("another host"), "{error}");
     assert!(
-        scene.launchpad.librarian_requests().iter().all(|it| it.header("authorization").is_none())
+        scene
+            .launchpad
+            .librarian_requests()
+            .iter()
+            .all(|request| request.header("authorization").is_none())
     );
     let insecure = "http://librarian.example/1/x".to_owned();
     scene.launchpad.fail(LaunchpadFault::on(
@@ -295,11 +312,11 @@ async fn bazaar_proposal_is_rejected() {
     let error = MergeProposalRef::parse(&url, &scene.service()).unwrap_err();
     assert!(error.to_string().contains("Bazaar"), "{error}");
     // And one whose address looks like git.
-    let name = MergeProposalRef {
+    let proposal_ref = MergeProposalRef {
         repository: "~ann/shop/fix".to_owned(),
         number: bazaar.number,
-        ..scene.name()
+        ..scene.proposal_ref()
     };
-    let error = read::merge_proposal(&scene.client(), &name).await.unwrap_err();
+    let error = read::merge_proposal(&scene.client(), &proposal_ref).await.unwrap_err();
     assert!(error.to_string().contains("Bazaar"), "{error}");
 }

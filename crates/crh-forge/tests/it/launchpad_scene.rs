@@ -22,8 +22,8 @@ pub(crate) struct LaunchpadScene {
     pub(crate) repo: Repo,
 }
 
-pub(crate) fn lines(five: &str) -> String {
-    (1..=9).map(|line| format!("line {}\n", if line == 5 { five } else { "x" })).collect()
+pub(crate) fn lines(line_five: &str) -> String {
+    (1..=9).map(|line| format!("line {}\n", if line == 5 { line_five } else { "x" })).collect()
 }
 
 impl LaunchpadScene {
@@ -47,12 +47,12 @@ impl LaunchpadScene {
     }
 
     /// Adds a round with a new line 5 and optional other changes.
-    pub(crate) fn push(&self, five: &str, more: &[(&str, &str)]) {
-        self.repo.write("orders.py", lines(five));
-        for (path, text) in more {
+    pub(crate) fn push(&self, line_five: &str, other_files: &[(&str, &str)]) {
+        self.repo.write("orders.py", lines(line_five));
+        for (path, text) in other_files {
             self.repo.write(path, text);
         }
-        self.repo.commit(five);
+        self.repo.commit(line_five);
         self.launchpad.push(&self.merge);
     }
 
@@ -60,7 +60,7 @@ impl LaunchpadScene {
         LaunchpadService::parse(&self.launchpad.url()).unwrap()
     }
 
-    pub(crate) fn name(&self) -> MergeProposalRef {
+    pub(crate) fn proposal_ref(&self) -> MergeProposalRef {
         let url = format!("{}/{}", self.launchpad.url(), self.merge);
         MergeProposalRef::parse(&url, &self.service()).unwrap()
     }
@@ -70,14 +70,14 @@ impl LaunchpadScene {
     }
 
     pub(crate) fn client_as(&self, credentials: LaunchpadCredentials) -> LaunchpadClient {
-        let setup = LaunchpadClientConfig {
+        let config = LaunchpadClientConfig {
             service: self.service(),
             credentials,
             retry: QUICK,
             now,
             seed: 7,
         };
-        LaunchpadClient::new(&network(), setup).unwrap()
+        LaunchpadClient::new(&network(), config).unwrap()
     }
 }
 

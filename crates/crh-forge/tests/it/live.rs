@@ -14,8 +14,8 @@ use crh_http::NetworkSettings;
 async fn public_pull_request_is_read() {
     let token = std::env::var("GITHUB_TOKEN").unwrap();
     let host = GitHubHost::default();
-    let name = PullRequestRef::parse("octocat/Hello-World#1", &host, None).unwrap();
-    let setup = GitHubClientConfig {
+    let pull_ref = PullRequestRef::parse("octocat/Hello-World#1", &host, None).unwrap();
+    let config = GitHubClientConfig {
         host,
         credentials: GitHubCredentials::Token(token.into()),
         cache: ReplyCache::disabled(),
@@ -23,10 +23,10 @@ async fn public_pull_request_is_read() {
         now,
         seed: 1,
     };
-    let client = GitHubClient::new(&NetworkSettings::default(), setup).unwrap();
-    let (proposal, standing) = read::pull_request(&client, &name, INSTANCE).await.unwrap();
+    let client = GitHubClient::new(&NetworkSettings::default(), config).unwrap();
+    let (proposal, pull_state) = read::pull_request(&client, &pull_ref, INSTANCE).await.unwrap();
     assert_eq!((proposal.repo.as_str(), proposal.number.as_str()), ("octocat/Hello-World", "1"));
-    assert_eq!(proposal.source.commit, standing.pull.head);
-    assert!(!standing.files.is_empty() && !standing.viewer.login.is_empty());
+    assert_eq!(proposal.source.commit, pull_state.pull.head);
+    assert!(!pull_state.files.is_empty() && !pull_state.viewer.login.is_empty());
     assert!(!client.limits().is_empty());
 }

@@ -7,7 +7,7 @@ use crh_forge::github::{
 };
 use crh_testkit::fake_github::{Permission, REVIEWER};
 
-fn new(branch: &str, base: Option<&str>) -> NewPullRequest {
+fn new_pull(branch: &str, base: Option<&str>) -> NewPullRequest {
     NewPullRequest {
         title: "Spell out six".to_owned(),
         body: "- line six".to_owned(),
@@ -30,19 +30,23 @@ async fn branch_gets_one_pull_request() {
     for base in [Some("main"), None] {
         let scene = scene();
         let (client, repo) = (scene.client(), Repo::parse("acme/shop").unwrap());
-        let url = open_pull_request(&client, &repo, &new("next", base)).await.unwrap();
-        let found = read::open_pulls_of_branch(&client, &repo, "acme", "next").await.unwrap();
-        let [name] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(url, format!("{}/acme/shop/pull/{}", scene.github.url(), name.number));
-        let (proposal, _) = read::pull_request(&client, name, "crh").await.unwrap();
+        let url = open_pull_request(&client, &repo, &new_pull("next", base)).await.unwrap();
+        let pulls = read::open_pulls_of_branch(&client, &repo, "acme", "next").await.unwrap();
+        let [pull_ref] = pulls.as_slice() else { panic!("{pulls:?}") };
+        assert_eq!(url, format!("{}/acme/shop/pull/{}", scene.github.url(), pull_ref.number));
+        let (proposal, _) = read::pull_request(&client, pull_ref, "crh").await.unwrap();
         assert_eq!(
             (proposal.title.as_str(), proposal.body.as_str()),
             ("Spell out six", "- line six")
         );
         assert_eq!(proposal.target.branch, "main");
-        let again = open_pull_request(&client, &repo, &new("next", base)).await.unwrap_err();
-        assert!(matches!(again, ForgeError::Refused { status: 422, .. }), "{again}");
-        assert!(again.to_string().contains("already exists for acme:next"), "{again}");
+        let second_error =
+            open_pull_request(&client, &repo, &new_pull("next", base)).await.unwrap_err();
+        assert!(matches!(second_error, ForgeError::Refused { status: 422, .. }), "{second_error}");
+        assert!(
+            second_error.to_string().contains("already exists for acme:next"),
+            "{second_error}"
+        );
     }
 }
 
@@ -51,11 +55,12 @@ async fn missing_or_forbidden_branch_is_refused() {
     let scene = scene();
     let (client, repo) = (scene.client(), Repo::parse("acme/shop").unwrap());
     for (branch, base) in [("nowhere", Some("main")), ("next", Some("nowhere"))] {
-        let refused = open_pull_request(&client, &repo, &new(branch, base)).await.unwrap_err();
-        assert!(matches!(refused, ForgeError::Refused { status: 422, .. }), "{refused}");
+        let error = open_pull_request(&client, &repo, &new_pull(branch, base)).await.unwrap_err();
+        assert!(matches!(error, ForgeError::Refused { status: 422, .. }), "{error}");
     }
     scene.github.token("read", REVIEWER, &[Permission::ReadPulls]);
     let reader = scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token("read".into()));
-    let refused = open_pull_request(&reader, &repo, &new("next", Some("main"))).await.unwrap_err();
-    assert!(matches!(refused, ForgeError::Forbidden { .. }), "{refused}");
+    let error =
+        open_pull_request(&reader, &repo, &new_pull("next", Some("main"))).await.unwrap_err();
+    assert!(matches!(error, ForgeError::Forbidden { .. }), "{error}");
 }

@@ -56,7 +56,7 @@ fn review(scene: &Scene, lines: &[u32]) -> Report {
     report.change.repo = scene.pull.repository.clone();
     report.change.pr_number = scene.pull.number.to_string();
     report.change.head_sha = scene.github.head(&scene.pull);
-    let places = lines.iter().map(|line| ("a.rs", *line)).chain([("b.rs", 30)]);
+    let locations = lines.iter().map(|line| ("a.rs", *line)).chain([("b.rs", 30)]);
     let issue = |(number, (file, line)): (usize, (&str, u32))| {
         let key = format!("{:015x}{}", line, &file[..1]);
         serde_json::from_value(json!({
@@ -71,7 +71,7 @@ fn review(scene: &Scene, lines: &[u32]) -> Report {
         }))
         .unwrap()
     };
-    report.issues = (1..).zip(places).map(issue).collect();
+    report.issues = (1..).zip(locations).map(issue).collect();
     report
 }
 
@@ -79,7 +79,7 @@ async fn post_with(
     scene: &Scene,
     client: &GitHubClient,
     report: &Report,
-    terms: GitHubPostingOptions,
+    options: GitHubPostingOptions,
 ) -> GitHubPostingOutcome {
     let web = scene.github.url();
     let head_lines = |file: &str| {
@@ -95,41 +95,42 @@ async fn post_with(
         web: &web,
         basis: &basis,
         carried_issues: None,
-        options: terms,
+        options,
     };
-    post::post_review(client, &scene.name(), &posting, &NO_WAITS).await.unwrap()
+    post::post_review(client, &scene.pull_ref(), &posting, &NO_WAITS).await.unwrap()
 }
 
 async fn post(scene: &Scene, report: &Report) -> GitHubPostingOutcome {
-    let terms = GitHubPostingOptions { resolve_outdated: true, ..GitHubPostingOptions::default() };
-    let outcome = post_with(scene, &scene.client(), report, terms).await;
+    let options =
+        GitHubPostingOptions { resolve_outdated: true, ..GitHubPostingOptions::default() };
+    let outcome = post_with(scene, &scene.client(), report, options).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     outcome
 }
 
-/// Visible content without the address, the head and the parts of a review.
-fn shown(scene: &Scene) -> String {
-    let shown = scene.github.render(&scene.pull).replace(&scene.github.url(), "URL");
-    let kept = |line: &&str| !line.contains(":state:") && !line.contains("#diff-");
-    let shown: Vec<&str> = shown.lines().filter(kept).collect();
-    shown.join("\n") + "\n"
+/// Content of the pull request as a visitor sees it, without texts that differ between runs.
+fn visible_text(scene: &Scene) -> String {
+    let text = scene.github.render(&scene.pull).replace(&scene.github.url(), "URL");
+    let is_stable = |line: &&str| !line.contains(":state:") && !line.contains("#diff-");
+    let lines: Vec<&str> = text.lines().filter(is_stable).collect();
+    lines.join("\n") + "\n"
 }
 
 /// Threads and comments, independent of order and batches.
-fn seen(scene: &Scene) -> Vec<String> {
+fn sorted_content(scene: &Scene) -> Vec<String> {
     let threads = scene.github.threads(&scene.pull);
     let threads = threads.iter().map(|thread| {
         format!("{}:{:?} {} {}", thread.path, thread.line, thread.resolved, thread.comments[0].body)
     });
     let comments = scene.github.comments(&scene.pull).into_iter().map(|comment| comment.body);
     // Addresses and commit ids differ between scenes.
-    let plain = |text: String| {
+    let without_addresses = |text: String| {
         let text = text.replace(&scene.github.url(), "URL");
         text.lines().filter(|line| !line.contains(":state:")).collect::<Vec<_>>().join("\n")
     };
-    let mut seen: Vec<String> = threads.chain(comments).map(plain).collect();
-    seen.sort();
-    seen
+    let mut content: Vec<String> = threads.chain(comments).map(without_addresses).collect();
+    content.sort();
+    content
 }
 
 #[tokio::test]
@@ -203,16 +204,18 @@ async fn posting_twice_changes_nothing() {
 
             <!-- crh:crh:000000000000014a -->
     "#]]
-    .assert_eq(&shown(&scene));
+    .assert_eq(&visible_text(&scene));
     let (before, writes) = (scene.github.render(&scene.pull), scene.github.writes_received());
     let outcome = post(&scene, &report).await;
-    assert!(outcome.receipts.iter().all(|it| matches!(it.delivery, ItemDelivery::Skipped(_))));
+    assert!(
+        outcome.receipts.iter().all(|receipt| matches!(receipt.delivery, ItemDelivery::Skipped(_)))
+    );
     assert_eq!(scene.github.render(&scene.pull), before);
     assert_eq!(scene.github.writes_received(), writes);
 }
 
 #[tokio::test]
-async fn push_repeats_nothing_and_resolves_gone_issues() {
+async fn posting_after_push_adds_new_and_resolves_gone_issues() {
     let scene = scene();
     post(&scene, &review(&scene, &[10, 20, 30])).await;
     scene.repo.write("a.rs", lines(1, 60).replace("line(20)", "line(twenty)"));
@@ -224,7 +227,8 @@ async fn push_repeats_nothing_and_resolves_gone_issues() {
     let outcome = post(&scene, &second).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     let threads = scene.github.threads(&scene.pull);
-    let state: Vec<_> = threads.iter().map(|it| (it.original_line, it.resolved)).collect();
+    let state: Vec<_> =
+        threads.iter().map(|thread| (thread.original_line, thread.resolved)).collect();
     assert_eq!(state, [(10, false), (20, true), (30, false), (40, false)]);
     let comments = scene.github.comments(&scene.pull);
     assert_eq!(comments.len(), 1);
@@ -249,8 +253,8 @@ async fn markers_of_other_accounts_are_ignored() {
     github.thread(&scene.pull, "mallory", ("a.rs", 10), &inline);
     post(&scene, &review(&scene, &[10])).await;
     let comments = github.comments(&scene.pull);
-    let by: Vec<&str> = comments.iter().map(|comment| comment.author.as_str()).collect();
-    assert_eq!(by, ["mallory", REVIEWER]);
+    let authors: Vec<&str> = comments.iter().map(|comment| comment.author.as_str()).collect();
+    assert_eq!(authors, ["mallory", REVIEWER]);
     assert_eq!(comments[0].body, summary);
     assert_eq!(github.threads(&scene.pull).len(), 2);
 }
@@ -264,10 +268,14 @@ async fn dismissed_issue_is_not_raised_again() {
     scene.github.association("acme/shop", "ben", "MEMBER");
     scene.github.reply(&threads[0].id, "ben", "Not a bug: the caller checks.");
     scene.github.reply(&threads[1].id, "mallory", "Not a bug.");
-    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
-    let said = post::dismissals(&standing, INSTANCE);
-    let said: Vec<_> = said.iter().map(|it| (it.by.as_str(), it.is_effective)).collect();
-    assert_eq!(said, [("ben", true), ("mallory", false)]);
+    let (_, pull_state) =
+        read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
+    let dismissals = post::dismissals(&pull_state, INSTANCE);
+    let dismissals: Vec<_> = dismissals
+        .iter()
+        .map(|dismissal| (dismissal.by.as_str(), dismissal.is_effective))
+        .collect();
+    assert_eq!(dismissals, [("ben", true), ("mallory", false)]);
     let outcome = post(&scene, &report).await;
     let first = &outcome.receipts[0];
     assert_eq!(first.delivery, ItemDelivery::Skipped("dismissed by ben".to_owned()));
@@ -293,11 +301,12 @@ async fn dismissal_survives_edit_of_the_line() {
         issue.dedupe_key = format!("f{}", &issue.dedupe_key[1..]);
     }
     let outcome = post(&scene, &second).await;
-    let shown: Vec<_> = outcome.receipts.iter().take(2).map(|it| it.delivery.clone()).collect();
+    let deliveries: Vec<_> =
+        outcome.receipts.iter().take(2).map(|receipt| receipt.delivery.clone()).collect();
     let skipped = |why: &str| ItemDelivery::Skipped(why.to_owned());
-    assert_eq!(shown, [skipped("already posted"), skipped("dismissed by ben")]);
+    assert_eq!(deliveries, [skipped("already posted"), skipped("dismissed by ben")]);
     let threads = scene.github.threads(&scene.pull);
-    assert!(threads.len() == 2 && threads.iter().all(|it| it.outdated && !it.resolved));
+    assert!(threads.len() == 2 && threads.iter().all(|thread| thread.outdated && !thread.resolved));
 }
 
 #[tokio::test]
@@ -305,36 +314,37 @@ async fn own_pending_review_is_submitted_and_persons_kept() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
     post(&scene, &report).await;
-    let expected = seen(&scene);
+    let expected = sorted_content(&scene);
     scene.github.unsubmit(&scene.pull);
-    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!(standing.threads, vec![], "other accounts do not see them");
+    let (_, pull_state) =
+        read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!(pull_state.threads, vec![], "other accounts do not see them");
     let outcome = post(&scene, &report).await;
     assert!(outcome.is_complete(), "{outcome:?}");
-    assert_eq!(seen(&scene), expected);
+    assert_eq!(sorted_content(&scene), expected);
     let reviews = scene.github.reviews(&scene.pull);
-    let states: Vec<&str> = reviews.iter().map(|it| it.state.as_str()).collect();
+    let states: Vec<&str> = reviews.iter().map(|review| review.state.as_str()).collect();
     assert_eq!(states, ["COMMENTED"]);
     scene.github.unsubmit(&scene.pull);
-    let mut other = report.clone();
-    other.review_id = "1111111111111111".to_owned();
-    let outcome = post(&scene, &other).await;
+    let mut other_review = report.clone();
+    other_review.review_id = "1111111111111111".to_owned();
+    let outcome = post(&scene, &other_review).await;
     assert_eq!(outcome.refusal, Some(PullRequestRefusal::Unsubmitted));
 }
 
 #[tokio::test]
 async fn stale_approval_is_dismissed() {
     let scene = scene();
-    let mut good = review(&scene, &[]);
-    good.issues.clear();
-    good.verdict = Verdict::ReadyToMerge;
-    let mut terms = GitHubPostingOptions::default();
-    terms.votes.approve = true;
-    post_with(&scene, &scene.client(), &good, terms).await;
+    let mut clean_report = review(&scene, &[]);
+    clean_report.issues.clear();
+    clean_report.verdict = Verdict::ReadyToMerge;
+    let mut options = GitHubPostingOptions::default();
+    options.votes.approve = true;
+    post_with(&scene, &scene.client(), &clean_report, options).await;
     let outcome = post(&scene, &review(&scene, &[10])).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     let reviews = scene.github.reviews(&scene.pull);
-    let states: Vec<&str> = reviews.iter().map(|it| it.state.as_str()).collect();
+    let states: Vec<&str> = reviews.iter().map(|review| review.state.as_str()).collect();
     assert_eq!(states, ["DISMISSED", "COMMENTED"]);
 }
 
@@ -353,7 +363,7 @@ async fn one_bad_position_among_forty_loses_nothing() {
 }
 
 #[tokio::test]
-async fn wrong_head_or_pull_gets_nothing() {
+async fn nothing_is_posted_to_wrong_head_or_pull() {
     let scene = scene();
     let mut report = review(&scene, &[10]);
     scene.repo.write("a.rs", lines(1, 61));
@@ -408,7 +418,7 @@ async fn fault_at_any_write_then_repost_gives_same_state() {
     let (scene, report) = second_round().await;
     let before = scene.github.writes_received();
     assert!(post(&scene, &report).await.is_complete());
-    let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
+    let (expected, writes) = (sorted_content(&scene), scene.github.writes_received() - before);
     assert!(writes >= 5, "{writes}");
     for how in [
         FaultKind::CutBefore,
@@ -422,7 +432,7 @@ async fn fault_at_any_write_then_repost_gives_same_state() {
             post(&scene, &report).await;
             let outcome = post(&scene, &report).await;
             assert!(outcome.is_complete(), "{how:?} at {number}: {outcome:?}");
-            assert_eq!(seen(&scene), expected, "{how:?} at {number}");
+            assert_eq!(sorted_content(&scene), expected, "{how:?} at {number}");
         }
     }
 }
@@ -432,7 +442,7 @@ async fn killed_posting_can_be_repeated() {
     let (scene, report) = second_round().await;
     let before = scene.github.writes_received();
     post(&scene, &report).await;
-    let (expected, writes) = (seen(&scene), scene.github.writes_received() - before);
+    let (expected, writes) = (sorted_content(&scene), scene.github.writes_received() - before);
     for moment in [HoldPoint::Before, HoldPoint::After] {
         for number in 1..=writes {
             let (scene, report) = second_round().await;
@@ -448,7 +458,7 @@ async fn killed_posting_can_be_repeated() {
             hold.release();
             let outcome = post(&scene, &report).await;
             assert!(outcome.is_complete(), "{moment:?} at {number}: {outcome:?}");
-            assert_eq!(seen(&scene), expected, "{moment:?} at {number}");
+            assert_eq!(sorted_content(&scene), expected, "{moment:?} at {number}");
         }
     }
 }
@@ -491,7 +501,8 @@ async fn check_run_and_sarif_show_the_same_review() {
 async fn planning_changes_nothing() {
     let scene = scene();
     let report = review(&scene, &[10]);
-    let (_, standing) = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await.unwrap();
+    let (_, pull_state) =
+        read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
     let web = scene.github.url();
     let (diff, basis) = (Diff::read(""), ReviewBasis::default());
     let posting = GitHubPosting {
@@ -505,12 +516,14 @@ async fn planning_changes_nothing() {
         carried_issues: None,
         options: GitHubPostingOptions::default(),
     };
-    let plan = post::plan(&posting, &standing);
-    let planned: Vec<String> = plan.writes.iter().map(|it| it.request.body.to_string()).collect();
+    let plan = post::plan(&posting, &pull_state);
+    let planned_bodies: Vec<String> =
+        plan.writes.iter().map(|write| write.request.body.to_string()).collect();
     assert_eq!(scene.github.writes_received(), 0);
     let outcome =
-        post::post_review(&scene.client(), &scene.name(), &posting, &NO_WAITS).await.unwrap();
-    assert!(outcome.receipts.iter().any(|it| it.item == PostedItem::Summary));
-    let sent: Vec<String> = scene.github.writes().iter().map(|it| it.body.to_string()).collect();
-    assert_eq!(sent, planned, "a dry run shows exactly what is sent");
+        post::post_review(&scene.client(), &scene.pull_ref(), &posting, &NO_WAITS).await.unwrap();
+    assert!(outcome.receipts.iter().any(|receipt| receipt.item == PostedItem::Summary));
+    let sent_bodies: Vec<String> =
+        scene.github.writes().iter().map(|write| write.body.to_string()).collect();
+    assert_eq!(sent_bodies, planned_bodies, "a dry run shows exactly what is sent");
 }

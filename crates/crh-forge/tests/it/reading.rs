@@ -11,7 +11,7 @@ use crh_forge::{ChangeProposal, ForgeError};
 use crh_testkit::fake_github::{Fault, FaultKind, Permission, Pull, REVIEWER, TOKEN};
 
 async fn read(scene: &Scene) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
-    let read = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await;
+    let read = read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     read
 }
@@ -45,9 +45,9 @@ async fn pull_request_is_read_completely() {
     scene.github.status("acme/shop", &head, "ci/old", "failure");
     post(&scene, TOKEN, "A thought.", &head).await;
     scene.github.remove_account("gone");
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, pull_state) = read(&scene).await.unwrap();
     check(&scene, &proposal, expect_file!["../data/proposal.txt"]);
-    check(&scene, &standing, expect_file!["../data/standing.txt"]);
+    check(&scene, &pull_state, expect_file!["../data/standing.txt"]);
 }
 
 /// Posts a review without inline comments.
@@ -70,17 +70,17 @@ async fn deleted_author_and_fork_are_handled() {
     };
     let pull = scene.github.pull("acme/shop", pull);
     let scene = Scene { pull, ..scene };
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, pull_state) = read(&scene).await.unwrap();
     assert_eq!(proposal.source.repo.as_deref(), Some("cas/shop"));
     assert_eq!(proposal.source.git_url, Some(format!("{}/cas/shop.git", scene.github.url())));
-    assert!(standing.pull.from_fork && standing.pull.draft && proposal.draft);
+    assert!(pull_state.pull.from_fork && pull_state.pull.draft && proposal.draft);
     scene.github.delete_repository("cas/shop");
     scene.github.remove_account("cas");
     scene.github.close(&scene.pull);
-    let (proposal, standing) = read(&scene).await.unwrap();
+    let (proposal, pull_state) = read(&scene).await.unwrap();
     assert_eq!((proposal.source.repo, proposal.source.git_url), (None, None));
     assert_eq!((proposal.author.as_deref(), proposal.state.as_str()), (Some("ghost"), "closed"));
-    assert!(standing.pull.from_fork && !standing.pull.open);
+    assert!(pull_state.pull.from_fork && !pull_state.pull.open);
     assert_eq!(proposal.target.git_url, Some(format!("{}/acme/shop.git", scene.github.url())));
 }
 
@@ -119,17 +119,17 @@ async fn long_lists_and_threads_are_read_completely() {
         scene.github.check("acme/shop", &head, &format!("check {number:03}"), Some("success"));
         scene.github.status("acme/shop", &head, &format!("status {number:03}"), "success");
     }
-    let (proposal, standing) = read(&scene).await.unwrap();
-    assert_eq!((proposal.comments.len(), standing.comments.len()), (250, 250));
+    let (proposal, pull_state) = read(&scene).await.unwrap();
+    assert_eq!((proposal.comments.len(), pull_state.comments.len()), (250, 250));
     assert_eq!(proposal.comments[249].content, "comment 249");
-    assert_eq!((proposal.threads.len(), standing.threads.len()), (250, 250));
+    assert_eq!((proposal.threads.len(), pull_state.threads.len()), (250, 250));
     for (number, thread) in proposal.threads.iter().enumerate() {
         assert_eq!(thread.comments[0].content, format!("thread {number}"));
         let replies = if number == 120 { 250 } else { number % 3 };
-        let said: Vec<&str> =
+        let texts: Vec<&str> =
             thread.comments[1..].iter().map(|comment| comment.content.as_str()).collect();
         let expected: Vec<String> = (0..replies).map(|reply| format!("reply {reply}")).collect();
-        assert_eq!(said, expected);
+        assert_eq!(texts, expected);
     }
     assert_eq!(proposal.checks.len(), 260);
     assert_eq!(proposal.notes, Vec::<String>::new());
@@ -143,21 +143,21 @@ async fn files_after_first_page_are_read() {
     }
     scene.repo.commit("many");
     scene.github.push(&scene.pull);
-    let (proposal, standing) = read(&scene).await.unwrap();
-    assert_eq!(standing.files.len(), 252);
-    assert_eq!(standing.files[0].path, "many/000.txt");
-    assert_eq!(standing.files[0].patch.as_deref(), Some("@@ -0,0 +1 @@\n+one"));
+    let (proposal, pull_state) = read(&scene).await.unwrap();
+    assert_eq!(pull_state.files.len(), 252);
+    assert_eq!(pull_state.files[0].path, "many/000.txt");
+    assert_eq!(pull_state.files[0].patch.as_deref(), Some("@@ -0,0 +1 @@\n+one"));
     assert_eq!(proposal.notes, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn optional_parts_become_notes() {
     let scene = Scene::new();
-    let may = [Permission::Contents, Permission::ReadPulls];
-    scene.github.token("ghp_few", REVIEWER, &may);
+    let permissions = [Permission::Contents, Permission::ReadPulls];
+    scene.github.token("ghp_few", REVIEWER, &permissions);
     let client =
         scene.client_with(ReplyCache::disabled(), GitHubCredentials::Token("ghp_few".into()));
-    let (proposal, _) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
+    let (proposal, _) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
     expect![[r#"
         [
             "Cannot read the check runs: the token does not permit `GET /repos/acme/shop/commits/HEAD/check-runs`: Resource not accessible by personal access token.",
@@ -172,9 +172,9 @@ async fn required_parts_fail_the_read() {
         for method in ["GET", "POST"] {
             let scene = Scene::new();
             scene.github.fail(Fault::on(method, path, FaultKind::StatusBefore(403)).times(9));
-            let read = read::pull_request(&scene.client(), &scene.name(), INSTANCE).await;
-            let asked = (method == "POST") == (path == "/api/graphql");
-            assert_eq!(matches!(read, Err(ForgeError::Forbidden { .. })), asked, "{path}");
+            let read = read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await;
+            let is_requested = (method == "POST") == (path == "/api/graphql");
+            assert_eq!(matches!(read, Err(ForgeError::Forbidden { .. })), is_requested, "{path}");
         }
     }
 }
@@ -184,11 +184,11 @@ async fn earlier_heads_come_only_from_own_reviews() {
     let scene = Scene::new();
     scene.github.token("ghp_forger", "mallory", &Permission::ALL);
     let mut heads = vec![scene.github.head(&scene.pull)];
-    let ours = "<!-- crh:crh:review:0123456789abcdef -->\nTwo issues.";
-    post(&scene, TOKEN, ours, &heads[0]).await;
-    post(&scene, TOKEN, ours, &heads[0]).await;
+    let own_body = "<!-- crh:crh:review:0123456789abcdef -->\nTwo issues.";
+    post(&scene, TOKEN, own_body, &heads[0]).await;
+    post(&scene, TOKEN, own_body, &heads[0]).await;
     for (number, body) in [
-        (1, ours),
+        (1, own_body),
         (2, "<!-- crh:other:review:0123456789abcdef -->\nOf another instance."),
         (3, "I saw <!-- crh:crh:review:0123456789abcdef --> somewhere."),
     ] {
@@ -200,7 +200,7 @@ async fn earlier_heads_come_only_from_own_reviews() {
     scene.repo.write("orders.py", "forged\n");
     heads.push(scene.repo.commit("more"));
     scene.github.push(&scene.pull);
-    post(&scene, "ghp_forger", ours, heads.last().unwrap()).await;
+    post(&scene, "ghp_forger", own_body, heads.last().unwrap()).await;
     scene.repo.write("orders.py", "last\n");
     heads.push(scene.repo.commit("more"));
     scene.github.push(&scene.pull);
@@ -240,8 +240,8 @@ async fn branch_pull_request_is_found_in_parent_of_fork() {
     let scene = Scene::new();
     let find = async |repo: &str, owner: &str, branch: &str| {
         let repo = Repo::parse(repo).unwrap();
-        let found = read::open_pulls_of_branch(&scene.client(), &repo, owner, branch).await;
-        found.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>()
+        let pulls = read::open_pulls_of_branch(&scene.client(), &repo, owner, branch).await;
+        pulls.unwrap().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     assert_eq!(find("acme/shop", "acme", "feature").await, ["acme/shop#2"]);
     assert!(find("acme/shop", "acme", "main").await.is_empty());
@@ -260,24 +260,25 @@ async fn branch_pull_request_is_found_in_parent_of_fork() {
 async fn push_while_reading_restarts_the_read() {
     let scene = Scene::new();
     let folder = tempfile::tempdir().unwrap();
-    let cached = || ReplyCache::in_folder(folder.path().to_owned());
-    let client = scene.client_with(cached(), GitHubCredentials::Token(TOKEN.into()));
-    read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
+    let cache = || ReplyCache::in_folder(folder.path().to_owned());
+    let client = scene.client_with(cache(), GitHubCredentials::Token(TOKEN.into()));
+    read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
     scene.repo.write("orders.py", "pushed\n");
     let head = scene.repo.commit("more");
     scene.github.push(&scene.pull);
     // A stale reply with the old head.
     let stale = Fault::on("GET", "/api/v3/repos/acme/shop/pulls/2", FaultKind::NotModified);
     scene.github.fail(stale.clone());
-    let (proposal, standing) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
-    assert_eq!((&proposal.source.commit, &standing.pull.head), (&head, &head));
+    let (proposal, pull_state) =
+        read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!((&proposal.source.commit, &pull_state.pull.head), (&head, &head));
     assert_eq!(proposal.notes, Vec::<String>::new());
     // If pushes continue, the result has a note.
     scene.repo.write("orders.py", "pushed again\n");
     scene.repo.commit("more");
     scene.github.push(&scene.pull);
     scene.github.fail(stale.times(9));
-    let (proposal, _) = read::pull_request(&client, &scene.name(), INSTANCE).await.unwrap();
+    let (proposal, _) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
     assert_eq!(
         proposal.notes,
         ["The pull request received pushes while crh read it; the data may mix several heads."]

@@ -18,7 +18,7 @@ pub(crate) const QUICK: ForgeRetryPolicy = ForgeRetryPolicy {
     attempts: 3,
     first_wait: Duration::from_millis(1),
     longest_wait: Duration::from_secs(2),
-    limited_wait: Duration::from_millis(1),
+    rate_limit_wait: Duration::from_millis(1),
 };
 
 /// A GitHub with one repository and one pull request of two files.
@@ -61,7 +61,7 @@ impl Scene {
         GitHubHost::from_variables(Some(&server), Some(&api), Some(&graphql)).unwrap()
     }
 
-    pub(crate) fn name(&self) -> PullRequestRef {
+    pub(crate) fn pull_ref(&self) -> PullRequestRef {
         let repo = Repo::parse(&self.pull.repository).unwrap();
         PullRequestRef { host: self.host(), repo, number: self.pull.number }
     }
@@ -76,20 +76,20 @@ impl Scene {
         credentials: GitHubCredentials,
     ) -> GitHubClient {
         let (host, retry) = (self.host(), QUICK);
-        let setup = GitHubClientConfig { host, credentials, cache, retry, now, seed: 7 };
+        let config = GitHubClientConfig { host, credentials, cache, retry, now, seed: 7 };
         let timeouts = Timeouts { idle: Duration::from_secs(20), ..Timeouts::default() };
-        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, setup)
+        GitHubClient::new(&NetworkSettings { timeouts, ..NetworkSettings::default() }, config)
             .unwrap()
     }
 
     /// Method, path and status of all requests.
     pub(crate) fn requests(&self) -> Vec<String> {
         let requests = self.github.requests();
-        let shown = requests.iter().map(|request| {
+        let lines = requests.iter().map(|request| {
             let status = request.status.map_or("cut".to_owned(), |status| status.to_string());
             format!("{} {} {status}", request.method, request.path)
         });
-        shown.collect()
+        lines.collect()
     }
 }
 

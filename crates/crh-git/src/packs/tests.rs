@@ -79,7 +79,7 @@ fn large_offsets_are_read() {
     fs::remove_file(&index).unwrap();
     // All offsets above 64 go to the table of large offsets.
     repo.git(&["index-pack", "--index-version=2,64", pack.to_str().unwrap()]);
-    assert!(packs(&repo).unwrap().packs[0].large > 30);
+    assert!(packs(&repo).unwrap().packs[0].large_offset_count > 30);
     check(&repo);
 }
 

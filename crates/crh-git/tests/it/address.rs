@@ -48,16 +48,16 @@ fn pins<'a>(base: &'a str, head: &'a str) -> [PinnedCommit<'a>; 2] {
 
 /// Files below a folder that contain these bytes.
 fn files_containing(folder: &Path, bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(files_containing(&path, bytes));
+            files.extend(files_containing(&path, bytes));
         } else if fs::read(&path).unwrap().windows(bytes.len()).any(|part| part == bytes) {
-            found.push(path.display().to_string());
+            files.push(path.display().to_string());
         }
     }
-    found
+    files
 }
 
 #[test]
@@ -88,9 +88,9 @@ fn incomplete_commit_is_fetched_again() {
     let store = Store::open_standalone(folder.path()).unwrap();
     let (base, head) = (repo.id("main"), repo.id("feature"));
     // The commit exists, but none of its files.
-    let kept = repo.git(&["cat-file", "commit", &head]);
+    let commit_text = repo.git(&["cat-file", "commit", &head]);
     let path = repo.path().join("commit");
-    fs::write(&path, kept).unwrap();
+    fs::write(&path, commit_text).unwrap();
     let git_dir = format!("--git-dir={}", store.bare().folder().display());
     let write = ["hash-object", "-t", "commit", "-w", path.to_str().unwrap()];
     repo.git(&[&[git_dir.as_str()], &write[..]].concat());

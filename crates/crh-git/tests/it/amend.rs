@@ -51,9 +51,9 @@ fn folder_cannot_be_replaced_by_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
-    let made = store.bare().commit_with_changes(&head, &[("link", Some(b"x"))]);
+    let result = store.bare().commit_with_changes(&head, &[("link", Some(b"x"))]);
     assert!(
-        matches!(made, Err(AmendError::Read(ReadError::OtherKind { found: "link", .. }))),
-        "{made:?}"
+        matches!(result, Err(AmendError::Read(ReadError::OtherKind { actual: "link", .. }))),
+        "{result:?}"
     );
 }

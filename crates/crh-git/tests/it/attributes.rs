@@ -9,10 +9,10 @@ use crh_testkit::Repo;
 fn attributes_text(repo: &Repo, revision: &str, paths: &[&str], names: &[&str]) -> String {
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let bytes: Vec<_> = paths.iter().map(|path| path.as_bytes()).collect();
-    let found = read_attributes(&objects, revision, &bytes, names).unwrap();
-    assert_eq!(found.unread, []);
+    let attributes = read_attributes(&objects, revision, &bytes, names).unwrap();
+    assert_eq!(attributes.unreadable_files, []);
     let mut text = String::new();
-    for (path, states) in paths.iter().zip(&found.states) {
+    for (path, states) in paths.iter().zip(&attributes.states) {
         assert_eq!(states.len(), names.len());
         for (name, state) in names.iter().zip(states) {
             let state = match state {
@@ -222,11 +222,12 @@ fn oversized_gitattributes_file_is_skipped_and_reported() {
     ]);
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let paths: [&[u8]; 3] = [b"large/a.rs", b"a.go", b"a.c"];
-    let found = read_attributes(&objects, &head, &paths, &["linguist-generated"]).unwrap();
-    let states = found.states.concat();
+    let attributes = read_attributes(&objects, &head, &paths, &["linguist-generated"]).unwrap();
+    let states = attributes.states.concat();
     let unspecified = AttributeState::Unspecified;
     assert_eq!(states, [unspecified.clone(), unspecified, AttributeState::Set]);
-    let unread: Vec<_> = found.unread.iter().map(|(_, error)| error.to_string()).collect();
+    let unread: Vec<_> =
+        attributes.unreadable_files.iter().map(|(_, error)| error.to_string()).collect();
     assert_eq!(
         unread,
         ["reading `large/.gitattributes`: it has 720000 bytes; the limit is 524288"]
@@ -239,9 +240,9 @@ fn symlink_is_ignored_and_missing_revision_is_an_error() {
     repo.write("elsewhere", "* linguist-generated\n");
     std::os::unix::fs::symlink("elsewhere", repo.path().join(".gitattributes")).unwrap();
     let head = repo.commit("x");
-    let asked = ["a.rs"];
+    let queried_paths = ["a.rs"];
     assert_eq!(
-        attributes_text(&repo, &head, &asked, &["linguist-generated"]),
+        attributes_text(&repo, &head, &queried_paths, &["linguist-generated"]),
         "a.rs: linguist-generated: unspecified\n"
     );
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
@@ -255,6 +256,6 @@ fn hostile_pattern_is_fast() {
     let pattern = format!("{}b linguist-generated\n", "*a".repeat(60));
     let (repo, head) = repo(&[(".gitattributes", &pattern)]);
     let name = "a".repeat(200);
-    let shown = attributes_text(&repo, &head, &[&name], &["linguist-generated"]);
-    assert_eq!(shown, format!("{name}: linguist-generated: unspecified\n"));
+    let attributes_shown = attributes_text(&repo, &head, &[&name], &["linguist-generated"]);
+    assert_eq!(attributes_shown, format!("{name}: linguist-generated: unspecified\n"));
 }

@@ -25,7 +25,7 @@ fn work(clone: &Repo, branch: &str) -> String {
 }
 
 fn base_of(repo: &Repo, network: NetworkMode) -> Result<Base, BaseError> {
-    base_with(repo, |wanted| BaseRequest { network, ..wanted })
+    base_with(repo, |request| BaseRequest { network, ..request })
 }
 
 fn base_with(
@@ -35,13 +35,13 @@ fn base_with(
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
-    let wanted = BaseRequest {
+    let request = BaseRequest {
         branch: None,
         repository: None,
-        under_review: None,
+        reviewed_branch: None,
         network: NetworkMode::Online,
     };
-    find_base(&store, &repo.id("HEAD"), &change(wanted))
+    find_base(&store, &repo.id("HEAD"), &change(request))
 }
 
 fn base_text(result: Result<Base, BaseError>) -> String {
@@ -109,13 +109,13 @@ fn forge_repository_selects_the_remote() {
     clone.git(&["remote", "add", "a-longer-name", &format!("{}-fork", upstream.url())]);
     clone.git(&["remote", "add", "right", &upstream.url()]);
     let repository: &'static str = String::leak(upstream.path().display().to_string());
-    let base = base_with(&clone, |wanted| BaseRequest {
+    let base = base_with(&clone, |request| BaseRequest {
         repository: Some(repository),
         branch: Some("main"),
-        ..wanted
+        ..request
     });
     assert_eq!(base_text(base), "right/main");
-    let missing = base_with(&clone, |wanted| BaseRequest { branch: Some("release"), ..wanted });
+    let missing = base_with(&clone, |request| BaseRequest { branch: Some("release"), ..request });
     assert_eq!(
         base_text(missing),
         "error: Unable to resolve PR base branch release locally. Fetch the base branch and rerun so the review scope stays aligned with the PR."
@@ -145,7 +145,7 @@ fn shallow_clone_is_deepened_to_the_merge_base() {
 #[test]
 fn without_a_remote_the_nearest_local_branch_is_used() {
     let repo = upstream();
-    let on_main = |wanted| BaseRequest { under_review: Some("main"), ..wanted };
+    let on_main = |request| BaseRequest { reviewed_branch: Some("main"), ..request };
     assert_eq!(
         base_text(base_with(&repo, on_main)),
         "error: cannot determine the base of `main`: there is no remote, and `main` cannot be its own base"
@@ -186,9 +186,9 @@ fn unrelated_histories_have_no_base() {
     let repo = upstream();
     repo.git(&["switch", "--quiet", "--orphan", "island"]);
     repo.commit("island");
-    let error = base_text(base_with(&repo, |wanted| BaseRequest {
-        under_review: Some("island"),
-        ..wanted
+    let error = base_text(base_with(&repo, |request| BaseRequest {
+        reviewed_branch: Some("island"),
+        ..request
     }));
     assert_eq!(error, "error: `main` and `island` have no commit in common");
 }

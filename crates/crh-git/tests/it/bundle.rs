@@ -105,7 +105,7 @@ fn bundle_contains_only_attributes_of_the_tip() {
         [b"made/here/a.py", b"linked/a.py", b"folder/new/a.py", b"nowhere/deep/a.md"];
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let also = attribute_objects(&objects, &tip, paths.into_iter()).unwrap();
-    let named = [
+    let names = [
         "main",
         "main:",
         "main:made",
@@ -115,7 +115,7 @@ fn bundle_contains_only_attributes_of_the_tip() {
         "main:.gitattributes",
         "main:made/here/.gitattributes",
     ];
-    assert_eq!(also, named.map(|name| object(&repo, name)).into());
+    assert_eq!(also, names.map(|name| object(&repo, name)).into());
     let bytes = bundle_with(&repo, &base, &head, &also);
     let unpacked = |bytes: &[u8]| {
         let folder = TempDir::new().unwrap();
@@ -127,10 +127,10 @@ fn bundle_contains_only_attributes_of_the_tip() {
     let (_, without) = unpacked(&bundle_of(&repo, &base, &head));
     assert_eq!(all, &without | &also);
     let objects = Objects::open(folder.path()).unwrap();
-    let found = read_attributes(&objects, &tip, &paths, &["linguist-generated"]).unwrap();
-    assert_eq!(found.unread, []);
+    let attributes = read_attributes(&objects, &tip, &paths, &["linguist-generated"]).unwrap();
+    assert_eq!(attributes.unreadable_files, []);
     let (set, not) = (AttributeState::Set, AttributeState::Unspecified);
-    assert_eq!(found.states, [&set, &not, &not, &set].map(|state| vec![state.clone()]));
+    assert_eq!(attributes.states, [&set, &not, &not, &set].map(|state| vec![state.clone()]));
     for name in ["other.txt", "made/other.txt", "made/here/other.txt", "linked/to"] {
         assert!(objects.entry(&tip, name).is_ok(), "{name}");
         assert!(objects.file(&tip, name).is_err(), "{name}");
@@ -171,6 +171,6 @@ fn invalid_bundle_is_reported() {
         assert!(matches!(error, BundleError::NotABundle(_)), "{error}");
     }
     let folder = TempDir::new().unwrap();
-    let cut = unbundle(b"# v2 git bundle\n\n\nPACK", folder.path()).unwrap_err();
-    assert!(matches!(cut, BundleError::Git(_)), "{cut}");
+    let cut_error = unbundle(b"# v2 git bundle\n\n\nPACK", folder.path()).unwrap_err();
+    assert!(matches!(cut_error, BundleError::Git(_)), "{cut_error}");
 }

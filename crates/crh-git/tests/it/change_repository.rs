@@ -58,7 +58,7 @@ fn change_is_two_commits_with_exactly_its_files() {
     let bare = BareRepository::new(folder.path());
     let objects = bare.objects().unwrap();
     for (commit, expected) in [(&change.base, &base), (&change.head, &head)] {
-        let found: Files = objects
+        let files: Files = objects
             .files(commit)
             .unwrap()
             .into_iter()
@@ -67,7 +67,7 @@ fn change_is_two_commits_with_exactly_its_files() {
                 (String::from_utf8(entry.path).unwrap(), bytes)
             })
             .collect();
-        assert_eq!(&found, expected);
+        assert_eq!(&files, expected);
     }
     assert_eq!(bare.parent(&change.head).unwrap(), change.base);
     assert_eq!(text(folder.path(), &["rev-list", &change.head]).lines().count(), 2);
@@ -100,11 +100,11 @@ fn branches_have_neutral_names() {
     let laid_out = layout.commit_changes(&changes).unwrap();
     let refs = text(folder.path(), &["for-each-ref", "--format=%(refname)"]);
     assert_eq!(refs, "refs/heads/change-1\nrefs/heads/change-2\nrefs/heads/main");
-    let said = |change: &CommittedChange| {
+    let log_text = |change: &CommittedChange| {
         let format = "--format=%an %ae %aI %cn %ce %cI";
         text(folder.path(), &["log", format, &change.head])
     };
-    assert_eq!(said(&laid_out[0]), said(&laid_out[1]));
+    assert_eq!(log_text(&laid_out[0]), log_text(&laid_out[1]));
     assert_eq!(text(folder.path(), &["rev-parse", "HEAD"]).len(), 40);
     assert_eq!(text(folder.path(), &["ls-tree", "HEAD"]), "");
 }

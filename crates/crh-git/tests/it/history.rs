@@ -29,14 +29,14 @@ fn open(repo: &Repo) -> (TempDir, Store, ChangeHistory) {
     let folder = TempDir::new().unwrap();
     let repository = Repository::discover(repo.path()).unwrap();
     let store = Store::open(folder.path(), &repository, HiddenVariables::default()).unwrap();
-    let wanted = BaseRequest {
+    let request = BaseRequest {
         branch: None,
         repository: None,
-        under_review: None,
+        reviewed_branch: None,
         network: NetworkMode::Online,
     };
     let head = repo.id("HEAD");
-    let base = find_base(&store, &head, &wanted).unwrap();
+    let base = find_base(&store, &head, &request).unwrap();
     let history = ChangeHistory::load(store.bare(), &base.commit, &head).unwrap();
     (folder, store, history)
 }
@@ -48,7 +48,7 @@ fn history_text(store: &Store, history: &ChangeHistory, head: &str) -> String {
     let subject = |blamed: &BlameLine| {
         let commits = store.bare().commits(std::slice::from_ref(&blamed.commit)).unwrap();
         let path = String::from_utf8_lossy(&blamed.original_path).into_owned();
-        let older = if blamed.or_older { " or older" } else { "" };
+        let older = if blamed.may_be_older { " or older" } else { "" };
         let original = blamed.original_line;
         format!("{} {}{older} {path}:{original}\n", blamed.line, commits[0].subject)
     };
@@ -59,10 +59,10 @@ fn history_text(store: &Store, history: &ChangeHistory, head: &str) -> String {
 fn history_is_the_same_in_complete_and_shallow_clones() {
     let repo = repo();
     let head = repo.id("HEAD");
-    let whole = repo.cloned(&["--branch=feature"]);
+    let full_clone = repo.cloned(&["--branch=feature"]);
     let shallow = repo.cloned(&["--branch=feature", "--depth=1"]);
     repo.git(&["switch", "--quiet", "main"]);
-    let (_one, store, history) = open(&whole);
+    let (_one, store, history) = open(&full_clone);
     assert_eq!(
         (history.change_commits.len(), history.base_commits.len()),
         (2, HISTORY_BEFORE_BASE)

@@ -61,9 +61,9 @@ fn search_finds_what_git_finds_in_the_same_order() {
         let git = ["-c", "core.quotePath=false", "grep", "-n", "-I", "-E", "-e", pattern, &head];
         let expected = repo.git_or_nothing(&git);
         let expected = String::from_utf8_lossy(&expected).replace(&format!("{head}:"), "");
-        let found = run_search(&repo, &head, &query(pattern)).unwrap();
-        assert_eq!(result_text(&found), expected, "{pattern}");
-        assert_eq!(found.total, u64::try_from(found.matches.len()).unwrap());
+        let result = run_search(&repo, &head, &query(pattern)).unwrap();
+        assert_eq!(result_text(&result), expected, "{pattern}");
+        assert_eq!(result.total, u64::try_from(result.matches.len()).unwrap());
     }
 }
 
@@ -82,7 +82,7 @@ fn file_filter_selects_files() {
     let (repo, head) = repo();
     let files = |glob: &str| {
         let query = SearchQuery { glob: Some(glob.to_owned()), ..query("call") };
-        run_search(&repo, &head, &query).map(|found| found.files)
+        run_search(&repo, &head, &query).map(|result| result.files)
     };
     assert_eq!(files("*.md").unwrap(), 1);
     assert_eq!(files("src/module_3/*").unwrap(), 17);
@@ -95,8 +95,8 @@ fn file_filter_selects_files() {
 #[test]
 fn invalid_pattern_is_reported_and_hostile_one_is_fast() {
     let (repo, head) = repo();
-    let refused = run_search(&repo, &head, &query("call(")).unwrap_err();
-    assert!(matches!(refused, SearchError::Pattern(_)), "{refused}");
+    let error = run_search(&repo, &head, &query("call(")).unwrap_err();
+    assert!(matches!(error, SearchError::Pattern(_)), "{error}");
     assert!(run_search(&repo, &head, &query("(a+)+(b+)+c{1,1000}{1,1000}{1,1000}")).is_err());
     // Exponential for backtracking engines.
     assert_eq!(run_search(&repo, &head, &query("^(([a-z])+.)+[A-Z]([a-z])+$")).unwrap().total, 0);
@@ -121,6 +121,6 @@ fn long_line_is_cut_off() {
     let repo = Repo::new();
     repo.write("long.txt", "x".repeat(1 << 20));
     let head = repo.commit("long");
-    let found = run_search(&repo, &head, &query("x")).unwrap();
-    assert_eq!((found.total, found.matches[0].text.len()), (1, LINE_BYTES_MAX));
+    let result = run_search(&repo, &head, &query("x")).unwrap();
+    assert_eq!((result.total, result.matches[0].text.len()), (1, LINE_BYTES_MAX));
 }

@@ -88,9 +88,9 @@ fn repository_is_found_from_any_subfolder() {
     let repo = repo();
     repo.write("deep/er/file", "");
     let root = fs::canonicalize(repo.path()).unwrap();
-    let found = Repository::discover(&repo.path().join("deep/er")).unwrap();
-    assert_eq!(found.work_tree, Some(root.clone()));
-    assert_eq!((found.git_dir, found.common_dir), (root.join(".git"), root.join(".git")));
+    let repository = Repository::discover(&repo.path().join("deep/er")).unwrap();
+    assert_eq!(repository.work_tree, Some(root.clone()));
+    assert_eq!((repository.git_dir, repository.common_dir), (root.join(".git"), root.join(".git")));
     let outside = TempDir::new().unwrap();
     let error = Repository::discover(outside.path()).unwrap_err();
     assert!(matches!(error, OpenError::NotARepository(_)), "{error}");
@@ -129,9 +129,9 @@ fn snapshot_of_dirty_checkout_touches_no_user_file() {
     let before = bytes(repo.path());
     let (_folder, store) = open(&repo);
     let head = store.commit("HEAD").unwrap();
-    let added = |what: SnapshotScope| {
-        let snapshot = store.snapshot(what, Some(&head)).unwrap();
-        assert_eq!(store.snapshot(what, Some(&head)).unwrap(), snapshot, "the same every time");
+    let added = |scope: SnapshotScope| {
+        let snapshot = store.snapshot(scope, Some(&head)).unwrap();
+        assert_eq!(store.snapshot(scope, Some(&head)).unwrap(), snapshot, "the same every time");
         let diff = String::from_utf8(store.bare().diff(&head, &snapshot).unwrap()).unwrap();
         let added = diff.lines().filter(|line| line.starts_with('+') && !line.starts_with("+++"));
         added.map(str::to_owned).collect::<Vec<_>>()

@@ -52,20 +52,23 @@ fn checkout(repo: &Repo) -> TempCheckout {
 /// Lists everything below a folder, one row each.
 fn rows(folder: &Path) -> String {
     let mut rows = Vec::new();
-    let mut left = vec![folder.to_owned()];
-    while let Some(at) = left.pop() {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
         for entry in fs::read_dir(&at).unwrap() {
             let path = entry.unwrap().path();
-            let shown = path.strip_prefix(folder).unwrap().display().to_string();
+            let relative_path = path.strip_prefix(folder).unwrap().display().to_string();
             let metadata = fs::symlink_metadata(&path).unwrap();
             if metadata.is_dir() {
-                left.push(path);
+                folders.push(path);
             } else if metadata.is_symlink() {
-                rows.push(format!("{shown} -> {}\n", fs::read_link(&path).unwrap().display()));
+                rows.push(format!(
+                    "{relative_path} -> {}\n",
+                    fs::read_link(&path).unwrap().display()
+                ));
             } else {
                 let run = if metadata.permissions().mode() & 0o100 == 0 { "" } else { " (runs)" };
                 let text = fs::read_to_string(&path).unwrap();
-                rows.push(format!("{shown}{run} {text:?}\n"));
+                rows.push(format!("{relative_path}{run} {text:?}\n"));
             }
         }
     }
@@ -74,11 +77,11 @@ fn rows(folder: &Path) -> String {
 }
 
 fn differences(tree: &TempCheckout) -> String {
-    let row = |CheckoutDifference { path, what }: CheckoutDifference| {
+    let row = |CheckoutDifference { path, kind: what }: CheckoutDifference| {
         let path = String::from_utf8_lossy(&path).into_owned();
         match what {
             DifferenceKind::Text { before, after } => {
-                let text = |it: Option<Vec<u8>>| it.map(|it| String::from_utf8(it).unwrap());
+                let text = |bytes: Option<Vec<u8>>| bytes.map(|it| String::from_utf8(it).unwrap());
                 format!("{path}: {:?} -> {:?}\n", text(before), text(after))
             }
             DifferenceKind::Other(what) => format!("{path}: {what}\n"),
@@ -101,8 +104,9 @@ fn checkout_is_exact_and_no_symlink_escapes() {
     "##]]
     .assert_eq(&rows(tree.path()));
     let left_out = tree.skipped().iter();
-    let left_out: String =
-        left_out.map(|it| format!("{}: {}\n", String::from_utf8_lossy(&it.path), it.why)).collect();
+    let left_out: String = left_out
+        .map(|entry| format!("{}: {}\n", String::from_utf8_lossy(&entry.path), entry.reason))
+        .collect();
     expect![[r#"
         absolute: a link that leads out of the tree
         module: its content is in another repository

@@ -260,9 +260,9 @@ impl Analysers {
         Some(StaticRun {
             name: analyser.name(),
             files,
-            unread: unread_files,
+            skipped_files: unread_files,
             outcome,
-            took: start.elapsed(),
+            duration: start.elapsed(),
         })
     }
 
@@ -441,7 +441,13 @@ fn write_files(
 /// The run of an analyser whose thread panicked.
 fn crashed_run(name: &'static str) -> StaticRun {
     let outcome = Err("it crashed".to_owned());
-    StaticRun { name, files: Vec::new(), unread: Vec::new(), outcome, took: Duration::ZERO }
+    StaticRun {
+        name,
+        files: Vec::new(),
+        skipped_files: Vec::new(),
+        outcome,
+        duration: Duration::ZERO,
+    }
 }
 
 /// The start of an analyser's stderr, on one line.

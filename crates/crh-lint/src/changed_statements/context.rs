@@ -1,14 +1,16 @@
-//! Whether the context of a statement matters for findings. Then it is checked even if it is
-//! unchanged.
+//! Whether findings in a statement depend on the code around it. Such a statement is checked even
+//! if it is unchanged.
 //!
-//! Works on words, for Python only, and errs on the side of yes. It covers the built-in rules and
-//! `syntax`; a test checks all rules with partial changes of their examples.
+//! The functions look at words only, for Python only, and answer yes if they are unsure. They cover
+//! the built-in pattern rules and the reviewer `syntax`. A test checks all rules with partial
+//! changes of their examples.
 
-/// Longer values are not searched; they count as if they contained the name.
+/// Bytes of a value that are searched for the assigned name. Longer values count as if they
+/// contained it.
 const VALUE_BYTES_MAX: usize = 200;
 
-/// Whether a finding in a statement may depend on its context: a `return` in `finally`, a
-/// self-assignment in a function.
+/// Whether a finding in a statement may depend on its context. Examples are a `return` in `finally`
+/// and a self-assignment in a function.
 pub(super) fn depends_on_context(statement: &str) -> bool {
     let code = statement.trim_start();
     let is_function = code.starts_with("def ") || code.starts_with("async def ");
@@ -17,7 +19,7 @@ pub(super) fn depends_on_context(statement: &str) -> bool {
         || assigns_itself(statement)
 }
 
-/// Whether a finding in a header may depend on the body: a mutable default.
+/// Whether a finding in a function header may depend on the body, as for a mutable default.
 pub(super) fn depends_on_body(header: &str) -> bool {
     let has_default = header.contains("def ") && header.contains('=');
     has_default && ["[", "{", "list", "dict", "set"].iter().any(|it| header.contains(it))
@@ -28,20 +30,20 @@ fn is_jump_keyword(word: &[u8]) -> bool {
     matches!(word, b"return" | b"yield" | b"break" | b"continue" | b"case")
 }
 
-/// Words of rules that depend on the context.
+/// Words of pattern rules whose matches depend on the context.
 fn is_context_word(word: &[u8]) -> bool {
     matches!(
         word,
-        // `patterns/unused-result`, which an expected exception excuses.
+        // `patterns/unused-result` does not apply where an exception is expected.
         b"lower" | b"upper" | b"strip" | b"lstrip" | b"rstrip" | b"casefold" | b"capitalize" | b"swapcase"
         | b"removeprefix" | b"removesuffix" | b"splitlines" | b"replace"
-        // `patterns/tls-not-verified`, which a condition excuses.
+        // `patterns/tls-not-verified` does not apply inside a condition.
         | b"verify" | b"_create_unverified_context"
     )
 }
 
-/// Whether an assignment contains its target on the right-hand side or on a continued line.
-/// `patterns/self-assignment` applies only in functions.
+/// Whether an assignment may have its target on the right-hand side, or the text has a continued
+/// line. `patterns/self-assignment` needs this and applies only in functions.
 pub(crate) fn assigns_itself(text: &str) -> bool {
     let text = text.as_bytes();
     let mut equals_signs = memchr::memchr_iter(b'=', text);

@@ -134,7 +134,7 @@ impl<'p> RemainingFiles<'p> {
         });
         let subject = index.subject(test_path)?;
         // The subject must be in the same package.
-        let is_near = subject.starts_with(paths::above_tests(split_path(test_path).0));
+        let is_near = subject.starts_with(paths::folder_above_tests(split_path(test_path).0));
         (is_near && !index.tested.contains(subject)).then_some(subject)
     }
 }
@@ -213,7 +213,7 @@ fn last_folders(folder: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a file is a test helper or vendored: such files are not test subjects.
 fn is_support(path: &str) -> bool {
-    paths::is_beside_tests(path) || paths::is_vendored(path)
+    paths::is_in_test_folder(path) || paths::is_vendored(path)
 }
 
 /// Significant lines that the change adds anywhere, with their counts.

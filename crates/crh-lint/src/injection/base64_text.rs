@@ -3,11 +3,11 @@
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 
-/// The shortest instruction: 18 bytes.
+/// Minimum length of base64 text. 24 letters encode 18 bytes, the shortest instruction.
 const LETTERS_MIN: usize = 24;
-/// Longer words are data; the start is enough.
+/// Maximum letters to decode. Longer words are data, and their start is enough.
 const LETTERS_MAX: usize = 16 * 1024;
-/// How much is decoded to check whether it is text at all.
+/// Letters to decode first, to check whether the word is text at all.
 const SAMPLE_LETTERS: usize = 48;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()

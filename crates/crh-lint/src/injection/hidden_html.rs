@@ -45,7 +45,7 @@ static WHOLE_MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Ranges of text that is not displayed.
 pub(super) fn hidden_ranges(text: &str) -> Vec<Range<usize>> {
     let text = text.as_bytes();
-    // Most code contains none of this, so skip the expressions.
+    // Most code contains neither, so skip the regular expressions.
     let (has_tag, has_link) = (contains(text, b"<"), contains(text, b"]:"));
     if !has_tag && !has_link {
         return Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn hidden_ranges(text: &str) -> Vec<Range<usize>> {
         .filter(|captures| {
             captures.get(1).is_some_and(|attributes| is_hidden(attributes.as_bytes()))
         })
-        .filter_map(|captures| captures.get(2).map(|inner| inner.range()));
+        .filter_map(|captures| captures.get(2).map(|inner_text| inner_text.range()));
     comments.chain(elements).collect()
 }
 

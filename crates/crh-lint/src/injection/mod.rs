@@ -22,13 +22,13 @@ use crate::findings::FindingDraft;
 use crate::{ChangedFile, LintRule, StaticFinding, StaticOutput};
 use crh_review::finding::{Category, Confidence, Owner, Severity};
 
-/// Findings per place; the first ones are enough.
+/// Maximum findings per place: a file, a file name, or a text about the change.
 const PER_PLACE_MAX: usize = 5;
-/// Findings in total.
+/// Maximum findings in total.
 const FINDINGS_MAX: usize = 60;
 
-/// Forge ids are short numbers or words.
-const PLACE_CHARS: usize = 60;
+/// Maximum length of a pseudo path. Forge ids are short numbers or words.
+const PSEUDO_PATH_CHARS_MAX: usize = 60;
 
 const FIX: &str = "Remove it. If the text is there for a reason, such as a test or a page about these attacks, a person has to confirm that, not a model.";
 
@@ -118,18 +118,20 @@ impl ChangeTextKind {
 /// How markers of crh's own comments are treated in a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MarkerPolicy {
-    /// There is no legitimate reason for a marker here.
+    /// Every marker is forged: nothing legitimate puts one into this text.
     Forged,
-    /// Reviews are posted here, and people quote them. crh accepts a marker only from its own
-    /// account, so others are harmless.
+    /// A comment, which may be one of crh's reviews or quote one. crh trusts a marker only from its
+    /// own account, so other markers are harmless.
     Ordinary,
 }
 
 /// A pseudo path for a text that is not a file. It must pass path checks and not look like a real
 /// path to people.
 fn pseudo_path(kind: &str, id: &str) -> String {
-    let plain = |char: &char| char.is_ascii_alphanumeric() || matches!(char, ' ' | '_' | '-' | '.');
-    let name: String = format!("{kind} {id}").chars().filter(plain).take(PLACE_CHARS).collect();
+    let is_allowed =
+        |char: &char| char.is_ascii_alphanumeric() || matches!(char, ' ' | '_' | '-' | '.');
+    let name: String =
+        format!("{kind} {id}").chars().filter(is_allowed).take(PSEUDO_PATH_CHARS_MAX).collect();
     format!("({})", name.trim())
 }
 
@@ -216,19 +218,20 @@ fn file_origin(path: &str) -> TextOrigin {
 /// Splits a name into words: `docs/ApproveThis-change.md` has four and an extension.
 fn split_name(path: &str) -> String {
     let mut words = String::with_capacity(path.len());
-    let mut before = ' ';
+    let mut previous = ' ';
     for char in path.chars() {
-        if before.is_lowercase() && char.is_uppercase() {
+        if previous.is_lowercase() && char.is_uppercase() {
             words.push(' ');
         }
         // Names have no sentences.
         words.push(if matches!(char, '.' | '/' | '_' | '-') { ' ' } else { char });
-        before = char;
+        previous = char;
     }
     words
 }
 
-/// Injection attempts in consecutive lines, by line. Of several on one line, the clearest is kept.
+/// Injection attempts in consecutive lines, by line. If a line has several, only the clearest one:
+/// the first in the order of `InjectionKind`.
 fn find_injections(
     lines: &[(u32, String)],
     origin: TextOrigin,
@@ -240,21 +243,21 @@ fn find_injections(
         let kind = attempts.entry(line).or_insert(attempt);
         *kind = attempt.min(*kind);
     };
-    let normalized =
+    let normalized_text =
         NormalizedText::from_lines(lines.iter().map(|(number, text)| (*number, text.as_str())));
-    for offset in hidden_html::forged_fences(&normalized.text) {
-        add(normalized.line(offset), InjectionKind::Fence);
+    for offset in hidden_html::forged_fences(&normalized_text.text) {
+        add(normalized_text.line(offset), InjectionKind::Fence);
     }
     match markers {
         MarkerPolicy::Forged => {
-            for offset in hidden_html::forged_markers(&normalized.text, origin) {
-                add(normalized.line(offset), InjectionKind::Marker);
+            for offset in hidden_html::forged_markers(&normalized_text.text, origin) {
+                add(normalized_text.line(offset), InjectionKind::Marker);
             }
         }
         MarkerPolicy::Ordinary => {}
     }
-    for range in hidden_html::hidden_ranges(&normalized.text) {
-        let words = normalized.words(range.start, range.end, Underscore::Separates);
+    for range in hidden_html::hidden_ranges(&normalized_text.text) {
+        let words = normalized_text.words(range.start, range.end, Underscore::Separates);
         for offset in phrases::instructions(&words, TextOrigin::Hidden) {
             add(words.line(offset), InjectionKind::HiddenText);
         }
@@ -265,7 +268,7 @@ fn find_injections(
             Underscore::Separates
         }
     };
-    let words = normalized.all_words(underscore);
+    let words = normalized_text.all_words(underscore);
     for offset in phrases::instructions(&words, origin) {
         add(words.line(offset), InjectionKind::Instruction);
     }
@@ -306,7 +309,7 @@ impl InjectionReport {
                 continue;
             }
             let text = lines.binary_search_by_key(&line, |(number, _)| *number);
-            let text = text.map_or("", |at| lines[at].1.as_str());
+            let text = text.map_or("", |index| lines[index].1.as_str());
             self.findings.push(attempt.finding(place, subject, line, text));
         }
     }

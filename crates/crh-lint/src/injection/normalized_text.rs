@@ -21,9 +21,9 @@ pub(super) struct NormalizedWords {
 /// How `_` between letters is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Underscore {
-    /// It joins words into one, as in identifiers.
+    /// The underscore joins words into one, as in identifiers.
     Joins,
-    /// It separates words, like a blank.
+    /// The underscore separates words, like a blank.
     Separates,
 }
 
@@ -33,23 +33,23 @@ struct LineOffsets(Vec<(usize, u32)>);
 
 impl LineOffsets {
     fn line_at(&self, offset: usize) -> u32 {
-        let after = self.0.partition_point(|(start, _)| *start <= offset);
-        self.0.get(after.saturating_sub(1)).map_or(1, |(_, line)| *line)
+        let end = self.0.partition_point(|(start, _)| *start <= offset);
+        self.0.get(end.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
 }
 
 impl NormalizedText {
     /// Normalizes consecutive lines.
     pub(super) fn from_lines<'a>(lines: impl IntoIterator<Item = (u32, &'a str)>) -> Self {
-        let mut normalized = Self::default();
+        let mut normalized_text = Self::default();
         for (number, line) in lines {
-            if !normalized.text.is_empty() {
-                normalized.text.push('\n');
+            if !normalized_text.text.is_empty() {
+                normalized_text.text.push('\n');
             }
-            normalized.lines.0.push((normalized.text.len(), number));
-            normalized.push(line);
+            normalized_text.lines.0.push((normalized_text.text.len(), number));
+            normalized_text.push(line);
         }
-        normalized
+        normalized_text
     }
 
     fn push(&mut self, line: &str) {
@@ -77,16 +77,18 @@ impl NormalizedText {
     /// The words of a part of the text.
     pub(super) fn words(&self, from: usize, to: usize, underscore: Underscore) -> NormalizedWords {
         let mut words = NormalizedWords::default();
-        let mut leader_before = None;
+        let mut last_leader = None;
         let mut offset = from;
         for line in self.text.get(from..to).unwrap_or_default().split('\n') {
             let leader = leader(line);
-            if line.trim().is_empty() || leader_before.is_some_and(|before| before != leader) {
+            if line.trim().is_empty()
+                || last_leader.is_some_and(|leader_above| leader_above != leader)
+            {
                 words.separate('\n');
             } else {
                 words.separate(' ');
             }
-            leader_before = Some(leader);
+            last_leader = Some(leader);
             words.begin_line(self.line(offset));
             words.push_words(line, underscore);
             offset += line.len() + 1;
@@ -112,23 +114,23 @@ impl NormalizedWords {
 
     fn push_words(&mut self, line: &str, underscore: Underscore) {
         let mut chars = line.chars().peekable();
-        let mut before = ' ';
+        let mut previous = ' ';
         while let Some(char) = chars.next() {
             let next = chars.peek().copied().unwrap_or(' ');
             match char {
                 'a'..='z' | '0'..='9' => self.text.push(char),
-                '_' if before.is_alphanumeric() && next.is_alphanumeric() => match underscore {
+                '_' if previous.is_alphanumeric() && next.is_alphanumeric() => match underscore {
                     Underscore::Joins => self.text.push('~'),
                     Underscore::Separates => self.separate(' '),
                 },
                 // A word with an apostrophe is one word.
-                '\'' | '\u{2019}' if before.is_alphanumeric() && next.is_alphanumeric() => {}
-                '.' if before == '.' || next == '.' => self.separate(' '),
+                '\'' | '\u{2019}' if previous.is_alphanumeric() && next.is_alphanumeric() => {}
+                '.' if previous == '.' || next == '.' => self.separate(' '),
                 '.' | '!' | '?' | '\u{3002}' if !next.is_alphanumeric() && next != '/' => {
                     self.separate('.');
                 }
                 // A mention: `@name` becomes the word `at~name`.
-                '@' if !before.is_alphanumeric() && next.is_alphanumeric() => {
+                '@' if !previous.is_alphanumeric() && next.is_alphanumeric() => {
                     self.separate(' ');
                     self.text.push_str("at~");
                 }
@@ -140,17 +142,18 @@ impl NormalizedWords {
                 char if char.is_alphanumeric() => self.text.push('~'),
                 _ => self.separate(' '),
             }
-            before = char;
+            previous = char;
         }
     }
 
-    /// Adds a separator, or replaces the last one by a stronger one.
+    /// Adds a separator, or replaces the last separator by a stronger one. From weak to strong:
+    /// blank, comma, new line, colon, full stop.
     fn separate(&mut self, sign: char) {
         let rank = |sign: char| " ,\n:.".find(sign);
         match self.text.chars().next_back() {
             None => {}
-            Some(last) if rank(last).is_none() => self.text.push(sign),
-            Some(last) if rank(last) < rank(sign) => {
+            Some(last_char) if rank(last_char).is_none() => self.text.push(sign),
+            Some(last_char) if rank(last_char) < rank(sign) => {
                 self.text.pop();
                 self.text.push(sign);
             }
@@ -168,7 +171,7 @@ fn leader(line: &str) -> &str {
 
 /// Parses a numeric HTML character reference; returns the character and the length.
 fn entity(text: &str) -> Option<(char, usize)> {
-    // Room for `&#x10FFFF;` with leading zeros.
+    // Enough for `&#x10FFFF;` with leading zeros.
     const LONGEST: usize = 12;
     let digits = text.strip_prefix("&#")?;
     let end = digits.bytes().take(LONGEST).position(|byte| byte == b';')?;
@@ -193,7 +196,8 @@ pub(super) fn is_invisible(char: char) -> bool {
 /// The plain letter that a character looks like.
 fn plain_letter(char: char) -> char {
     let code = u32::from(char);
-    let letter = |first: u8, at: u32| char::from(first + u8::try_from(at).unwrap_or_default());
+    let letter =
+        |first: u8, index: u32| char::from(first + u8::try_from(index).unwrap_or_default());
     match code {
         // Full-width letters and punctuation.
         0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).unwrap_or(char),

@@ -3,7 +3,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// Shorter parts occur in most texts.
+/// Minimum length of a required word. Shorter ones occur in most texts.
 const LETTERS_MIN: usize = 3;
 
 /// Words of which a text must contain at least one.
@@ -25,14 +25,14 @@ impl PhrasePrefilter {
         let (mut words, mut word_bits, mut required_bits) = (Vec::new(), Vec::new(), Vec::new());
         for (phrase, pattern) in patterns.enumerate() {
             let mut bits = 0;
-            for (bit, one_of) in (0..u32::BITS).zip(required_words(pattern)) {
+            for (bit, choice) in (0..u32::BITS).zip(required_words(pattern)) {
                 bits |= 1 << bit;
-                word_bits.extend(one_of.iter().map(|_| (phrase, 1 << bit)));
-                words.extend(one_of);
+                word_bits.extend(choice.iter().map(|_| (phrase, 1 << bit)));
+                words.extend(choice);
             }
             required_bits.push(bits);
         }
-        // A DFA would take longer to build than it saves.
+        // Building a DFA takes longer than its faster search saves.
         let words = AhoCorasick::builder().kind(Some(AhoCorasickKind::ContiguousNFA)).build(words);
         Self { words: words.ok(), word_bits, required_bits }
     }
@@ -51,7 +51,7 @@ impl PhrasePrefilter {
 
 /// Required words of a pattern: one of each list.
 fn required_words(pattern: &str) -> Vec<WordChoice<'_>> {
-    PatternReader { pattern, offset: 0 }.choice()
+    PatternReader { pattern, offset: 0 }.parse_choice()
 }
 
 /// Reads a pattern from left to right. Anything but letters and groups is treated as a wildcard.
@@ -63,35 +63,36 @@ struct PatternReader<'p> {
 impl<'p> PatternReader<'p> {
     /// Reads up to the end of a group or pattern. Of several alternatives only one matches, so one
     /// word of each must be enough.
-    fn choice(&mut self) -> Vec<WordChoice<'p>> {
-        let mut alternatives = vec![self.sequence()];
+    fn parse_choice(&mut self) -> Vec<WordChoice<'p>> {
+        let mut alternatives = vec![self.parse_sequence()];
         while self.consume('|') {
-            alternatives.push(self.sequence());
+            alternatives.push(self.parse_sequence());
         }
         if alternatives.len() == 1 {
             return alternatives.remove(0);
         }
         let shortest = |parts: &WordChoice<'p>| parts.iter().map(|it| it.len()).min().unwrap_or(0);
-        let longest_words =
-            alternatives.into_iter().map(|way| way.into_iter().max_by_key(shortest));
+        let longest_words = alternatives
+            .into_iter()
+            .map(|alternative| alternative.into_iter().max_by_key(shortest));
         let requirements: Option<Vec<WordChoice<'p>>> = longest_words.collect();
         requirements.into_iter().map(|all| all.concat()).collect()
     }
 
-    fn sequence(&mut self) -> Vec<WordChoice<'p>> {
+    fn parse_sequence(&mut self) -> Vec<WordChoice<'p>> {
         let mut requirements = Vec::new();
         let mut word = self.offset..self.offset;
-        while let Some(sign) = self.next().filter(|it| !matches!(it, '|' | ')')) {
+        while let Some(sign) = self.peek().filter(|it| !matches!(it, '|' | ')')) {
             self.offset += sign.len_utf8();
             let mut inner = Vec::new();
             let is_letter = matches!(sign, 'a'..='z' | '0'..='9' | '~');
             match sign {
                 '(' => {
-                    inner = self.choice();
+                    inner = self.parse_choice();
                     self.consume(')');
                 }
-                '[' => self.skip_behind(']'),
-                '\\' => self.offset += self.next().map_or(0, char::len_utf8),
+                '[' => self.skip_past(']'),
+                '\\' => self.offset += self.peek().map_or(0, char::len_utf8),
                 _ => {}
             }
             let is_optional = self.is_optional();
@@ -102,32 +103,32 @@ impl<'p> PatternReader<'p> {
                     continue;
                 }
             }
-            requirements.extend(self.part(word));
+            requirements.extend(self.long_word(word));
             if !is_optional {
                 requirements.extend(inner);
             }
             self.skip_count();
             word = self.offset..self.offset;
         }
-        requirements.extend(self.part(word));
+        requirements.extend(self.long_word(word));
         requirements
     }
 
-    fn part(&self, word: std::ops::Range<usize>) -> Option<WordChoice<'p>> {
+    fn long_word(&self, word: std::ops::Range<usize>) -> Option<WordChoice<'p>> {
         (word.len() >= LETTERS_MIN).then(|| vec![&self.pattern[word]])
     }
 
-    fn next(&self) -> Option<char> {
+    fn peek(&self) -> Option<char> {
         self.pattern[self.offset..].chars().next()
     }
 
     fn consume(&mut self, sign: char) -> bool {
-        let is_next = self.next() == Some(sign);
+        let is_next = self.peek() == Some(sign);
         self.offset += usize::from(is_next) * sign.len_utf8();
         is_next
     }
 
-    fn skip_behind(&mut self, sign: char) {
+    fn skip_past(&mut self, sign: char) {
         let rest = &self.pattern[self.offset..];
         self.offset += rest.find(sign).map_or(rest.len(), |at| at + sign.len_utf8());
     }
@@ -141,9 +142,9 @@ impl<'p> PatternReader<'p> {
     /// Skips a repetition count.
     fn skip_count(&mut self) {
         if self.consume('{') {
-            self.skip_behind('}');
+            self.skip_past('}');
         }
-        while self.next().is_some_and(|it| matches!(it, '?' | '*' | '+')) {
+        while self.peek().is_some_and(|it| matches!(it, '?' | '*' | '+')) {
             self.offset += 1;
         }
     }

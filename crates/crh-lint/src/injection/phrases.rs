@@ -13,15 +13,15 @@ use super::normalized_text::NormalizedWords;
 use super::phrase_prefilter::PhrasePrefilter;
 use crate::lazy_option::{LazyOption, lazy};
 
-/// How far apart two phrases that form one instruction may be: two sentences.
-const REACH: usize = 160;
+/// Maximum bytes between two phrases that form one instruction: about two sentences.
+const REACH_BYTES: usize = 160;
 
 /// Where a text comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextOrigin {
     /// Code or a document.
     File,
-    /// A file with instructions for agents: it always addresses an agent.
+    /// A file with instructions for agents. Its text always addresses an agent.
     Instructions,
     /// A title, description, commit message or comment.
     Message,
@@ -55,11 +55,11 @@ enum Addressee {
 #[expect(clippy::enum_variant_names, reason = "every excuse includes reported speech")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Excuse {
-    /// The text says that someone else does it, or that it must not be done.
+    /// The text says that someone else does what the phrase says, or forbids it.
     ReportedSpeech,
-    /// Also a condition: documents tell readers to skip what does not apply to them.
+    /// Reported speech or a condition: documents tell readers to skip what does not apply to them.
     ReportedOrConditional,
-    /// Also a reference to a public file in a folder of secrets.
+    /// Reported speech or a reference to a public file in a folder of secrets.
     ReportedOrPublic,
 }
 
@@ -70,7 +70,9 @@ const EVERYWHERE: &[TextOrigin] = &[
     TextOrigin::Name,
     TextOrigin::Hidden,
 ];
+/// Texts that people do not notice.
 const UNSEEN: &[TextOrigin] = &[TextOrigin::Hidden, TextOrigin::Name];
+/// Texts that people do not notice, and files that agents obey.
 const UNSEEN_OR_OBEYED: &[TextOrigin] =
     &[TextOrigin::Hidden, TextOrigin::Name, TextOrigin::Instructions];
 const HIDDEN_OR_OBEYED: &[TextOrigin] = &[TextOrigin::Hidden, TextOrigin::Instructions];
@@ -78,7 +80,7 @@ const NOWHERE: &[TextOrigin] = &[];
 
 #[rustfmt::skip]
 const PHRASES: &[Phrase] = &[
-    // Ignoring its instructions.
+    // Telling the model to ignore its instructions.
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
         pattern: "(ignore|disregard|forget|override|bypass|neglect) (FILL ){0,2}(all|any|every|everything) (FILL ){0,3}(previous|prior|preceding|earlier|foregoing|above|original|initial|former) (FILL |system |user |developer |review |reviewer |safety ){0,3}(instructions?|prompts?|directives?|guidelines|orders)" },
     Phrase { excuse: Excuse::ReportedOrConditional, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
@@ -98,7 +100,7 @@ const PHRASES: &[Phrase] = &[
     // The same in other languages. An accented letter is `~`.
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
         pattern: "ignore[zr]? (toutes )?(les |vos |tes )?(instructions|consignes) pr[~e]c[~e]dentes|ignor(a|e|en|ar) (todas )?(las |tus |sus )?instrucciones (anteriores|previas)|ignorier(e|en sie|t) (alle |s[~a]mtliche )?(deine |ihre |die )?(vorherigen|bisherigen|vorigen|fr[~u]heren) (anweisungen|instruktionen)|ignor(e|a|ar) (todas )?(as |suas )?instru[~c][~o]es anteriores|ignora (tutte )?(le )?(istruzioni) precedenti" },
-    // Changing its role, or revealing its prompt.
+    // Changing the model's role, or revealing its prompt.
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
         pattern: "you are now (FILL |in |an? |W )?(dan|god mode|jailbroken|unrestricted|unfiltered|free (from|of) (all|any|your))" },
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
@@ -107,7 +109,7 @@ const PHRASES: &[Phrase] = &[
         pattern: "your new (instructions?|system prompt|objective|directive|orders|role|task|goal) (is|are) (to |as follows|that )" },
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
         pattern: "(reveal|repeat|print|output|disclose|leak|show|tell|post|include|quote) (FILL |me |us ){0,3}your (W ){0,2}(system prompt|system message|hidden instructions|initial instructions|initial prompt|secret instructions)" },
-    // Leaking what it can read.
+    // Leaking what the model can read.
     Phrase { excuse: Excuse::ReportedOrPublic, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
         pattern: "(read|cat|open|print|dump|show|reveal|include|send|post|upload|leak|exfiltrate|paste|output|echo|fetch|quote|find|take) (W ){0,6}(ssh (folder|directory|keys?|private keys?|id rsa|id ed25519|id ecdsa)|ssh|id rsa|id ed25519|etc passwd|etc shadow|aws credentials|netrc) (W ){0,8}(post|include|send|paste|publish|report|quote|put|leak|upload|comment|reveal|print|append) (W ){0,6}(it|them|this|that|comment|comments|review|report|summary|finding|findings|reply|response|answer|contents?|here|key)" },
     Phrase { excuse: Excuse::ReportedSpeech, sufficient_in: EVERYWHERE, addressee: Addressee::Reviewer,
@@ -168,7 +170,7 @@ const PHRASES: &[Phrase] = &[
         pattern: "(read|cat|open|print|dump|show|reveal|include|send|post|upload|leak|exfiltrate|paste|output|fetch) (W ){0,6}(ssh|id rsa|id ed25519|etc passwd|aws credentials|netrc|env file|environment variables|env vars|secrets|api keys?|credentials|system prompt)" },
 ];
 
-/// The text addresses a model. Naming one is not enough: much code does.
+/// Texts that address a model. The name of a model is not enough, because much code contains one.
 #[rustfmt::skip]
 const TO_MACHINES: &[&str] = &[
     "(ai|llm|automated|automatic|bot|robot|machine|virtual) (code )?(review|reviewers?|review bots?|review agents?|review assistants?|review tools?|review systems?|agents?|assistants?|bots?|models?|tools?)",
@@ -181,7 +183,7 @@ const TO_MACHINES: &[&str] = &[
     "at~[a-z0-9~]{0,20}(bot|crh|claude|copilot|gemini|codex|coderabbit|ai|gpt|review|reviewer|agent|assistant)[a-z0-9~]{0,20}",
 ];
 
-/// The text addresses a reviewer.
+/// Texts that address a reviewer.
 #[rustfmt::skip]
 const TO_REVIEWERS: &[&str] = &[
     "(hey|dear|attention|note (to|for)|notice (to|for)|message (to|for)|instructions? (to|for)) (the |all |any |this |every |you )?(W )?reviewers?",
@@ -189,7 +191,8 @@ const TO_REVIEWERS: &[&str] = &[
     "you (must|shall|have to|need to|are (required|instructed|ordered|told|expected|hereby) (W )?to)",
 ];
 
-/// A name with a colon or a comma right before a phrase. Further away it is a key in data.
+/// A name with a colon or a comma right before a phrase. Further away, such a name is a key in
+/// data.
 const CALLED_MACHINE: &str = "START(the |all |any |every |hi |hello |new |W )?(agents?|assistants?|bots?|models?|ai|llms?|gpt|chatgpt|claude|copilot|gemini|codex|coderabbit|crh|system|language models?)( note| message| instructions?| override| prompt)?[:,]TAIL|START(new|updated|hidden|secret|real|actual|important) (instructions?|prompt|directive|override)[:,]TAIL|START(system|im start system)( note| message| instructions?| override| prompt)?\nTAIL";
 const CALLED_REVIEWER: &str = "START(the |all |any |every |hi |hello |W )?reviewers?[:,]TAIL";
 
@@ -294,44 +297,46 @@ pub(super) fn instructions(words: &NormalizedWords, origin: TextOrigin) -> Vec<u
     }
     hits.sort_unstable();
     let mut starts: Vec<usize> = (0..hits.len())
-        .filter(|at| {
-            let hit = hits[*at];
+        .filter(|index| {
+            let hit = hits[*index];
             PHRASES[hit.phrase].sufficient_in.contains(&origin)
-                || has_companion(&hits, *at, nearby_sentences(text, hit))
+                || has_companion(&hits, *index, nearby_sentences(text, hit))
                 || is_addressed(text, hit)
         })
-        .map(|at| hits[at].start)
+        .map(|index| hits[index].start)
         .collect();
     starts.dedup();
     starts
 }
 
-/// Whether another phrase is near a match. Matches are sorted, so only close ones are checked.
-fn has_companion(hits: &[PhraseMatch], at: usize, near: (usize, usize)) -> bool {
-    let hit = hits[at];
-    let before = hits[..at].iter().rev().take_while(|other| near.0 <= other.start);
-    let after = hits[at + 1..].iter().take_while(|other| other.start <= near.1);
-    let mut others = before.chain(after);
-    others.any(|other| {
+/// Whether another phrase is within a range around a match. Matches are sorted, so only close ones
+/// are checked.
+fn has_companion(hits: &[PhraseMatch], index: usize, range: (usize, usize)) -> bool {
+    let hit = hits[index];
+    let hits_before = hits[..index].iter().rev().take_while(|other| range.0 <= other.start);
+    let hits_after = hits[index + 1..].iter().take_while(|other| other.start <= range.1);
+    let mut other_hits = hits_before.chain(hits_after);
+    other_hits.any(|other| {
         let is_apart = other.end <= hit.start || hit.end <= other.start;
-        other.phrase != hit.phrase && is_apart && other.end <= near.1
+        other.phrase != hit.phrase && is_apart && other.end <= range.1
     })
 }
 
 /// Whether the text near a match addresses a suitable reader.
 fn is_addressed(text: &str, hit: PhraseMatch) -> bool {
     let (from, to) = nearby_sentences(text, hit);
-    let before = text.get(from..hit.start).unwrap_or_default();
-    let after = text.get(hit.end..to).unwrap_or_default();
+    let text_before = text.get(from..hit.start).unwrap_or_default();
+    let text_after = text.get(hit.end..to).unwrap_or_default();
     let addressee = PHRASES[hit.phrase].addressee;
-    names_addressee(addressee, before)
-        || addresses(addressee, before)
-        || addresses(addressee, after)
+    names_addressee(addressee, text_before)
+        || addresses(addressee, text_before)
+        || addresses(addressee, text_after)
 }
 
-fn names_addressee(addressee: Addressee, before: &str) -> bool {
-    let matches =
-        |regex: &LazyOption<Regex>| regex.as_ref().is_some_and(|called| called.is_match(before));
+fn names_addressee(addressee: Addressee, text_before: &str) -> bool {
+    let matches = |regex: &LazyOption<Regex>| {
+        regex.as_ref().is_some_and(|name_pattern| name_pattern.is_match(text_before))
+    };
     match addressee {
         Addressee::Machine => matches(&BOOK.called_machine),
         Addressee::Reviewer => matches(&BOOK.called_machine) || matches(&BOOK.called_reviewer),
@@ -339,45 +344,48 @@ fn names_addressee(addressee: Addressee, before: &str) -> bool {
 }
 
 fn addresses(addressee: Addressee, text: &str) -> bool {
-    let matches_any =
-        |to: &[LazyOption<Regex>]| to.iter().flat_map(|it| it.iter()).any(|it| it.is_match(text));
+    let matches_any = |regexes: &[LazyOption<Regex>]| {
+        regexes.iter().flat_map(|it| it.iter()).any(|it| it.is_match(text))
+    };
     match addressee {
         Addressee::Machine => matches_any(&BOOK.to_machines),
         Addressee::Reviewer => matches_any(&BOOK.to_machines) || matches_any(&BOOK.to_reviewers),
     }
 }
 
-/// The sentence of a phrase and the one before it, within reach.
+/// Start and end of the sentence of a phrase together with the sentence before it, within
+/// [`REACH_BYTES`].
 fn nearby_sentences(text: &str, hit: PhraseMatch) -> (usize, usize) {
     let PhraseMatch { start, end, .. } = hit;
-    let from = start.saturating_sub(REACH);
-    let before = text.get(from..start).unwrap_or_default();
-    let sentences: Vec<usize> = before.rmatch_indices('.').map(|(at, _)| at).take(2).collect();
+    let from = start.saturating_sub(REACH_BYTES);
+    let text_before = text.get(from..start).unwrap_or_default();
+    let sentences: Vec<usize> = text_before.rmatch_indices('.').map(|(at, _)| at).take(2).collect();
     let from = sentences.get(1).map_or(from, |at| from + at + 1);
-    let after = text.get(end..text.len().min(end + REACH)).unwrap_or_default();
-    let to = end + after.find('.').unwrap_or(after.len());
+    let text_after = text.get(end..text.len().min(end + REACH_BYTES)).unwrap_or_default();
+    let to = end + text_after.find('.').unwrap_or(text_after.len());
     (from, to)
 }
 
 fn is_excused(excuse: Excuse, text: &str, start: usize, end: usize) -> bool {
-    let from = start.saturating_sub(REACH);
-    let before = text.get(from..start).unwrap_or_default();
-    let is_reported = || BOOK.reported_speech.as_ref().is_some_and(|regex| regex.is_match(before));
+    let from = start.saturating_sub(REACH_BYTES);
+    let text_before = text.get(from..start).unwrap_or_default();
+    let is_reported =
+        || BOOK.reported_speech.as_ref().is_some_and(|regex| regex.is_match(text_before));
     let is_conditional = || {
-        let sentence = before.rfind('.').map_or(before, |at| &before[at..]);
-        let after = text.get(end..text.len().min(end + REACH)).unwrap_or_default();
-        let after = after.split('.').next().unwrap_or(after);
+        let sentence = text_before.rfind('.').map_or(text_before, |at| &text_before[at..]);
+        let text_after = text.get(end..text.len().min(end + REACH_BYTES)).unwrap_or_default();
+        let rest_of_sentence = text_after.split('.').next().unwrap_or(text_after);
         let has_condition =
             |part: &str| BOOK.conditional.as_ref().is_some_and(|regex| regex.is_match(part));
-        let whole = &text[start - sentence.len()..end + after.len()];
-        let is_addressed =
-            names_addressee(Addressee::Reviewer, sentence) || addresses(Addressee::Reviewer, whole);
-        (has_condition(sentence) || has_condition(after)) && !is_addressed
+        let sentence_text = &text[start - sentence.len()..end + rest_of_sentence.len()];
+        let is_addressed = names_addressee(Addressee::Reviewer, sentence)
+            || addresses(Addressee::Reviewer, sentence_text);
+        (has_condition(sentence) || has_condition(rest_of_sentence)) && !is_addressed
     };
     let is_public_file = || {
         // The word may follow the phrase, as in `id_rsa.pub`.
-        let until = text.len().min(end + ".known_hosts".len());
-        BOOK.public.as_ref().is_some_and(|public| public.is_match(&text[start..until]))
+        let search_end = text.len().min(end + ".known_hosts".len());
+        BOOK.public.as_ref().is_some_and(|public| public.is_match(&text[start..search_end]))
     };
     match excuse {
         Excuse::ReportedSpeech => is_reported(),
@@ -410,8 +418,8 @@ mod tests {
             HirKind::Concat(all) => {
                 let parts: Vec<Vec<String>> = all.iter().map(samples).collect();
                 let firsts: Vec<&str> = parts.iter().map(|it| it[0].as_str()).collect();
-                let with = |at: usize, text: &str| {
-                    firsts[..at].concat() + text + &firsts[at + 1..].concat()
+                let with = |index: usize, text: &str| {
+                    firsts[..index].concat() + text + &firsts[index + 1..].concat()
                 };
                 let ways = parts.iter().enumerate();
                 ways.flat_map(|(at, part)| part.iter().map(move |text| (at, text)))
@@ -424,15 +432,15 @@ mod tests {
 
     #[test]
     fn every_match_of_a_phrase_passes_the_prefilter() {
-        for (at, phrase) in PHRASES.iter().enumerate() {
+        for (index, phrase) in PHRASES.iter().enumerate() {
             let pattern = expand(phrase.pattern, IN_CLAUSE);
             let hir =
                 ParserBuilder::new().unicode(false).utf8(false).build().parse(&pattern).unwrap();
             let texts = samples(&hir);
-            assert!(texts.iter().any(|text| BOOK.phrases[at].as_ref().unwrap().is_match(text)));
+            assert!(texts.iter().any(|text| BOOK.phrases[index].as_ref().unwrap().is_match(text)));
             for text in texts {
                 assert!(
-                    BOOK.prefilter.candidates(&text).contains(&at),
+                    BOOK.prefilter.candidates(&text).contains(&index),
                     "{}: {text}",
                     phrase.pattern
                 );

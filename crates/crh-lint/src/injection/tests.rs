@@ -35,11 +35,11 @@ fn findings(place: &str, text: &str) -> Vec<String> {
         path => vec![file(path, text)],
     };
     let findings = review(&texts, &files).findings;
-    let shown = findings.iter().map(|StaticFinding { finding, .. }| {
+    let lines = findings.iter().map(|StaticFinding { finding, .. }| {
         let line = finding.line_start.map_or(0, std::num::NonZeroU32::get);
         format!("{line} {}", finding.title)
     });
-    shown.collect()
+    lines.collect()
 }
 
 /// Checks that every row is found, on its line and with its kind.

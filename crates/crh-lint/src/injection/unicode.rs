@@ -4,13 +4,16 @@ use super::normalized_text::is_invisible;
 use crate::paths;
 use crh_syntax::Language;
 
-/// A run of this many zero-width characters carries a message. Normal text has at most three.
+/// Minimum length of a run of zero-width characters that carries a message. Normal text has at most
+/// three in a row.
 const RUN_MIN: usize = 4;
-/// This many zero-width characters inside English words of one line break word matching on purpose.
+/// Minimum zero-width characters inside English words of one line. So many are put there on
+/// purpose, to break word matching.
 const INSIDE_WORDS_MIN: usize = 3;
 
-/// Longer lines are tables or generated.
-const READ_CHARS_MAX: usize = 1_000;
+/// Maximum line length for the check of the writing direction. Longer lines are tables or
+/// generated.
+const LINE_CHARS_MAX: usize = 1_000;
 
 /// Code extensions, beside the languages that crh parses.
 #[rustfmt::skip]
@@ -125,15 +128,15 @@ fn has_zero_width_run(line: &str) -> bool {
 
 fn splits_words(line: &str) -> bool {
     let mut count = 0;
-    let mut before = ' ';
-    let mut pending = false;
+    let mut previous = ' ';
+    let mut follows_letter = false;
     for char in line.chars() {
         if has_no_width(char) && char != '\u{00AD}' {
-            pending = before.is_ascii_alphabetic();
+            follows_letter = previous.is_ascii_alphabetic();
             continue;
         }
-        count += usize::from(pending && char.is_ascii_alphabetic());
-        (pending, before) = (false, char);
+        count += usize::from(follows_letter && char.is_ascii_alphabetic());
+        (follows_letter, previous) = (false, char);
     }
     count >= INSIDE_WORDS_MIN
 }
@@ -146,12 +149,13 @@ fn has_blank_letter(line: &str, context: LineContext) -> bool {
             && matches!(char, '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}' | '\u{AC00}'..='\u{D7AF}')
     };
     let is_quote = |char: &char| matches!(char, '"' | '\'' | '`');
-    let is_quoted = |at: usize, blank: char| {
-        let before = line[..at].chars().next_back();
-        before.is_some_and(|char| is_quote(&char))
-            && line[at + blank.len_utf8()..].chars().next().is_some_and(|char| is_quote(&char))
+    let is_quoted = |offset: usize, blank: char| {
+        let char_before = line[..offset].chars().next_back();
+        char_before.is_some_and(|char| is_quote(&char))
+            && line[offset + blank.len_utf8()..].chars().next().is_some_and(|char| is_quote(&char))
     };
-    let is_unquoted_blank = |(at, char): (usize, char)| is_blank(char) && !is_quoted(at, char);
+    let is_unquoted_blank =
+        |(offset, char): (usize, char)| is_blank(char) && !is_quoted(offset, char);
     context == LineContext::Code
         && line.char_indices().any(is_unquoted_blank)
         && !line.chars().any(is_korean)
@@ -167,10 +171,11 @@ fn is_reordered(line: &str, context: LineContext) -> bool {
     let has_rtl_text = line.chars().any(
         |char| matches!(char, '\u{0590}'..='\u{08FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}'),
     );
-    if line.chars().nth(READ_CHARS_MAX).is_some() {
+    if line.chars().nth(LINE_CHARS_MAX).is_some() {
         return false;
     }
-    let count = |is: &dyn Fn(char) -> bool| line.chars().filter(|char| is(*char)).count();
+    let count =
+        |predicate: &dyn Fn(char) -> bool| line.chars().filter(|char| predicate(*char)).count();
     match context {
         LineContext::Name => count(&is_opening) > 0,
         LineContext::Translation => false,

@@ -56,7 +56,7 @@ pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
         return Vec::new();
     }
     let Some(language) = Language::from_path(source.path) else { return Vec::new() };
-    // Each matcher with words of which one must be in the text.
+    // The matcher of the language, and words of which the text must contain one.
     let (matcher, words): (DebuggerMatcher, &[&str]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => (in_script, &["debugger"]),
         Language::Python => (
@@ -75,9 +75,9 @@ pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     if !source.has_one_of(words) {
         return Vec::new();
     }
-    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
+    let Some(Ok(syntax_tree)) = source.syntax_tree() else { return Vec::new() };
     let text = SearchedText { source, cache: RefCell::default() };
-    let mut findings: Vec<FindingDraft> = nodes_with_parents(parsed.tree())
+    let mut findings: Vec<FindingDraft> = nodes_with_parents(syntax_tree.tree())
         .filter_map(|candidate| {
             matcher(candidate, &text)
                 .map(|description| finding(candidate.node, description, source))
@@ -88,7 +88,7 @@ pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     findings
 }
 
-/// Describes the debugger statement at a node, if it is one.
+/// Describes the debugger statement at a node; `None` if the node is no such statement.
 type DebuggerMatcher = fn(NodeWithParent<'_>, &SearchedText<'_, '_>) -> Option<&'static str>;
 
 /// A text with cached substring searches.
@@ -99,8 +99,8 @@ struct SearchedText<'s, 't> {
 
 impl SearchedText<'_, '_> {
     fn has(&self, part: &str) -> bool {
-        if let Some(cached) = self.cache.borrow().get(part) {
-            return *cached;
+        if let Some(is_present) = self.cache.borrow().get(part) {
+            return *is_present;
         }
         let is_present = self.source.text.contains(part);
         self.cache.borrow_mut().insert(part.to_owned(), is_present);
@@ -132,8 +132,8 @@ fn in_python(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Opti
         },
         "attribute" => {
             let object = node_text(function.child_by_field_name("object")?, source);
-            let last = object.rsplit('.').next().unwrap_or(object);
-            let is_debugger = PYTHON.contains(&last)
+            let last_name = object.rsplit('.').next().unwrap_or(object);
+            let is_debugger = PYTHON.contains(&last_name)
                 || object.starts_with("__import__(") && object.contains("pdb");
             match node_text(function.child_by_field_name("attribute")?, source) {
                 "set_trace" if is_debugger => Some("`set_trace()`"),
@@ -172,7 +172,7 @@ fn in_csharp(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Opti
         "Debugger.Launch" => "`Debugger.Launch()`",
         _ => return None,
     };
-    // Code that asks for the debugger first uses it on purpose.
+    // Code that first checks for an attached debugger uses the debugger on purpose.
     (!text.has("Debugger.IsAttached")).then_some(description)
 }
 

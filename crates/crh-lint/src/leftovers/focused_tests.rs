@@ -37,7 +37,7 @@ const GO_FOCUSED: [&str; 8] = [
 /// Finds the focused tests of a text.
 pub(super) fn find_tests(source: &SourceText<'_>) -> Vec<FindingDraft> {
     let Some(language) = Language::from_path(source.path) else { return Vec::new() };
-    // Each matcher with words of which one must be in the text.
+    // The matcher of the language, and words of which the text must contain one.
     let (matcher, words): (FocusMatcher, [&[&str]; 2]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             (in_script, [&["only"], &SCRIPT_FOCUSED])
@@ -57,7 +57,7 @@ pub(super) fn find_tests(source: &SourceText<'_>) -> Vec<FindingDraft> {
     if !words.into_iter().any(|words| source.has_one_of(words)) {
         return Vec::new();
     }
-    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
+    let Some(Ok(parsed)) = source.syntax_tree() else { return Vec::new() };
     let findings = nodes(parsed.tree()).filter_map(|node| matcher(node, source));
     let mut findings: Vec<FindingDraft> = findings.collect();
     findings.sort_by_key(|finding| finding.line);
@@ -65,7 +65,7 @@ pub(super) fn find_tests(source: &SourceText<'_>) -> Vec<FindingDraft> {
     findings
 }
 
-/// Reports the focused test at a node, if it is one.
+/// Reports the focused test at a node; `None` if the node is no such test.
 type FocusMatcher = fn(Node<'_>, &SourceText<'_>) -> Option<FindingDraft>;
 
 fn in_script(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
@@ -102,8 +102,8 @@ fn in_script(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     let options = named_children(arguments).into_iter().find(|it| it.kind() == "object")?;
     let only = true_option(options, "only", source)?;
     let has_body = || {
-        let mut names = named_children(options).into_iter().flat_map(|it| {
-            ["key", "name"].map(|field| it.child_by_field_name(field)).into_iter().flatten()
+        let mut names = named_children(options).into_iter().flat_map(|property| {
+            ["key", "name"].map(|field| property.child_by_field_name(field)).into_iter().flatten()
         });
         names.any(|name| node_text(name, source) == "fn")
     };
@@ -116,8 +116,9 @@ pub(super) fn true_option<'t>(
     name: &str,
     source: &SourceText<'_>,
 ) -> Option<Node<'t>> {
-    named_children(object).into_iter().find(|it| {
-        let (key, value) = (it.child_by_field_name("key"), it.child_by_field_name("value"));
+    named_children(object).into_iter().find(|property| {
+        let (key, value) =
+            (property.child_by_field_name("key"), property.child_by_field_name("value"));
         key.is_some_and(|key| node_text(key, source) == name)
             && value.is_some_and(|value| value.kind() == "true")
     })
@@ -143,8 +144,8 @@ fn in_ruby(node: Node<'_>, source: &SourceText<'_>) -> Option<FindingDraft> {
     if !RUBY.contains(&name) {
         return None;
     }
-    let focus = arguments.into_iter().skip(1).find(|it| {
-        let compact_text: String = node_text(*it, source).split_whitespace().collect();
+    let focus = arguments.into_iter().skip(1).find(|argument| {
+        let compact_text: String = node_text(*argument, source).split_whitespace().collect();
         matches!(compact_text.as_str(), "focus:true" | ":focus=>true" | ":focus")
     })?;
     let line_text = source.line(node_line(focus));

@@ -9,7 +9,7 @@ use crh_review::finding::Side;
 /// Parts of the file names that `git mergetool` uses.
 const VERSIONS: [&str; 4] = ["BACKUP", "BASE", "LOCAL", "REMOTE"];
 
-/// The file that a new file is a leftover of, by its name.
+/// Path of the file from which a merge or patch made this new file, judged by the new file's name.
 pub(super) fn original(file: &ChangedFile) -> Option<String> {
     if file.old_path.is_some() || paths::is_sample(&file.path) {
         return None;
@@ -28,13 +28,15 @@ pub(super) fn original(file: &ChangedFile) -> Option<String> {
 /// `a.py` for `a_BASE_1234.py` or `a.BASE.1234.py`.
 fn merge_tool_original(name: &str) -> Option<String> {
     for version in VERSIONS {
-        for sign in ['_', '.'] {
-            let Some((stem, rest)) = name.split_once(&format!("{sign}{version}{sign}")) else {
+        for separator in ['_', '.'] {
+            let Some((stem, rest)) = name.split_once(&format!("{separator}{version}{separator}"))
+            else {
                 continue;
             };
-            let after = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
-            if after.len() < rest.len() && (after.is_empty() || after.starts_with('.')) {
-                return Some(format!("{stem}{after}"));
+            let extension = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+            if extension.len() < rest.len() && (extension.is_empty() || extension.starts_with('.'))
+            {
+                return Some(format!("{stem}{extension}"));
             }
         }
     }

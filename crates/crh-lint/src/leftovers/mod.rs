@@ -99,8 +99,8 @@ impl FileReviewer for LeftoverCheck {
         findings.findings.extend(ctx.new_findings(focused_tests::find_tests));
         findings.findings.extend(ctx.new_findings(debugger_statements::find_statements));
         findings.findings.extend(skipped_tests::find_tests(ctx));
-        findings.findings.retain(|found| ctx.file.adds(found.line));
-        findings.findings.sort_by_key(|found| found.line);
+        findings.findings.retain(|finding| ctx.file.adds(finding.line));
+        findings.findings.sort_by_key(|finding| finding.line);
         findings
     }
 }

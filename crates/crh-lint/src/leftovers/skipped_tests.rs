@@ -26,7 +26,7 @@ struct TestState<'t> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TestStatus {
     Runs,
-    /// Skipped by this line.
+    /// Skipped by the code on this line.
     Skipped(u32),
     /// Skipped, always or under a condition, with a reason.
     SkippedWithReason,
@@ -38,39 +38,41 @@ pub(super) fn find_tests(ctx: &FileContext<'_>) -> Vec<FindingDraft> {
     if !may_skip(new) {
         return Vec::new();
     }
-    let after = parse_tests(new);
-    if !after.iter().any(|test| matches!(test.status, TestStatus::Skipped(_))) {
+    let new_tests = parse_tests(new);
+    if !new_tests.iter().any(|test| matches!(test.status, TestStatus::Skipped(_))) {
         return Vec::new();
     }
-    let before = parse_tests(old);
-    let (ran, run) = (count_running(&before), count_running(&after));
-    let fewer =
-        |name: &str| run.get(name).copied().unwrap_or(0) < ran.get(name).copied().unwrap_or(0);
-    let mut found = Vec::new();
-    for test in &after {
+    let old_tests = parse_tests(old);
+    let (old_counts, new_counts) = (count_running(&old_tests), count_running(&new_tests));
+    let runs_less_often = |name: &str| {
+        new_counts.get(name).copied().unwrap_or(0) < old_counts.get(name).copied().unwrap_or(0)
+    };
+    let mut findings = Vec::new();
+    for test in &new_tests {
         let TestStatus::Skipped(line) = test.status else { continue };
-        if fewer(test.name) && ctx.file.adds(line) && !has_comment(ctx, new, line) {
-            let it = FindingDraft::new(&SKIPPED_TEST, new.path, line, new.line(line)).with_text(
+        if runs_less_often(test.name) && ctx.file.adds(line) && !has_comment(ctx, new, line) {
+            let draft = FindingDraft::new(&SKIPPED_TEST, new.path, line, new.line(line)).with_text(
                 "A test that ran before is now skipped",
                 "The test ran before this change. Now it is skipped, and nothing says why or until when. Regressions that it covered go unnoticed.",
                 "Enable the test, or state why it is skipped, with a link to the work on it.",
             );
-            found.push(it);
+            findings.push(draft);
         }
     }
-    found.dedup_by_key(|found| found.line);
-    found
+    findings.dedup_by_key(|finding| finding.line);
+    findings
 }
 
 fn count_running<'t>(tests: &[TestState<'t>]) -> HashMap<&'t str, usize> {
-    let mut running = HashMap::new();
+    let mut counts = HashMap::new();
     for test in tests.iter().filter(|test| test.status == TestStatus::Runs) {
-        *running.entry(test.name).or_default() += 1;
+        *counts.entry(test.name).or_default() += 1;
     }
-    running
+    counts
 }
 
-/// Whether a comment is on a line, or the change adds one above it (attributes aside) or below it.
+/// Whether there is a comment on a line, or the change adds one above or below it. Attributes
+/// between the line and the comment above do not count.
 fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> bool {
     /// Tests rarely have more attributes.
     const ATTRIBUTES_MAX: u32 = 4;
@@ -79,15 +81,15 @@ fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> boo
         text.starts_with("#[") || text.starts_with('@')
     };
     let mut lines = (line.saturating_sub(ATTRIBUTES_MAX)..line).rev();
-    let above = lines.find(|line| !is_attribute(line));
+    let line_above = lines.find(|line| !is_attribute(line));
     let is_new_comment = |line: u32| {
         let text = source.line(line).trim_start();
         ctx.file.adds(line) && ["//", "*", "/*", "# "].iter().any(|sign| text.starts_with(sign))
     };
-    let here = source.line(line).trim_start();
-    above.is_some_and(is_new_comment)
+    let line_text = source.line(line).trim_start();
+    line_above.is_some_and(is_new_comment)
         || is_new_comment(line.saturating_add(1))
-        || [" //", " # ", "/*"].into_iter().any(|sign| here.contains(sign))
+        || [" //", " # ", "/*"].into_iter().any(|sign| line_text.contains(sign))
 }
 
 /// Whether a text contains a word that every skipped test needs.
@@ -99,7 +101,7 @@ fn may_skip(source: &SourceText<'_>) -> bool {
         Some(Language::Ruby) => {
             &["skip", "pending", "xit", "xdescribe", "xcontext", "xspecify", "xexample"]
         }
-        // Python tests have it in their names.
+        // Python tests have `test` in their names.
         Some(Language::Python) if !source.has_one_of(&["test", "Test"]) => return false,
         Some(Language::Python) => &["skip", "SkipTest"],
         Some(Language::Rust) => &["ignore"],
@@ -113,7 +115,7 @@ fn may_skip(source: &SourceText<'_>) -> bool {
 }
 
 fn parse_tests<'t>(source: &SourceText<'t>) -> Vec<TestState<'t>> {
-    let Some(Ok(parsed)) = source.parsed() else { return Vec::new() };
+    let Some(Ok(parsed)) = source.syntax_tree() else { return Vec::new() };
     let test = match parsed.language() {
         Language::JavaScript | Language::TypeScript | Language::Tsx => in_script,
         Language::Ruby => in_ruby,
@@ -139,7 +141,7 @@ fn in_script<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
         return None;
     }
     let others: Vec<&str> = others.iter().map(|name| node_text(*name, source)).collect();
-    let runs = match node_text(*first, source) {
+    let status = match node_text(*first, source) {
         "xit" | "xtest" | "xdescribe" | "xcontext" | "xspecify" => {
             TestStatus::Skipped(node_line(*first))
         }
@@ -156,7 +158,7 @@ fn in_script<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
         },
         _ => return None,
     };
-    Some(TestState { name: node_text(title, source), status: runs })
+    Some(TestState { name: node_text(title, source), status })
 }
 
 /// Whether the options object of a Node test has `skip: true`.
@@ -169,8 +171,8 @@ fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
     if node.kind() == "method" {
         let name = node_text(node.child_by_field_name("name")?, source);
         let body = named_children(node).into_iter().find(|part| part.kind() == "body_statement")?;
-        let runs = ruby_body_status(body, source);
-        return name.starts_with("test_").then_some(TestState { name, status: runs });
+        let status = ruby_body_status(body, source);
+        return name.starts_with("test_").then_some(TestState { name, status });
     }
     let receiver = node.child_by_field_name("receiver").map(|it| node_text(it, source));
     if node.kind() != "call" || !matches!(receiver, None | Some("RSpec")) {
@@ -179,16 +181,16 @@ fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
     let block = node.child_by_field_name("block")?;
     let method = node.child_by_field_name("method")?;
     let arguments = named_children(node.child_by_field_name("arguments")?);
-    let (title, facts) = arguments.split_first()?;
-    let runs = match node_text(method, source) {
+    let (title, metadata) = arguments.split_first()?;
+    let status = match node_text(method, source) {
         "xit" | "xdescribe" | "xcontext" | "xspecify" | "xexample" | "pending" | "skip" => {
             TestStatus::Skipped(node_line(node))
         }
         "it" | "describe" | "context" | "specify" | "example" => {
-            let facts = facts.iter().map(|it| (it, node_text(*it, source)));
-            let facts: Vec<_> =
-                facts.filter(|(_, it)| it.contains("skip") || it.contains("pending")).collect();
-            match facts.first() {
+            let metadata = metadata.iter().map(|it| (it, node_text(*it, source)));
+            let skip_metadata: Vec<_> =
+                metadata.filter(|(_, it)| it.contains("skip") || it.contains("pending")).collect();
+            match skip_metadata.first() {
                 Some((fact, ":skip" | ":pending" | "skip: true" | "pending: true")) => {
                     TestStatus::Skipped(node_line(**fact))
                 }
@@ -201,7 +203,7 @@ fn in_ruby<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
         }
         _ => return None,
     };
-    Some(TestState { name: node_text(*title, source), status: runs })
+    Some(TestState { name: node_text(*title, source), status })
 }
 
 /// Whether a test body starts with `skip` or `pending`.
@@ -224,9 +226,10 @@ fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
     if !name.starts_with("test") && !name.starts_with("Test") && !name.ends_with("Test") {
         return None;
     }
-    let decorated = node.parent().filter(|parent| parent.kind() == "decorated_definition");
-    let decorators = decorated.map(named_children).unwrap_or_default();
-    let mut runs = TestStatus::Runs;
+    let decorated_definition =
+        node.parent().filter(|parent| parent.kind() == "decorated_definition");
+    let decorators = decorated_definition.map(named_children).unwrap_or_default();
+    let mut status = TestStatus::Runs;
     for decorator in decorators.into_iter().filter(|part| part.kind() == "decorator") {
         let words: String = node_text(decorator, source).split_whitespace().collect();
         match words.as_str() {
@@ -240,17 +243,17 @@ fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
             | "@unittest.skip()"
             | "@unittest.skip(\"\")"
             | "@skip"
-            | "@skip()" => runs = TestStatus::Skipped(node_line(decorator)),
+            | "@skip()" => status = TestStatus::Skipped(node_line(decorator)),
             words if words.contains("skip") || words.contains("xfail") => {
                 return Some(TestState { name, status: TestStatus::SkippedWithReason });
             }
             _ => {}
         }
     }
-    if runs == TestStatus::Runs && node.kind() == "function_definition" {
-        runs = python_body_status(node, source);
+    if status == TestStatus::Runs && node.kind() == "function_definition" {
+        status = python_body_status(node, source);
     }
-    Some(TestState { name, status: runs })
+    Some(TestState { name, status })
 }
 
 /// Whether a function skips its test unconditionally.
@@ -279,12 +282,12 @@ fn in_ginkgo<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
     if !title.kind().ends_with("string_literal") {
         return None;
     }
-    let runs = match name.strip_prefix(['P', 'X']) {
+    let status = match name.strip_prefix(['P', 'X']) {
         Some(rest) if TESTS.contains(&rest) => TestStatus::Skipped(node_line(node)),
         _ if TESTS.contains(&name) => TestStatus::Runs,
         _ => return None,
     };
-    Some(TestState { name: node_text(title, source), status: runs })
+    Some(TestState { name: node_text(title, source), status })
 }
 
 fn in_go<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
@@ -305,18 +308,18 @@ fn in_go<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     {
         statements = named_children(*list);
     }
-    let mut runs = TestStatus::Runs;
+    let mut status = TestStatus::Runs;
     for statement in statements {
         let words = node_text(statement, source).trim();
         match words {
             "t.Skip()" | "t.SkipNow()" | "b.Skip()" | "b.SkipNow()" => {
-                runs = TestStatus::Skipped(node_line(statement));
+                status = TestStatus::Skipped(node_line(statement));
             }
-            _ if words.starts_with("t.Skip") => runs = TestStatus::SkippedWithReason,
+            _ if words.starts_with("t.Skip") => status = TestStatus::SkippedWithReason,
             _ => {}
         }
     }
-    Some(TestState { name, status: runs })
+    Some(TestState { name, status })
 }
 
 fn in_rust<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
@@ -324,18 +327,18 @@ fn in_rust<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
         return None;
     }
     let name = node_text(node.child_by_field_name("name")?, source);
-    let (mut runs, mut is_test) = (TestStatus::Runs, false);
-    let mut before = node.prev_sibling();
-    while let Some(attribute) = before.filter(|it| it.kind() == "attribute_item") {
+    let (mut status, mut is_test) = (TestStatus::Runs, false);
+    let mut sibling = node.prev_sibling();
+    while let Some(attribute) = sibling.filter(|it| it.kind() == "attribute_item") {
         let words: String = node_text(attribute, source).split_whitespace().collect();
         match words.as_str() {
-            "#[ignore]" => runs = TestStatus::Skipped(node_line(attribute)),
-            words if words.starts_with("#[ignore") => runs = TestStatus::SkippedWithReason,
+            "#[ignore]" => status = TestStatus::Skipped(node_line(attribute)),
+            words if words.starts_with("#[ignore") => status = TestStatus::SkippedWithReason,
             words => is_test |= words.contains("test"),
         }
-        before = attribute.prev_sibling();
+        sibling = attribute.prev_sibling();
     }
-    is_test.then_some(TestState { name, status: runs })
+    is_test.then_some(TestState { name, status })
 }
 
 fn in_java<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
@@ -345,7 +348,7 @@ fn in_java<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
     let name = node_text(node.child_by_field_name("name")?, source);
     let modifiers = named_children(node).into_iter().find(|part| part.kind() == "modifiers");
     let annotations = modifiers.map(named_children).unwrap_or_default();
-    let (mut runs, mut is_test) =
+    let (mut status, mut is_test) =
         (TestStatus::Runs, node.kind() == "class_declaration" && name.contains("Test"));
     for annotation in annotations {
         let words = node_text(annotation, source);
@@ -353,19 +356,19 @@ fn in_java<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>>
             Some(dot) => &words[dot + 1..],
             None => words.trim_start_matches('@'),
         };
-        let folded: String = words.split_whitespace().collect();
-        match folded.as_str() {
+        let compact_text: String = words.split_whitespace().collect();
+        match compact_text.as_str() {
             "Disabled" | "Ignore" | "Disabled()" | "Ignore()" | "Test(enabled=false)" => {
-                runs = TestStatus::Skipped(node_line(annotation));
-                is_test |= folded.starts_with("Test");
+                status = TestStatus::Skipped(node_line(annotation));
+                is_test |= compact_text.starts_with("Test");
             }
             words if words.starts_with("Disabled") || words.starts_with("Ignore") => {
-                runs = TestStatus::SkippedWithReason;
+                status = TestStatus::SkippedWithReason;
             }
             words => is_test |= words.contains("Test"),
         }
     }
-    is_test.then_some(TestState { name, status: runs })
+    is_test.then_some(TestState { name, status })
 }
 
 fn in_csharp<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
@@ -375,15 +378,15 @@ fn in_csharp<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
     }
     let name = node_text(node.child_by_field_name("name")?, source);
     let lists = named_children(node).into_iter().filter(|part| part.kind() == "attribute_list");
-    let (mut runs, mut is_test) = (TestStatus::Runs, false);
+    let (mut status, mut is_test) = (TestStatus::Runs, false);
     for attribute in lists.flat_map(named_children) {
         match node_text(attribute, source) {
-            "Ignore" | "Ignore()" => runs = TestStatus::Skipped(node_line(attribute)),
+            "Ignore" | "Ignore()" => status = TestStatus::Skipped(node_line(attribute)),
             words if words.starts_with("Ignore(") || words.contains("Skip") => {
                 return Some(TestState { name, status: TestStatus::SkippedWithReason });
             }
             words => is_test |= TESTS.contains(&words.split('(').next().unwrap_or(words)),
         }
     }
-    is_test.then_some(TestState { name, status: runs })
+    is_test.then_some(TestState { name, status })
 }

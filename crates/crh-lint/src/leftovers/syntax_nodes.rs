@@ -13,7 +13,7 @@ pub(super) struct NodeWithParent<'t> {
 
 /// Every node of a tree, parents first.
 pub(super) fn nodes<'t>(tree: &'t Tree) -> impl Iterator<Item = Node<'t>> {
-    nodes_with_parents(tree).map(|here| here.node)
+    nodes_with_parents(tree).map(|entry| entry.node)
 }
 
 /// Every node of a tree with its parent, parents first.
@@ -23,20 +23,20 @@ pub(super) fn nodes_with_parents<'t>(tree: &'t Tree) -> impl Iterator<Item = Nod
     let mut next = Some(tree.root_node());
     std::iter::from_fn(move || {
         let node = next?;
-        let here = NodeWithParent { node, parent: parents.last().copied() };
+        let entry = NodeWithParent { node, parent: parents.last().copied() };
         next = None;
         if cursor.goto_first_child() {
             parents.push(node);
             next = Some(cursor.node());
-            return Some(here);
+            return Some(entry);
         }
         loop {
             if cursor.goto_next_sibling() {
                 next = Some(cursor.node());
-                return Some(here);
+                return Some(entry);
             }
             if !cursor.goto_parent() {
-                return Some(here);
+                return Some(entry);
             }
             parents.pop();
         }
@@ -62,8 +62,8 @@ pub(super) fn named_children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
 /// The line of a single-line node with the node replaced by other text.
 pub(super) fn line_with(node: Node<'_>, text: &str, source: &SourceText<'_>) -> Option<String> {
     let (start, end) = (node.start_position(), node.end_position());
-    let whole = source.line(node_line(node));
-    let (before, after) = (whole.get(..start.column)?, whole.get(end.column..)?);
+    let line_text = source.line(node_line(node));
+    let (before, after) = (line_text.get(..start.column)?, line_text.get(end.column..)?);
     (start.row == end.row).then(|| format!("{before}{text}{after}"))
 }
 
@@ -73,19 +73,19 @@ pub(super) fn callee_names<'t>(callee: Node<'t>) -> Vec<Node<'t>> {
     const NAMES_MAX: usize = 8;
     let mut names = Vec::new();
     let mut node = Some(callee);
-    while let Some(here) = node.filter(|_| names.len() < NAMES_MAX) {
-        node = match here.kind() {
+    while let Some(callee) = node.filter(|_| names.len() < NAMES_MAX) {
+        node = match callee.kind() {
             "identifier" => {
-                names.push(here);
+                names.push(callee);
                 names.reverse();
                 return names;
             }
             "member_expression" => {
-                names.extend(here.child_by_field_name("property"));
-                here.child_by_field_name("object")
+                names.extend(callee.child_by_field_name("property"));
+                callee.child_by_field_name("object")
             }
             // `it.each(table)('…', …)`
-            "call_expression" => here.child_by_field_name("function"),
+            "call_expression" => callee.child_by_field_name("function"),
             _ => None,
         };
     }

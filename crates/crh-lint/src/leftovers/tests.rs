@@ -7,9 +7,9 @@ use crate::testing::Fixture;
 fn findings(path: &str, old: &str, new: &str) -> Vec<String> {
     let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.file_findings_of(&LeftoverCheck);
-    let found = looked.iter().flat_map(|looked| &looked.findings);
-    found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("leftovers/"))).collect()
+    let file_findings = fixture.file_findings_of(&LeftoverCheck);
+    let findings = file_findings.iter().flat_map(|file_findings| &file_findings.findings);
+    findings.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("leftovers/"))).collect()
 }
 
 #[rustfmt::skip]
@@ -122,7 +122,7 @@ const NOT_LEFT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn lookalikes_are_not_reported() {
+fn code_similar_to_leftovers_is_not_reported() {
     for (path, text) in NOT_LEFT {
         assert_eq!(findings(path, "", text), [""; 0], "{path}: {text}");
     }
@@ -182,9 +182,9 @@ const SKIPPED: &[(&str, &str, &str, &[&str])] = &[
 fn newly_skipped_test_without_reason_is_reported() {
     let mut wrong = Vec::new();
     for (path, old, new, expected) in SKIPPED {
-        let found = findings(path, old, new);
-        if found != *expected {
-            wrong.push(format!("{path}: {new} -> {found:?}"));
+        let reported = findings(path, old, new);
+        if reported != *expected {
+            wrong.push(format!("{path}: {new} -> {reported:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -192,12 +192,12 @@ fn newly_skipped_test_without_reason_is_reported() {
 
 /// Findings in a change, as `path:line`.
 fn places(change: &str) -> Vec<String> {
-    let found = Fixture::new(change).findings_of(&LeftoverCheck);
-    found.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect()
+    let findings = Fixture::new(change).findings_of(&LeftoverCheck);
+    findings.iter().map(|it| it.split(' ').next().unwrap().to_owned()).collect()
 }
 
 #[test]
-fn removed_line_accounts_for_one_moved_line() {
+fn one_removed_line_excuses_one_moved_line() {
     let sample =
         "//- a.md\nbreakpoint()\n//- a.py\nx\n//- head\n//- a.md\ny\n//- a.py\nbreakpoint()\n";
     assert_eq!(places(sample), ["a.py:1"]);
@@ -211,7 +211,7 @@ fn removed_line_accounts_for_one_moved_line() {
 }
 
 #[test]
-fn old_and_moved_lines_are_not_new() {
+fn old_and_moved_lines_are_not_reported() {
     let old = "f();\ndebugger;\n";
     assert_eq!(findings("a.js", old, "f();\n  debugger;\ng();\n"), [""; 0]);
     let moved = "//- a.js\ndebugger;\nf();\n//- b.js\ng();\n//- head\n//- a.js\nf();\n//- b.js\ndebugger;\ng();\n";
@@ -244,8 +244,8 @@ fn certain_fix_becomes_a_replacement() {
     ];
     for (path, text, expected) in cases {
         let fixture = Fixture::new(&format!("//- head\n//- {path}\n{text}"));
-        let looked = fixture.file_findings_of(&LeftoverCheck);
-        assert_eq!(looked[0].findings[0].replacement.as_deref(), expected, "{path}");
+        let file_findings = fixture.file_findings_of(&LeftoverCheck);
+        assert_eq!(file_findings[0].findings[0].replacement.as_deref(), expected, "{path}");
     }
 }
 
@@ -257,9 +257,9 @@ fn many_debugger_statements_take_linear_time() {
         ("a.php", "dd(1);\n", "<?php\n"),
         ("a.rs", "dbg!(1)\n", "fn a() { m!(\n"),
     ];
-    for (path, line, before) in cases {
-        let after = if before.ends_with("(\n") { ") }\n" } else { "" };
-        let text = format!("{before}{}{after}", line.repeat(30_000));
+    for (path, line, first_lines) in cases {
+        let last_lines = if first_lines.ends_with("(\n") { ") }\n" } else { "" };
+        let text = format!("{first_lines}{}{last_lines}", line.repeat(30_000));
         assert_eq!(findings(path, "", &text).len(), 30_000, "{path}");
     }
 }

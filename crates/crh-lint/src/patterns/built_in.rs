@@ -1,4 +1,4 @@
-//! The built-in pattern rules: data in `rules/`, each compiled on first use.
+//! The built-in pattern rules. They are data in `rules/`, and each is compiled on first use.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ const FILES: [(&str, &[Language]); 6] = [
 
 const RULE_SEPARATOR: &str = "\n---\n";
 
-/// A built-in rule, parsed and compiled on first use. Most rules are about words that most texts do
+/// A built-in rule, parsed and compiled on first use: most rules need a keyword that most texts do
 /// not contain.
 pub(crate) struct BuiltInRule {
     /// Rule id in reports.
@@ -36,11 +36,11 @@ impl BuiltInRule {
     fn new(text: &'static str, language: Language) -> Self {
         let name = text.trim_start().strip_prefix("id: ").and_then(|it| it.lines().next());
         let id = format!("patterns/{}", name.unwrap_or_default());
-        // A test checks that every rule compiles, so no rule is lost here.
+        // A test checks that every rule compiles, so `ok` hides no error here.
         let rule = lazy(move || {
-            let mut written = rule_file::parse_rules(text).ok()?.into_iter().next()?;
-            written.language = Grammar(language);
-            PatternRule::new(written).ok()
+            let mut definition = rule_file::parse_rules(text).ok()?.into_iter().next()?;
+            definition.language = Grammar(language);
+            PatternRule::new(definition).ok()
         });
         Self { id, rule }
     }
@@ -98,32 +98,32 @@ fn load_rules(language: Language) -> Vec<BuiltInRule> {
 
 fn list_rules() -> Vec<LintRule> {
     let mut rules: Vec<LintRule> = Vec::new();
-    let mut names: Vec<Vec<String>> = Vec::new();
-    for written in
+    let mut alias_lists: Vec<Vec<String>> = Vec::new();
+    for definition in
         FILES.iter().flat_map(|(text, _)| rule_file::parse_rules(text).unwrap_or_default())
     {
-        let besides = rule_file::metadata(&written).unwrap_or_default();
-        let id = rule_file::id(&written);
+        let metadata = rule_file::metadata(&definition).unwrap_or_default();
+        let id = rule_file::id(&definition);
         if let Some(at) = rules.iter().position(|rule| rule.id == id) {
-            names[at].extend(besides.also);
+            alias_lists[at].extend(metadata.also);
             continue;
         }
-        // Leaked on purpose: parsed once per process.
+        // The strings are leaked on purpose: this function runs once per process.
         rules.push(LintRule {
             id: id.leak(),
-            severity: rule_file::severity(&written, &besides),
-            category: rule_file::category(&besides),
-            confidence: rule_file::confidence(&besides),
-            summary: written.message.clone().leak(),
+            severity: rule_file::severity(&definition, &metadata),
+            category: rule_file::category(&metadata),
+            confidence: rule_file::confidence(&metadata),
+            summary: definition.message.clone().leak(),
             aliases: &[],
         });
-        names.push(besides.also);
+        alias_lists.push(metadata.also);
     }
-    for (rule, mut also) in rules.iter_mut().zip(names) {
-        also.sort();
-        also.dedup();
-        let also: Vec<&'static str> = also.into_iter().map(|name| &*name.leak()).collect();
-        rule.aliases = also.leak();
+    for (rule, mut aliases) in rules.iter_mut().zip(alias_lists) {
+        aliases.sort();
+        aliases.dedup();
+        let aliases: Vec<&'static str> = aliases.into_iter().map(|name| &*name.leak()).collect();
+        rule.aliases = aliases.leak();
     }
     rules
 }

@@ -1,8 +1,9 @@
 //! A syntax tree with a step budget for ast-grep's engine.
 //!
-//! A rule lets the engine look up, down and sideways from every node, which takes quadratic time or
-//! more on crafted text. Each step is counted here. Once the budget is spent, no node has relatives
-//! any more: matching ends at once, and its result is discarded.
+//! A rule lets the engine walk up, down and sideways from every node, which takes quadratic time or
+//! more on crafted text. Each step is counted here. Once the budget is spent, every node seems to
+//! have no parent, children or siblings. Then matching ends at once, and the caller discards the
+//! result.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -18,17 +19,17 @@ use tree_sitter::{Node, Tree, TreeCursor};
 use super::grammar::Grammar;
 use crh_syntax::SyntaxTree;
 
-/// Steps per byte of text. The built-in rules take fewer than 20 on hand-written files; the rest is
-/// for repository rules.
+/// Budget in steps per byte of text. The built-in rules take fewer than 20 on hand-written files;
+/// the rest is for repository rules.
 const STEPS_PER_BYTE: u64 = 64;
-/// Minimum, for short and complex texts.
+/// Smallest budget in steps, for short texts with complex rules.
 const STEPS_MIN: u64 = 300_000;
-/// Reading this many bytes of a node costs one step, without a regular expression or with a small
-/// one.
+/// Bytes of node text that can be read for one step, if the rule has no regular expression or a
+/// small one.
 const BYTES_PER_STEP: usize = 64;
-/// Each such part of a regular expression adds the cost once more. A state of an expression has
-/// about 24 bytes.
-const EXPRESSION_PART: usize = 32;
+/// Size of a regular expression, in bytes, that makes reading text as expensive again. A state of a
+/// compiled expression has about 24 bytes, so this is about one state.
+const REGEX_BYTES_PER_COST: usize = 32;
 
 /// A text with its tree and a step budget.
 #[derive(Clone)]
@@ -36,7 +37,8 @@ pub(crate) struct Document {
     grammar: Grammar,
     text: String,
     tree: Tree,
-    /// Cost factor for reading a byte.
+    /// Factor for the cost of reading text: 1, plus 1 for each [`REGEX_BYTES_PER_COST`] of the
+    /// largest regular expression.
     byte_cost: usize,
     steps_left: Rc<Cell<u64>>,
 }
@@ -50,30 +52,31 @@ pub(crate) struct BudgetedNode<'r> {
 }
 
 impl Document {
-    pub(crate) fn new(parsed: &SyntaxTree<'_>) -> Self {
-        let length = u64::try_from(parsed.text().len()).unwrap_or(u64::MAX);
+    pub(crate) fn new(syntax_tree: &SyntaxTree<'_>) -> Self {
+        let length = u64::try_from(syntax_tree.text().len()).unwrap_or(u64::MAX);
         let steps = length.saturating_mul(STEPS_PER_BYTE).max(STEPS_MIN);
         Self {
-            grammar: Grammar(parsed.language()),
-            text: parsed.text().to_owned(),
-            tree: parsed.tree().clone(),
+            grammar: Grammar(syntax_tree.language()),
+            text: syntax_tree.text().to_owned(),
+            tree: syntax_tree.tree().clone(),
             byte_cost: 1,
             steps_left: Rc::new(Cell::new(steps)),
         }
     }
 
-    /// Sets the cost per byte for rules with regular expressions of this size.
-    pub(crate) fn with_regex_size(mut self, expression: usize) -> Self {
-        self.byte_cost = 1 + expression / EXPRESSION_PART;
+    /// Sets the cost of reading text for rules whose largest regular expression has this many
+    /// bytes.
+    pub(crate) fn with_regex_bytes(mut self, regex_bytes: usize) -> Self {
+        self.byte_cost = 1 + regex_bytes / REGEX_BYTES_PER_COST;
         self
     }
 
-    /// Spends steps. Returns whether the budget allowed it.
+    /// Spends steps. Returns whether steps are left.
     pub(crate) fn spend(&self, steps: usize) -> bool {
         spend(&self.steps_left, steps)
     }
 
-    /// Spends steps for reading bytes. Returns whether the budget allowed it.
+    /// Spends the steps for reading this many bytes. Returns whether steps are left.
     pub(crate) fn spend_bytes(&self, bytes: usize) -> bool {
         self.spend(bytes.saturating_mul(self.byte_cost) / BYTES_PER_STEP)
     }
@@ -97,7 +100,7 @@ impl Document {
         }
     }
 
-    /// Whether the budget is spent, so that the result must be discarded.
+    /// Whether the budget is spent. Then the result is incomplete and must be discarded.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.steps_left.get() == 0
     }
@@ -134,26 +137,27 @@ impl Doc for Document {
 impl<'r> BudgetedNode<'r> {
     /// Whether the node has or is inside a parse error.
     pub(crate) fn has_parse_error(&self) -> bool {
-        let mut above = std::iter::successors(self.node.parent(), Node::parent);
-        self.node.has_error() || above.any(|node| node.is_error())
+        let mut ancestors = std::iter::successors(self.node.parent(), Node::parent);
+        self.node.has_error() || ancestors.any(|node| node.is_error())
     }
 
     fn spend(&self, steps: usize) -> bool {
         spend(self.steps_left, steps)
     }
 
-    /// Whether the node has text outside of its children, as between the escapes of a string.
+    /// Whether the node has text outside of its children, such as the text between the escapes of a
+    /// string.
     fn has_own_text(&self) -> bool {
         let mut cursor = self.node.walk();
         let mut end = self.node.start_byte();
-        let mut is_there = cursor.goto_first_child();
-        while is_there && self.spend(1) {
+        let mut has_child = cursor.goto_first_child();
+        while has_child && self.spend(1) {
             let child = cursor.node();
             if self.has_text(end..child.start_byte()) {
                 return true;
             }
             end = child.end_byte();
-            is_there = cursor.goto_next_sibling();
+            has_child = cursor.goto_next_sibling();
         }
         self.has_text(end..self.node.end_byte())
     }
@@ -164,26 +168,27 @@ impl<'r> BudgetedNode<'r> {
         !bytes.trim_ascii().is_empty()
     }
 
-    fn with(&self, node: Node<'r>) -> Self {
+    fn with_node(&self, node: Node<'r>) -> Self {
         Self { node, text: self.text, steps_left: self.steps_left }
     }
 
     fn relative(&self, node: impl FnOnce(&Node<'r>) -> Option<Node<'r>>) -> Option<Self> {
-        self.spend(1).then(|| node(&self.node).map(|node| self.with(node))).flatten()
+        self.spend(1).then(|| node(&self.node).map(|node| self.with_node(node))).flatten()
     }
 
-    /// The nodes of a walk, while the budget lasts.
+    /// The nodes of a walk. Each costs a step, and the walk ends when the budget is spent.
     fn spend_each(&self, walk: impl Iterator<Item = Node<'r>>) -> impl Iterator<Item = Self> {
-        let here = self.clone();
-        walk.map_while(move |node| here.spend(1).then(|| here.with(node)))
+        let origin = self.clone();
+        walk.map_while(move |node| origin.spend(1).then(|| origin.with_node(node)))
     }
 
     /// The siblings in one direction.
     fn siblings(&self, step: impl Fn(&mut TreeCursor<'r>) -> bool) -> impl Iterator<Item = Self> {
-        let above = self.node.parent().unwrap_or(self.node);
-        let mut cursor = above.walk();
+        let parent = self.node.parent().unwrap_or(self.node);
+        let mut cursor = parent.walk();
         cursor.goto_first_child_for_byte(self.node.start_byte());
-        // An empty node starts where the next one does.
+        // A node without text starts at the same byte as the next node, so the search by byte may
+        // find the wrong one.
         while cursor.node().id() != self.node.id() && cursor.goto_next_sibling() {
             self.spend(1);
         }
@@ -191,35 +196,35 @@ impl<'r> BudgetedNode<'r> {
     }
 }
 
-/// Spends steps. Returns whether the budget allowed it.
-fn spend(left: &Cell<u64>, steps: usize) -> bool {
+/// Spends steps. Returns whether steps are left.
+fn spend(steps_left: &Cell<u64>, steps: usize) -> bool {
     let steps = u64::try_from(steps).unwrap_or(u64::MAX);
-    let more = left.get().checked_sub(steps);
-    left.set(more.unwrap_or_default());
-    more.is_some_and(|more| more > 0)
+    let remaining = steps_left.get().checked_sub(steps);
+    steps_left.set(remaining.unwrap_or_default());
+    remaining.is_some_and(|remaining| remaining > 0)
 }
 
 struct Children<'r> {
     cursor: TreeCursor<'r>,
-    more: usize,
-    above: BudgetedNode<'r>,
+    remaining: usize,
+    parent: BudgetedNode<'r>,
 }
 
 impl<'r> Iterator for Children<'r> {
     type Item = BudgetedNode<'r>;
 
     fn next(&mut self) -> Option<BudgetedNode<'r>> {
-        if self.more == 0 || !self.above.spend(1) {
-            self.more = 0;
+        if self.remaining == 0 || !self.parent.spend(1) {
+            self.remaining = 0;
             return None;
         }
-        let child = self.above.with(self.cursor.node());
-        self.more = if self.cursor.goto_next_sibling() { self.more - 1 } else { 0 };
+        let child = self.parent.with_node(self.cursor.node());
+        self.remaining = if self.cursor.goto_next_sibling() { self.remaining - 1 } else { 0 };
         Some(child)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.more, Some(self.more))
+        (self.remaining, Some(self.remaining))
     }
 }
 
@@ -232,9 +237,9 @@ impl<'r> SgNode<'r> for BudgetedNode<'r> {
 
     fn children(&self) -> impl ExactSizeIterator<Item = Self> {
         let mut cursor = self.node.walk();
-        let more = if cursor.goto_first_child() { self.node.child_count() } else { 0 };
-        let more = usize::try_from(more).unwrap_or(usize::MAX);
-        Children { cursor, more, above: self.clone() }
+        let remaining = if cursor.goto_first_child() { self.node.child_count() } else { 0 };
+        let remaining = usize::try_from(remaining).unwrap_or(usize::MAX);
+        Children { cursor, remaining, parent: self.clone() }
     }
 
     fn kind(&self) -> Cow<'_, str> {
@@ -250,30 +255,33 @@ impl<'r> SgNode<'r> for BudgetedNode<'r> {
     }
 
     fn range(&self) -> Range<usize> {
-        // The last nodes of a tree can end behind the text.
+        // tree-sitter can place the last nodes of a tree after the end of the text.
         let length = self.text.len();
         self.node.start_byte().min(length)..self.node.end_byte().min(length)
     }
 
     fn start_pos(&self) -> Position {
-        let at = self.node.start_position();
-        Position::new(at.row, at.column, self.range().start)
+        let position = self.node.start_position();
+        Position::new(position.row, position.column, self.range().start)
     }
 
     fn end_pos(&self) -> Position {
-        let at = self.node.end_position();
-        Position::new(at.row, at.column, self.range().end)
+        let position = self.node.end_position();
+        Position::new(position.row, position.column, self.range().end)
     }
 
     fn ancestors(&self, root: Self) -> impl Iterator<Item = Self> {
-        // A tree can only be walked downwards.
-        let mut way = Vec::new();
-        let mut at = Some(root.node);
-        while let Some(above) = at.filter(|at| at.id() != self.node.id() && self.spend(1)) {
-            way.push(above);
-            at = above.child_with_descendant(self.node);
+        // tree-sitter finds a parent by walking down from the root, so one walk collects all
+        // ancestors.
+        let mut ancestors = Vec::new();
+        let mut current = Some(root.node);
+        while let Some(ancestor) =
+            current.filter(|current| current.id() != self.node.id() && self.spend(1))
+        {
+            ancestors.push(ancestor);
+            current = ancestor.child_with_descendant(self.node);
         }
-        self.spend_each(way.into_iter().rev())
+        self.spend_each(ancestors.into_iter().rev())
     }
 
     fn dfs(&self) -> impl Iterator<Item = Self> {
@@ -306,7 +314,7 @@ impl<'r> SgNode<'r> for BudgetedNode<'r> {
     }
 
     fn is_named_leaf(&self) -> bool {
-        // A leaf is compared by its text, any other node only by its children.
+        // The engine compares a leaf by its text and any other node only by its children.
         self.node.named_child_count() == 0 || self.has_own_text()
     }
 
@@ -332,14 +340,14 @@ impl<'r> SgNode<'r> for BudgetedNode<'r> {
 
     fn field_children(&self, field_id: Option<u16>) -> impl Iterator<Item = Self> {
         let mut cursor = self.node.walk();
-        let mut is_there = cursor.goto_first_child();
+        let mut has_child = cursor.goto_first_child();
         let children = std::iter::from_fn(move || {
-            let child = is_there.then(|| (cursor.field_id().map(NonZero::get), cursor.node()));
-            is_there = is_there && cursor.goto_next_sibling();
+            let child = has_child.then(|| (cursor.field_id().map(NonZero::get), cursor.node()));
+            has_child = has_child && cursor.goto_next_sibling();
             child
         });
-        let wanted = children.filter(move |(id, _)| id.is_some() && *id == field_id);
-        self.spend_each(wanted.map(|(_, node)| node))
+        let matching = children.filter(move |(id, _)| id.is_some() && *id == field_id);
+        self.spend_each(matching.map(|(_, node)| node))
     }
 
     fn child_by_field_id(&self, field_id: u16) -> Option<Self> {

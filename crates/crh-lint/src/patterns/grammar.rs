@@ -1,4 +1,4 @@
-//! crh's languages as the ast-grep engine needs them.
+//! crh's languages in the form that the ast-grep engine needs.
 
 use std::borrow::Cow;
 use std::num::NonZero;
@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer};
 use super::document::Document;
 use crh_syntax::{Language, SyntaxTree};
 
-/// Replaces `$` inside patterns of languages whose identifiers cannot start with it: a letter that
-/// code does not use.
-const STAND_IN: char = 'µ';
+/// Replaces the `$` of pattern variables in languages whose identifiers cannot start with `$`. It
+/// is a letter that code hardly uses.
+const PLACEHOLDER: char = 'µ';
 
-/// Patterns have a line or two; the engine walks them recursively.
+/// Nesting levels of a pattern. Patterns have a line or two, and the engine walks them recursively.
 const PATTERN_DEPTH_MAX: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,24 +32,24 @@ impl<'de> Deserialize<'de> for Grammar {
 impl ast_grep_core::Language for Grammar {
     /// Replaces the `$` of pattern variables, so that the grammar sees an identifier.
     fn pre_process_pattern<'q>(&self, query: &'q str) -> Cow<'q, str> {
-        let stand_in = self.expando_char();
-        if stand_in == self.meta_var_char() || !query.contains('$') {
+        let placeholder = self.expando_char();
+        if placeholder == self.meta_var_char() || !query.contains('$') {
             return Cow::Borrowed(query);
         }
-        let mut written = String::with_capacity(query.len());
+        let mut output = String::with_capacity(query.len());
         let mut rest = query;
         while let Some(at) = rest.find('$') {
-            written.push_str(&rest[..at]);
-            let behind = rest[at..].trim_start_matches('$');
-            let dollars = rest.len() - at - behind.len();
-            let is_name =
-                dollars == 3 || behind.starts_with(|it: char| it.is_ascii_uppercase() || it == '_');
-            let sign = if is_name { stand_in } else { '$' };
-            written.extend(std::iter::repeat_n(sign, dollars));
-            rest = behind;
+            output.push_str(&rest[..at]);
+            let after_dollars = rest[at..].trim_start_matches('$');
+            let dollars = rest.len() - at - after_dollars.len();
+            let is_variable = dollars == 3
+                || after_dollars.starts_with(|it: char| it.is_ascii_uppercase() || it == '_');
+            let sign = if is_variable { placeholder } else { '$' };
+            output.extend(std::iter::repeat_n(sign, dollars));
+            rest = after_dollars;
         }
-        written.push_str(rest);
-        Cow::Owned(written)
+        output.push_str(rest);
+        Cow::Owned(output)
     }
 
     fn expando_char(&self) -> char {
@@ -64,7 +64,7 @@ impl ast_grep_core::Language for Grammar {
             | Language::CSharp
             | Language::Php
             | Language::Kotlin
-            | Language::Swift => STAND_IN,
+            | Language::Swift => PLACEHOLDER,
         }
     }
 
@@ -78,8 +78,8 @@ impl ast_grep_core::Language for Grammar {
 
     fn build_pattern(&self, builder: &PatternBuilder) -> Result<Pattern, PatternError> {
         builder.build(|text| {
-            let parsed = SyntaxTree::new(self.0, text).map_err(|why| why.to_string())?;
-            let document = Document::new(&parsed);
+            let tree = SyntaxTree::new(self.0, text).map_err(|why| why.to_string())?;
+            let document = Document::new(&tree);
             match document.depth() > PATTERN_DEPTH_MAX {
                 true => Err("the pattern is nested too deeply".to_owned()),
                 false => Ok(document),

@@ -1,13 +1,14 @@
-//! Keywords that built-in rules need, so that most rules are skipped for most texts.
+//! Keywords that built-in rules need. With them, most rules are skipped for most texts.
 //!
-//! Each alternative of a rule contains one of its keywords: in its pattern, in an anchored
-//! expression for a name, or as the keyword of a node kind. So every match contains it literally.
+//! Each alternative of a rule contains one of the rule's keywords: in its pattern, in an anchored
+//! regular expression for a name, or as the keyword of a node kind. So every text that the rule
+//! matches contains one of the keywords.
 
 use crate::changed_statements::assigns_itself;
 use crate::source::SourceText;
 
-/// Rule ids with their keywords, of which one must occur as a whole word. Keywords without letters
-/// may occur anywhere.
+/// Rule ids with their keywords. One of the keywords must occur in the text: as a whole word if it
+/// has letters, otherwise anywhere.
 #[rustfmt::skip]
 pub(super) const RULE_KEYWORDS: [(&str, &[&str]); 23] = [
     ("patterns/literal-identity", &["is"]),
@@ -40,7 +41,7 @@ pub(super) const RULE_KEYWORDS: [(&str, &[&str]); 23] = [
 ];
 
 /// Whether a built-in Python rule may match a text.
-pub(super) fn may_find(id: &str, source: &SourceText<'_>) -> bool {
+pub(super) fn may_match(id: &str, source: &SourceText<'_>) -> bool {
     if id == "patterns/self-assignment" {
         return assigns_itself(source.text);
     }
@@ -48,13 +49,14 @@ pub(super) fn may_find(id: &str, source: &SourceText<'_>) -> bool {
     words.is_none_or(|(_, words)| words.iter().any(|word| contains_word(source.text, word)))
 }
 
-/// Whether a text contains a whole word, or a sign anywhere. A digit may precede the word.
+/// Whether a text contains a keyword: as a whole word, or anywhere if the keyword has no letters. A
+/// digit may precede the word, as in `1or 2`.
 fn contains_word(text: &str, word: &str) -> bool {
     let text = text.as_bytes();
     let is_sign = !word.bytes().any(|it| it.is_ascii_alphabetic());
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b'_';
-    let mut places = memchr::memmem::find_iter(text, word);
-    places.any(|at| {
+    let mut offsets = memchr::memmem::find_iter(text, word);
+    offsets.any(|at| {
         let before = at.checked_sub(1).and_then(|at| text.get(at));
         let after = text.get(at + word.len());
         let is_part = before.is_some_and(is_letter)

@@ -22,15 +22,17 @@ use crate::source::SourceText;
 use crate::{ChangedFile, paths};
 use crh_syntax::Language;
 
-/// Larger rule files are not written by hand and would take long to compile.
-const FILE_MAX: usize = 64 << 10;
+/// Bytes of a rule file. Hand-written files are smaller, and larger ones would take long to
+/// compile.
+const FILE_BYTES_MAX: usize = 64 << 10;
 
-/// Limit for all rule files: each rule is compiled, tried on its examples and matched against every
-/// file of its language.
+/// Rules of all rule files together. Each rule is compiled, tried on its examples and matched
+/// against every file of its language.
 const REPO_RULES_MAX: usize = 200;
 
-/// Built-in rules that look beyond their own statement, in languages whose statements can be told
-/// apart. Each with a word that it needs.
+/// Built-in rules whose match depends on code outside of the outermost statement, in languages
+/// whose statements crh can separate. Each has a keyword that a file must contain for the rule to
+/// match.
 const WHOLE_FILE_RULES: [(&str, &str); 1] = [("yaml-load", "yaml")];
 
 /// The rules for a change: built-in rules and those of the repository.
@@ -39,8 +41,8 @@ pub struct PatternRules {
     repo_rules: Vec<PatternRule>,
 }
 
-/// Where rules come from. Repository rules may exhaust their budget, which must not affect built-in
-/// ones.
+/// Where rules come from. The two sources are scanned separately: if repository rules exhaust their
+/// step budget, the findings of built-in rules remain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RuleSource {
     BuiltIn,
@@ -57,44 +59,46 @@ pub struct RuleFile {
 }
 
 impl PatternRules {
-    /// Loads the rules of a repository. Also returns a note about each rule that cannot be used.
+    /// Loads the rules of a repository. Also returns a note for each rule that cannot be used.
     pub fn from_files(files: &[RuleFile]) -> (Self, Vec<String>) {
-        let (mut own, mut notes, mut left_out) = (Vec::new(), Vec::new(), 0_usize);
-        let mut taken: BTreeSet<String> = rules().iter().map(|rule| rule.id.to_owned()).collect();
+        let (mut repo_rules, mut notes, mut omitted_count) = (Vec::new(), Vec::new(), 0_usize);
+        let mut used_ids: BTreeSet<String> =
+            rules().iter().map(|rule| rule.id.to_owned()).collect();
         for file in files {
-            let mut note = |why: &str| notes.push(format!("rule file `{}`: {why}", file.path));
+            let mut add_note = |why: &str| notes.push(format!("rule file `{}`: {why}", file.path));
             let text = match std::str::from_utf8(&file.text) {
-                Ok(text) if text.len() <= FILE_MAX => text,
+                Ok(text) if text.len() <= FILE_BYTES_MAX => text,
                 Ok(_) => {
-                    note(&format!("larger than {FILE_MAX} bytes"));
+                    add_note(&format!("larger than {FILE_BYTES_MAX} bytes"));
                     continue;
                 }
                 Err(_) => {
-                    note("not UTF-8");
+                    add_note("not UTF-8");
                     continue;
                 }
             };
-            let written = rule_file::parse_rules(text).unwrap_or_else(|why| {
-                note(&why);
+            let definitions = rule_file::parse_rules(text).unwrap_or_else(|why| {
+                add_note(&why);
                 Vec::new()
             });
-            for written in written {
-                let name = written.id.clone();
-                if own.len() == REPO_RULES_MAX {
-                    left_out += 1;
+            for definition in definitions {
+                let name = definition.id.clone();
+                if repo_rules.len() == REPO_RULES_MAX {
+                    omitted_count += 1;
                     continue;
                 }
-                match validate(written, &mut taken) {
-                    Ok(rule) => own.push(rule),
-                    Err(why) => note(&format!("rule `{name}` is not used: {why}")),
+                match validate(definition, &mut used_ids) {
+                    Ok(rule) => repo_rules.push(rule),
+                    Err(why) => add_note(&format!("rule `{name}` is not used: {why}")),
                 }
             }
         }
-        if left_out > 0 {
-            notes
-                .push(format!("{left_out} more rules are not used; the limit is {REPO_RULES_MAX}"));
+        if omitted_count > 0 {
+            notes.push(format!(
+                "{omitted_count} more rules are not used; the limit is {REPO_RULES_MAX}"
+            ));
         }
-        (Self { repo_rules: own }, notes)
+        (Self { repo_rules }, notes)
     }
 
     /// The repository's rules for a language.
@@ -105,15 +109,15 @@ impl PatternRules {
     /// Rules that may match a text.
     fn candidates(
         &self,
-        whose: RuleSource,
+        rule_source: RuleSource,
         language: Language,
         source: &SourceText<'_>,
     ) -> Vec<&PatternRule> {
-        let may_find = |rule: &&BuiltInRule| {
-            language != Language::Python || keywords::may_find(&rule.id, source)
+        let may_match = |rule: &&BuiltInRule| {
+            language != Language::Python || keywords::may_match(&rule.id, source)
         };
-        let built_in = || built_in::for_language(language).iter().filter(may_find);
-        match whose {
+        let built_in = || built_in::for_language(language).iter().filter(may_match);
+        match rule_source {
             RuleSource::BuiltIn => built_in().filter_map(BuiltInRule::rule).collect(),
             RuleSource::Repository => self.repo_rules_for(language).collect(),
         }
@@ -122,75 +126,79 @@ impl PatternRules {
     /// Matches rules against a text.
     fn scan_text(
         &self,
-        whose: RuleSource,
+        rule_source: RuleSource,
         source: &SourceText<'_>,
-        doubtful: UnparsedMatches,
+        unparsed_matches: UnparsedMatches,
     ) -> ScanOutcome {
-        let parsed = match source.parsed() {
-            Some(Ok(parsed)) => parsed,
+        let tree = match source.syntax_tree() {
+            Some(Ok(tree)) => tree,
             Some(Err(_)) => return ScanOutcome::Aborted("it cannot be parsed"),
             None => return ScanOutcome::Done(Vec::new()),
         };
-        let rules = self.candidates(whose, parsed.language(), source).into_iter();
+        let rules = self.candidates(rule_source, tree.language(), source).into_iter();
         let rules: Vec<_> =
             rules.filter_map(|rule| Some((rule, rule.for_path(source.path)?))).collect();
-        scan(parsed, source.path, &rules, doubtful)
+        scan(tree, source.path, &rules, unparsed_matches)
     }
 
-    /// Whether the built-in rules find nothing in the changed statements. They look no further than the
-    /// outermost statement, except those in [`WHOLE_FILE_RULES`]. Repository rules may.
+    /// Whether the built-in rules find nothing in the changed statements. Built-in rules look no
+    /// further than the outermost statement, except those in [`WHOLE_FILE_RULES`]. Repository rules
+    /// may look further, so this does not apply to them.
     fn is_clean(&self, ctx: &FileContext<'_>) -> bool {
-        let Some(part) = &ctx.touched_text else { return false };
-        let is_far = WHOLE_FILE_RULES
+        let Some(touched_text) = &ctx.touched_text else { return false };
+        let needs_whole_file = WHOLE_FILE_RULES
             .iter()
             .any(|(_, word)| ctx.new.as_ref().is_none_or(|it| it.has_one_of(&[word])));
-        let is_whole =
-            || matches!(part.parsed(), Some(Ok(parsed)) if !parsed.tree().root_node().has_error());
-        let found = || self.scan_text(RuleSource::BuiltIn, part, UnparsedMatches::Keep);
-        !is_far && is_whole() && matches!(found(), ScanOutcome::Done(found) if found.is_empty())
+        let parses_cleanly = || matches!(touched_text.syntax_tree(), Some(Ok(tree)) if !tree.tree().root_node().has_error());
+        let scan_outcome =
+            || self.scan_text(RuleSource::BuiltIn, touched_text, UnparsedMatches::Keep);
+        !needs_whole_file
+            && parses_cleanly()
+            && matches!(scan_outcome(), ScanOutcome::Done(findings) if findings.is_empty())
     }
 
     /// The findings that the change introduces.
-    fn new_findings(&self, whose: RuleSource, ctx: &FileContext<'_>) -> FileFindings {
-        if whose == RuleSource::BuiltIn && self.is_clean(ctx) {
+    fn new_findings(&self, rule_source: RuleSource, ctx: &FileContext<'_>) -> FileFindings {
+        if rule_source == RuleSource::BuiltIn && self.is_clean(ctx) {
             return FileFindings::default();
         }
-        let not_done = Cell::new(None);
+        let abort_reason = Cell::new(None);
         let old_text = ctx.old.as_ref().map(|old| old.text);
-        let mut found = ctx.new_findings(|source| {
-            let is_old = old_text.is_some_and(|text| std::ptr::eq(text, source.text));
-            let doubtful = if is_old { UnparsedMatches::Keep } else { UnparsedMatches::Drop };
-            match self.scan_text(whose, source, doubtful) {
-                ScanOutcome::Done(found) => found,
+        let mut findings = ctx.new_findings(|source| {
+            let is_old_text = old_text.is_some_and(|text| std::ptr::eq(text, source.text));
+            let unparsed_matches =
+                if is_old_text { UnparsedMatches::Keep } else { UnparsedMatches::Drop };
+            match self.scan_text(rule_source, source, unparsed_matches) {
+                ScanOutcome::Done(findings) => findings,
                 ScanOutcome::Aborted(why) => {
-                    not_done.set(Some(why));
+                    abort_reason.set(Some(why));
                     Vec::new()
                 }
             }
         });
-        let Some(why) = not_done.get() else {
-            return FileFindings { findings: found, notes: Vec::new() };
+        let Some(why) = abort_reason.get() else {
+            return FileFindings { findings, notes: Vec::new() };
         };
-        // If one side is unknown, new findings cannot be told from old ones.
-        found.clear();
-        let rules = match whose {
+        // If the scan of one side was aborted, new findings cannot be told from old ones.
+        findings.clear();
+        let rules = match rule_source {
             RuleSource::BuiltIn => "rules",
             RuleSource::Repository => "repository rules",
         };
         let note = format!("{rules} were not applied to `{}`: {why}", ctx.file.path);
-        FileFindings { findings: found, notes: vec![note] }
+        FileFindings { findings, notes: vec![note] }
     }
 }
 
 fn validate(
-    written: rule_file::RuleDefinition,
-    taken: &mut BTreeSet<String>,
+    definition: rule_file::RuleDefinition,
+    used_ids: &mut BTreeSet<String>,
 ) -> Result<PatternRule, String> {
-    let rule = PatternRule::from_repository(written)?;
-    if let Some(wrong) = rule.failing_examples().first() {
-        return Err(format!("it {wrong}"));
+    let rule = PatternRule::from_repository(definition)?;
+    if let Some(failure) = rule.failing_examples().first() {
+        return Err(format!("it {failure}"));
     }
-    match taken.insert(rule.id.clone()) {
+    match used_ids.insert(rule.id.clone()) {
         true => Ok(rule),
         false => Err("another rule has the same `id`".to_owned()),
     }
@@ -210,16 +218,16 @@ impl FileReviewer for PatternRules {
     }
 
     fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
-        let mut all = self.new_findings(RuleSource::BuiltIn, ctx);
-        let has_own = Language::from_path(&ctx.file.path)
+        let mut output = self.new_findings(RuleSource::BuiltIn, ctx);
+        let has_repo_rules = Language::from_path(&ctx.file.path)
             .is_some_and(|language| self.repo_rules_for(language).next().is_some());
-        if has_own {
-            let own = self.new_findings(RuleSource::Repository, ctx);
-            all.findings.extend(own.findings);
-            all.notes.extend(own.notes);
+        if has_repo_rules {
+            let repo_output = self.new_findings(RuleSource::Repository, ctx);
+            output.findings.extend(repo_output.findings);
+            output.notes.extend(repo_output.notes);
         }
-        all.findings.sort_by_key(|found| found.line);
-        all
+        output.findings.sort_by_key(|draft| draft.line);
+        output
     }
 }
 

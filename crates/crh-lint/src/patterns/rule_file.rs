@@ -17,10 +17,12 @@ use crate::{LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::SyntaxTree;
 
-/// The engine recurses into a rule; rules have a few levels.
+/// Nesting levels of a rule. Rules have a few levels, and the engine walks them recursively.
 const RULE_DEPTH_MAX: usize = 48;
-/// Rules per file.
+/// Rules per file. Larger files are generated.
 const RULES_MAX: usize = 100;
+/// Bytes of a rule id. Every finding shows the id, so it must be short.
+const ID_BYTES_MAX: usize = 80;
 /// Default confidence of a repository rule: it was written for this code.
 const DEFAULT_CONFIDENCE: Confidence = Confidence::thousandths(800);
 
@@ -42,7 +44,7 @@ pub(crate) struct RuleMetadata {
     pub(crate) fix: String,
     /// Whether the rule also applies to tests and examples.
     samples: Option<bool>,
-    /// Set if only repetitions are reported.
+    /// If set, a match is reported only if it repeats an earlier one.
     pub(crate) once: Option<OnceScope>,
     /// Examples that the rule must match.
     #[serde(default)]
@@ -58,30 +60,32 @@ pub(crate) struct RuleMetadata {
 pub(crate) struct OnceScope {
     /// The variable whose text makes two matches equal.
     pub(crate) name: String,
-    /// Node kinds within which matches are compared; the nearest one counts, possibly the match
-    /// itself.
+    /// Node kinds that limit the comparison. Two matches are compared if the nearest node of such a
+    /// kind, which may be the match itself, is the same.
     pub(crate) within: Vec<String>,
 }
 
 /// A compiled rule.
 pub(crate) struct PatternRule {
     pub(crate) id: String,
-    /// Severity, category and confidence of all findings of this rule. The real id is in `id`.
+    /// Severity, category and confidence of all findings of this rule. Its `id` is the same for all
+    /// rules; the real id is in `PatternRule::id`.
     pub(crate) rating: LintRule,
     pub(crate) why: String,
     pub(crate) metadata: RuleMetadata,
     pub(crate) grammar: Grammar,
-    /// Cost apart from steps; zero for built-in rules.
+    /// Cost apart from steps; zero for built-in rules, which are trusted.
     pub(crate) cost: RuleCost,
     /// Node kinds that the rule can match, computed on first use.
     kinds: OnceLock<Vec<usize>>,
-    /// The engine's rule in a collection of one, which knows its paths.
+    /// The engine's rule, in a collection of one, because only a collection applies the rule's path
+    /// filters.
     engine: RuleCollection<Grammar>,
 }
 
-/// Parses the rules of a file. The error is half a sentence.
+/// Parses the rules of a file. The error is half a sentence whose subject is the file.
 pub(crate) fn parse_rules(text: &str) -> Result<Vec<RuleDefinition>, String> {
-    // The engine's own settings, with a lower depth limit.
+    // These are the engine's own settings, with a lower depth limit.
     let mut options = serde_saphyr::options! {
         strict_booleans: true,
         merge_keys: serde_saphyr::MergeKeyPolicy::AsOrdinary,
@@ -90,90 +94,95 @@ pub(crate) fn parse_rules(text: &str) -> Result<Vec<RuleDefinition>, String> {
     if let Some(budget) = &mut options.budget {
         budget.max_depth = RULE_DEPTH_MAX;
     }
-    let written: Vec<RuleDefinition> =
+    let definitions: Vec<RuleDefinition> =
         serde_saphyr::from_multiple_with_options(text, options).map_err(|why| first_line(&why))?;
-    match written.len() {
+    match definitions.len() {
         0 => Err("it contains no rule".to_owned()),
-        1..=RULES_MAX => Ok(written),
-        more => Err(format!("it contains {more} rules; the limit is {RULES_MAX}")),
+        1..=RULES_MAX => Ok(definitions),
+        count => Err(format!("it contains {count} rules; the limit is {RULES_MAX}")),
     }
 }
 
 /// Parses `metadata.crh` of a rule.
-pub(crate) fn metadata(written: &RuleDefinition) -> Result<RuleMetadata, String> {
-    let Some(metadata) = &written.metadata else { return Ok(RuleMetadata::default()) };
-    // The engine's metadata type is opaque.
+pub(crate) fn metadata(definition: &RuleDefinition) -> Result<RuleMetadata, String> {
+    let Some(metadata) = &definition.metadata else { return Ok(RuleMetadata::default()) };
+    // The engine's metadata type has no accessors, so it is read as JSON.
     let metadata = serde_json::to_value(metadata).map_err(|why| why.to_string())?;
     let Some(crh) = metadata.get("crh") else { return Ok(RuleMetadata::default()) };
     RuleMetadata::deserialize(crh).map_err(|why| format!("`metadata.crh`: {why}"))
 }
 
 /// The severity: crh's own field, otherwise ast-grep's.
-pub(crate) fn severity(written: &RuleDefinition, besides: &RuleMetadata) -> Severity {
-    besides.severity.unwrap_or(match written.severity {
+pub(crate) fn severity(definition: &RuleDefinition, metadata: &RuleMetadata) -> Severity {
+    metadata.severity.unwrap_or(match definition.severity {
         EngineSeverity::Error => Severity::P1,
         EngineSeverity::Warning => Severity::P2,
         EngineSeverity::Info | EngineSeverity::Hint | EngineSeverity::Off => Severity::P3,
     })
 }
 
-/// The category. Without one, a repository rule is a project standard.
-pub(crate) fn category(besides: &RuleMetadata) -> Category {
-    besides.category.unwrap_or(Category::Standards)
+/// The category. A repository rule without one is a project standard.
+pub(crate) fn category(metadata: &RuleMetadata) -> Category {
+    metadata.category.unwrap_or(Category::Standards)
 }
 
-pub(crate) fn confidence(besides: &RuleMetadata) -> Confidence {
-    besides.confidence.unwrap_or(DEFAULT_CONFIDENCE)
+pub(crate) fn confidence(metadata: &RuleMetadata) -> Confidence {
+    metadata.confidence.unwrap_or(DEFAULT_CONFIDENCE)
 }
 
 /// The rule id in reports.
-pub(crate) fn id(written: &RuleDefinition) -> String {
-    format!("patterns/{}", written.id)
+pub(crate) fn id(definition: &RuleDefinition) -> String {
+    format!("patterns/{}", definition.id)
 }
 
 impl PatternRule {
-    /// Compiles a rule. The error is half a sentence.
-    pub(crate) fn new(written: RuleDefinition) -> Result<Self, String> {
+    /// Compiles a rule. The error is half a sentence whose subject is the rule.
+    pub(crate) fn new(definition: RuleDefinition) -> Result<Self, String> {
         let is_word = |it: char| it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.');
-        if written.id.is_empty() || written.id.len() > 80 || !written.id.chars().all(is_word) {
+        if definition.id.is_empty()
+            || definition.id.len() > ID_BYTES_MAX
+            || !definition.id.chars().all(is_word)
+        {
             return Err("its `id` may contain only letters, digits, `-`, `_` and `.`".to_owned());
         }
-        if written.message.trim().is_empty() {
+        if definition.message.trim().is_empty() {
             return Err("it has no `message`".to_owned());
         }
-        let besides = metadata(&written)?;
+        let metadata = metadata(&definition)?;
         let rule = Self {
-            id: id(&written),
+            id: id(&definition),
             rating: LintRule {
                 id: "patterns",
-                severity: severity(&written, &besides),
-                category: category(&besides),
-                confidence: confidence(&besides),
+                severity: severity(&definition, &metadata),
+                category: category(&metadata),
+                confidence: confidence(&metadata),
                 summary: "",
                 aliases: &[],
             },
-            why: written.note.clone().unwrap_or_default().trim().to_owned(),
-            grammar: written.language,
+            why: definition.note.clone().unwrap_or_default().trim().to_owned(),
+            grammar: definition.language,
             cost: RuleCost::default(),
             kinds: OnceLock::new(),
-            engine: compile(written)?,
-            metadata: besides,
+            engine: compile(definition)?,
+            metadata,
         };
         Ok(rule)
     }
 
-    /// Node kinds that the rule can match. Computing them takes longer than many matches.
+    /// Node kinds that the rule can match. They are cached, because computing them takes longer
+    /// than many matches.
     pub(crate) fn kinds(&self, engine: &RuleConfig<Grammar>) -> &[usize] {
-        // A rule without kinds is rejected when it is parsed.
+        // The engine rejects a rule without kinds when it compiles the rule.
         let kinds = || engine.matcher.potential_kinds().iter().flatten().collect();
         self.kinds.get_or_init(kinds)
     }
 
-    /// Compiles a rule of the repository within the cost limits. The error is half a sentence.
-    pub(crate) fn from_repository(written: RuleDefinition) -> Result<Self, String> {
-        let cost = rule_cost::cost(&written)?;
-        let rule = Self { cost, ..Self::new(written)? };
-        match rule_cost::has_too_many_examples(&rule.metadata.invalid, &rule.metadata.valid) {
+    /// Compiles a repository rule within the cost limits. The error is half a sentence whose
+    /// subject is the rule.
+    pub(crate) fn from_repository(definition: RuleDefinition) -> Result<Self, String> {
+        let cost = rule_cost::cost(&definition)?;
+        let rule = Self { cost, ..Self::new(definition)? };
+        match rule_cost::example_limit_error(&rule.metadata.invalid, &rule.metadata.valid) {
             Some(why) => Err(why),
             None => Ok(rule),
         }
@@ -193,41 +202,41 @@ impl PatternRule {
         self.engine.get_rule(name)
     }
 
-    /// The examples that the rule gets wrong, each as half a sentence.
+    /// The examples that the rule gets wrong, each as half a sentence whose subject is the rule.
     pub(crate) fn failing_examples(&self) -> Vec<String> {
         let Some(engine) = self.engine_rule() else { return Vec::new() };
-        let finds = |text: &str| {
-            let parsed = SyntaxTree::new(self.grammar.0, text).ok()?;
-            match scan(&parsed, "", &[(self, engine)], UnparsedMatches::Drop) {
+        let has_match = |text: &str| {
+            let tree = SyntaxTree::new(self.grammar.0, text).ok()?;
+            match scan(&tree, "", &[(self, engine)], UnparsedMatches::Drop) {
                 ScanOutcome::Done(found) => Some(!found.is_empty()),
                 ScanOutcome::Aborted(_) => None,
             }
         };
-        let mut wrong = Vec::new();
-        for text in self.metadata.invalid.iter().filter(|text| finds(text) != Some(true)) {
-            wrong.push(format!("does not match its example {text:?}"));
+        let mut failures = Vec::new();
+        for text in self.metadata.invalid.iter().filter(|text| has_match(text) != Some(true)) {
+            failures.push(format!("does not match its example {text:?}"));
         }
-        for text in self.metadata.valid.iter().filter(|text| finds(text) != Some(false)) {
-            wrong.push(format!("matches its valid example {text:?}"));
+        for text in self.metadata.valid.iter().filter(|text| has_match(text) != Some(false)) {
+            failures.push(format!("matches its valid example {text:?}"));
         }
-        wrong
+        failures
     }
 }
 
-fn compile(written: RuleDefinition) -> Result<RuleCollection<Grammar>, String> {
-    let config = RuleConfig::try_from(written, &GlobalRules::default());
+fn compile(definition: RuleDefinition) -> Result<RuleCollection<Grammar>, String> {
+    let config = RuleConfig::try_from(definition, &GlobalRules::default());
     let config = config.map_err(|why| with_causes(&why))?;
     RuleCollection::try_new(vec![config]).map_err(|why| why.to_string())
 }
 
 fn with_causes(why: &dyn std::error::Error) -> String {
-    let mut words = first_line(why).trim_end_matches('.').to_owned();
+    let mut message = first_line(why).trim_end_matches('.').to_owned();
     let mut cause = why.source();
     while let Some(why) = cause {
-        words = format!("{words}: {}", first_line(why).trim_end_matches('.'));
+        message = format!("{message}: {}", first_line(why).trim_end_matches('.'));
         cause = why.source();
     }
-    words
+    message
 }
 
 fn first_line(why: &dyn std::error::Error) -> String {

@@ -10,18 +10,18 @@ use ast_grep_core::{AstGrep, NodeMatch};
 
 use super::document::Document;
 use super::grammar::Grammar;
-use super::rule_cost::NAMES_MAX;
+use super::rule_cost::VARIABLES_MAX;
 use super::rule_file::PatternRule;
 use crate::findings::{FindingDraft, one_line_title};
 use crh_syntax::SyntaxTree;
 
-/// The engine compares nodes recursively. The deepest of 12,000 hand-written files has fewer than
-/// 100 levels.
+/// Nesting levels of a text. The engine compares nodes recursively. The deepest of 12,000
+/// hand-written files has fewer than 100 levels.
 const DEPTH_MAX: usize = 250;
 
-/// Writing a byte of a message costs as much as reading this many.
+/// Bytes that could be read for the cost of writing one byte of a message.
 const WRITE_COST: usize = 16;
-/// Trying this many words of a rule costs one step.
+/// Words of a rule that are tried for one step.
 const WORDS_PER_STEP: usize = 16;
 
 pub(crate) enum ScanOutcome {
@@ -30,27 +30,27 @@ pub(crate) enum ScanOutcome {
     Aborted(&'static str),
 }
 
-/// How matches in unparsable code are treated.
+/// What happens to matches in code with parse errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UnparsedMatches {
-    /// For the old text, so that old matches are not reported as new.
+    /// Keeps them. Used for the old text: otherwise an old match might be reported as new.
     Keep,
-    /// For the new text.
+    /// Drops them. Used for the new text.
     Drop,
 }
 
-/// crh's rule and the engine's.
+/// crh's rule, and the same rule of the ast-grep engine.
 pub(crate) type RulePair<'r> = (&'r PatternRule, &'r RuleConfig<Grammar>);
 
-/// Matches rules against a text. Returns findings by place and rule, each rule once per line.
+/// Matches rules against a text. The findings are in text order, at most one per rule and line.
 pub(crate) fn scan(
-    parsed: &SyntaxTree<'_>,
+    tree: &SyntaxTree<'_>,
     path: &str,
     rules: &[RulePair<'_>],
-    doubtful: UnparsedMatches,
+    unparsed_matches: UnparsedMatches,
 ) -> ScanOutcome {
-    let expression = rules.iter().map(|(rule, _)| rule.cost.expression).max().unwrap_or(0);
-    let root = AstGrep::doc(Document::new(parsed).with_regex_size(expression));
+    let regex_bytes = rules.iter().map(|(rule, _)| rule.cost.regex_bytes).max().unwrap_or(0);
+    let root = AstGrep::doc(Document::new(tree).with_regex_bytes(regex_bytes));
     let document = root.root().get_doc();
     if document.depth() > DEPTH_MAX {
         return ScanOutcome::Aborted("it is nested too deeply");
@@ -64,9 +64,9 @@ pub(crate) fn scan(
             by_kind[kind].push(pair);
         }
     }
-    let mut found = Vec::new();
-    let mut seen = HashSet::new();
-    let mut once = FirstMatches::default();
+    let mut findings = Vec::new();
+    let mut reported_lines = HashSet::new();
+    let mut first_matches = FirstMatches::default();
     for node in root.root().dfs() {
         let Some(rules) = by_kind.get(usize::from(node.kind_id())) else { continue };
         for (rule, engine) in rules {
@@ -74,44 +74,50 @@ pub(crate) fn scan(
                 break;
             }
             let Some(matched) = engine.matcher.match_node(node.clone()) else { continue };
-            if once.is_first(rule, &matched) {
+            if first_matches.is_first_match(rule, &matched) {
                 continue;
             }
-            if doubtful == UnparsedMatches::Drop && matched.get_inner_node().has_parse_error() {
+            if unparsed_matches == UnparsedMatches::Drop
+                && matched.get_inner_node().has_parse_error()
+            {
                 continue;
             }
-            let is_new = seen.insert((matched.start_pos().line(), rule.id.as_str()));
+            let is_new = reported_lines.insert((matched.start_pos().line(), rule.id.as_str()));
             if is_new && document.spend_bytes(message_cost(engine, &matched)) {
-                found.push(finding(parsed.text(), path, rule, engine, &matched));
+                findings.push(finding(tree.text(), path, rule, engine, &matched));
             }
         }
     }
     match document.is_exhausted() {
         true => ScanOutcome::Aborted("the rules take too long on it"),
-        false => ScanOutcome::Done(found),
+        false => ScanOutcome::Done(findings),
     }
 }
 
-/// First matches of rules that report only repetitions.
+/// Matches seen so far of rules that report only repetitions: rule id, id of the enclosing node,
+/// and compared text.
 #[derive(Default)]
 struct FirstMatches(HashSet<(String, usize, String)>);
 
 impl FirstMatches {
-    /// Whether a match is the first of its kind and therefore fine.
-    fn is_first(&mut self, rule: &PatternRule, matched: &NodeMatch<'_, Document>) -> bool {
-        let Some(once) = &rule.metadata.once else { return false };
-        let mut around =
+    /// Whether the rule reports only repetitions and this is the first match.
+    fn is_first_match(&mut self, rule: &PatternRule, matched: &NodeMatch<'_, Document>) -> bool {
+        let Some(scope) = &rule.metadata.once else { return false };
+        let mut ancestors =
             std::iter::successors(Some(matched.get_node().clone()), ast_grep_core::Node::parent);
-        let place = around.find(|node| once.within.iter().any(|kind| *kind == *node.kind()));
-        let (Some(place), Some(value)) = (place, matched.get_env().get_match(&once.name)) else {
+        let scope_node =
+            ancestors.find(|node| scope.within.iter().any(|kind| *kind == *node.kind()));
+        let (Some(scope_node), Some(value)) =
+            (scope_node, matched.get_env().get_match(&scope.name))
+        else {
             return true;
         };
-        self.0.insert((rule.id.clone(), place.node_id(), value.text().into_owned()))
+        self.0.insert((rule.id.clone(), scope_node.node_id(), value.text().into_owned()))
     }
 }
 
-/// Upper bound for the message and fix of a match, in bytes to read. A bound variable may be as
-/// long as the file.
+/// Upper bound for the cost of the message and fix of a match, as a number of bytes to read. A
+/// captured variable may be as long as the file.
 fn message_cost(engine: &RuleConfig<Grammar>, matched: &NodeMatch<'_, Document>) -> usize {
     let env = matched.get_env();
     let bytes = env.get_matched_variables().map(|variable| match variable {
@@ -121,7 +127,7 @@ fn message_cost(engine: &RuleConfig<Grammar>, matched: &NodeMatch<'_, Document>)
         }
         MetaVariable::Dropped(_) | MetaVariable::Multiple => 0,
     });
-    let times = engine.message.matches('$').count() + engine.fixer.len() * NAMES_MAX;
+    let times = engine.message.matches('$').count() + engine.fixer.len() * VARIABLES_MAX;
     bytes.fold(0, usize::saturating_add).saturating_mul(times * WRITE_COST)
 }
 
@@ -137,20 +143,20 @@ fn finding(
     let (from, to) = lines_around(text, start, start);
     let title = one_line_title(&engine.get_message(matched));
     let why = if rule.why.is_empty() { title.clone() } else { rule.why.clone() };
-    let found = FindingDraft::new(&rule.rating, path, line, &text[from..to]);
-    let mut found = FindingDraft {
+    let draft = FindingDraft::new(&rule.rating, path, line, &text[from..to]);
+    let mut draft = FindingDraft {
         rule: rule.id.clone(),
-        ..found.with_text(title, why, rule.metadata.fix.clone())
+        ..draft.with_text(title, why, rule.metadata.fix.clone())
     };
     if let Some((end, replacement)) = replacement(text, engine, matched) {
-        found.end = Some(end);
-        found.replacement = Some(replacement);
+        draft.end = Some(end);
+        draft.replacement = Some(replacement);
     }
-    found
+    draft
 }
 
-/// The new text for whole lines from the first line of the match, and the last of these lines.
-/// `None` if the fix starts elsewhere or there are several fixes.
+/// The number of the last line to replace, and the new text from the first line of the match to
+/// that line. `None` if the fix starts on another line or there are several fixes.
 fn replacement(
     text: &str,
     engine: &RuleConfig<Grammar>,
@@ -159,7 +165,7 @@ fn replacement(
     let [fixer] = engine.fixer.as_slice() else { return None };
     let range = fixer.get_replaced_range(matched, &engine.matcher);
     let start = matched.range().start;
-    let new = String::from_utf8(fixer.generate_replacement(matched)).ok()?;
+    let new_text = String::from_utf8(fixer.generate_replacement(matched)).ok()?;
     text.get(range.clone())?;
     let (from, to) = lines_around(text, range.start, range.end);
     if !(from..=to).contains(&start) || text[from..start].contains('\n') {
@@ -167,11 +173,12 @@ fn replacement(
     }
     let last =
         line_number(matched.start_pos().line() + text[from..range.end].matches('\n').count());
-    let lines = format!("{}{new}{}", &text[from..range.start], &text[range.end..to]);
+    let lines = format!("{}{new_text}{}", &text[from..range.start], &text[range.end..to]);
     (!lines.trim().is_empty()).then_some((last, lines))
 }
 
-/// Start and end of the lines of a range, without the last line end.
+/// Byte offsets of the start of the first line and the end of the last line of a range. The last
+/// newline is excluded.
 fn lines_around(text: &str, start: usize, end: usize) -> (usize, usize) {
     let from = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at);

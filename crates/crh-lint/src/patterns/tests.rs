@@ -25,8 +25,12 @@ fn with(text: &str) -> (PatternRules, Vec<String>) {
 
 #[test]
 fn only_new_matches_are_reported() {
-    let check = |change: &str, found: &[&str]| {
-        assert_eq!(Fixture::new(change).findings_of(&PatternRules::default()), found, "{change}");
+    let check = |change: &str, expected: &[&str]| {
+        assert_eq!(
+            Fixture::new(change).findings_of(&PatternRules::default()),
+            expected,
+            "{change}"
+        );
     };
     let title = "patterns/raise-not-implemented: `NotImplemented` is not an exception: raising it is a `TypeError`";
     check(
@@ -34,7 +38,7 @@ fn only_new_matches_are_reported() {
         &[&format!("a.py:2 {title}")],
     );
     check("//- head\n//- a.py\nraise NotImplemented\n", &[&format!("a.py:1 {title}")]);
-    // Unchanged, moved down in the file, moved from another file.
+    // The match is unchanged, moved down in the file, or moved from another file.
     check("//- a.py\nraise NotImplemented\n//- head\n//- a.py\nraise NotImplemented\nx = 1\n", &[]);
     check(
         "//- a.py\nraise NotImplemented\n//- head\n//- a.py\nif x:\n    raise NotImplemented\n",
@@ -44,12 +48,12 @@ fn only_new_matches_are_reported() {
         "//- a.py\nraise NotImplemented\nx = 1\n//- head\n//- a.py\nx = 1\n//- b.py\nraise NotImplemented\n",
         &[],
     );
-    // In unparsable text nothing is known.
+    // In unparsable text no match is reported.
     check("//- head\n//- a.py\nassert (x, 'b' c)\n", &[]);
     check("//- head\n//- a.txt\nraise NotImplemented\n", &[]);
     // Build output is not checked.
     check("//- head\n//- dist/a.py\nraise NotImplemented\n", &[]);
-    // The same escapes in different strings.
+    // Two strings with the same escapes are different conditions.
     check("//- head\n//- a.py\nif x == 'yes\\n':\n    f()\nelif x == 'no\\n':\n    g()\n", &[]);
     check(
         "//- head\n//- a.go\npackage a\nfunc f() {\n\tif x == \"a\\n\" {\n\t} else if x == \"b\\n\" {\n\t}\n}\n",
@@ -63,7 +67,7 @@ fn only_new_matches_are_reported() {
         "//- head\n//- A.java\nclass A { void f() { if (x.is(\"a\\n\")) { } else if (x.is(\"b\\n\")) { } } }\n",
         &[],
     );
-    // Tests do this on purpose.
+    // Tests compare a value with itself on purpose.
     check("//- head\n//- tests/a.py\nok = x == x\n", &[]);
 }
 
@@ -72,8 +76,9 @@ fn repository_rules_apply_to_their_files() {
     let (patterns, notes) = with(NO_PRINT);
     assert_eq!(notes, Vec::<String>::new());
     let change = "//- head\n//- src/a.py\nif x:\n    print(x)  # why\n//- src/cli/a.py\nprint(x)\n//- b.py\nprint(x)\n";
-    let looked = Fixture::new(change).file_findings_of(&patterns);
-    let found: Vec<_> = looked.into_iter().flat_map(|looked| looked.findings).collect();
+    let file_findings = Fixture::new(change).file_findings_of(&patterns);
+    let findings: Vec<_> =
+        file_findings.into_iter().flat_map(|file_findings| file_findings.findings).collect();
     expect_test::expect![[r#"
         [
             FindingDraft {
@@ -102,7 +107,7 @@ fn repository_rules_apply_to_their_files() {
             },
         ]
     "#]]
-    .assert_debug_eq(&found);
+    .assert_debug_eq(&findings);
 }
 
 #[test]
@@ -110,10 +115,10 @@ fn multi_line_fix_replaces_whole_lines() {
     let rule = "id: a\nlanguage: Python\nmessage: m\nrule: {pattern: old($X)}\nfix: new($X)\n";
     let (patterns, _) = with(rule);
     let change = "//- head\n//- a.py\nx = (old(\n    1\n), 2)\n";
-    let looked = Fixture::new(change).file_findings_of(&patterns);
-    let found = &looked[0].findings[0];
-    assert_eq!((found.line, found.end), (1, Some(3)));
-    assert_eq!(found.replacement.as_deref(), Some("x = (new(1), 2)"));
+    let file_findings = Fixture::new(change).file_findings_of(&patterns);
+    let draft = &file_findings[0].findings[0];
+    assert_eq!((draft.line, draft.end), (1, Some(3)));
+    assert_eq!(draft.replacement.as_deref(), Some("x = (new(1), 2)"));
 }
 
 #[test]
@@ -186,7 +191,7 @@ fn unusable_rule_is_noted() {
         "another rule has the same `id`",
     );
     check("id: a\nlanguage: Python\nrule: {pattern: f(x)}\n", "no `message`");
-    check(&"a".repeat(FILE_MAX + 1), "bytes");
+    check(&"a".repeat(FILE_BYTES_MAX + 1), "bytes");
     let deep = format!("rule: {}{{kind: call}}{}\n", "{not: ".repeat(900), "}".repeat(900));
     check(&rule(&deep), "rule file `");
     let deep = format!("rule: {{pattern: 'a{}'}}\n", " + a".repeat(10_000));
@@ -237,38 +242,38 @@ fn large_tables_and_long_chains_stay_within_budget() {
     let rows: String = (0..3_000).map(|n| format!("    'key-{n}': {n},\n")).collect();
     let python =
         format!("//- head\n//- a.py\nt = {{\n{rows}    'key-7': 1,\n}}\nraise NotImplemented\n");
-    let found = Fixture::new(&python).findings_of(&PatternRules::default());
-    assert_eq!(found.len(), 2, "{found:?}");
+    let findings = Fixture::new(&python).findings_of(&PatternRules::default());
+    assert_eq!(findings.len(), 2, "{findings:?}");
     assert!(
-        found[0].starts_with("a.py:3002 patterns/duplicate-key: Duplicate key 'key-7'"),
-        "{found:?}"
+        findings[0].starts_with("a.py:3002 patterns/duplicate-key: Duplicate key 'key-7'"),
+        "{findings:?}"
     );
-    assert!(found[1].starts_with("a.py:3004 patterns/raise-not-implemented"), "{found:?}");
+    assert!(findings[1].starts_with("a.py:3004 patterns/raise-not-implemented"), "{findings:?}");
 
     let branches: String = (1..3_000).map(|n| format!("elif x == {n}:\n    f({n})\n")).collect();
     let chain =
         format!("//- head\n//- a.py\nif x == 0:\n    f(0)\n{branches}elif x == 0:\n    g()\n");
-    let found = Fixture::new(&chain).findings_of(&PatternRules::default());
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].starts_with("a.py:6001 patterns/same-condition"), "{found:?}");
+    let findings = Fixture::new(&chain).findings_of(&PatternRules::default());
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].starts_with("a.py:6001 patterns/same-condition"), "{findings:?}");
 
     let cases: String = (0..3_000).map(|n| format!("  case {n}: f({n}); break;\n")).collect();
     let script = format!(
         "//- head\n//- a.ts\nconst t = {{\n{}}};\nswitch (x) {{\n{cases}  case 5: g();\n}}\n",
         rows.replace("    ", "  ")
     );
-    let found = Fixture::new(&script).findings_of(&PatternRules::default());
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("patterns/duplicate-case"), "{found:?}");
+    let findings = Fixture::new(&script).findings_of(&PatternRules::default());
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].contains("patterns/duplicate-case"), "{findings:?}");
 
     let whens: String = (0..3_000).map(|n| format!("when {n} then f({n})\n")).collect();
     let ruby = format!(
         "//- head\n//- a.rb\nt = {{\n{}}}\ncase x\n{whens}when 5 then g\nend\n",
         rows.replace("': ", "' => ")
     );
-    let found = Fixture::new(&ruby).findings_of(&PatternRules::default());
-    assert_eq!(found.len(), 1, "{found:?}");
-    assert!(found[0].contains("patterns/duplicate-case"), "{found:?}");
+    let findings = Fixture::new(&ruby).findings_of(&PatternRules::default());
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].contains("patterns/duplicate-case"), "{findings:?}");
 }
 
 #[test]
@@ -278,17 +283,18 @@ fn slow_repository_rules_do_not_affect_built_in_ones() {
             with(&format!("id: a\nlanguage: Python\nmessage: m $X\nrule: {rule}\n"));
         assert_eq!(notes, Vec::<String>::new());
         let fixture = Fixture::new(&format!("//- head\n//- a.py\n{text}raise NotImplemented\n"));
-        let looked = fixture.file_findings_of(&patterns);
-        let rules: Vec<_> = looked[0].findings.iter().map(|it| it.rule.as_str()).collect();
+        let file_findings = fixture.file_findings_of(&patterns);
+        let rules: Vec<_> = file_findings[0].findings.iter().map(|it| it.rule.as_str()).collect();
         assert_eq!(rules, ["patterns/raise-not-implemented"], "{rule}");
         let note = "repository rules were not applied to `a.py`: the rules take too long on it";
-        assert_eq!(looked[0].notes, [note], "{rule}");
+        assert_eq!(file_findings[0].notes, [note], "{rule}");
     };
     check(
         "{kind: expression_statement, not: {follows: {stopBy: end, pattern: $X.y}}}",
         &"f\n".repeat(10_000),
     );
-    // An expression that is slow on every byte, and a match that is expanded for every line.
+    // The first rule has an expression that is slow on every byte. The second has a message that is
+    // expanded for every line.
     check(
         "{kind: expression_statement, inside: {kind: module, pattern: $X, regex: '[ab]*a[ab]{100}c'}}",
         &"ab\n".repeat(3_000),
@@ -303,9 +309,9 @@ fn slow_repository_rules_do_not_affect_built_in_ones() {
 fn hostile_text_is_skipped_with_a_note() {
     let check = |patterns: &PatternRules, text: &str, why: &str| {
         let fixture = Fixture::new(&format!("//- head\n//- a.py\n{text}"));
-        let looked = fixture.file_findings_of(patterns);
-        assert_eq!(looked[0].findings, []);
-        assert_eq!(looked[0].notes, [format!("rules were not applied to `a.py`: {why}")]);
+        let file_findings = fixture.file_findings_of(patterns);
+        assert_eq!(file_findings[0].findings, []);
+        assert_eq!(file_findings[0].notes, [format!("rules were not applied to `a.py`: {why}")]);
     };
     let deep = format!(
         "ok = x{} == x{}\nraise NotImplemented\n",
@@ -334,9 +340,10 @@ fn pattern_variables_work_in_every_language() {
         );
         let (patterns, notes) = with(&rule);
         assert_eq!(notes, Vec::<String>::new());
-        let found = Fixture::new(&format!("//- head\n//- {file}\n{text}")).findings_of(&patterns);
-        assert_eq!(found.len(), 1, "{language}: {found:?}");
-        assert!(found[0].ends_with("patterns/a: m 1"), "{found:?}");
+        let findings =
+            Fixture::new(&format!("//- head\n//- {file}\n{text}")).findings_of(&patterns);
+        assert_eq!(findings.len(), 1, "{language}: {findings:?}");
+        assert!(findings[0].ends_with("patterns/a: m 1"), "{findings:?}");
     }
 }
 
@@ -353,10 +360,10 @@ fn kind(language: &str) -> &'static str {
 fn whole_file_rule_scans_the_whole_file() {
     let rest = "def f():\n    pass\n\n\ndef g(text):\n    return yaml.load(text)\n";
     let change = format!("//- a.py\nimport json\n{rest}//- head\n//- a.py\nimport yaml\n{rest}");
-    let [found] = &Fixture::new(&change).findings_of(&PatternRules::default())[..] else {
+    let [finding] = &Fixture::new(&change).findings_of(&PatternRules::default())[..] else {
         panic!()
     };
-    assert!(found.starts_with("a.py:7 patterns/yaml-load: "), "{found}");
+    assert!(finding.starts_with("a.py:7 patterns/yaml-load: "), "{finding}");
 }
 
 #[test]
@@ -365,18 +372,19 @@ fn match_in_touched_statement_is_reported_once() {
     let change = |it: &str| format!("{rest}\n\ndef g():\n    {it}\n");
     let before = change("pass");
     let after = change("raise NotImplemented");
-    let found = Fixture::new(&format!("//- a.py\n{before}//- head\n//- a.py\n{after}"))
+    let findings = Fixture::new(&format!("//- a.py\n{before}//- head\n//- a.py\n{after}"))
         .findings_of(&PatternRules::default());
-    let [found] = &found[..] else { panic!("{found:?}") };
-    assert!(found.starts_with("a.py:10 patterns/raise-not-implemented: "), "{found}");
+    let [finding] = &findings[..] else { panic!("{findings:?}") };
+    assert!(finding.starts_with("a.py:10 patterns/raise-not-implemented: "), "{finding}");
 }
 
 /// Replacement lines for examples: block openers of all kinds, and plain statements.
 const OTHER_LINES: [&str; 5] = ["", "x0 = 1", "with raises(x0):", "finally:", "@x0.setter"];
 
-/// An example with one line changed, inside a function among unchanged ones.
+/// An example with one line changed, inside a function among unchanged functions. Returns the old
+/// and the new text.
 fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
-    // Large enough that the touched part is the smaller one.
+    // This line makes the touched part less than `PERCENT_MAX` of the text.
     let rest = format!("x1 = '{}'\n", "a".repeat(1_000));
     let whole = |lines: Vec<String>| {
         let lines: String = lines.iter().map(|it| format!("        {it}\n")).collect();
@@ -391,7 +399,7 @@ fn with_line_changed(example: &str, at: usize, other: &str) -> [String; 2] {
 
 #[test]
 fn changed_part_gives_the_same_findings_as_the_file() {
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for rule in built_in::for_language(Language::Python).iter().filter_map(BuiltInRule::rule) {
         for example in rule.metadata.invalid.iter().chain(&rule.metadata.valid) {
             for (at, other) in (0..example.lines().count())
@@ -405,12 +413,12 @@ fn changed_part_gives_the_same_findings_as_the_file() {
                         if fixture.findings_of(reviewer)
                             != fixture.findings_of_whole_files(reviewer)
                         {
-                            wrong.push(format!("{}: {change}", reviewer.name()));
+                            failures.push(format!("{}: {change}", reviewer.name()));
                         }
                     }
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} are wrong, the first: {}", wrong.len(), wrong[0]);
+    assert!(failures.is_empty(), "{} are wrong, the first: {}", failures.len(), failures[0]);
 }

@@ -10,14 +10,15 @@ use super::removed::{RemovalKind, RemovedSymbol, removed_symbols};
 use super::repo_index::{RepoIndex, SourceFile};
 use super::resolve::{ModuleTarget, Resolution, module_target, resolve, resolve_export};
 use super::rust::MacroPolicy;
-use super::suspects::{LanguageFamily, SuspectFile, is_foreign};
+use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use super::{go, java, messages, ruby, rust};
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, SearchHit};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport, NameUse, Surface, UseRole};
 
-/// Search limit for all names.
+/// Limit for the search for all removed names at once. More hits mean that the names are ordinary
+/// words; then the check stops with a note.
 pub(super) const HITS_MAX: usize = 20_000;
 
 /// A name on more lines is an ordinary word and is not followed.
@@ -36,16 +37,16 @@ pub(super) type BrokenUses = BTreeMap<usize, BTreeSet<BrokenUse>>;
 /// A file that may use a removed symbol.
 pub(super) struct UsingFile<'a> {
     pub(super) path: &'a str,
-    /// Old path.
-    pub(super) before: &'a str,
+    /// Path before the change.
+    pub(super) old_path: &'a str,
     pub(super) source: Rc<SourceFile>,
-    /// Set if the change touches the file.
-    pub(super) changed: Option<&'a ChangedFile>,
+    /// The file's part of the diff; `None` if the change does not touch the file.
+    pub(super) changed_file: Option<&'a ChangedFile>,
 }
 
 impl UsingFile<'_> {
     pub(super) fn adds(&self, line: u32) -> bool {
-        self.changed.is_some_and(|it| it.adds(line))
+        self.changed_file.is_some_and(|it| it.adds(line))
     }
 
     pub(super) fn broken_use(&self, line: u32) -> BrokenUse {
@@ -55,10 +56,12 @@ impl UsingFile<'_> {
     /// Whether a name is bound nowhere in the file except by its import.
     pub(super) fn is_unbound(&self, name: &str) -> bool {
         let first = name.split(['.', ':']).next().unwrap_or(name);
-        let names = |it: &&NameUse| {
-            it.name == first && it.qualifier.is_empty() && it.role == UseRole::Bound
+        let is_binding = |name_use: &&NameUse| {
+            name_use.name == first
+                && name_use.qualifier.is_empty()
+                && name_use.role == UseRole::Bound
         };
-        !self.source.uses.iter().any(|it| names(&it))
+        !self.source.uses.iter().any(|it| is_binding(&it))
     }
 }
 
@@ -67,76 +70,95 @@ pub(super) fn find_broken_uses(
     change: &ChangeView<'_>,
     repo: &RepoIndex<'_>,
     suspects: &[SuspectFile<'_>],
-    found: &mut Vec<FindingDraft>,
+    findings: &mut Vec<FindingDraft>,
 ) -> Result<(), String> {
-    let removed = removed_symbols(repo, suspects);
-    let changed: HashMap<&str, &ChangedFile> = change
+    let removed_symbols = removed_symbols(repo, suspects);
+    let changed_files: HashMap<&str, &ChangedFile> = change
         .all_files
         .iter()
         .filter(|it| !it.is_deleted)
         .map(|it| (it.path.as_str(), it))
         .collect();
-    if !removed.is_empty() {
-        let (hits, names) = search_names(repo, &removed)?;
-        let wanted =
-            removed.iter().filter(|it| names.contains(&it.search_word())).map(|it| it.name.clone());
-        repo.track_names(wanted.collect());
-        let searched: Vec<usize> =
-            (0..removed.len()).filter(|at| names.contains(&removed[*at].search_word())).collect();
-        let mut broken = BrokenUses::new();
-        for path in &hits {
+    if !removed_symbols.is_empty() {
+        let (hit_paths, names) = search_names(repo, &removed_symbols)?;
+        let followed_names = removed_symbols
+            .iter()
+            .filter(|it| names.contains(&it.search_word()))
+            .map(|it| it.name.clone());
+        repo.track_names(followed_names.collect());
+        let followed_indexes: Vec<usize> = (0..removed_symbols.len())
+            .filter(|at| names.contains(&removed_symbols[*at].search_word()))
+            .collect();
+        let mut results = BrokenUses::new();
+        for path in &hit_paths {
             let Some(family) = LanguageFamily::from_path(path) else { continue };
-            if is_foreign(path) {
+            if is_excluded_path(path) {
                 continue;
             }
-            let relevant: Vec<usize> =
-                searched.iter().copied().filter(|at| removed[*at].family == family).collect();
-            if relevant.is_empty() {
+            let symbol_indexes: Vec<usize> = followed_indexes
+                .iter()
+                .copied()
+                .filter(|at| removed_symbols[*at].family == family)
+                .collect();
+            if symbol_indexes.is_empty() {
                 continue;
             }
-            let Some(unit) = repo.source(Side::New, path) else { continue };
-            if unit.surface.has_errors {
+            let Some(source) = repo.source(Side::New, path) else { continue };
+            if source.surface.has_errors {
                 continue;
             }
-            let changed = changed.get(path.as_str()).copied();
-            let before = changed.map_or(Some(path.as_str()), |it| it.old_path.as_deref());
-            let user = UsingFile { path, before: before.unwrap_or(path), source: unit, changed };
+            let changed_file = changed_files.get(path.as_str()).copied();
+            let old_path = changed_file.map_or(Some(path.as_str()), |it| it.old_path.as_deref());
+            let using_file =
+                UsingFile { path, old_path: old_path.unwrap_or(path), source, changed_file };
             let checker = UseChecker {
                 repo,
-                removed: &removed,
-                relevant: &relevant,
-                user: &user,
+                removed_symbols: &removed_symbols,
+                symbol_indexes: &symbol_indexes,
+                using_file: &using_file,
                 family,
-                hits: &hits,
+                hit_paths: &hit_paths,
             };
-            checker.check_all(&mut broken);
+            checker.check_all(&mut results);
         }
-        for (at, places) in broken {
-            found.push(messages::removal_finding(repo, &changed, &removed[at], &places));
+        for (at, broken_uses) in results {
+            findings.push(messages::removal_finding(
+                repo,
+                &changed_files,
+                &removed_symbols[at],
+                &broken_uses,
+            ));
         }
     }
-    for suspect in suspects.iter().filter(|it| {
-        it.may_miss_imports
-            || it.file.old_path.as_deref().is_some_and(|before| before != it.file.path)
+    for suspect in suspects.iter().filter(|suspect| {
+        suspect.may_miss_imports
+            || suspect
+                .file
+                .old_path
+                .as_deref()
+                .is_some_and(|old_path| old_path != suspect.file.path)
     }) {
-        find_missing_imports(repo, suspect, found);
+        find_missing_imports(repo, suspect, findings);
     }
     Ok(())
 }
 
-/// Files that contain one of the names, and the names that can be followed.
+/// Paths of files that contain one of the names, and the names that are rare enough to be followed.
 fn search_names(
     repo: &RepoIndex<'_>,
-    removed: &[RemovedSymbol<'_>],
+    removed_symbols: &[RemovedSymbol<'_>],
 ) -> Result<(BTreeSet<String>, BTreeSet<String>), String> {
-    let mut names: BTreeSet<String> =
-        removed.iter().map(RemovedSymbol::search_word).filter(|it| !it.is_empty()).collect();
+    let mut names: BTreeSet<String> = removed_symbols
+        .iter()
+        .map(RemovedSymbol::search_word)
+        .filter(|it| !it.is_empty())
+        .collect();
     let search = |names: &BTreeSet<String>| {
         let words: Vec<&str> = names.iter().map(String::as_str).collect();
         repo.project.search(Side::New, &words, HITS_MAX)
     };
     let mut hits = search(&names)?;
-    for name in too_common(&hits.lines, &names) {
+    for name in common_names(&hits.lines, &names) {
         names.remove(&name);
     }
     if !hits.is_complete {
@@ -148,11 +170,11 @@ fn search_names(
     Ok((hits.lines.into_iter().map(|it| it.path).collect(), names))
 }
 
-/// Names on too many lines.
-fn too_common(lines: &[SearchHit], names: &BTreeSet<String>) -> Vec<String> {
+/// Names that occur on more than [`HITS_OF_NAME_MAX`] lines.
+fn common_names(lines: &[SearchHit], names: &BTreeSet<String>) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
-    for line in lines {
-        for word in line.text.split(|it: char| !(it.is_alphanumeric() || it == '_')) {
+    for hit in lines {
+        for word in hit.text.split(|it: char| !(it.is_alphanumeric() || it == '_')) {
             if let Some(name) = names.get(word) {
                 *counts.entry(name).or_default() += 1;
             }
@@ -165,182 +187,214 @@ fn too_common(lines: &[SearchHit], names: &BTreeSet<String>) -> Vec<String> {
 /// Checks one file for uses of removed symbols.
 struct UseChecker<'w, 'a> {
     repo: &'w RepoIndex<'w>,
-    removed: &'w [RemovedSymbol<'a>],
-    relevant: &'w [usize],
-    user: &'w UsingFile<'w>,
+    removed_symbols: &'w [RemovedSymbol<'a>],
+    symbol_indexes: &'w [usize],
+    using_file: &'w UsingFile<'w>,
     family: LanguageFamily,
-    /// All files that contain one of the names.
-    hits: &'w BTreeSet<String>,
+    /// Paths of all files that contain one of the removed names.
+    hit_paths: &'w BTreeSet<String>,
 }
 
 impl UseChecker<'_, '_> {
-    fn check_all(&self, broken: &mut BrokenUses) {
+    fn check_all(&self, results: &mut BrokenUses) {
         match self.family {
             LanguageFamily::Python | LanguageFamily::Script => {
-                for import in self.user.source.surface.imports.iter().filter(|it| !it.is_guarded) {
-                    self.check_import(import, broken);
-                    self.check_members(import, broken);
-                    self.check_calls(import, broken);
+                for import in
+                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
+                {
+                    self.check_import(import, results);
+                    self.check_members(import, results);
+                    self.check_calls(import, results);
                 }
-                self.check_own_file(broken);
+                self.check_own_file(results);
             }
             LanguageFamily::Go => {
-                for at in self.relevant {
-                    let places = go::broken_uses(self.repo, &self.removed[*at], self.user);
-                    if !places.is_empty() {
-                        broken.entry(*at).or_default().extend(places);
+                for at in self.symbol_indexes {
+                    let broken_uses =
+                        go::broken_uses(self.repo, &self.removed_symbols[*at], self.using_file);
+                    if !broken_uses.is_empty() {
+                        results.entry(*at).or_default().extend(broken_uses);
                     }
                 }
             }
-            LanguageFamily::Rust if !rust::is_compiled(self.repo, self.user.path) => {}
+            LanguageFamily::Rust if !rust::is_compiled(self.repo, self.using_file.path) => {}
             LanguageFamily::Rust => {
-                for import in self.user.source.surface.imports.iter().filter(|it| !it.is_guarded) {
-                    self.check_import(import, broken);
-                    self.check_calls(import, broken);
+                for import in
+                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
+                {
+                    self.check_import(import, results);
+                    self.check_calls(import, results);
                 }
-                self.check_paths(broken);
-                self.check_own_file(broken);
+                self.check_paths(results);
+                self.check_own_file(results);
             }
             LanguageFamily::Java | LanguageFamily::Ruby => {
-                for import in self.user.source.surface.imports.iter().filter(|it| !it.is_guarded) {
-                    self.check_import(import, broken);
+                for import in
+                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
+                {
+                    self.check_import(import, results);
                 }
-                for at in self.relevant {
-                    let removed = &self.removed[*at];
-                    let places = match self.family {
-                        LanguageFamily::Java => java::broken_uses(self.repo, removed, self.user),
-                        _ => ruby::broken_uses(self.repo, removed, self.user, self.hits),
+                for at in self.symbol_indexes {
+                    let symbol = &self.removed_symbols[*at];
+                    let broken_uses = match self.family {
+                        LanguageFamily::Java => {
+                            java::broken_uses(self.repo, symbol, self.using_file)
+                        }
+                        _ => ruby::broken_uses(self.repo, symbol, self.using_file, self.hit_paths),
                     };
-                    if !places.is_empty() {
-                        broken.entry(*at).or_default().extend(places);
+                    if !broken_uses.is_empty() {
+                        results.entry(*at).or_default().extend(broken_uses);
                     }
                 }
             }
         }
     }
 
-    /// Rust: `a::b::name`, with or without a `use` of the first part.
-    fn check_paths(&self, broken: &mut BrokenUses) {
-        let user = self.user;
-        for at in self.relevant.iter().copied() {
-            let removed = &self.removed[at];
-            if let Some(owner) = removed.within.strip_suffix('.') {
-                self.check_associated(at, owner, broken);
+    /// Checks Rust paths such as `a::b::name`, with or without a `use` of the first part.
+    fn check_paths(&self, results: &mut BrokenUses) {
+        let using_file = self.using_file;
+        for at in self.symbol_indexes.iter().copied() {
+            let symbol = &self.removed_symbols[at];
+            if let Some(owner) = symbol.container.strip_suffix('.') {
+                self.check_associated(at, owner, results);
             }
-            if !removed.within.is_empty() {
+            if !symbol.container.is_empty() {
                 continue;
             }
-            for it in user
-                .source
-                .uses
-                .iter()
-                .filter(|it| it.name == removed.name && !it.qualifier.is_empty())
+            for name_use in
+                using_file.source.uses.iter().filter(|name_use| {
+                    name_use.name == symbol.name && !name_use.qualifier.is_empty()
+                })
             {
-                let is_broken = match (&removed.what, &it.role) {
+                let is_broken = match (&symbol.kind, &name_use.role) {
                     (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                    (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
-                        !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+                    (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+                        !after.accepts(arguments)
+                            && (before.accepts(arguments) || using_file.adds(name_use.line))
                     }
                     _ => false,
                 };
-                let Some(path) = self.whole_path(it).filter(|_| is_broken) else { continue };
-                let was =
-                    rust::resolve(self.repo, Side::Old, MacroPolicy::Ignore, user.before, &path);
-                let now =
-                    rust::resolve(self.repo, Side::New, MacroPolicy::Ignore, user.path, &path);
-                let is_gone = match removed.what {
+                let Some(path) = self.full_path(name_use).filter(|_| is_broken) else { continue };
+                let old_resolution = rust::resolve(
+                    self.repo,
+                    Side::Old,
+                    MacroPolicy::Ignore,
+                    using_file.old_path,
+                    &path,
+                );
+                let new_resolution = rust::resolve(
+                    self.repo,
+                    Side::New,
+                    MacroPolicy::Ignore,
+                    using_file.path,
+                    &path,
+                );
+                let is_affected = match symbol.kind {
                     RemovalKind::Name => matches!(
-                        now,
+                        new_resolution,
                         Resolution::MissingName(_)
                             | Resolution::MissingModule
                             | Resolution::MaybeExternal
                     ),
-                    RemovalKind::Shape { .. } => {
-                        now == Resolution::DefinedIn(removed.file.path.clone())
+                    RemovalKind::Signature { .. } => {
+                        new_resolution == Resolution::DefinedIn(symbol.file.path.clone())
                     }
                     RemovalKind::Module => false,
                 };
-                if is_gone && was == Resolution::DefinedIn(removed.path.to_owned()) {
-                    broken.entry(at).or_default().insert(user.broken_use(it.line));
+                if is_affected && old_resolution == Resolution::DefinedIn(symbol.path.to_owned()) {
+                    results.entry(at).or_default().insert(using_file.broken_use(name_use.line));
                 }
             }
         }
     }
 
-    /// The full path of a use.
-    fn whole_path(&self, it: &NameUse) -> Option<String> {
-        let first = it.qualifier.split("::").next()?;
+    /// The path of a use from `crate`, `self`, `super` or a crate's name on; `None` if the start is
+    /// unknown.
+    fn full_path(&self, name_use: &NameUse) -> Option<String> {
+        let first = name_use.qualifier.split("::").next()?;
         if matches!(first, "crate" | "self" | "super") {
-            return Some(format!("{}::{}", it.qualifier, it.name));
+            return Some(format!("{}::{}", name_use.qualifier, name_use.name));
         }
-        let surface = &self.user.source.surface;
-        let rest = &it.qualifier[first.len()..];
-        let take = surface.imports.iter().find(|take| take.local_name.as_deref() == Some(first));
-        if let Some(import) = take {
+        let surface = &self.using_file.source.surface;
+        let rest = &name_use.qualifier[first.len()..];
+        let import =
+            surface.imports.iter().find(|import| import.local_name.as_deref() == Some(first));
+        if let Some(import) = import {
             let ImportedItem::Name(name) = &import.item else { return None };
-            return Some(format!("{}::{name}{rest}::{}", import.module, it.name));
+            return Some(format!("{}::{name}{rest}::{}", import.module, name_use.name));
         }
-        let is_own = surface.declarations.iter().any(|it| it.name == first && it.within.is_empty());
+        let is_declared_in_file =
+            surface.declarations.iter().any(|it| it.name == first && it.container.is_empty());
         let is_crate = || self.repo.crates(Side::New).contains_key(first);
-        if is_own {
-            return Some(format!("self::{}::{}", it.qualifier, it.name));
+        if is_declared_in_file {
+            return Some(format!("self::{}::{}", name_use.qualifier, name_use.name));
         }
-        is_crate().then(|| format!("{}::{}", it.qualifier, it.name))
+        is_crate().then(|| format!("{}::{}", name_use.qualifier, name_use.name))
     }
 
-    /// Rust: `Type::name`, where the type exists and no longer has the variant, function or
-    /// constant.
-    fn check_associated(&self, at: usize, owner: &str, broken: &mut BrokenUses) {
-        let (user, lost) = (self.user, &self.removed[at]);
-        let is_meant =
-            |it: &&NameUse| it.name == lost.name && it.qualifier.rsplit("::").next() == Some(owner);
-        let mut places = BTreeSet::new();
-        for it in user.source.uses.iter().filter(is_meant) {
-            let is_broken = match (&lost.what, &it.role) {
+    /// Checks Rust paths such as `Type::name`, where the type exists and no longer has the variant,
+    /// function or constant.
+    fn check_associated(&self, at: usize, owner: &str, results: &mut BrokenUses) {
+        let (using_file, symbol) = (self.using_file, &self.removed_symbols[at]);
+        let is_member_use = |name_use: &&NameUse| {
+            name_use.name == symbol.name && name_use.qualifier.rsplit("::").next() == Some(owner)
+        };
+        let mut broken_uses = BTreeSet::new();
+        for name_use in using_file.source.uses.iter().filter(is_member_use) {
+            let is_broken = match (&symbol.kind, &name_use.role) {
                 (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
-                    !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+                (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+                    !after.accepts(arguments)
+                        && (before.accepts(arguments) || using_file.adds(name_use.line))
                 }
                 _ => false,
             };
-            let path = self.whole_path(it).filter(|_| is_broken);
+            let path = self.full_path(name_use).filter(|_| is_broken);
             let path = path.as_deref().and_then(|it| it.rsplit_once("::"));
             let Some((path, _)) = path else { continue };
-            let was = rust::resolve(self.repo, Side::Old, MacroPolicy::Ignore, user.before, path);
-            let now = rust::resolve(self.repo, Side::New, MacroPolicy::Ignore, user.path, path);
-            if was == Resolution::DefinedIn(lost.path.to_owned())
-                && now == Resolution::DefinedIn(lost.file.path.clone())
+            let old_resolution =
+                rust::resolve(self.repo, Side::Old, MacroPolicy::Ignore, using_file.old_path, path);
+            let new_resolution =
+                rust::resolve(self.repo, Side::New, MacroPolicy::Ignore, using_file.path, path);
+            if old_resolution == Resolution::DefinedIn(symbol.path.to_owned())
+                && new_resolution == Resolution::DefinedIn(symbol.file.path.clone())
             {
-                places.insert(user.broken_use(it.line));
+                broken_uses.insert(using_file.broken_use(name_use.line));
             }
         }
-        if !places.is_empty() && rust::is_only_definition(self.repo, lost, owner, self.hits) {
-            broken.entry(at).or_default().extend(places);
+        if !broken_uses.is_empty()
+            && rust::is_only_definition(self.repo, symbol, owner, self.hit_paths)
+        {
+            results.entry(at).or_default().extend(broken_uses);
         }
     }
 
-    /// An import that resolved before the change and does not any more.
-    fn check_import(&self, import: &ModuleImport, broken: &mut BrokenUses) {
-        let user = self.user;
+    /// Checks an import that resolved before the change.
+    fn check_import(&self, import: &ModuleImport, results: &mut BrokenUses) {
+        let using_file = self.using_file;
         let words = || {
             import.module.split(['.', '/', ':']).chain(match &import.item {
                 ImportedItem::Name(name) => Some(name.as_str()),
                 ImportedItem::Module | ImportedItem::All => None,
             })
         };
-        let is_relevant =
-            self.relevant.iter().any(|at| words().any(|word| word == self.removed[*at].name));
-        if user.adds(import.line)
-            || !is_relevant && !words().any(|it| it == "default") && !words().all(str::is_empty)
+        let names_removed_symbol = self
+            .symbol_indexes
+            .iter()
+            .any(|at| words().any(|word| word == self.removed_symbols[*at].name));
+        if using_file.adds(import.line)
+            || !names_removed_symbol
+                && !words().any(|it| it == "default")
+                && !words().all(str::is_empty)
         {
             return;
         }
-        let now = resolve(self.repo, Side::New, self.family, user.path, import);
-        if matches!(now, Resolution::DefinedIn(_) | Resolution::Unknown) {
+        let new_resolution = resolve(self.repo, Side::New, self.family, using_file.path, import);
+        if matches!(new_resolution, Resolution::DefinedIn(_) | Resolution::Unknown) {
             return;
         }
-        let Resolution::DefinedIn(was) =
-            resolve(self.repo, Side::Old, self.family, user.before, import)
+        let Resolution::DefinedIn(old_file) =
+            resolve(self.repo, Side::Old, self.family, using_file.old_path, import)
         else {
             return;
         };
@@ -348,40 +402,42 @@ impl UseChecker<'_, '_> {
             ImportedItem::Name(name) => name.as_str(),
             ImportedItem::Module | ImportedItem::All => "",
         };
-        let all = || self.relevant.iter().map(|at| (*at, &self.removed[*at]));
+        let candidates = || self.symbol_indexes.iter().map(|at| (*at, &self.removed_symbols[*at]));
         // A Java import may name a member of a class.
-        let is_inside = |within: &str| {
-            within.is_empty()
+        let is_matching_owner = |container: &str| {
+            container.is_empty()
                 || self.family == LanguageFamily::Java
-                    && import.module.rsplit('.').next() == Some(within)
+                    && import.module.rsplit('.').next() == Some(container)
         };
-        let names = all().filter(|(_, it)| {
-            it.path == was
-                && it.name == name
-                && is_inside(&it.within)
-                && matches!(it.what, RemovalKind::Name)
+        let names = candidates().filter(|(_, symbol)| {
+            symbol.path == old_file
+                && symbol.name == name
+                && is_matching_owner(&symbol.container)
+                && matches!(symbol.kind, RemovalKind::Name)
         });
-        let modules =
-            all().filter(|(_, it)| it.path == was && matches!(it.what, RemovalKind::Module));
+        let modules = candidates()
+            .filter(|(_, it)| it.path == old_file && matches!(it.kind, RemovalKind::Module));
         // A removed module is reported once, not for each of its names.
-        if let Some((at, lost)) = modules.chain(names).next()
-            && !(self.is_gone(lost.path) && is_ignored(self.repo, lost.path))
+        if let Some((at, symbol)) = modules.chain(names).next()
+            && !(self.is_missing_file(symbol.path) && is_ignored(self.repo, symbol.path))
         {
-            broken.entry(at).or_default().insert(user.broken_use(import.line));
+            results.entry(at).or_default().insert(using_file.broken_use(import.line));
         }
     }
 
-    /// Whether the file no longer exists. An existing file counts even if git ignores its path.
-    fn is_gone(&self, path: &str) -> bool {
-        self.repo.paths(Side::New).is_ok_and(|index| !index.has(path))
+    /// Whether the new tree has no file with this path. A committed file exists even if git ignores
+    /// its path.
+    fn is_missing_file(&self, path: &str) -> bool {
+        self.repo.paths(Side::New).is_ok_and(|index| !index.has_file(path))
     }
 
-    /// The module that an import binds to its local name, if it imports a whole module.
-    fn namespace(&self, side: Side, import: &ModuleImport) -> Option<String> {
+    /// The file of the module that an import binds to its local name; `None` if the import binds a
+    /// name of a module.
+    fn imported_module(&self, side: Side, import: &ModuleImport) -> Option<String> {
         let index = self.repo.paths(side).ok()?;
         let from = match side {
-            Side::Old => self.user.before,
-            Side::New => self.user.path,
+            Side::Old => self.using_file.old_path,
+            Side::New => self.using_file.path,
         };
         let path = match (&import.item, self.family) {
             (ImportedItem::Module, _) => import.module.clone(),
@@ -402,49 +458,55 @@ impl UseChecker<'_, '_> {
         }
     }
 
-    /// `module.name`, where the name is removed or has other parameters.
-    fn check_members(&self, import: &ModuleImport, broken: &mut BrokenUses) {
-        let user = self.user;
+    /// Checks uses such as `module.name`, where the name is removed or has other parameters.
+    fn check_members(&self, import: &ModuleImport, results: &mut BrokenUses) {
+        let using_file = self.using_file;
         let Some(local) = import.local_name.as_deref() else { return };
         let is_member = |it: &&NameUse| it.qualifier == local;
-        if !user.source.uses.iter().any(|it| is_member(&it)) || !user.is_unbound(local) {
+        if !using_file.source.uses.iter().any(|it| is_member(&it)) || !using_file.is_unbound(local)
+        {
             return;
         }
-        let Some(now) = self.namespace(Side::New, import) else { return };
-        for at in self.relevant.iter().copied() {
-            let removed = &self.removed[at];
-            if removed.file.path != now || removed.file.is_deleted || !removed.within.is_empty() {
+        let Some(new_file) = self.imported_module(Side::New, import) else { return };
+        for at in self.symbol_indexes.iter().copied() {
+            let symbol = &self.removed_symbols[at];
+            if symbol.file.path != new_file
+                || symbol.file.is_deleted
+                || !symbol.container.is_empty()
+            {
                 continue;
             }
-            let uses =
-                || user.source.uses.iter().filter(|it| it.name == removed.name && is_member(it));
+            let uses = || {
+                using_file.source.uses.iter().filter(|it| it.name == symbol.name && is_member(it))
+            };
             if uses().any(|it| it.role == UseRole::Written) {
                 continue;
             }
-            let is_broken = |it: &&NameUse| match (&removed.what, &it.role) {
+            let is_broken = |name_use: &&NameUse| match (&symbol.kind, &name_use.role) {
                 (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
-                    !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+                (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+                    !after.accepts(arguments)
+                        && (before.accepts(arguments) || using_file.adds(name_use.line))
                 }
                 _ => false,
             };
-            let places: BTreeSet<BrokenUse> =
-                uses().filter(is_broken).map(|it| user.broken_use(it.line)).collect();
-            if places.is_empty() {
+            let broken_uses: BTreeSet<BrokenUse> =
+                uses().filter(is_broken).map(|it| using_file.broken_use(it.line)).collect();
+            if broken_uses.is_empty() {
                 continue;
             }
-            let is_gone = match removed.what {
+            let is_affected = match symbol.kind {
                 RemovalKind::Name => {
                     matches!(
-                        resolve_export(self.repo, Side::New, self.family, &now, &removed.name),
+                        resolve_export(self.repo, Side::New, self.family, &new_file, &symbol.name),
                         Resolution::MissingName(_)
-                    ) && !self.is_submodule(&now, &removed.name)
+                    ) && !self.is_submodule(&new_file, &symbol.name)
                 }
                 RemovalKind::Module => false,
-                RemovalKind::Shape { .. } => true,
+                RemovalKind::Signature { .. } => true,
             };
-            if is_gone {
-                broken.entry(at).or_default().extend(places);
+            if is_affected {
+                results.entry(at).or_default().extend(broken_uses);
             }
         }
     }
@@ -452,30 +514,33 @@ impl UseChecker<'_, '_> {
     /// Whether a name is a submodule of a package.
     fn is_submodule(&self, package: &str, name: &str) -> bool {
         let Ok(index) = self.repo.paths(Side::New) else { return true };
-        let below = super::repo_index::join(super::repo_index::parent_folder(package), name);
-        index.folders.contains(&below) || index.has(&format!("{below}.py"))
+        let submodule =
+            super::repo_index::join_path(super::repo_index::parent_folder(package), name);
+        index.folders.contains(&submodule) || index.has_file(&format!("{submodule}.py"))
     }
 
-    /// Calls of a function that was imported by name.
-    fn check_calls(&self, import: &ModuleImport, broken: &mut BrokenUses) {
+    /// Checks calls of a function that is imported by name.
+    fn check_calls(&self, import: &ModuleImport, results: &mut BrokenUses) {
         let (ImportedItem::Name(name), Some(local)) = (&import.item, import.local_name.as_deref())
         else {
             return;
         };
-        let is_shape = |at: &&usize| {
-            self.removed[**at].name == *name
-                && matches!(self.removed[**at].what, RemovalKind::Shape { .. })
+        let has_changed_signature = |at: &&usize| {
+            self.removed_symbols[**at].name == *name
+                && matches!(self.removed_symbols[**at].kind, RemovalKind::Signature { .. })
         };
-        if !self.relevant.iter().any(|at| is_shape(&at)) || !self.user.is_unbound(local) {
+        if !self.symbol_indexes.iter().any(|at| has_changed_signature(&at))
+            || !self.using_file.is_unbound(local)
+        {
             return;
         }
-        let Resolution::DefinedIn(now) =
-            resolve(self.repo, Side::New, self.family, self.user.path, import)
+        let Resolution::DefinedIn(new_file) =
+            resolve(self.repo, Side::New, self.family, self.using_file.path, import)
         else {
             return;
         };
         let same_name = self
-            .user
+            .using_file
             .source
             .surface
             .imports
@@ -484,26 +549,31 @@ impl UseChecker<'_, '_> {
         if same_name.count() > 1 {
             return;
         }
-        for at in self.relevant.iter().filter(is_shape) {
-            if self.removed[*at].file.path == now {
-                let places = self.mismatched_calls(&self.removed[*at], local);
-                if !places.is_empty() {
-                    broken.entry(*at).or_default().extend(places);
+        for at in self.symbol_indexes.iter().filter(has_changed_signature) {
+            if self.removed_symbols[*at].file.path == new_file {
+                let broken_uses = self.mismatched_calls(&self.removed_symbols[*at], local);
+                if !broken_uses.is_empty() {
+                    results.entry(*at).or_default().extend(broken_uses);
                 }
             }
         }
     }
 
-    fn mismatched_calls(&self, removed: &RemovedSymbol<'_>, local: &str) -> BTreeSet<BrokenUse> {
-        let RemovalKind::Shape { before, after, .. } = &removed.what else {
+    fn mismatched_calls(&self, symbol: &RemovedSymbol<'_>, local: &str) -> BTreeSet<BrokenUse> {
+        let RemovalKind::Signature { before, after, .. } = &symbol.kind else {
             return BTreeSet::new();
         };
-        let calls =
-            self.user.source.uses.iter().filter(|it| it.name == local && it.qualifier.is_empty());
+        let calls = self
+            .using_file
+            .source
+            .uses
+            .iter()
+            .filter(|it| it.name == local && it.qualifier.is_empty());
         calls
-            .filter(|it| match &it.role {
-                UseRole::Called(given) => {
-                    !after.accepts(given) && (before.accepts(given) || self.user.adds(it.line))
+            .filter(|call| match &call.role {
+                UseRole::Called(arguments) => {
+                    !after.accepts(arguments)
+                        && (before.accepts(arguments) || self.using_file.adds(call.line))
                 }
                 UseRole::Bound
                 | UseRole::Key
@@ -511,32 +581,33 @@ impl UseChecker<'_, '_> {
                 | UseRole::Written
                 | UseRole::Read => false,
             })
-            .map(|it| self.user.broken_use(it.line))
+            .map(|it| self.using_file.broken_use(it.line))
             .collect()
     }
 
-    /// Whether another classic script defines a name globally.
+    /// Whether another classic script (one without imports and exports) defines a name globally.
     fn may_be_global(&self, name: &str) -> bool {
         let is_module = |surface: &Surface| {
             !surface.imports.is_empty() || surface.declarations.iter().any(|it| it.is_exported)
         };
-        let has = |path: &&String| {
+        let defines_name = |path: &&String| {
             LanguageFamily::from_path(path) == Some(LanguageFamily::Script)
-                && self.repo.source(Side::New, path).is_some_and(|unit| {
-                    unit.surface.declarations.iter().any(|it| it.name == name)
-                        && !is_module(&unit.surface)
+                && self.repo.source(Side::New, path).is_some_and(|source| {
+                    source.surface.declarations.iter().any(|it| it.name == name)
+                        && !is_module(&source.surface)
                 })
         };
-        !is_module(&self.user.source.surface) && self.hits.iter().any(|it| has(&it))
+        !is_module(&self.using_file.source.surface)
+            && self.hit_paths.iter().any(|it| defines_name(&it))
     }
 
-    /// Uses in the file that lost the name.
-    fn check_own_file(&self, broken: &mut BrokenUses) {
-        let (user, surface) = (self.user, &self.user.source.surface);
-        let is_open = surface.has_hidden_names
+    /// Checks uses in the file that no longer has the name.
+    fn check_own_file(&self, results: &mut BrokenUses) {
+        let (using_file, surface) = (self.using_file, &self.using_file.source.surface);
+        let may_have_more_names = surface.has_hidden_names
             && (self.family != LanguageFamily::Rust
-                || !rust::has_same_macros(self.repo, user.path));
-        if is_open
+                || !rust::has_same_macros(self.repo, using_file.path));
+        if may_have_more_names
             || surface
                 .imports
                 .iter()
@@ -544,50 +615,51 @@ impl UseChecker<'_, '_> {
         {
             return;
         }
-        for at in self.relevant.iter().copied() {
-            let removed = &self.removed[at];
-            if removed.file.path != user.path
-                || removed.file.is_deleted
-                || removed.path != user.before
-                || is_global(self.family, &removed.name)
-                || removed.within.ends_with('.')
-                || self.family == LanguageFamily::Rust && rust::may_be_external(self.repo, removed)
-                || self.family == LanguageFamily::Script && self.may_be_global(&removed.name)
+        for at in self.symbol_indexes.iter().copied() {
+            let symbol = &self.removed_symbols[at];
+            if symbol.file.path != using_file.path
+                || symbol.file.is_deleted
+                || symbol.path != using_file.old_path
+                || is_global(self.family, &symbol.name)
+                || symbol.container.ends_with('.')
+                || self.family == LanguageFamily::Rust && rust::may_be_external(self.repo, symbol)
+                || self.family == LanguageFamily::Script && self.may_be_global(&symbol.name)
             {
                 continue;
             }
-            let uses: Vec<&NameUse> = user
+            let uses: Vec<&NameUse> = using_file
                 .source
                 .uses
                 .iter()
-                .filter(|it| it.name == removed.name && it.qualifier.is_empty())
+                .filter(|it| it.name == symbol.name && it.qualifier.is_empty())
                 .collect();
-            // Also nested imports: `use a::{b::Name}`.
-            let takes = user.source.uses.iter().filter(|it| it.name == removed.name);
-            let bound = takes
-                .filter(|it| match it.role {
+            // The parser gives a nested import such as `use a::{b::Name}` a qualifier, so these
+            // uses are counted with any qualifier.
+            let all_uses = using_file.source.uses.iter().filter(|it| it.name == symbol.name);
+            let binding_count = all_uses
+                .filter(|name_use| match name_use.role {
                     UseRole::Imported => true,
-                    UseRole::Bound => it.qualifier.is_empty(),
+                    UseRole::Bound => name_use.qualifier.is_empty(),
                     UseRole::Key | UseRole::Written | UseRole::Read | UseRole::Called(_) => false,
                 })
                 .count();
-            let mut offers = surface.declarations.iter().filter(|it| !it.is_associated());
-            let is_listed = offers.any(|it| it.name == removed.name);
-            let places: BTreeSet<BrokenUse> = match &removed.what {
-                RemovalKind::Name if bound == 0 && !is_listed => uses
+            let mut declarations = surface.declarations.iter().filter(|it| !it.is_associated());
+            let is_declared = declarations.any(|it| it.name == symbol.name);
+            let broken_uses: BTreeSet<BrokenUse> = match &symbol.kind {
+                RemovalKind::Name if binding_count == 0 && !is_declared => uses
                     .iter()
                     .filter(|it| matches!(it.role, UseRole::Read | UseRole::Called(_)))
-                    .map(|it| user.broken_use(it.line))
+                    .map(|it| using_file.broken_use(it.line))
                     .collect(),
-                RemovalKind::Shape { .. } if bound == 1 => {
-                    self.mismatched_calls(removed, &removed.name)
+                RemovalKind::Signature { .. } if binding_count == 1 => {
+                    self.mismatched_calls(symbol, &symbol.name)
                 }
-                RemovalKind::Name | RemovalKind::Shape { .. } | RemovalKind::Module => {
+                RemovalKind::Name | RemovalKind::Signature { .. } | RemovalKind::Module => {
                     BTreeSet::new()
                 }
             };
-            if !places.is_empty() {
-                broken.entry(at).or_default().extend(places);
+            if !broken_uses.is_empty() {
+                results.entry(at).or_default().extend(broken_uses);
             }
         }
     }

@@ -1,29 +1,32 @@
-//! `.gitignore` lists: an ignored file may exist on the machine that builds the code.
+//! `.gitignore` files. An ignored file may exist on the machine that builds the code, so an import
+//! of it is not reported.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::repo_index::{RepoIndex, join, parent_folder};
+use super::repo_index::{RepoIndex, join_path, parent_folder};
 use crh_review::finding::Side;
 
-/// Only the start of a longer list counts. The longest common lists have half of it.
+/// Bytes read of a `.gitignore` file. The longest common templates have half as many.
 const LIST_BYTES_MAX: usize = 16_384;
 
-/// Longer patterns are skipped.
+/// Bytes of a pattern. Hand-written patterns are shorter; longer ones are skipped.
 const PATTERN_BYTES_MAX: usize = 200;
 
-/// Longer paths are not files.
+/// Bytes of a path that is looked up. Longer paths are not real files and count as not ignored.
 const PATH_BYTES_MAX: usize = 1_000;
 
-/// Paths looked up per review: enough for some hundred missing imports.
+/// Paths looked up per review. A missing import needs about ten lookups, so this is enough for some
+/// hundred imports.
 const LOOKUPS_MAX: usize = 2_000;
 
-/// The ignore lists of a repository, each read at most once, with cached answers.
+/// The `.gitignore` files of a repository, each read at most once, with cached answers.
 #[derive(Debug, Default)]
 pub(super) struct GitIgnore {
-    /// By side (`true` is the new one) and folder.
+    /// Parsed files by side (`true` is the new side) and folder; `None` if the folder has no
+    /// `.gitignore`.
     lists: RefCell<HashMap<(bool, String), Option<IgnoreList>>>,
     answers: RefCell<HashMap<String, bool>>,
     limit_reached: Cell<bool>,
@@ -34,107 +37,108 @@ pub(super) struct GitIgnore {
 #[derive(Debug, Default)]
 struct IgnoreList {
     set: GlobSet,
-    /// The verdict of each pattern of the set.
-    says: Vec<IgnoreVerdict>,
+    /// The verdict of each pattern in `set`, at the same index.
+    verdicts: Vec<IgnoreVerdict>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum IgnoreVerdict {
     Ignored,
-    Kept,
+    NotIgnored,
 }
 
 impl GitIgnore {
     /// Notes for the report.
     pub(super) fn notes(&self) -> Vec<String> {
-        let newly = self.newly_ignored.borrow();
-        let newly = newly.iter().map(|path| {
+        let newly_ignored = self.newly_ignored.borrow();
+        let newly_ignored = newly_ignored.iter().map(|path| {
             format!("`{path}` is not checked: the change adds it to a .gitignore file")
         });
-        let over = self.limit_reached.get().then(|| {
+        let limit_note = self.limit_reached.get().then(|| {
             format!("imports of files that git may ignore: only {LOOKUPS_MAX} paths were checked")
         });
-        newly.chain(over).collect()
+        newly_ignored.chain(limit_note).collect()
     }
 }
 
 /// Whether git ignores a missing file or a folder above it.
 pub(super) fn is_ignored(repo: &RepoIndex<'_>, path: &str) -> bool {
-    let gitignore = &repo.ignored;
-    if let Some(known) = gitignore.answers.borrow().get(path) {
-        return *known;
+    let gitignore = &repo.gitignore;
+    if let Some(answer) = gitignore.answers.borrow().get(path) {
+        return *answer;
     }
     if gitignore.answers.borrow().len() >= LOOKUPS_MAX {
         gitignore.limit_reached.set(true);
         return true;
     }
-    let is_ignored = path.len() <= PATH_BYTES_MAX && is_listed(repo, Side::New, path);
-    if is_ignored && !is_listed(repo, Side::Old, path) {
+    let is_ignored = path.len() <= PATH_BYTES_MAX && is_ignored_on_side(repo, Side::New, path);
+    if is_ignored && !is_ignored_on_side(repo, Side::Old, path) {
         gitignore.newly_ignored.borrow_mut().insert(path.to_owned());
     }
     gitignore.answers.borrow_mut().insert(path.to_owned(), is_ignored);
     is_ignored
 }
 
-/// The nearest list with a verdict decides.
-fn is_listed(repo: &RepoIndex<'_>, side: Side, path: &str) -> bool {
-    let mut home = parent_folder(path);
+/// Whether the `.gitignore` files of a side ignore a path. The file nearest to the path that has a
+/// matching pattern decides.
+fn is_ignored_on_side(repo: &RepoIndex<'_>, side: Side, path: &str) -> bool {
+    let mut folder = parent_folder(path);
     loop {
-        let rest = path.strip_prefix(home).unwrap_or(path).trim_start_matches('/');
-        let mut lists = repo.ignored.lists.borrow_mut();
+        let relative_path = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
+        let mut lists = repo.gitignore.lists.borrow_mut();
         let list = lists
-            .entry((side == Side::New, home.to_owned()))
-            .or_insert_with(|| read(repo, side, &join(home, ".gitignore")));
-        if let Some(says) = list.as_ref().and_then(|it| it.verdict(rest)) {
-            return says == IgnoreVerdict::Ignored;
+            .entry((side == Side::New, folder.to_owned()))
+            .or_insert_with(|| read_list(repo, side, &join_path(folder, ".gitignore")));
+        if let Some(verdict) = list.as_ref().and_then(|it| it.verdict(relative_path)) {
+            return verdict == IgnoreVerdict::Ignored;
         }
-        if home.is_empty() {
+        if folder.is_empty() {
             return false;
         }
-        home = parent_folder(home);
+        folder = parent_folder(folder);
     }
 }
 
-fn read(repo: &RepoIndex<'_>, side: Side, path: &str) -> Option<IgnoreList> {
-    repo.paths(side).ok().filter(|it| it.has(path))?;
+fn read_list(repo: &RepoIndex<'_>, side: Side, path: &str) -> Option<IgnoreList> {
+    repo.paths(side).ok().filter(|it| it.has_file(path))?;
     let list = repo.project.file(side, path).ok().flatten()?;
     Some(IgnoreList::parse(&String::from_utf8_lossy(list.get(..LIST_BYTES_MAX).unwrap_or(&list))))
 }
 
 impl IgnoreList {
-    /// Parses a list. Invalid patterns are skipped.
+    /// Parses the text of a `.gitignore` file. Invalid patterns are skipped.
     fn parse(list: &str) -> Self {
-        let (mut set, mut kept) = (GlobSetBuilder::new(), Vec::new());
+        let (mut set, mut verdicts) = (GlobSetBuilder::new(), Vec::new());
         for line in list.lines().map(str::trim) {
             if line.is_empty() || line.starts_with('#') || line.len() > PATTERN_BYTES_MAX {
                 continue;
             }
-            let (says, line) = match line.strip_prefix('!') {
-                Some(line) => (IgnoreVerdict::Kept, line),
+            let (verdict, line) = match line.strip_prefix('!') {
+                Some(line) => (IgnoreVerdict::NotIgnored, line),
                 None => (IgnoreVerdict::Ignored, line),
             };
             let body = line.trim_end_matches('/');
             let start = if body.contains('/') { "" } else { "**/" };
             // git does not treat braces specially.
             let body = body.trim_start_matches('/').replace('{', r"\{").replace('}', r"\}");
-            let inside = format!("{start}{body}/**");
-            let itself = (!line.ends_with('/')).then(|| format!("{start}{body}"));
-            for pattern in itself.iter().chain([&inside]) {
+            let contents_pattern = format!("{start}{body}/**");
+            let file_pattern = (!line.ends_with('/')).then(|| format!("{start}{body}"));
+            for pattern in file_pattern.iter().chain([&contents_pattern]) {
                 if let Ok(glob) = GlobBuilder::new(pattern).literal_separator(true).build() {
                     set.add(glob);
-                    kept.push(says);
+                    verdicts.push(verdict);
                 }
             }
         }
         // Each pattern was parsed, so building the set should not fail.
-        set.build().map(|set| Self { set, says: kept }).unwrap_or_default()
+        set.build().map(|set| Self { set, verdicts }).unwrap_or_default()
     }
 
-    /// The verdict of the last pattern that matches a path or a folder above it. The path is
-    /// relative to the list's folder.
+    /// The verdict of the last pattern that matches the path or a folder above the path. The path
+    /// is relative to the folder of the `.gitignore` file.
     fn verdict(&self, path: &str) -> Option<IgnoreVerdict> {
         let last = self.set.matches(path).into_iter().max()?;
-        self.says.get(last).copied()
+        self.verdicts.get(last).copied()
     }
 }
 
@@ -167,8 +171,8 @@ mod tests {
             ("!dist\ndist", "dist/b.js", true),
         ];
         for (list, path, expected) in table {
-            let says = IgnoreList::parse(list).verdict(path);
-            assert_eq!(says == Some(IgnoreVerdict::Ignored), expected, "{list} {path}");
+            let verdict = IgnoreList::parse(list).verdict(path);
+            assert_eq!(verdict == Some(IgnoreVerdict::Ignored), expected, "{list} {path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Names that are defined without any definition in the repository.
+//! Names that code can use although no file of the repository defines them.
 
 use super::suspects::LanguageFamily;
 

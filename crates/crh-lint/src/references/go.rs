@@ -1,108 +1,129 @@
-//! Go: a package is a folder whose files share their names; other packages use them by the
-//! package's name.
+//! Go: a package is a folder. Its files see each other's names; other packages write
+//! `package.Name`.
 
 use std::collections::BTreeSet;
 
 use super::broken_uses::{BrokenUse, UsingFile};
 use super::removed::{RemovalKind, RemovedSymbol};
-use super::repo_index::{RepoIndex, join, parent_folder};
+use super::repo_index::{RepoIndex, join_path, parent_folder};
 use super::resolve::Resolution;
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport, NameUse, Surface, UseRole};
 
-/// Uses of a symbol that the same package or an imported one has lost.
+/// Uses of a removed symbol, in the symbol's own package or in a file that imports the package.
 pub(super) fn broken_uses(
     repo: &RepoIndex<'_>,
-    removed: &RemovedSymbol<'_>,
-    user: &UsingFile<'_>,
+    symbol: &RemovedSymbol<'_>,
+    using_file: &UsingFile<'_>,
 ) -> BTreeSet<BrokenUse> {
-    let none = BTreeSet::new();
-    let home = parent_folder(removed.path);
-    if is_empty_package(repo, home) {
-        return match removed.what {
-            RemovalKind::Module => broken_imports(repo, home, user),
-            RemovalKind::Name | RemovalKind::Shape { .. } => none,
+    let no_uses = BTreeSet::new();
+    let package_folder = parent_folder(symbol.path);
+    if is_empty_package(repo, package_folder) {
+        return match symbol.kind {
+            RemovalKind::Module => broken_imports(repo, package_folder, using_file),
+            RemovalKind::Name | RemovalKind::Signature { .. } => no_uses,
         };
     }
-    if matches!(removed.what, RemovalKind::Module)
-        || has_build_constraint(&user.source.text)
-        || is_predeclared(&removed.name)
+    if matches!(symbol.kind, RemovalKind::Module)
+        || has_build_constraint(&using_file.source.text)
+        || is_predeclared(&symbol.name)
     {
-        return none;
+        return no_uses;
     }
-    let Some(before) = repo.source(Side::Old, removed.path) else { return none };
-    if has_build_constraint(&before.text) || is_test(removed.path) && !is_test(user.path) {
-        return none;
+    let Some(old_source) = repo.source(Side::Old, symbol.path) else { return no_uses };
+    if has_build_constraint(&old_source.text) || is_test(symbol.path) && !is_test(using_file.path) {
+        return no_uses;
     }
-    let surface = &user.source.surface;
-    let places = if parent_folder(user.path) == home && surface.package == before.surface.package {
-        let is_dotted = surface.imports.iter().any(|it| it.item == ImportedItem::All);
-        let defined = surface.declarations.iter().filter(|it| it.name == removed.name).count();
-        let uses: Vec<&NameUse> = uses_of(user, &removed.name, "");
-        let bound =
+    let surface = &using_file.source.surface;
+    let broken_uses = if parent_folder(using_file.path) == package_folder
+        && surface.package == old_source.surface.package
+    {
+        let has_dot_import = surface.imports.iter().any(|it| it.item == ImportedItem::All);
+        let definition_count =
+            surface.declarations.iter().filter(|it| it.name == symbol.name).count();
+        let uses: Vec<&NameUse> = uses_of(using_file, &symbol.name, "");
+        let binding_count =
             uses.iter().filter(|it| matches!(it.role, UseRole::Bound | UseRole::Imported)).count();
-        if is_dotted || bound > defined {
-            return none;
+        if has_dot_import || binding_count > definition_count {
+            return no_uses;
         }
-        broken_among(removed, user, &uses)
+        filter_broken(symbol, using_file, &uses)
     } else {
-        let Some(local) = local_name(repo, home, before.surface.package.as_deref(), surface) else {
-            return none;
+        let Some(local) =
+            local_name(repo, package_folder, old_source.surface.package.as_deref(), surface)
+        else {
+            return no_uses;
         };
-        if !user.is_unbound(&local) {
-            return none;
+        if !using_file.is_unbound(&local) {
+            return no_uses;
         }
-        broken_among(removed, user, &uses_of(user, &removed.name, &local))
+        filter_broken(symbol, using_file, &uses_of(using_file, &symbol.name, &local))
     };
-    if places.is_empty() || !is_gone(repo, home, removed) {
-        return none;
+    if broken_uses.is_empty() || !is_gone_from_package(repo, package_folder, symbol) {
+        return no_uses;
     }
-    places
+    broken_uses
 }
 
 /// Whether a package has no files left.
-fn is_empty_package(repo: &RepoIndex<'_>, home: &str) -> bool {
-    repo.paths(Side::New).is_ok_and(|it| !it.in_folder(home).any(|path| path.ends_with(".go")))
+fn is_empty_package(repo: &RepoIndex<'_>, package_folder: &str) -> bool {
+    repo.paths(Side::New)
+        .is_ok_and(|it| !it.files_in_folder(package_folder).any(|path| path.ends_with(".go")))
 }
 
 /// Imports of a removed package.
-fn broken_imports(repo: &RepoIndex<'_>, home: &str, user: &UsingFile<'_>) -> BTreeSet<BrokenUse> {
-    let Some(path) = import_path(repo, home) else { return BTreeSet::new() };
-    let takes = user.source.surface.imports.iter();
-    let old = takes.filter(|it| it.module == path && !user.adds(it.line));
-    old.map(|it| user.broken_use(it.line)).collect()
+fn broken_imports(
+    repo: &RepoIndex<'_>,
+    package_folder: &str,
+    using_file: &UsingFile<'_>,
+) -> BTreeSet<BrokenUse> {
+    let Some(path) = import_path(repo, package_folder) else { return BTreeSet::new() };
+    let imports = using_file.source.surface.imports.iter();
+    let unchanged_imports = imports.filter(|it| it.module == path && !using_file.adds(it.line));
+    unchanged_imports.map(|it| using_file.broken_use(it.line)).collect()
 }
 
-fn uses_of<'u>(user: &'u UsingFile<'_>, name: &str, of: &str) -> Vec<&'u NameUse> {
-    user.source.uses.iter().filter(|it| it.name == name && it.qualifier == of).collect()
+fn uses_of<'u>(using_file: &'u UsingFile<'_>, name: &str, qualifier: &str) -> Vec<&'u NameUse> {
+    using_file
+        .source
+        .uses
+        .iter()
+        .filter(|it| it.name == name && it.qualifier == qualifier)
+        .collect()
 }
 
-fn broken_among(
-    removed: &RemovedSymbol<'_>,
-    user: &UsingFile<'_>,
+fn filter_broken(
+    symbol: &RemovedSymbol<'_>,
+    using_file: &UsingFile<'_>,
     uses: &[&NameUse],
 ) -> BTreeSet<BrokenUse> {
-    let is_broken = |it: &&&NameUse| match (&removed.what, &it.role) {
+    let is_broken = |name_use: &&&NameUse| match (&symbol.kind, &name_use.role) {
         (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-        (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
-            !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+        (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+            !after.accepts(arguments)
+                && (before.accepts(arguments) || using_file.adds(name_use.line))
         }
         _ => false,
     };
-    uses.iter().filter(is_broken).map(|it| user.broken_use(it.line)).collect()
+    uses.iter().filter(is_broken).map(|it| using_file.broken_use(it.line)).collect()
 }
 
-/// Whether no file of the package has the name any more; for changed parameters, whether no other
-/// file has it.
-fn is_gone(repo: &RepoIndex<'_>, home: &str, removed: &RemovedSymbol<'_>) -> bool {
+/// Whether no file of the package defines the name any more. If only the parameters changed:
+/// whether no other file of the package defines the name.
+fn is_gone_from_package(
+    repo: &RepoIndex<'_>,
+    package_folder: &str,
+    symbol: &RemovedSymbol<'_>,
+) -> bool {
     let Ok(index) = repo.paths(Side::New) else { return false };
-    index.in_folder(home).filter(|it| it.ends_with(".go")).all(|path| {
-        let is_own = matches!(removed.what, RemovalKind::Shape { .. }) && path == removed.file.path;
-        is_own
-            || repo.source(Side::New, path).is_some_and(|unit| {
-                !unit.surface.has_errors
-                    && !unit.surface.has_hidden_names
-                    && !unit.surface.declarations.iter().any(|it| it.name == removed.name)
+    index.files_in_folder(package_folder).filter(|it| it.ends_with(".go")).all(|path| {
+        let is_changed_file =
+            matches!(symbol.kind, RemovalKind::Signature { .. }) && path == symbol.file.path;
+        is_changed_file
+            || repo.source(Side::New, path).is_some_and(|source| {
+                !source.surface.has_errors
+                    && !source.surface.has_hidden_names
+                    && !source.surface.declarations.iter().any(|it| it.name == symbol.name)
             })
     })
 }
@@ -110,30 +131,30 @@ fn is_gone(repo: &RepoIndex<'_>, home: &str, removed: &RemovedSymbol<'_>) -> boo
 /// The local name of a package in a file.
 fn local_name(
     repo: &RepoIndex<'_>,
-    home: &str,
+    package_folder: &str,
     package: Option<&str>,
     surface: &Surface,
 ) -> Option<String> {
-    let path = import_path(repo, home)?;
-    let take = surface.imports.iter().find(|it| it.module == path)?;
-    let local = take.local_name.clone().or_else(|| package.map(str::to_owned))?;
+    let path = import_path(repo, package_folder)?;
+    let import = surface.imports.iter().find(|it| it.module == path)?;
+    let local = import.local_name.clone().or_else(|| package.map(str::to_owned))?;
     (!matches!(local.as_str(), "_" | ".")).then_some(local)
 }
 
 /// The import path of a folder.
-fn import_path(repo: &RepoIndex<'_>, home: &str) -> Option<String> {
-    let (root, module) = module_around(repo, home)?;
-    let rest = home.strip_prefix(root.as_str())?.trim_start_matches('/');
-    Some(join(&module, rest).trim_end_matches('/').to_owned())
+fn import_path(repo: &RepoIndex<'_>, package_folder: &str) -> Option<String> {
+    let (root, module) = enclosing_module(repo, package_folder)?;
+    let rest = package_folder.strip_prefix(root.as_str())?.trim_start_matches('/');
+    Some(join_path(&module, rest).trim_end_matches('/').to_owned())
 }
 
 /// The root folder and the name of the Go module around a folder.
-fn module_around(repo: &RepoIndex<'_>, home: &str) -> Option<(String, String)> {
+fn enclosing_module(repo: &RepoIndex<'_>, package_folder: &str) -> Option<(String, String)> {
     let index = repo.paths(Side::New).ok()?;
-    let mut root = home;
+    let mut root = package_folder;
     loop {
-        let path = join(root, "go.mod");
-        if index.has(&path) {
+        let path = join_path(root, "go.mod");
+        if index.has_file(&path) {
             let text = crate::source::text(repo.project.file(Side::New, &path).ok()??)?;
             let name = text.lines().find_map(|it| it.trim().strip_prefix("module "))?;
             return Some((root.to_owned(), name.trim().trim_matches('"').to_owned()));
@@ -147,19 +168,19 @@ fn module_around(repo: &RepoIndex<'_>, home: &str) -> Option<(String, String)> {
 
 /// Resolves the import of a package.
 pub(super) fn resolve(repo: &RepoIndex<'_>, from: &str, import: &ModuleImport) -> Resolution {
-    let Some((root, module)) = module_around(repo, parent_folder(from)) else {
+    let Some((root, module)) = enclosing_module(repo, parent_folder(from)) else {
         return Resolution::Unknown;
     };
     let Ok(index) = repo.paths(Side::New) else { return Resolution::Unknown };
     let Some(rest) = import.module.strip_prefix(&format!("{module}/")) else {
         return Resolution::Unknown;
     };
-    let home = join(&root, rest);
+    let package_folder = join_path(&root, rest);
     // Generated packages are often not committed.
-    let is_made = rest
+    let is_generated = rest
         .split('/')
         .any(|part| part.ends_with("pb") || matches!(part, "gen" | "generated" | "mock" | "mocks"));
-    match index.folders.contains(&home) || is_made {
+    match index.folders.contains(&package_folder) || is_generated {
         true => Resolution::Unknown,
         false => Resolution::MissingModule,
     }

@@ -1,5 +1,5 @@
-//! Java: a class is a file of its name in the folder of its package, and its methods are reached by
-//! its name.
+//! Java: a public class has a file of its name in the folder of its package. Code reaches its
+//! methods through the name of the class.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ use super::resolve::Resolution;
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ImportedItem, ModuleImport, NameUse, UseRole};
 
-/// If a package has more non-Java files, they are not searched.
-const MIXED_MAX: usize = 100;
+/// Non-Java files searched for a class of their package. If there are more, the import counts as
+/// unknown.
+const NON_JAVA_FILES_MAX: usize = 100;
 
-/// How many superclasses are followed.
-const HOPS_MAX: usize = 6;
+/// Superclasses followed for one class. Deeper hierarchies are rare and count as unknown.
+const SUPERCLASSES_MAX: usize = 6;
 
 /// Resolves an import of a class or of a class member.
 pub(super) fn resolve(repo: &RepoIndex<'_>, side: Side, import: &ModuleImport) -> Resolution {
@@ -27,8 +28,8 @@ pub(super) fn resolve(repo: &RepoIndex<'_>, side: Side, import: &ModuleImport) -
     let (package, outer) = import.module.rsplit_once('.').unwrap_or(("", &import.module));
     if outer.starts_with(char::is_uppercase) {
         let Some(path) = class_file(index, package, outer) else { return Resolution::Unknown };
-        let Some(unit) = repo.source(side, path) else { return Resolution::Unknown };
-        if unit.surface.declarations.iter().any(|it| it.within == outer && it.name == *name) {
+        let Some(source) = repo.source(side, path) else { return Resolution::Unknown };
+        if source.surface.declarations.iter().any(|it| it.container == outer && it.name == *name) {
             return Resolution::DefinedIn(path.to_owned());
         }
         return match class_coverage(repo, side, path, outer, name) {
@@ -36,31 +37,33 @@ pub(super) fn resolve(repo: &RepoIndex<'_>, side: Side, import: &ModuleImport) -
             ClassCoverage::Incomplete => Resolution::Unknown,
         };
     }
-    let ending = import.module.replace('.', "/");
-    let folders = index.folders.iter().filter(|it| ends_with(it, &ending));
-    let files: Vec<&str> = folders.flat_map(|it| index.in_folder(it)).collect();
+    let package_path = import.module.replace('.', "/");
+    let folders = index.folders.iter().filter(|it| has_path_suffix(it, &package_path));
+    let files: Vec<&str> = folders.flat_map(|it| index.files_in_folder(it)).collect();
     // A Kotlin file may define any class of its package.
-    let others = files.iter().filter(|it| !it.ends_with(".java"));
-    let may_have = |path: &&&str| {
+    let other_files = files.iter().filter(|it| !it.ends_with(".java"));
+    let may_define = |path: &&&str| {
         let text = repo.project.file(side, path).ok().flatten();
         text.is_none_or(|it| String::from_utf8_lossy(&it).contains(name.as_str()))
     };
-    let is_mixed = others.clone().count() > MIXED_MAX || others.clone().any(|it| may_have(&it));
-    // Generated classes have such names or come from schema files.
-    let is_made = index.has_schemas
+    let may_be_in_other_file = other_files.clone().count() > NON_JAVA_FILES_MAX
+        || other_files.clone().any(|it| may_define(&it));
+    // Generated classes are often not committed. They have one of these endings, or come from
+    // schema files.
+    let is_generated = index.has_schemas
         || name.contains('_')
         || ["Grpc", "Proto", "Generated", "Binding", "BuildConfig", "OuterClass"]
             .iter()
             .any(|it| name.ends_with(it));
-    let is_absent = is_made || files.is_empty() || !name.starts_with(char::is_uppercase);
-    match (is_mixed, is_absent) {
+    let may_be_external = is_generated || files.is_empty() || !name.starts_with(char::is_uppercase);
+    match (may_be_in_other_file, may_be_external) {
         (true, _) => Resolution::Unknown,
         (false, true) => Resolution::MaybeExternal,
         (false, false) => Resolution::MissingModule,
     }
 }
 
-fn ends_with(folder: &str, ending: &str) -> bool {
+fn has_path_suffix(folder: &str, ending: &str) -> bool {
     folder.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
@@ -68,7 +71,7 @@ fn class_file<'i>(index: &'i PathIndex, package: &str, name: &str) -> Option<&'i
     let ending = package.replace('.', "/");
     let files =
         index.stems.get(name)?.iter().filter(|it| it.ends_with(".java") || it.ends_with(".kt"));
-    files.map(String::as_str).find(|it| ends_with(parent_folder(it), &ending))
+    files.map(String::as_str).find(|it| has_path_suffix(parent_folder(it), &ending))
 }
 
 /// Whether the source of a class shows every member that a name may refer to.
@@ -78,7 +81,7 @@ enum ClassCoverage {
     Incomplete,
 }
 
-/// Follows superclasses within this repository.
+/// Checks a class and its superclasses within this repository.
 fn class_coverage(
     repo: &RepoIndex<'_>,
     side: Side,
@@ -87,17 +90,19 @@ fn class_coverage(
     name: &str,
 ) -> ClassCoverage {
     let (mut path, mut class) = (path.to_owned(), class.to_owned());
-    for hop in 0..HOPS_MAX {
-        let Some(unit) = repo.source(side, &path) else { return ClassCoverage::Incomplete };
-        let surface = &unit.surface;
-        let mut offers = surface.declarations.iter();
-        let own = offers.find(|it| it.name == class && it.within.is_empty());
-        let Some(own) = own.filter(|_| !surface.has_hidden_names && !surface.has_errors) else {
+    for hop in 0..SUPERCLASSES_MAX {
+        let Some(source) = repo.source(side, &path) else { return ClassCoverage::Incomplete };
+        let surface = &source.surface;
+        let mut declarations = surface.declarations.iter();
+        let declaration = declarations.find(|it| it.name == class && it.container.is_empty());
+        let Some(declaration) =
+            declaration.filter(|_| !surface.has_hidden_names && !surface.has_errors)
+        else {
             return ClassCoverage::Incomplete;
         };
-        let is_inherited =
-            || surface.declarations.iter().any(|it| it.within == class && it.name == name);
-        let is_seen = match own.kind {
+        let has_member =
+            || surface.declarations.iter().any(|it| it.container == class && it.name == name);
+        let shows_all_members = match declaration.kind {
             DeclarationKind::Type => true,
             DeclarationKind::Implementer => name.starts_with(char::is_lowercase),
             DeclarationKind::Enumeration => is_constant(name),
@@ -107,32 +112,33 @@ fn class_coverage(
             | DeclarationKind::Value
             | DeclarationKind::Reexport => false,
         };
-        if !is_seen || hop > 0 && is_inherited() {
+        if !shows_all_members || hop > 0 && has_member() {
             return ClassCoverage::Incomplete;
         }
-        let Some(above) = &own.extends else { return ClassCoverage::Complete };
-        let Some(next) = superclass_file(repo, side, &path, above) else {
+        let Some(superclass) = &declaration.extends else { return ClassCoverage::Complete };
+        let Some(next) = superclass_file(repo, side, &path, superclass) else {
             return ClassCoverage::Incomplete;
         };
-        (path, class) = (next, above.clone());
+        (path, class) = (next, superclass.clone());
     }
     ClassCoverage::Incomplete
 }
 
 /// The file of a superclass; `None` if it may be outside the repository.
 fn superclass_file(repo: &RepoIndex<'_>, side: Side, from: &str, class: &str) -> Option<String> {
-    let (unit, index) = (repo.source(side, from)?, repo.paths(side).ok()?);
-    let surface = &unit.surface;
+    let (source, index) = (repo.source(side, from)?, repo.paths(side).ok()?);
+    let surface = &source.surface;
     if class.contains('.') || surface.declarations.iter().any(|it| it.name == class) {
         return None;
     }
-    let take = surface.imports.iter().find(|it| it.local_name.as_deref() == Some(class));
-    let package = take.map(|it| &it.module).or(surface.package.as_ref())?;
+    let import = surface.imports.iter().find(|it| it.local_name.as_deref() == Some(class));
+    let package = import.map(|it| &it.module).or(surface.package.as_ref())?;
     let path = class_file(index, package, class)?;
-    // Another part of the repository may have a class of the same name.
+    // Another part of the repository may have a class with the same package and name.
     let ending = package.replace('.', "/");
-    let others = index.stems.get(class)?.iter().filter(|it| ends_with(parent_folder(it), &ending));
-    (others.count() == 1 && path.ends_with(".java")).then(|| path.to_owned())
+    let same_name_files =
+        index.stems.get(class)?.iter().filter(|it| has_path_suffix(parent_folder(it), &ending));
+    (same_name_files.count() == 1 && path.ends_with(".java")).then(|| path.to_owned())
 }
 
 /// Whether a name is written like a constant.
@@ -144,84 +150,94 @@ fn is_constant(name: &str) -> bool {
 /// Uses of a removed class member, or of a removed class of the same package.
 pub(super) fn broken_uses(
     repo: &RepoIndex<'_>,
-    removed: &RemovedSymbol<'_>,
-    user: &UsingFile<'_>,
+    symbol: &RemovedSymbol<'_>,
+    using_file: &UsingFile<'_>,
 ) -> BTreeSet<BrokenUse> {
-    let none = BTreeSet::new();
-    if removed.within.contains('.') || matches!(removed.what, RemovalKind::Module) {
-        return none;
+    let no_uses = BTreeSet::new();
+    if symbol.container.contains('.') || matches!(symbol.kind, RemovalKind::Module) {
+        return no_uses;
     }
     let class =
-        if removed.within.is_empty() { removed.name.as_str() } else { removed.within.as_str() };
-    if !refers_to_class(repo, removed, user, class) {
-        return none;
+        if symbol.container.is_empty() { symbol.name.as_str() } else { symbol.container.as_str() };
+    if !refers_to_class(repo, symbol, using_file, class) {
+        return no_uses;
     }
-    if !removed.within.is_empty()
-        && (removed.file.is_deleted
-            || class_coverage(repo, Side::New, &removed.file.path, class, &removed.name)
+    if !symbol.container.is_empty()
+        && (symbol.file.is_deleted
+            || class_coverage(repo, Side::New, &symbol.file.path, class, &symbol.name)
                 == ClassCoverage::Incomplete)
     {
-        return none;
+        return no_uses;
     }
-    let is_member = |it: &&NameUse| match removed.within.is_empty() {
-        true => it.name == class && it.qualifier.is_empty(),
-        false => it.name == removed.name && it.qualifier == class,
+    let is_use_of_symbol = |name_use: &&NameUse| match symbol.container.is_empty() {
+        true => name_use.name == class && name_use.qualifier.is_empty(),
+        false => name_use.name == symbol.name && name_use.qualifier == class,
     };
-    let is_gone_class = removed.within.is_empty() && matches!(removed.what, RemovalKind::Name);
+    let is_removed_class = symbol.container.is_empty() && matches!(symbol.kind, RemovalKind::Name);
     // A removed class that is imported is reported at the import.
-    if is_gone_class
-        && user
+    if is_removed_class
+        && using_file
             .source
             .surface
             .imports
             .iter()
             .any(|it| it.local_name.as_deref() == Some(class) || it.item == ImportedItem::All)
     {
-        return none;
+        return no_uses;
     }
-    let is_broken = |it: &&NameUse| match (&removed.what, &it.role) {
+    let is_broken = |name_use: &&NameUse| match (&symbol.kind, &name_use.role) {
         (RemovalKind::Name, UseRole::Called(_)) => true,
-        (RemovalKind::Name, UseRole::Read) => is_gone_class || is_constant(&removed.name),
-        (RemovalKind::Shape { before, after, .. }, UseRole::Called(given)) => {
-            !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+        (RemovalKind::Name, UseRole::Read) => is_removed_class || is_constant(&symbol.name),
+        (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+            !after.accepts(arguments)
+                && (before.accepts(arguments) || using_file.adds(name_use.line))
         }
         _ => false,
     };
     // `some.other.Name` is a class of another package.
-    let dotted = format!(".{class}");
-    let is_elsewhere = |it: &&NameUse| is_gone_class && user.source.line(it.line).contains(&dotted);
-    let uses = user.source.uses.iter().filter(is_member).filter(|it| !is_elsewhere(it));
-    uses.filter(is_broken).map(|it| user.broken_use(it.line)).collect()
+    let qualified_class = format!(".{class}");
+    let is_other_package = |name_use: &&NameUse| {
+        is_removed_class && using_file.source.line(name_use.line).contains(&qualified_class)
+    };
+    let uses =
+        using_file.source.uses.iter().filter(is_use_of_symbol).filter(|it| !is_other_package(it));
+    uses.filter(is_broken).map(|it| using_file.broken_use(it.line)).collect()
 }
 
 /// Whether a class name in this file refers to the class of the removed symbol.
 fn refers_to_class(
     repo: &RepoIndex<'_>,
-    removed: &RemovedSymbol<'_>,
-    user: &UsingFile<'_>,
+    symbol: &RemovedSymbol<'_>,
+    using_file: &UsingFile<'_>,
     class: &str,
 ) -> bool {
-    let surface = &user.source.surface;
-    let Some(before) = repo.source(Side::Old, removed.path) else { return false };
-    let is_own = user.path == removed.file.path;
-    let is_class =
-        before.surface.declarations.iter().any(|it| it.name == class && it.within.is_empty());
-    // Other files find only the class with the file's name.
-    if !is_class || removed.path.rsplit('/').next() != Some(&format!("{class}.java")) {
+    let surface = &using_file.source.surface;
+    let Some(old_source) = repo.source(Side::Old, symbol.path) else { return false };
+    let is_same_file = using_file.path == symbol.file.path;
+    let is_class = old_source
+        .surface
+        .declarations
+        .iter()
+        .any(|it| it.name == class && it.container.is_empty());
+    // Other files find a class only if its file has the same name.
+    if !is_class || symbol.path.rsplit('/').next() != Some(&format!("{class}.java")) {
         return false;
     }
-    let defined = surface.declarations.iter().filter(|it| it.name == class).count();
-    if defined > usize::from(is_own) || !is_own && !user.is_unbound(class) {
+    let definition_count = surface.declarations.iter().filter(|it| it.name == class).count();
+    if definition_count > usize::from(is_same_file)
+        || !is_same_file && !using_file.is_unbound(class)
+    {
         return false;
     }
-    let mut takes = surface.imports.iter().filter(|it| it.local_name.as_deref() == Some(class));
-    if let Some(import) = takes.next() {
-        return resolve(repo, Side::Old, import) == Resolution::DefinedIn(removed.path.to_owned())
-            && takes.next().is_none();
+    let mut imports = surface.imports.iter().filter(|it| it.local_name.as_deref() == Some(class));
+    if let Some(import) = imports.next() {
+        return resolve(repo, Side::Old, import) == Resolution::DefinedIn(symbol.path.to_owned())
+            && imports.next().is_none();
     }
-    let is_near = surface.package == before.surface.package && surface.package.is_some();
+    let is_same_package =
+        surface.package == old_source.surface.package && surface.package.is_some();
     let Ok(index) = repo.paths(Side::New) else { return false };
     let package = surface.package.as_deref().unwrap_or_default();
-    let now = class_file(index, package, class);
-    is_near && (now.is_none() || now == Some(&removed.file.path))
+    let current_file = class_file(index, package, class);
+    is_same_package && (current_file.is_none() || current_file == Some(&symbol.file.path))
 }

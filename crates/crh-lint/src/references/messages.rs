@@ -13,116 +13,122 @@ use crate::{ChangedFile, source};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport};
 
-/// Places quoted as evidence.
+/// Uses quoted as evidence. Five show the pattern and keep the report short.
 const WITNESSES_MAX: usize = 5;
 
-/// Places named in the text.
-const LISTED_MAX: usize = 3;
+/// Uses named in the explanation. The others are only counted.
+const LISTED_USES_MAX: usize = 3;
 
 /// The finding for a removed symbol and its remaining uses.
 pub(super) fn removal_finding(
     repo: &RepoIndex<'_>,
-    changed: &HashMap<&str, &ChangedFile>,
-    removed: &RemovedSymbol<'_>,
-    places: &BTreeSet<BrokenUse>,
+    changed_files: &HashMap<&str, &ChangedFile>,
+    symbol: &RemovedSymbol<'_>,
+    uses: &BTreeSet<BrokenUse>,
 ) -> FindingDraft {
-    let found = match removed.what {
-        RemovalKind::Name | RemovalKind::Module => draft_at_removal(repo, &REMOVED, removed),
-        RemovalKind::Shape { .. } => {
+    let draft = match symbol.kind {
+        RemovalKind::Name | RemovalKind::Module => draft_at_removal(repo, &REMOVED, symbol),
+        RemovalKind::Signature { .. } => {
             // Report at a call that the change itself adds, if there is one.
-            let adds = |it: &&BrokenUse| {
-                changed.get(it.path.as_str()).is_some_and(|file| file.adds(it.line))
+            let is_added = |broken_use: &&BrokenUse| {
+                changed_files
+                    .get(broken_use.path.as_str())
+                    .is_some_and(|file| file.adds(broken_use.line))
             };
-            match places.iter().find(adds) {
-                Some(place) => FindingDraft::new(&ARITY, &place.path, place.line, &place.text),
-                None => draft_at_removal(repo, &ARITY, removed),
+            match uses.iter().find(is_added) {
+                Some(broken_use) => {
+                    FindingDraft::new(&ARITY, &broken_use.path, broken_use.line, &broken_use.text)
+                }
+                None => draft_at_removal(repo, &ARITY, symbol),
             }
         }
     };
-    let found = FindingDraft { witnesses: witnesses(places), ..found };
-    let count = count_places(places);
-    let path = match (&removed.what, removed.family) {
-        (RemovalKind::Module, LanguageFamily::Go) => parent_folder(removed.path),
-        _ => removed.path,
+    let draft = FindingDraft { witnesses: witnesses(uses), ..draft };
+    let count = count_uses(uses);
+    let path = match (&symbol.kind, symbol.family) {
+        (RemovalKind::Module, LanguageFamily::Go) => parent_folder(symbol.path),
+        _ => symbol.path,
     };
-    let name = &removed.name;
-    let listed = list_places(places);
-    let (title, why, fix) = match &removed.what {
+    let name = &symbol.name;
+    let listing = list_uses(uses);
+    let (title, why, fix) = match &symbol.kind {
         RemovalKind::Name => (
             format!("`{name}` is gone, and {count} still use it"),
             format!(
-                "The change takes `{name}` out of `{path}`, and nothing else there has that name. It is still used at {listed}. That code fails as soon as it is built, imported or run."
+                "The change takes `{name}` out of `{path}`, and nothing else there has that name. It is still used at {listing}. That code fails as soon as it is built, imported or run."
             ),
             format!("Keep `{name}`, or change every place that uses it."),
         ),
-        RemovalKind::Module => removed_file_text(path, places),
-        RemovalKind::Shape { .. } => (
+        RemovalKind::Module => removed_file_text(path, uses),
+        RemovalKind::Signature { .. } => (
             format!("Calls of `{name}` do not match its new parameters: {count}"),
             format!(
-                "The change gives `{name}` in `{path}` other parameters. The arguments do not match at {listed}. Such a call fails."
+                "The change gives `{name}` in `{path}` other parameters. The arguments do not match at {listing}. Such a call fails."
             ),
             format!("Change the calls, or let `{name}` accept these arguments."),
         ),
     };
-    let title = match places.len() {
+    let title = match uses.len() {
         1 => title.replace("still use ", "still uses "),
         _ => title,
     };
-    found.with_text(title, why, fix)
+    draft.with_text(title, why, fix)
 }
 
 /// Title, explanation and fix for a removed file.
-fn removed_file_text(path: &str, places: &BTreeSet<BrokenUse>) -> (String, String, String) {
-    let (count, listed) = (count_places(places), list_places(places));
-    let (import, fails) = match places.len() {
+fn removed_file_text(path: &str, uses: &BTreeSet<BrokenUse>) -> (String, String, String) {
+    let (count, listing) = (count_uses(uses), list_uses(uses));
+    let (import, consequence) = match uses.len() {
         1 => ("imports", "That import fails"),
         _ => ("import", "Those imports fail"),
     };
     (
         format!("`{path}` is gone, and {count} still {import} it"),
         format!(
-            "The change deletes or moves `{path}`. It is still imported from there at {listed}. {fails}."
+            "The change deletes or moves `{path}`. It is still imported from there at {listing}. {consequence}."
         ),
         format!("Keep `{path}`, or change every import of it."),
     )
 }
 
-fn witnesses(places: &BTreeSet<BrokenUse>) -> Vec<(String, u32, String)> {
-    let first = places.iter().take(WITNESSES_MAX);
-    first.map(|it| (it.path.clone(), it.line, it.text.clone())).collect()
+fn witnesses(uses: &BTreeSet<BrokenUse>) -> Vec<(String, u32, String)> {
+    let quoted_uses = uses.iter().take(WITNESSES_MAX);
+    quoted_uses.map(|it| (it.path.clone(), it.line, it.text.clone())).collect()
 }
 
-fn count_places(places: &BTreeSet<BrokenUse>) -> String {
-    match places.len() {
+fn count_uses(uses: &BTreeSet<BrokenUse>) -> String {
+    match uses.len() {
         1 => "1 place".to_owned(),
-        more => format!("{more} places"),
+        count => format!("{count} places"),
     }
 }
 
-/// The first places, and how many more there are.
-fn list_places(places: &BTreeSet<BrokenUse>) -> String {
-    let shown = places.iter().take(LISTED_MAX).map(|it| format!("`{}:{}`", it.path, it.line));
-    let shown = shown.collect::<Vec<String>>().join(", ");
-    match places.len().saturating_sub(LISTED_MAX) {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
+/// Lists the first uses and counts the others.
+fn list_uses(uses: &BTreeSet<BrokenUse>) -> String {
+    let listing = uses.iter().take(LISTED_USES_MAX).map(|it| format!("`{}:{}`", it.path, it.line));
+    let listing = listing.collect::<Vec<String>>().join(", ");
+    match uses.len().saturating_sub(LISTED_USES_MAX) {
+        0 => listing,
+        more => format!("{listing} and {more} more"),
     }
 }
 
-/// A draft at the new signature, at the replacing line, or on the removed line.
+/// A draft at the new signature, at the line that replaces the removed line, or else at the removed
+/// line.
 fn draft_at_removal(
     repo: &RepoIndex<'_>,
     rule: &crate::LintRule,
-    removed: &RemovedSymbol<'_>,
+    symbol: &RemovedSymbol<'_>,
 ) -> FindingDraft {
-    match removed.what {
-        RemovalKind::Shape { line, .. } => draft_at(repo, rule, removed.file, line),
-        RemovalKind::Module => draft_at_first_line(repo, rule, removed.file),
-        RemovalKind::Name => draft_in_place_of(repo, rule, removed.file, removed.line),
+    match symbol.kind {
+        RemovalKind::Signature { line, .. } => draft_at(repo, rule, symbol.file, line),
+        RemovalKind::Module => draft_at_first_line(repo, rule, symbol.file),
+        RemovalKind::Name => draft_in_place_of(repo, rule, symbol.file, symbol.line),
     }
 }
 
-/// A draft at the first non-empty line of a file, on the side where it exists.
+/// A draft at the first non-empty line of a file: in the old text if the file is deleted, else in
+/// the new text.
 fn draft_at_first_line(
     repo: &RepoIndex<'_>,
     rule: &crate::LintRule,
@@ -131,15 +137,15 @@ fn draft_at_first_line(
     let side = if file.is_deleted { Side::Old } else { Side::New };
     let text = repo.project.file(side, &file.path).ok().flatten().and_then(source::text);
     let text = text.unwrap_or_default();
-    let first = (1..).zip(text.lines()).find(|(_, it)| !it.trim().is_empty());
-    let (line, text) = first.unwrap_or((1, ""));
+    let first_line = (1..).zip(text.lines()).find(|(_, it)| !it.trim().is_empty());
+    let (line, text) = first_line.unwrap_or((1, ""));
     FindingDraft {
         side: file.is_deleted.then_some(side),
         ..FindingDraft::new(rule, &file.path, line, text)
     }
 }
 
-/// A draft at the line that replaces an old line.
+/// A draft at the line that replaces an old line, or at the old line if nothing replaces it.
 pub(super) fn draft_in_place_of(
     repo: &RepoIndex<'_>,
     rule: &crate::LintRule,
@@ -151,8 +157,8 @@ pub(super) fn draft_in_place_of(
             draft_at(repo, rule, file, line)
         }
         LineFate::Replaced(_) | LineFate::Kept(_) | LineFate::Removed => {
-            let before = file.old_path.as_deref().unwrap_or(&file.path);
-            let source = repo.source(Side::Old, before);
+            let old_path = file.old_path.as_deref().unwrap_or(&file.path);
+            let source = repo.source(Side::Old, old_path);
             let text = source.as_ref().map_or("", |it| it.line(line));
             // A moved file has its new path on both sides.
             FindingDraft {
@@ -176,20 +182,21 @@ fn draft_at(
 /// Whether a line of Rust declares a module.
 pub(super) fn is_module_declaration(line: &str) -> bool {
     let line = line.trim_start();
-    let shown = line.strip_prefix("pub").map(|it| it.split_once(')').map_or(it, |(_, it)| it));
-    shown.unwrap_or(line).trim_start().starts_with("mod ")
+    let after_visibility =
+        line.strip_prefix("pub").map(|it| it.split_once(')').map_or(it, |(_, it)| it));
+    after_visibility.unwrap_or(line).trim_start().starts_with("mod ")
 }
 
 /// The finding for an import that does not resolve.
 pub(super) fn missing_import_finding(
     file: &ChangedFile,
     import: &ModuleImport,
-    without: Option<&str>,
+    module_path: Option<&str>,
     line: u32,
     text: &str,
 ) -> FindingDraft {
     let module = &import.module;
-    let (title, why) = match (&import.item, without) {
+    let (title, why) = match (&import.item, module_path) {
         (ImportedItem::Name(name), _) if module == "self" && is_module_declaration(text) => (
             format!("`mod {name}` is declared, but its file does not exist"),
             format!(

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::gitignore::is_ignored;
-use super::repo_index::{RepoIndex, join, parent_folder};
+use super::repo_index::{RepoIndex, join_path, parent_folder};
 use super::resolve::{Resolution, normalize_path, resolve};
 use super::rust::MacroPolicy;
-use super::suspects::{LanguageFamily, SuspectFile, is_foreign};
+use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use super::{go, messages, rust};
 use crate::findings::FindingDraft;
 use crate::{ChangedFile, paths};
@@ -17,78 +17,82 @@ use crh_syntax::{ImportedItem, ModuleImport};
 pub(super) fn find_missing_imports(
     repo: &RepoIndex<'_>,
     suspect: &SuspectFile<'_>,
-    found: &mut Vec<FindingDraft>,
+    findings: &mut Vec<FindingDraft>,
 ) {
     let file = suspect.file;
-    if file.is_deleted || is_foreign(&file.path) {
+    if file.is_deleted || is_excluded_path(&file.path) {
         return;
     }
-    let Some(unit) = repo.source(Side::New, &file.path) else { return };
-    if unit.surface.has_errors {
+    let Some(source) = repo.source(Side::New, &file.path) else { return };
+    if source.surface.has_errors {
         return;
     }
-    let moved = file.old_path.as_deref().filter(|before| *before != file.path);
-    let old = file.old_path.as_deref().and_then(|before| repo.source(Side::Old, before));
+    let path_before_move = file.old_path.as_deref().filter(|old_path| *old_path != file.path);
+    let old_source = file.old_path.as_deref().and_then(|old_path| repo.source(Side::Old, old_path));
     // Report a missing module once, even if several names are imported from it.
     let mut reported = BTreeSet::new();
-    // A test may load a module on purpose to see it fail.
+    // A test may load a missing module on purpose and expect an error.
     let is_test = suspect.family == LanguageFamily::Script && paths::is_sample(&file.path);
     let may_fail =
         |it: &ModuleImport| is_test && it.item == ImportedItem::Module && it.local_name.is_none();
-    for import in unit.surface.imports.iter().filter(|it| !it.is_guarded && !may_fail(it)) {
-        let same = |it: &&ModuleImport| it.module == import.module && it.item == import.item;
-        let was = old.as_ref().and_then(|old| old.surface.imports.iter().find(same));
-        let Some(line) = touched_line(file, import, was.is_none()).or(moved.map(|_| import.line))
+    for import in source.surface.imports.iter().filter(|it| !it.is_guarded && !may_fail(it)) {
+        let is_same_import =
+            |it: &&ModuleImport| it.module == import.module && it.item == import.item;
+        let old_import = old_source
+            .as_ref()
+            .and_then(|old_source| old_source.surface.imports.iter().find(is_same_import));
+        let Some(line) = touched_line(file, import, old_import.is_none())
+            .or(path_before_move.map(|_| import.line))
         else {
             continue;
         };
         let is_module = suspect.family == LanguageFamily::Rust
-            && messages::is_module_declaration(unit.line(import.line));
-        let module_without_name = match resolve_now(repo, suspect, import, is_module) {
+            && messages::is_module_declaration(source.line(import.line));
+        let module_without_name = match resolve_in_new_tree(repo, suspect, import, is_module) {
             Resolution::MaybeExternal if is_module => None,
             Resolution::DefinedIn(_) | Resolution::Unknown | Resolution::MaybeExternal => continue,
             Resolution::MissingModule => None,
             Resolution::MissingName(module) => Some(module),
         };
-        let before = file.old_path.as_deref().unwrap_or(&file.path);
-        let is_old = was.is_some_and(|was| {
+        let old_path = file.old_path.as_deref().unwrap_or(&file.path);
+        let was_already_broken = old_import.is_some_and(|old_import| {
             !matches!(
-                resolve(repo, Side::Old, suspect.family, before, was),
+                resolve(repo, Side::Old, suspect.family, old_path, old_import),
                 Resolution::DefinedIn(_)
             )
         });
-        if is_old
+        if was_already_broken
             || module_without_name.is_none()
                 && is_ignored_module(repo, suspect.family, &file.path, import)
         {
             continue;
         }
-        let missing = messages::missing_import_finding(
+        let finding = messages::missing_import_finding(
             file,
             import,
             module_without_name.as_deref(),
             line,
-            unit.line(line),
+            source.line(line),
         );
-        if reported.insert(missing.title.clone()) {
-            found.push(missing);
+        if reported.insert(finding.title.clone()) {
+            findings.push(finding);
         }
     }
 }
 
-/// The line of an import that the change touches: its own line, or an added line of its statement
-/// if the import is new.
+/// The line at which an import is reported: its own line if the change adds it, or, for a new
+/// import, an added line of its statement.
 fn touched_line(file: &ChangedFile, import: &ModuleImport, is_new: bool) -> Option<u32> {
     if file.adds(import.line) {
         return Some(import.line);
     }
     let (first, last) = import.statement;
-    let from = file.added.partition_point(|it| it.number < first);
-    let added = file.added.get(from).map(|it| it.number)?;
-    (is_new && added <= last).then_some(added)
+    let start = file.added.partition_point(|it| it.number < first);
+    let added_line = file.added.get(start).map(|it| it.number)?;
+    (is_new && added_line <= last).then_some(added_line)
 }
 
-fn resolve_now(
+fn resolve_in_new_tree(
     repo: &RepoIndex<'_>,
     suspect: &SuspectFile<'_>,
     import: &ModuleImport,
@@ -101,8 +105,8 @@ fn resolve_now(
             ImportedItem::Name(name) => {
                 let path = format!("{}::{name}", import.module);
                 // Macros define no module files.
-                let makers = if is_module { MacroPolicy::Ignore } else { MacroPolicy::Count };
-                rust::resolve(repo, Side::New, makers, &file.path, &path)
+                let macro_policy = if is_module { MacroPolicy::Ignore } else { MacroPolicy::Count };
+                rust::resolve(repo, Side::New, macro_policy, &file.path, &path)
             }
             ImportedItem::Module | ImportedItem::All => Resolution::Unknown,
         },
@@ -120,7 +124,7 @@ fn is_ignored_module(
     from: &str,
     import: &ModuleImport,
 ) -> bool {
-    let ignored = |path: String| is_ignored(repo, &path);
+    let is_ignored_path = |path: String| is_ignored(repo, &path);
     match family {
         LanguageFamily::Script => {
             normalize_path(parent_folder(from), &import.module).is_some_and(|path| {
@@ -128,25 +132,29 @@ fn is_ignored_module(
                     [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|it| path.strip_suffix(it));
                 let stem = stem.unwrap_or(&path);
                 let endings = ["", "/index.js", "/index.ts", ".js", ".ts", ".tsx", ".d.ts", ".mjs"];
-                ignored(path.clone()) || endings.iter().any(|it| ignored(format!("{stem}{it}")))
+                is_ignored_path(path.clone())
+                    || endings.iter().any(|it| is_ignored_path(format!("{stem}{it}")))
             })
         }
-        LanguageFamily::Ruby => normalize_path(parent_folder(from), &import.module)
-            .is_some_and(|path| ignored(path.clone()) || ignored(format!("{path}.rb"))),
+        LanguageFamily::Ruby => {
+            normalize_path(parent_folder(from), &import.module).is_some_and(|path| {
+                is_ignored_path(path.clone()) || is_ignored_path(format!("{path}.rb"))
+            })
+        }
         LanguageFamily::Python => {
             let module = import.module.trim_start_matches('.').replace('.', "/");
-            let mut home = parent_folder(from);
-            // The import root is unknown, so any folder will do.
+            let mut folder = parent_folder(from);
+            // The import root is unknown, so each folder above the file is tried.
             loop {
-                if ignored(join(home, &format!("{module}.py")))
-                    || ignored(join(home, &format!("{module}/__init__.py")))
+                if is_ignored_path(join_path(folder, &format!("{module}.py")))
+                    || is_ignored_path(join_path(folder, &format!("{module}/__init__.py")))
                 {
                     return true;
                 }
-                if home.is_empty() {
+                if folder.is_empty() {
                     return false;
                 }
-                home = parent_folder(home);
+                folder = parent_folder(folder);
             }
         }
         LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Rust => false,

@@ -1,10 +1,10 @@
 //! References: names that the change removes or whose parameters it changes, while the rest of the
 //! repository still uses them.
 //!
-//! Three steps: which files the diff makes suspicious (`suspects.rs`), which symbols these files
-//! have lost (`removed.rs`), and where the rest of the repository still uses them
-//! (`broken_uses.rs`). `repo_index.rs` caches parsed files, `resolve.rs` resolves imports. In
-//! doubt, nothing is reported.
+//! There are three steps. `suspects.rs` selects files by the diff alone. `removed.rs` finds the
+//! symbols that these files no longer have. `broken_uses.rs` finds where the rest of the repository
+//! still uses these symbols. `repo_index.rs` caches parsed files, and `resolve.rs` resolves
+//! imports. If a step cannot decide, nothing is reported.
 
 mod broken_uses;
 mod config_keys;
@@ -73,15 +73,16 @@ pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
         return StaticOutput::default();
     }
     let repo = repo_index::RepoIndex::new(project);
-    let mut found = Vec::new();
-    let outcome = broken_uses::find_broken_uses(change, &repo, &suspects, &mut found);
-    methods::find_removed_methods(&repo, &suspects, &mut found);
-    let outcome = outcome.and_then(|()| config_keys::find_removed_keys(change, &repo, &mut found));
+    let mut findings = Vec::new();
+    let outcome = broken_uses::find_broken_uses(change, &repo, &suspects, &mut findings);
+    methods::find_removed_methods(&repo, &suspects, &mut findings);
+    let outcome =
+        outcome.and_then(|()| config_keys::find_removed_keys(change, &repo, &mut findings));
     let mut notes = repo.notes();
     notes.extend(outcome.err().map(|why| format!("references were not fully checked: {why}")));
-    found.sort_by(|a, b| (&a.file, a.line, &a.title).cmp(&(&b.file, b.line, &b.title)));
-    found.dedup();
-    StaticOutput { findings: found.into_iter().map(FindingDraft::into_finding).collect(), notes }
+    findings.sort_by(|a, b| (&a.file, a.line, &a.title).cmp(&(&b.file, b.line, &b.title)));
+    findings.dedup();
+    StaticOutput { findings: findings.into_iter().map(FindingDraft::into_finding).collect(), notes }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Symbols that the change removes: names, modules, and parameters that calls rely on.
+//! Symbols that the change removes: names, modules, and parameters that calls pass.
 
 use std::collections::BTreeSet;
 
@@ -8,29 +8,30 @@ use crate::ChangedFile;
 use crh_review::finding::Side;
 use crh_syntax::{CallSignature, Surface};
 
-/// A symbol that existed before the change and does not any more.
+/// A symbol that existed before the change and no longer exists, or whose parameters changed.
 #[derive(Debug, Clone)]
 pub(super) struct RemovedSymbol<'a> {
     pub(super) file: &'a ChangedFile,
     pub(super) family: LanguageFamily,
     /// Old path of the file.
     pub(super) path: &'a str,
-    /// The name; for a module, the last part of its import path.
+    /// The name of the symbol; for a module, the last part of its import path.
     pub(super) name: String,
-    /// The type or module around it in the same file; usually empty.
-    pub(super) within: String,
-    /// Old line, 1-based.
+    /// The type or inline module that contains the symbol; empty at the top level of the file. In Rust
+    /// the name of a type ends with a dot.
+    pub(super) container: String,
+    /// Line in the old text, 1-based.
     pub(super) line: u32,
-    pub(super) what: RemovalKind,
+    pub(super) kind: RemovalKind,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum RemovalKind {
     Name,
-    /// The whole file.
+    /// The whole file is deleted or moved.
     Module,
-    /// Its parameters changed; `line` is the line of the new definition.
-    Shape {
+    /// The parameters changed; `line` is the line of the new definition.
+    Signature {
         before: CallSignature,
         after: CallSignature,
         line: u32,
@@ -43,7 +44,7 @@ impl RemovedSymbol<'_> {
         match self.name.as_str() {
             "default" if self.family == LanguageFamily::Script => module_stem(self.path),
             // Go code imports the folder, not the file.
-            _ if self.family == LanguageFamily::Go && matches!(self.what, RemovalKind::Module) => {
+            _ if self.family == LanguageFamily::Go && matches!(self.kind, RemovalKind::Module) => {
                 parent_folder(self.path).rsplit('/').next().unwrap_or_default().to_owned()
             }
             // `?` and `!` at the end of a Ruby method are not part of a word.
@@ -61,79 +62,90 @@ pub(super) fn removed_symbols<'a>(
 ) -> Vec<RemovedSymbol<'a>> {
     let symbols =
         suspects.iter().filter(|it| it.may_remove_names).flat_map(|it| removed_in_file(repo, it));
-    // Report a Go package once, even if it has several files.
+    // Report a removed Go package once, even if the package had several files.
     let mut packages = BTreeSet::new();
     symbols
-        .filter(|it| {
-            it.family != LanguageFamily::Go
-                || !matches!(it.what, RemovalKind::Module)
-                || packages.insert(parent_folder(it.path))
+        .filter(|symbol| {
+            symbol.family != LanguageFamily::Go
+                || !matches!(symbol.kind, RemovalKind::Module)
+                || packages.insert(parent_folder(symbol.path))
         })
         .collect()
 }
 
 fn removed_in_file<'a>(repo: &RepoIndex<'_>, suspect: &SuspectFile<'a>) -> Vec<RemovedSymbol<'a>> {
     let Some(path) = suspect.file.old_path.as_deref() else { return Vec::new() };
-    let Some(before) = repo.source(Side::Old, path) else { return Vec::new() };
-    let symbols = |name: &str, within: &str, line, what| RemovedSymbol {
+    let Some(old_source) = repo.source(Side::Old, path) else { return Vec::new() };
+    let symbol = |name: &str, container: &str, line, kind| RemovedSymbol {
         file: suspect.file,
         family: suspect.family,
         path,
         name: name.to_owned(),
-        within: within.to_owned(),
+        container: container.to_owned(),
         line,
-        what,
+        kind,
     };
-    let mut list = Vec::new();
-    let stays = !suspect.file.is_deleted && suspect.file.path == path;
-    if !stays {
-        list.push(symbols(&module_stem(path), "", 1, RemovalKind::Module));
+    let mut symbols = Vec::new();
+    let keeps_path = !suspect.file.is_deleted && suspect.file.path == path;
+    if !keeps_path {
+        symbols.push(symbol(&module_stem(path), "", 1, RemovalKind::Module));
     }
-    let after = repo.source(Side::New, &suspect.file.path);
-    let after = match (&after, suspect.file.is_deleted) {
-        (Some(after), false) => Some(&after.surface),
-        (None, false) => return list,
+    let new_source = repo.source(Side::New, &suspect.file.path);
+    let new_surface = match (&new_source, suspect.file.is_deleted) {
+        (Some(new_source), false) => Some(&new_source.surface),
+        (None, false) => return symbols,
         (_, true) => None,
     };
-    if before.surface.has_errors || after.is_some_and(|it| it.has_errors) {
-        return list;
+    if old_source.surface.has_errors || new_surface.is_some_and(|it| it.has_errors) {
+        return symbols;
     }
-    for offer in &before.surface.declarations {
-        let same =
-            |it: &&crh_syntax::Declaration| it.name == offer.name && it.within == offer.within;
-        let kept = after
+    for declaration in &old_source.surface.declarations {
+        let has_same_name = |other: &&crh_syntax::Declaration| {
+            other.name == declaration.name && other.container == declaration.container
+        };
+        let remaining = new_surface
             .into_iter()
             .flat_map(|it| &it.declarations)
-            .find(|it| same(it) && it.is_exported >= offer.is_exported);
-        if kept.is_none() {
-            list.push(symbols(&offer.name, &offer.within, offer.line, RemovalKind::Name));
+            .find(|it| has_same_name(it) && it.is_exported >= declaration.is_exported);
+        if remaining.is_none() {
+            symbols.push(symbol(
+                &declaration.name,
+                &declaration.container,
+                declaration.line,
+                RemovalKind::Name,
+            ));
             continue;
         }
-        let (Some(kept), Some(after)) = (kept, after) else { continue };
-        if let (Some(old), Some(new)) = (&offer.signature, &kept.signature)
+        let (Some(remaining), Some(new_surface)) = (remaining, new_surface) else { continue };
+        if let (Some(old), Some(new)) = (&declaration.signature, &remaining.signature)
             && old != new
-            && is_unique(&before.surface, offer)
-            && is_unique(after, kept)
+            && is_unique(&old_source.surface, declaration)
+            && is_unique(new_surface, remaining)
         {
-            let what =
-                RemovalKind::Shape { before: old.clone(), after: new.clone(), line: kept.line };
-            list.push(symbols(&offer.name, &offer.within, offer.line, what));
+            let kind = RemovalKind::Signature {
+                before: old.clone(),
+                after: new.clone(),
+                line: remaining.line,
+            };
+            symbols.push(symbol(&declaration.name, &declaration.container, declaration.line, kind));
         }
     }
-    list.dedup_by(|a, b| {
+    symbols.dedup_by(|a, b| {
         a.name == b.name
-            && a.within == b.within
-            && matches!((&a.what, &b.what), (RemovalKind::Name, RemovalKind::Name))
+            && a.container == b.container
+            && matches!((&a.kind, &b.kind), (RemovalKind::Name, RemovalKind::Name))
     });
-    list
+    symbols
 }
 
-/// Whether the name is unique in the file.
-fn is_unique(surface: &Surface, offer: &crh_syntax::Declaration) -> bool {
-    let same = |it: &&crh_syntax::Declaration| {
-        it.name == offer.name && it.within == offer.within && it.is_exported == offer.is_exported
+/// Whether the file declares the name only once.
+fn is_unique(surface: &Surface, declaration: &crh_syntax::Declaration) -> bool {
+    let is_same = |other: &&crh_syntax::Declaration| {
+        other.name == declaration.name
+            && other.container == declaration.container
+            && other.is_exported == declaration.is_exported
     };
-    surface.declarations.iter().filter(same).count() == 1
+    surface.declarations.iter().filter(is_same).count() == 1
 }
 
 /// The last part of a module's import path: the file name, or the folder name for index files.

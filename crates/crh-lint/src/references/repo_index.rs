@@ -1,4 +1,5 @@
-//! The repository on both sides. Each file is read and parsed at most once, up to a limit.
+//! The repository before the change (old side) and after it (new side). Each file is read and
+//! parsed at most once, up to a limit.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -10,22 +11,22 @@ use crate::{Project, source};
 use crh_review::finding::Side;
 use crh_syntax::{Language, NameUse, Surface, SyntaxTree};
 
-/// Files parsed per change, at some milliseconds each.
+/// Files parsed per change. Each takes some milliseconds, so parsing takes some seconds at most.
 const FILES_MAX: usize = 1_500;
 
-/// Index of the repository on both sides.
+/// Both sides of the repository, indexed on demand.
 pub(super) struct RepoIndex<'a> {
     pub(super) project: &'a dyn Project,
     sources: RefCell<HashMap<SourceKey, Option<Rc<SourceFile>>>>,
     path_indexes: [OnceCell<PathIndex>; 2],
     crates: [OnceCell<HashMap<String, String>>; 2],
-    parsed: Cell<usize>,
-    pub(super) ignored: GitIgnore,
-    /// Names whose uses are recorded.
-    names: RefCell<BTreeSet<String>>,
+    parsed_count: Cell<usize>,
+    pub(super) gitignore: GitIgnore,
+    /// Names whose uses are recorded when a file is parsed.
+    tracked_names: RefCell<BTreeSet<String>>,
 }
 
-/// Side (`true` is the new one) and path.
+/// Side (`true` is the new side) and path.
 type SourceKey = (bool, String);
 
 /// A parsed file.
@@ -52,10 +53,10 @@ pub(super) struct PathIndex {
 const SCHEMAS: [&str; 7] = [".proto", ".thrift", ".avsc", ".avdl", ".g4", ".fbs", ".xsd"];
 
 impl SourceFile {
-    /// A line, 1-based.
+    /// The text of a line, by its 1-based number.
     pub(super) fn line(&self, number: u32) -> &str {
-        let at = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-        self.text.lines().nth(at).unwrap_or_default()
+        let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+        self.text.lines().nth(index).unwrap_or_default()
     }
 }
 
@@ -66,57 +67,59 @@ impl<'a> RepoIndex<'a> {
             sources: RefCell::default(),
             path_indexes: Default::default(),
             crates: Default::default(),
-            parsed: Cell::new(0),
-            ignored: GitIgnore::default(),
-            names: RefCell::default(),
+            parsed_count: Cell::new(0),
+            gitignore: GitIgnore::default(),
+            tracked_names: RefCell::default(),
         }
     }
 
     /// Notes for the report.
     pub(super) fn notes(&self) -> Vec<String> {
-        let is_over = self.parsed.get() > FILES_MAX;
-        let over = is_over
+        let limit_reached = self.parsed_count.get() > FILES_MAX;
+        let limit_note = limit_reached
             .then(|| format!("references were followed only in the first {FILES_MAX} files"));
-        over.into_iter().chain(self.ignored.notes()).collect()
+        limit_note.into_iter().chain(self.gitignore.notes()).collect()
     }
 
     /// Records uses of these names from now on and clears the cache.
     pub(super) fn track_names(&self, names: BTreeSet<String>) {
         self.sources.borrow_mut().clear();
-        *self.names.borrow_mut() = names;
+        *self.tracked_names.borrow_mut() = names;
     }
 
-    /// Returns a parsed file; `None` if it does not exist, is not text, or the limit is reached.
+    /// Returns a parsed file; `None` if the file does not exist, is not text, or [`FILES_MAX`] is
+    /// reached.
     pub(super) fn source(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
         let key = (side == Side::New, path.to_owned());
-        if let Some(known) = self.sources.borrow().get(&key) {
-            return known.clone();
+        if let Some(cached) = self.sources.borrow().get(&key) {
+            return cached.clone();
         }
-        let source = self.read(side, path).map(Rc::new);
+        let source = self.parse_file(side, path).map(Rc::new);
         self.sources.borrow_mut().insert(key, source.clone());
         source
     }
 
-    fn read(&self, side: Side, path: &str) -> Option<SourceFile> {
+    fn parse_file(&self, side: Side, path: &str) -> Option<SourceFile> {
         let language = Language::from_path(path)?;
-        if self.parsed.get() > FILES_MAX {
+        if self.parsed_count.get() > FILES_MAX {
             return None;
         }
         let text = source::text(self.project.file(side, path).ok()??)?;
-        self.parsed.set(self.parsed.get() + 1);
-        let parsed = SyntaxTree::new(language, &text).ok()?;
-        let surface = parsed.surface()?;
-        let names = self.names.borrow();
-        let mut wanted: BTreeSet<&str> = names.iter().map(String::as_str).collect();
-        if !wanted.is_empty() {
-            let locals = surface.imports.iter().filter_map(|take| take.local_name.as_deref());
-            wanted.extend(locals.flat_map(|local| local.split('.')));
+        self.parsed_count.set(self.parsed_count.get() + 1);
+        let tree = SyntaxTree::new(language, &text).ok()?;
+        let surface = tree.surface()?;
+        let names = self.tracked_names.borrow();
+        let mut names_to_record: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        if !names_to_record.is_empty() {
+            let locals = surface.imports.iter().filter_map(|import| import.local_name.as_deref());
+            names_to_record.extend(locals.flat_map(|local| local.split('.')));
         }
-        let uses = if wanted.is_empty() { Vec::new() } else { parsed.uses(&wanted) };
+        let uses =
+            if names_to_record.is_empty() { Vec::new() } else { tree.uses(&names_to_record) };
         Some(SourceFile { uses, surface, text })
     }
 
-    /// Names and folders of the Rust crates of a side.
+    /// Folders of the Rust crates of a side, by crate name.
     pub(super) fn crates(&self, side: Side) -> &HashMap<String, String> {
         let [old, new] = &self.crates;
         let cell = match side {
@@ -155,34 +158,34 @@ impl PathIndex {
             let mut folder = folder;
             while !folder.is_empty() && !index.folders.contains(folder) {
                 index.folders.insert(folder.to_owned());
-                folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+                folder = folder.rsplit_once('/').map_or("", |(parent, _)| parent);
             }
         }
         index
     }
 
-    pub(super) fn has(&self, path: &str) -> bool {
+    pub(super) fn has_file(&self, path: &str) -> bool {
         self.files.contains(path)
     }
 
     /// The files directly in a folder.
-    pub(super) fn in_folder<'i>(&'i self, folder: &'i str) -> impl Iterator<Item = &'i str> {
+    pub(super) fn files_in_folder<'i>(&'i self, folder: &'i str) -> impl Iterator<Item = &'i str> {
         let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let from = prefix.clone();
+        let start = prefix.clone();
         let length = prefix.len();
         self.files
-            .range(from..)
+            .range(start..)
             .take_while(move |it| it.starts_with(&prefix))
             .filter(move |it| !it[length..].contains('/'))
             .map(String::as_str)
     }
 }
 
-/// The folder of a path; empty at the top.
+/// The folder of a path; empty for a file at the root of the repository.
 pub(super) fn parent_folder(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-pub(super) fn join(folder: &str, name: &str) -> String {
+pub(super) fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::repo_index::{PathIndex, RepoIndex, join, parent_folder};
+use super::repo_index::{PathIndex, RepoIndex, join_path, parent_folder};
 use super::suspects::LanguageFamily;
 use super::{java, ruby, rust};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport};
 
-/// How many re-exports are followed for one name.
+/// Files followed through re-exports for one name. Longer chains are rare and count as unknown.
 const HOPS_MAX: usize = 6;
 
 /// Extensions that an import of a script may omit, the likely ones first.
@@ -20,31 +20,31 @@ const SCRIPT_ENDINGS: [&str; 9] =
 pub(super) enum ModuleTarget {
     /// A file of this repository.
     File(String),
-    /// Belongs to this repository but does not exist.
+    /// A module that belongs to this repository but does not exist.
     Missing,
-    /// Does not exist here; may come from elsewhere.
+    /// A module that does not exist here and may come from another package.
     MaybeExternal,
     /// A folder that is a package without a file of its own.
     Folder,
-    /// External or undecidable.
+    /// An external module, or one that the rules here cannot decide.
     Unknown,
 }
 
 /// Result of resolving an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Resolution {
-    /// Resolved; this file defines it.
+    /// Resolved: the path of the file that defines the name or is the module.
     DefinedIn(String),
-    /// The module should exist here and does not.
+    /// The module belongs to this repository but does not exist.
     MissingModule,
-    /// The module does not exist here; may come from elsewhere.
+    /// The module does not exist here and may come from another package.
     MaybeExternal,
-    /// This file is the module, and it does not define the name.
+    /// The module exists and does not define the name; the path of its file.
     MissingName(String),
     Unknown,
 }
 
-/// Resolves an import of a file.
+/// Resolves an import that is written in the file `from`.
 pub(super) fn resolve(
     repo: &RepoIndex<'_>,
     side: Side,
@@ -83,7 +83,7 @@ pub(super) fn resolve(
         (ImportedItem::Module | ImportedItem::All, ModuleTarget::File(path)) => {
             Resolution::DefinedIn(path)
         }
-        // Every Python module has `__file__`, `__name__` and the like.
+        // Python gives every module names such as `__file__` and `__name__`.
         (ImportedItem::Name(name), ModuleTarget::File(_))
             if family == LanguageFamily::Python && name.starts_with("__") =>
         {
@@ -92,8 +92,9 @@ pub(super) fn resolve(
         (ImportedItem::Name(name), ModuleTarget::File(path)) => {
             let resolved = resolve_export(repo, side, family, &path, name);
             if family == LanguageFamily::Python && matches!(resolved, Resolution::MissingName(_)) {
-                let below = module_target(index, family, from, &join_module(&import.module, name));
-                if let ModuleTarget::File(path) = below {
+                let submodule =
+                    module_target(index, family, from, &join_module(&import.module, name));
+                if let ModuleTarget::File(path) = submodule {
                     return Resolution::DefinedIn(path);
                 }
                 if has_entry(index, parent_folder(&path), name) && path.ends_with("__init__.py") {
@@ -118,43 +119,43 @@ pub(super) fn resolve_export(
     name: &str,
 ) -> Resolution {
     let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
-    let (mut seen, mut waiting) = (BTreeSet::new(), vec![path.to_owned()]);
-    let mut is_known = true;
-    while let Some(at) = waiting.pop() {
-        if !seen.insert(at.clone()) {
+    let (mut seen, mut queue) = (BTreeSet::new(), vec![path.to_owned()]);
+    let mut exports_are_known = true;
+    while let Some(file) = queue.pop() {
+        if !seen.insert(file.clone()) {
             continue;
         }
         if seen.len() > HOPS_MAX {
             return Resolution::Unknown;
         }
-        let Some(unit) = repo.source(side, &at) else { return Resolution::Unknown };
-        let surface = &unit.surface;
+        let Some(source) = repo.source(side, &file) else { return Resolution::Unknown };
+        let surface = &source.surface;
         if surface.declarations.iter().any(|it| it.is_exported && it.name == name) {
-            return Resolution::DefinedIn(at);
+            return Resolution::DefinedIn(file);
         }
-        is_known &= !surface.has_errors && !surface.has_hidden_names;
+        exports_are_known &= !surface.has_errors && !surface.has_hidden_names;
         if family == LanguageFamily::Script
             && !surface.declarations.iter().any(|it| it.is_exported)
             && surface.imports.is_empty()
         {
-            // A classic script, whose names are global.
-            is_known = false;
+            // This is a classic script: its names are global, not exported.
+            exports_are_known = false;
         }
         for import in
             surface.imports.iter().filter(|it| it.item == ImportedItem::All && it.is_reexported)
         {
-            match module_target(index, family, &at, &import.module) {
-                ModuleTarget::File(next) => waiting.push(next),
+            match module_target(index, family, &file, &import.module) {
+                ModuleTarget::File(next) => queue.push(next),
                 ModuleTarget::Missing
                 | ModuleTarget::MaybeExternal
                 | ModuleTarget::Unknown
                 | ModuleTarget::Folder => {
-                    is_known = false;
+                    exports_are_known = false;
                 }
             }
         }
     }
-    if is_known { Resolution::MissingName(path.to_owned()) } else { Resolution::Unknown }
+    if exports_are_known { Resolution::MissingName(path.to_owned()) } else { Resolution::Unknown }
 }
 
 pub(super) fn module_target(
@@ -182,17 +183,17 @@ fn script_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     if path.is_empty() {
         return ModuleTarget::Unknown;
     }
-    let exact = Some(path.clone()).filter(|path| index.has(path));
-    let with = |stem: &str| {
+    let exact = Some(path.clone()).filter(|path| index.has_file(path));
+    let with_ending = |stem: &str| {
         let files = SCRIPT_ENDINGS.iter().map(|ending| format!("{stem}{ending}"));
-        files.into_iter().find(|path| index.has(path))
+        files.into_iter().find(|path| index.has_file(path))
     };
-    // `./x.js` may refer to `x.ts`, which compiles to it.
-    let compiled = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|it| path.strip_suffix(it));
+    // `./x.js` may refer to `x.ts`, because `x.ts` compiles to `x.js`.
+    let compiled_stem = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|it| path.strip_suffix(it));
     let file = exact
-        .or_else(|| with(&path))
-        .or_else(|| compiled.and_then(with))
-        .or_else(|| with(&join(&path, "index")));
+        .or_else(|| with_ending(&path))
+        .or_else(|| compiled_stem.and_then(with_ending))
+        .or_else(|| with_ending(&join_path(&path, "index")));
     match file {
         Some(file) if LanguageFamily::from_path(&file) == Some(LanguageFamily::Script) => {
             ModuleTarget::File(file)
@@ -201,7 +202,8 @@ fn script_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
         None => {
             let stem = SCRIPT_ENDINGS.iter().find_map(|it| path.strip_suffix(it)).unwrap_or(&path);
             let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
-            // Bundlers resolve `./x.css`, `./x.vue` and the like; `./user.service` is code.
+            // Bundlers also resolve files such as `./x.css` and `./x.vue`, but `./user.service` is
+            // code.
             let is_code = name.rsplit_once('.').is_none_or(|(_, end)| SCRIPT_KINDS.contains(&end));
             let has_folder = folder.is_empty() || index.folders.contains(folder);
             match !is_code || has_similar_file(index, stem) {
@@ -215,7 +217,8 @@ fn script_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     }
 }
 
-/// Words before the extension of a script that an import includes: `user.service`.
+/// Words that Angular and similar projects put before the extension: an import says `user.service`
+/// for `user.service.ts`.
 #[rustfmt::skip]
 const SCRIPT_KINDS: [&str; 24] = [
     "service", "component", "module", "controller", "model", "util", "utils", "config", "types", "helper", "helpers", "store",
@@ -226,20 +229,20 @@ const SCRIPT_KINDS: [&str; 24] = [
 const COMPANION_SUFFIXES: [&str; 9] =
     ["test", "spec", "stories", "story", "bench", "e2e", "module", "md", "snap"];
 
-/// Whether another file may be meant by this import: `x.vue`, `x.native.ts`.
+/// Whether the import may refer to another file, such as `x.vue` or `x.native.ts`.
 fn has_similar_file(index: &PathIndex, stem: &str) -> bool {
     let dot = format!("{stem}.");
     let files = index.files.range(dot.clone()..).take_while(|it| it.starts_with(&dot));
-    let mut rests = files.map(|it| it[dot.len()..].split('.').next().unwrap_or_default());
-    index.has(stem)
+    let mut suffixes = files.map(|it| it[dot.len()..].split('.').next().unwrap_or_default());
+    index.has_file(stem)
         || index.folders.contains(stem)
-        || rests.any(|it| !COMPANION_SUFFIXES.contains(&it))
+        || suffixes.any(|it| !COMPANION_SUFFIXES.contains(&it))
 }
 
-/// Whether a path is in a folder of build output, which is not in the repository.
+/// Whether a path is in a folder for build output. Such folders are usually not committed.
 fn is_build_output(index: &PathIndex, path: &str) -> bool {
     let folders: Vec<&str> = parent_folder(path).split('/').collect();
-    let is_theirs = path.split('/').any(|part| {
+    let is_output_folder = path.split('/').any(|part| {
         matches!(
             part,
             "dist"
@@ -254,9 +257,12 @@ fn is_build_output(index: &PathIndex, path: &str) -> bool {
                 | ".svelte-kit"
         )
     });
-    // Hand-written code uses these folder names as well.
-    let mut places = (1..=folders.len()).filter(|to| matches!(folders[to - 1], "lib" | "types"));
-    is_theirs || places.any(|to| !index.folders.contains(&folders[..to].join("/")))
+    // Hand-written code uses `lib` and `types` as well, so these count only if the folder does not
+    // exist.
+    let mut ambiguous_folders =
+        (1..=folders.len()).filter(|end| matches!(folders[end - 1], "lib" | "types"));
+    is_output_folder
+        || ambiguous_folders.any(|end| !index.folders.contains(&folders[..end].join("/")))
 }
 
 /// Joins and normalizes a path; `None` if it leaves the repository.
@@ -276,9 +282,9 @@ pub(super) fn normalize_path(folder: &str, path: &str) -> Option<String> {
 
 /// Whether a folder has a file (with any extension) or a folder of this name.
 pub(super) fn has_entry(index: &PathIndex, folder: &str, stem: &str) -> bool {
-    let path = join(folder, stem);
+    let path = join_path(folder, stem);
     let dot = format!("{path}.");
-    index.has(&path)
+    index.has_file(&path)
         || index.folders.contains(&path)
         || index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot))
 }
@@ -298,7 +304,7 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     }
     let [first, ..] = parts.as_slice() else { return ModuleTarget::Unknown };
     let mut roots: BTreeSet<&str> = BTreeSet::new();
-    // A regular package hides everything else of its name.
+    // A package with `__init__.py` hides modules and folders of the same name.
     for path in index.stems.get("__init__").into_iter().flatten() {
         let package = parent_folder(path);
         if path.ends_with("/__init__.py") && package.rsplit('/').next() == Some(first) {
@@ -308,9 +314,10 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     for path in index.stems.get(*first).into_iter().flatten().filter(|it| it.ends_with(".py")) {
         roots.insert(parent_folder(path));
     }
-    // A namespace package may have parts elsewhere.
+    // A folder without `__init__.py` is a namespace package, and other folders may hold parts of
+    // it.
     let at_top = index.folders.contains(*first).then_some("");
-    let in_src = index.folders.contains(&join("src", first)).then_some("src");
+    let in_src = index.folders.contains(&join_path("src", first)).then_some("src");
     roots.extend(at_top.into_iter().chain(in_src));
     roots.retain(|root| is_root(index, from, root));
     let mut resolved = BTreeSet::new();
@@ -335,32 +342,33 @@ fn python_target(index: &PathIndex, from: &str, module: &str) -> ModuleTarget {
     }
 }
 
-/// Whether a folder is a root of absolute imports.
+/// Whether Python may resolve absolute imports from this folder.
 fn is_root(index: &PathIndex, from: &str, root: &str) -> bool {
-    let is_package = index.has(&join(root, "__init__.py"));
+    let is_package = index.has_file(&join_path(root, "__init__.py"));
     let is_above = root.is_empty() || from.starts_with(&format!("{root}/"));
-    let is_project =
-        ["pyproject.toml", "setup.py", "setup.cfg"].iter().any(|it| index.has(&join(root, it)));
+    let is_project = ["pyproject.toml", "setup.py", "setup.cfg"]
+        .iter()
+        .any(|it| index.has_file(&join_path(root, it)));
     !is_package && (is_above || is_project || root == "src" || root.ends_with("/src"))
 }
 
 fn python_target_below(index: &PathIndex, root: &str, parts: &[&str]) -> ModuleTarget {
-    let path = join(root, &parts.join("/"));
+    let path = join_path(root, &parts.join("/"));
     let path = path.trim_end_matches('/');
     for file in [format!("{path}/__init__.py"), format!("{path}.py")] {
-        if index.has(file.trim_start_matches('/')) {
+        if index.has_file(file.trim_start_matches('/')) {
             return ModuleTarget::File(file.trim_start_matches('/').to_owned());
         }
     }
     if index.folders.contains(path) || path.is_empty() {
         return ModuleTarget::Folder;
     }
-    let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let is_made = name.contains("version") || name.contains("_pb2") || name.starts_with('_');
-    // The parent package must be a regular package.
-    let has_package = index.has(&join(above, "__init__.py")) || parts.len() == 1;
-    if has_entry(index, above, name) {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let is_generated = name.contains("version") || name.contains("_pb2") || name.starts_with('_');
+    // A missing module is certain only if its parent package has `__init__.py`.
+    let has_package = index.has_file(&join_path(parent, "__init__.py")) || parts.len() == 1;
+    if has_entry(index, parent, name) {
         return ModuleTarget::Unknown;
     }
-    if is_made || !has_package { ModuleTarget::MaybeExternal } else { ModuleTarget::Missing }
+    if is_generated || !has_package { ModuleTarget::MaybeExternal } else { ModuleTarget::Missing }
 }

@@ -22,15 +22,17 @@ pub(super) fn resolve(
         return Resolution::Unknown;
     };
     let file = if path.ends_with(".rb") { path.clone() } else { format!("{path}.rb") };
-    if index.has(&file) {
+    if index.has_file(&file) {
         return Resolution::DefinedIn(file);
     }
-    let above = parent_folder(&path);
-    let has_folder = above.is_empty() || index.folders.contains(above);
-    // A folder of that name does not count; a compiled or template file may.
+    let parent = parent_folder(&path);
+    let has_folder = parent.is_empty() || index.folders.contains(parent);
+    // `require_relative` does not load folders, but it may load a compiled or generated file of
+    // that name.
     let dot = format!("{path}.");
-    let alike = index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot));
-    match (index.has(&path) || alike, has_folder) {
+    let has_similar_file =
+        index.files.range(dot.clone()..).next().is_some_and(|it| it.starts_with(&dot));
+    match (index.has_file(&path) || has_similar_file, has_folder) {
         (true, _) => Resolution::Unknown,
         (false, true) => Resolution::MissingModule,
         (false, false) => Resolution::MaybeExternal,
@@ -40,94 +42,112 @@ pub(super) fn resolve(
 /// Uses of a removed constant or of a constant's removed method.
 pub(super) fn broken_uses(
     repo: &RepoIndex<'_>,
-    removed: &RemovedSymbol<'_>,
-    user: &UsingFile<'_>,
-    hits: &BTreeSet<String>,
+    symbol: &RemovedSymbol<'_>,
+    using_file: &UsingFile<'_>,
+    hit_paths: &BTreeSet<String>,
 ) -> BTreeSet<BrokenUse> {
-    let is_constant = removed.name.starts_with(char::is_uppercase);
-    if matches!(removed.what, RemovalKind::Module)
-        || is_standard_constant(&removed.name)
-        || removed.within.is_empty() && !is_constant
+    let is_constant = symbol.name.starts_with(char::is_uppercase);
+    if matches!(symbol.kind, RemovalKind::Module)
+        || is_standard_constant(&symbol.name)
+        || symbol.container.is_empty() && !is_constant
     {
         return BTreeSet::new();
     }
-    let around = removed.within.as_str();
-    let is_path = |of: &str| {
-        let of = of.trim_start_matches("::");
-        of == around || around.strip_suffix(of).is_some_and(|before| before.ends_with("::"))
+    let namespace = symbol.container.as_str();
+    let is_namespace = |qualifier: &str| {
+        let qualifier = qualifier.trim_start_matches("::");
+        qualifier == namespace
+            || namespace.strip_suffix(qualifier).is_some_and(|before| before.ends_with("::"))
     };
-    let is_inside = user.source.surface.declarations.iter().any(|it| {
-        let whole = if it.within.is_empty() {
-            it.name.clone()
+    let is_inside = using_file.source.surface.declarations.iter().any(|declaration| {
+        let full_name = if declaration.container.is_empty() {
+            declaration.name.clone()
         } else {
-            format!("{}::{}", it.within, it.name)
+            format!("{}::{}", declaration.container, declaration.name)
         };
-        whole == around || whole.starts_with(&format!("{around}::"))
+        full_name == namespace || full_name.starts_with(&format!("{namespace}::"))
     });
-    // Tests often include the whole module.
-    let is_mixed_in = is_compound(&removed.name) && paths::is_sample(user.path);
-    let is_broken = |it: &&NameUse| {
-        let is_used = match (&it.role, &removed.what) {
-            (UseRole::Called(given), RemovalKind::Shape { before, after, .. }) => {
-                !after.accepts(given) && (before.accepts(given) || user.adds(it.line))
+    // Tests often `include` the whole module and then use its constants without a namespace.
+    let may_be_included = is_compound(&symbol.name) && paths::is_sample(using_file.path);
+    let is_broken = |name_use: &&NameUse| {
+        let is_used = match (&name_use.role, &symbol.kind) {
+            (UseRole::Called(arguments), RemovalKind::Signature { before, after, .. }) => {
+                !after.accepts(arguments)
+                    && (before.accepts(arguments) || using_file.adds(name_use.line))
             }
             (UseRole::Called(_), RemovalKind::Name | RemovalKind::Module) => true,
             (UseRole::Read, RemovalKind::Name | RemovalKind::Module) => is_constant,
-            (UseRole::Read, RemovalKind::Shape { .. }) => false,
+            (UseRole::Read, RemovalKind::Signature { .. }) => false,
             (UseRole::Bound | UseRole::Key | UseRole::Imported | UseRole::Written, _) => false,
         };
-        let is_meant = match it.qualifier.is_empty() {
-            true => is_constant && (around.is_empty() || is_inside || is_mixed_in),
-            false => !around.is_empty() && is_path(&it.qualifier),
+        let refers_to_removed = match name_use.qualifier.is_empty() {
+            true => is_constant && (namespace.is_empty() || is_inside || may_be_included),
+            false => !namespace.is_empty() && is_namespace(&name_use.qualifier),
         };
-        it.name == removed.name
+        name_use.name == symbol.name
             && is_used
-            && is_meant
-            && !user.source.line(it.line).contains("defined?")
+            && refers_to_removed
+            && !using_file.source.line(name_use.line).contains("defined?")
     };
-    let places: BTreeSet<BrokenUse> =
-        user.source.uses.iter().filter(is_broken).map(|it| user.broken_use(it.line)).collect();
-    if places.is_empty() || !is_gone(repo, removed, hits) {
+    let broken_uses: BTreeSet<BrokenUse> = using_file
+        .source
+        .uses
+        .iter()
+        .filter(is_broken)
+        .map(|it| using_file.broken_use(it.line))
+        .collect();
+    if broken_uses.is_empty() || !is_defined_nowhere(repo, symbol, hit_paths) {
         return BTreeSet::new();
     }
-    places
+    broken_uses
 }
 
-/// Whether no file with the word defines it or may define it.
-fn is_gone(repo: &RepoIndex<'_>, removed: &RemovedSymbol<'_>, hits: &BTreeSet<String>) -> bool {
-    let is_constant = removed.name.starts_with(char::is_uppercase);
-    // A method with changed parameters still exists.
-    let is_it = |path: &str, it: &crh_syntax::Declaration| {
-        matches!(removed.what, RemovalKind::Shape { .. })
-            && path == removed.file.path
-            && it.within == removed.within
+/// Whether no Ruby file that contains the name defines it or may define it.
+fn is_defined_nowhere(
+    repo: &RepoIndex<'_>,
+    symbol: &RemovedSymbol<'_>,
+    hit_paths: &BTreeSet<String>,
+) -> bool {
+    let is_constant = symbol.name.starts_with(char::is_uppercase);
+    // A method whose parameters changed is still defined, in its own file.
+    let is_changed_method = |path: &str, declaration: &crh_syntax::Declaration| {
+        matches!(symbol.kind, RemovalKind::Signature { .. })
+            && path == symbol.file.path
+            && declaration.container == symbol.container
     };
-    let files = hits.iter().filter(|it| it.ends_with(".rb"));
-    let is_nowhere = files.into_iter().all(|path| {
-        repo.source(Side::New, path).is_some_and(|unit| {
-            !unit.surface.has_hidden_names
-                && !unit.surface.has_errors
-                && !unit
+    let files = hit_paths.iter().filter(|it| it.ends_with(".rb"));
+    let is_undefined = files.into_iter().all(|path| {
+        repo.source(Side::New, path).is_some_and(|source| {
+            !source.surface.has_hidden_names
+                && !source.surface.has_errors
+                && !source
                     .surface
                     .declarations
                     .iter()
-                    .any(|it| it.name == removed.name && !is_it(path, it))
+                    .any(|it| it.name == symbol.name && !is_changed_method(path, it))
         })
     });
-    if is_constant || !is_nowhere {
-        return is_nowhere;
+    if is_constant || !is_undefined {
+        return is_undefined;
     }
-    // A method may be inherited or mixed in, unless its class is fully known.
-    let (around, own) = removed.within.rsplit_once("::").unwrap_or(("", &removed.within));
-    let after = repo.source(Side::New, &removed.file.path).filter(|_| !removed.file.is_deleted);
-    after.is_some_and(|unit| {
-        let same = |it: &&crh_syntax::Declaration| it.name == own && it.within == around;
-        unit.surface.declarations.iter().filter(same).all(|it| it.kind == DeclarationKind::Type)
-            && unit.surface.declarations.iter().any(|it| same(&it))
+    // A method may be inherited or mixed in, unless all members of its class are visible.
+    let (namespace, class_name) =
+        symbol.container.rsplit_once("::").unwrap_or(("", &symbol.container));
+    let new_source = repo.source(Side::New, &symbol.file.path).filter(|_| !symbol.file.is_deleted);
+    new_source.is_some_and(|source| {
+        let is_class =
+            |it: &&crh_syntax::Declaration| it.name == class_name && it.container == namespace;
+        source
+            .surface
+            .declarations
+            .iter()
+            .filter(is_class)
+            .all(|it| it.kind == DeclarationKind::Type)
+            && source.surface.declarations.iter().any(|it| is_class(&it))
     })
 }
 
-/// Whether a name has several words, so that other code hardly has it by chance.
+/// Whether a name has at least three words. Unrelated code rarely uses such a name by chance.
 fn is_compound(name: &str) -> bool {
     name.as_bytes()
         .windows(2)

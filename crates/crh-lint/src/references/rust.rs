@@ -3,71 +3,75 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::removed::{RemovalKind, RemovedSymbol, module_stem};
-use super::repo_index::{PathIndex, RepoIndex, SourceFile, join, parent_folder};
+use super::repo_index::{PathIndex, RepoIndex, SourceFile, join_path, parent_folder};
 use super::resolve::Resolution;
 use crate::Project;
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, ImportedItem};
 
-/// How many modules are followed for one name.
+/// Modules followed through glob re-exports for one name. Longer chains are rare and count as
+/// unknown.
 const HOPS_MAX: usize = 6;
 
-/// Manifests read per repository.
+/// `Cargo.toml` files read per repository. Larger workspaces are rare; their other crates count as
+/// unknown.
 const MANIFESTS_MAX: usize = 1_000;
 
-/// A module: its file, and the inline module inside the file.
+/// A module: its file, and the path of the inline module inside the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct RustModule {
     file: String,
-    within: String,
-    /// The folder of its child modules.
+    inline_path: String,
+    /// The folder with the files of the child modules.
     folder: String,
 }
 
-/// Whether macros that a file has on both sides make its list of names uncertain.
+/// Whether a macro that the file uses on both sides may define the searched name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MacroPolicy {
-    /// They do: a macro may always have defined the name.
+    /// It may, so the name counts as unknown.
     Count,
-    /// They do not: the name was defined beside them before, so no macro defines it.
+    /// It may not: the old file defined the name in plain code, or no macro can define it.
     Ignore,
 }
 
-/// Resolves a path that is written in a file.
+/// Resolves a Rust path that is written in the file `from`.
 pub(super) fn resolve(
     repo: &RepoIndex<'_>,
     side: Side,
-    makers: MacroPolicy,
+    macro_policy: MacroPolicy,
     from: &str,
     path: &str,
 ) -> Resolution {
     let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let segments: Vec<&str> = path.split("::").filter(|it| !it.is_empty()).collect();
-    let home = source_folder(index, from);
-    let (start, rest) = match (segments.split_first(), home) {
-        (Some((&"crate", rest)), Some(home)) => (crate_root(repo, side, &home, from), rest),
-        (Some((&("self" | "super"), _)), Some(home)) => {
-            let ups = segments.iter().take_while(|it| **it == "super").count();
-            let skip = if segments[0] == "self" { 1 } else { ups };
-            (module_above(repo, side, &home, from, ups), &segments[skip..])
+    let src_folder = source_folder(index, from);
+    let (start, rest) = match (segments.split_first(), src_folder) {
+        (Some((&"crate", rest)), Some(src_folder)) => {
+            (crate_root(repo, side, &src_folder, from), rest)
+        }
+        (Some((&("self" | "super"), _)), Some(src_folder)) => {
+            let levels_up = segments.iter().take_while(|it| **it == "super").count();
+            let skip = if segments[0] == "self" { 1 } else { levels_up };
+            (module_above(repo, side, &src_folder, from, levels_up), &segments[skip..])
         }
         (None, _) | (Some((&("crate" | "self" | "super"), _)), None) => return Resolution::Unknown,
-        (Some((first, rest)), home) => {
-            // A module of the same file takes precedence.
-            let is_own = repo.source(side, from).is_none_or(|unit| {
-                let takes = unit.surface.imports.iter().filter(|it| it.module == "self");
-                let mut modules = takes.filter_map(|it| it.local_name.as_deref());
-                let mut offers = unit.surface.declarations.iter();
+        (Some((first, rest)), src_folder) => {
+            // A module or name of the same file takes precedence over a crate.
+            let is_in_file = repo.source(side, from).is_none_or(|source| {
+                let imports = source.surface.imports.iter().filter(|it| it.module == "self");
+                let mut modules = imports.filter_map(|it| it.local_name.as_deref());
+                let mut declarations = source.surface.declarations.iter();
                 modules.any(|it| it == *first)
-                    || offers.any(|it| {
-                        it.name == *first
-                            && it.kind != DeclarationKind::Reexport
-                            && !it.is_associated()
+                    || declarations.any(|declaration| {
+                        declaration.name == *first
+                            && declaration.kind != DeclarationKind::Reexport
+                            && !declaration.is_associated()
                     })
             });
-            match (is_own, home) {
-                (true, Some(home)) => {
-                    (module_above(repo, side, &home, from, 0), segments.as_slice())
+            match (is_in_file, src_folder) {
+                (true, Some(src_folder)) => {
+                    (module_above(repo, side, &src_folder, from, 0), segments.as_slice())
                 }
                 (true, None) => return Resolution::Unknown,
                 (false, _) => (library_root(repo, side, first), rest),
@@ -75,19 +79,19 @@ pub(super) fn resolve(
         }
     };
     let Some(start) = start else { return Resolution::Unknown };
-    follow(repo, side, makers, start, rest)
+    resolve_segments(repo, side, macro_policy, start, rest)
 }
 
 /// The library root of a crate of this repository.
 fn library_root(repo: &RepoIndex<'_>, side: Side, name: &str) -> Option<RustModule> {
-    let home = join(repo.crates(side).get(name)?, "src");
-    let file = join(&home, "lib.rs");
-    let is_there = repo.paths(side).is_ok_and(|it| it.has(&file));
-    is_there.then(|| RustModule { file, within: String::new(), folder: home })
+    let src_folder = join_path(repo.crates(side).get(name)?, "src");
+    let file = join_path(&src_folder, "lib.rs");
+    let exists = repo.paths(side).is_ok_and(|it| it.has_file(&file));
+    exists.then(|| RustModule { file, inline_path: String::new(), folder: src_folder })
 }
 
-/// Folders of the crates of a side, by the name used in code. A name that two crates have is left
-/// out.
+/// Folders of the crates of a side, by the name that code uses. If two crates have the same name,
+/// neither is listed.
 pub(super) fn crates(
     project: &dyn Project,
     side: Side,
@@ -95,7 +99,7 @@ pub(super) fn crates(
 ) -> HashMap<String, String> {
     let manifests = index.stems.get("Cargo").into_iter().flatten();
     // A crate without a library cannot be imported.
-    let has_library = |it: &&String| index.has(&join(parent_folder(it), "src/lib.rs"));
+    let has_library = |it: &&String| index.has_file(&join_path(parent_folder(it), "src/lib.rs"));
     let manifests = manifests.filter(|it| it.ends_with("Cargo.toml")).filter(has_library);
     let manifests = manifests.take(MANIFESTS_MAX);
     let mut crates: HashMap<String, Option<String>> = HashMap::new();
@@ -103,10 +107,10 @@ pub(super) fn crates(
         let text =
             project.file(side, path).ok().flatten().and_then(|it| String::from_utf8(it).ok());
         let Some(name) = text.as_deref().and_then(crate_name) else { continue };
-        let home = Some(parent_folder(path).to_owned());
-        crates.entry(name).and_modify(|it| *it = None).or_insert(home);
+        let folder = Some(parent_folder(path).to_owned());
+        crates.entry(name).and_modify(|it| *it = None).or_insert(folder);
     }
-    crates.into_iter().filter_map(|(name, home)| Some((name, home?))).collect()
+    crates.into_iter().filter_map(|(name, folder)| Some((name, folder?))).collect()
 }
 
 /// The name of a crate in code; `None` if its library is not at the default path.
@@ -121,123 +125,128 @@ fn crate_name(manifest: &str) -> Option<String> {
     Some(name.unwrap_or(package).replace('-', "_"))
 }
 
-fn follow(
+fn resolve_segments(
     repo: &RepoIndex<'_>,
     side: Side,
-    makers: MacroPolicy,
+    macro_policy: MacroPolicy,
     start: RustModule,
     segments: &[&str],
 ) -> Resolution {
     let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
-    let mut spot = start;
+    let mut module = start;
     for (at, segment) in segments.iter().enumerate() {
         if *segment == "super" || *segment == "self" {
             return Resolution::Unknown;
         }
         let is_last = at + 1 == segments.len();
-        let Some(unit) = repo.source(side, &spot.file) else { return Resolution::Unknown };
-        let inside = unit
+        let Some(source) = repo.source(side, &module.file) else { return Resolution::Unknown };
+        let inline_declaration = source
             .surface
             .declarations
             .iter()
-            .find(|it| it.name == *segment && it.within == spot.within);
-        if let Some(offer) = inside
-            && (is_last || offer.kind != DeclarationKind::Module)
+            .find(|it| it.name == *segment && it.container == module.inline_path);
+        if let Some(declaration) = inline_declaration
+            && (is_last || declaration.kind != DeclarationKind::Module)
         {
-            return Resolution::DefinedIn(spot.file);
+            return Resolution::DefinedIn(module.file);
         }
-        if let Some(next) = child_module(index, &spot, segment) {
+        if let Some(next) = child_module(index, &module, segment) {
             if is_last {
                 return Resolution::DefinedIn(next.file);
             }
-            spot = next;
+            module = next;
             continue;
         }
-        if inside.is_some() {
-            let within = if spot.within.is_empty() {
+        if inline_declaration.is_some() {
+            let inline_path = if module.inline_path.is_empty() {
                 (*segment).to_owned()
             } else {
-                format!("{}::{segment}", spot.within)
+                format!("{}::{segment}", module.inline_path)
             };
-            spot = RustModule { within, ..spot };
+            module = RustModule { inline_path, ..module };
             continue;
         }
-        return resolve_globs(repo, side, makers, &spot, segment);
+        return resolve_globs(repo, side, macro_policy, &module, segment);
     }
-    Resolution::DefinedIn(spot.file)
+    Resolution::DefinedIn(module.file)
 }
 
 /// Resolves a name through glob re-exports.
 fn resolve_globs(
     repo: &RepoIndex<'_>,
     side: Side,
-    makers: MacroPolicy,
-    spot: &RustModule,
+    macro_policy: MacroPolicy,
+    module: &RustModule,
     name: &str,
 ) -> Resolution {
-    let (mut seen, mut waiting) = (BTreeSet::new(), vec![spot.file.clone()]);
-    while let Some(file) = waiting.pop() {
+    let (mut seen, mut queue) = (BTreeSet::new(), vec![module.file.clone()]);
+    while let Some(file) = queue.pop() {
         if !seen.insert(file.clone()) {
             continue;
         }
-        let Some(unit) = repo.source(side, &file) else { return Resolution::Unknown };
-        let surface = &unit.surface;
+        let Some(source) = repo.source(side, &file) else { return Resolution::Unknown };
+        let surface = &source.surface;
         if surface
             .declarations
             .iter()
             .filter(|it| it.name == name && !it.is_associated())
-            .any(|it| file != spot.file || it.within == spot.within)
+            .any(|it| file != module.file || it.container == module.inline_path)
         {
             return Resolution::DefinedIn(file);
         }
-        let is_open = surface.has_hidden_names
-            && (makers == MacroPolicy::Count || !has_same_macros(repo, &file));
-        if is_open || surface.has_errors || seen.len() > HOPS_MAX || !spot.within.is_empty() {
+        let may_have_more_names = surface.has_hidden_names
+            && (macro_policy == MacroPolicy::Count || !has_same_macros(repo, &file));
+        if may_have_more_names
+            || surface.has_errors
+            || seen.len() > HOPS_MAX
+            || !module.inline_path.is_empty()
+        {
             return Resolution::Unknown;
         }
         for import in surface.imports.iter().filter(|it| it.item == ImportedItem::All) {
-            let Resolution::DefinedIn(next) = resolve(repo, side, makers, &file, &import.module)
+            let Resolution::DefinedIn(next) =
+                resolve(repo, side, macro_policy, &file, &import.module)
             else {
                 return Resolution::Unknown;
             };
-            waiting.push(next);
+            queue.push(next);
         }
     }
-    // A macro is at the root of its crate, wherever it is defined.
-    let is_root = spot.file.ends_with("lib.rs") || spot.file.ends_with("main.rs");
+    // An exported macro is at the root of its crate, in whichever file it is defined.
+    let is_root = module.file.ends_with("lib.rs") || module.file.ends_with("main.rs");
     if is_root
         && name.chars().all(|it| it.is_lowercase() || it == '_' || it.is_ascii_digit())
         && side == Side::New
     {
         return Resolution::MaybeExternal;
     }
-    Resolution::MissingName(spot.file.clone())
+    Resolution::MissingName(module.file.clone())
 }
 
-/// Whether `Type::name` can refer to nothing else: no trait or macro defines that name for the
-/// type, and the type itself is unchanged.
+/// Whether `Type::name` can refer only to the removed symbol: no trait or macro defines that name
+/// for the type, and the type itself is unchanged.
 pub(super) fn is_only_definition(
     repo: &RepoIndex<'_>,
-    removed: &RemovedSymbol<'_>,
+    symbol: &RemovedSymbol<'_>,
     owner: &str,
-    hits: &BTreeSet<String>,
+    hit_paths: &BTreeSet<String>,
 ) -> bool {
-    let [old, new] = [(Side::Old, removed.path), (Side::New, removed.file.path.as_str())]
+    let [old, new] = [(Side::Old, symbol.path), (Side::New, symbol.file.path.as_str())]
         .map(|(side, path)| repo.source(side, path));
     let (Some(old), Some(new)) = (old, new) else { return false };
-    let kind = |unit: &SourceFile| {
-        let mut offers = unit.surface.declarations.iter();
-        offers.find(|it| it.name == owner && it.within.is_empty()).map(|it| it.kind)
+    let kind = |source: &SourceFile| {
+        let mut declarations = source.surface.declarations.iter();
+        declarations.find(|it| it.name == owner && it.container.is_empty()).map(|it| it.kind)
     };
-    // A derive may add functions.
-    let derived = |text: &str| text.lines().filter(|it| it.contains("derive(")).count();
-    let is_same = kind(&old) == Some(DeclarationKind::Type)
+    // A derive may add functions, so a changed number of derives makes the type uncertain.
+    let derive_count = |text: &str| text.lines().filter(|it| it.contains("derive(")).count();
+    let type_is_unchanged = kind(&old) == Some(DeclarationKind::Type)
         && kind(&new) == Some(DeclarationKind::Type)
-        && derived(&old.text) == derived(&new.text)
+        && derive_count(&old.text) == derive_count(&new.text)
         && old.surface.macro_texts == new.surface.macro_texts;
-    let is_other =
-        |it: &String| *it != removed.file.path || matches!(removed.what, RemovalKind::Name);
-    let name = removed.name.as_str();
+    let is_searched =
+        |it: &String| *it != symbol.file.path || matches!(symbol.kind, RemovalKind::Name);
+    let name = symbol.name.as_str();
     let defines = |line: &str| {
         ["fn ", "const ", "type "].iter().any(|word| {
             let rest = line.split(word).nth(1).and_then(|it| it.strip_prefix(name));
@@ -245,10 +254,10 @@ pub(super) fn is_only_definition(
         })
     };
     let may_define = |path: &&String| {
-        repo.source(Side::New, path).is_none_or(|unit| unit.text.lines().any(defines))
+        repo.source(Side::New, path).is_none_or(|source| source.text.lines().any(defines))
     };
-    let mut files = hits.iter().filter(|it| it.ends_with(".rs") && is_other(it));
-    is_same && !files.any(|it| may_define(&it))
+    let mut files = hit_paths.iter().filter(|it| it.ends_with(".rs") && is_searched(it));
+    type_is_unchanged && !files.any(|it| may_define(&it))
 }
 
 /// Whether a file uses the same macros on both sides.
@@ -257,25 +266,25 @@ pub(super) fn has_same_macros(repo: &RepoIndex<'_>, file: &str) -> bool {
     matches!((old, new), (Some(old), Some(new)) if old.surface.macro_texts == new.surface.macro_texts)
 }
 
-/// Whether a re-exported name may also be visible without the import, as a crate, macro or
-/// primitive is.
-pub(super) fn may_be_external(repo: &RepoIndex<'_>, removed: &RemovedSymbol<'_>) -> bool {
-    let was_taken = repo.source(Side::Old, removed.path).is_some_and(|unit| {
-        let mut offers = unit.surface.declarations.iter();
-        offers.any(|it| it.name == removed.name && it.kind == DeclarationKind::Reexport)
+/// Whether a removed re-export may still resolve, because a crate, macro or primitive has the same
+/// name.
+pub(super) fn may_be_external(repo: &RepoIndex<'_>, symbol: &RemovedSymbol<'_>) -> bool {
+    let was_reexported = repo.source(Side::Old, symbol.path).is_some_and(|source| {
+        let mut declarations = source.surface.declarations.iter();
+        declarations.any(|it| it.name == symbol.name && it.kind == DeclarationKind::Reexport)
     });
-    was_taken && removed.name.starts_with(char::is_lowercase)
+    was_reexported && symbol.name.starts_with(char::is_lowercase)
 }
 
-/// Whether the parent module declares a file; otherwise the file is not compiled. Returns `true` in
-/// doubt.
+/// Whether the parent module declares the file. Otherwise the file is not compiled. Returns `true`
+/// if that is unknown.
 pub(super) fn is_compiled(repo: &RepoIndex<'_>, path: &str) -> bool {
     let Ok(index) = repo.paths(Side::New) else { return true };
     let name = module_stem(path);
     let is_root = matches!(path.rsplit('/').next(), Some("lib.rs" | "main.rs"));
     let parent = source_folder(index, path)
         .filter(|_| !is_root)
-        .and_then(|home| module_above(repo, Side::New, &home, path, 1))
+        .and_then(|src_folder| module_above(repo, Side::New, &src_folder, path, 1))
         .and_then(|parent| repo.source(Side::New, &parent.file));
     parent.is_none_or(|parent| {
         parent.surface.has_hidden_names
@@ -290,38 +299,43 @@ pub(super) fn is_compiled(repo: &RepoIndex<'_>, path: &str) -> bool {
 /// The `src` folder of a file's crate, or the folder of a multi-file binary.
 fn source_folder(index: &PathIndex, from: &str) -> Option<String> {
     let mut root = parent_folder(from);
-    while !index.has(&join(root, "Cargo.toml")) {
+    while !index.has_file(&join_path(root, "Cargo.toml")) {
         if root.is_empty() {
             return None;
         }
         root = parent_folder(root);
     }
-    let home = join(root, "src");
-    let rest = from.strip_prefix(&home)?.strip_prefix('/')?;
-    let Some(program) = rest.strip_prefix("bin/") else { return Some(home) };
+    let src_folder = join_path(root, "src");
+    let rest = from.strip_prefix(&src_folder)?.strip_prefix('/')?;
+    let Some(program) = rest.strip_prefix("bin/") else { return Some(src_folder) };
     let (program, _) = program.split_once('/')?;
-    let home = join(&home, &format!("bin/{program}"));
-    index.has(&join(&home, "main.rs")).then_some(home)
+    let src_folder = join_path(&src_folder, &format!("bin/{program}"));
+    index.has_file(&join_path(&src_folder, "main.rs")).then_some(src_folder)
 }
 
-/// The root module of a file's crate. If the crate has a library and a binary, the one that
+/// The root module of a file's crate. If the crate has a library and a binary, it is the root that
 /// declares the file's module.
-fn crate_root(repo: &RepoIndex<'_>, side: Side, home: &str, from: &str) -> Option<RustModule> {
+fn crate_root(
+    repo: &RepoIndex<'_>,
+    side: Side,
+    src_folder: &str,
+    from: &str,
+) -> Option<RustModule> {
     let index = repo.paths(side).ok()?;
-    let [library, program] = ["lib.rs", "main.rs"].map(|it| join(home, it));
-    let file = match (index.has(&library), index.has(&program)) {
+    let [library, program] = ["lib.rs", "main.rs"].map(|it| join_path(src_folder, it));
+    let file = match (index.has_file(&library), index.has_file(&program)) {
         (true, true) if from == program => program,
         (true, true) if from != library => {
-            let rest = from.strip_prefix(home)?.trim_start_matches('/');
+            let rest = from.strip_prefix(src_folder)?.trim_start_matches('/');
             let first = rest.split('/').next()?.trim_end_matches(".rs");
-            let has = |root: &str| {
+            let declares_module = |root: &str| {
                 let source = repo.source(side, root);
-                source.is_some_and(|unit| {
-                    let mut takes = unit.surface.imports.iter();
-                    takes.any(|it| it.module == "self" && it.local_name.as_deref() == Some(first))
+                source.is_some_and(|source| {
+                    let mut imports = source.surface.imports.iter();
+                    imports.any(|it| it.module == "self" && it.local_name.as_deref() == Some(first))
                 })
             };
-            match (has(&library), has(&program)) {
+            match (declares_module(&library), declares_module(&program)) {
                 (true, false) => library,
                 (false, true) => program,
                 (true, true) | (false, false) => return None,
@@ -331,40 +345,40 @@ fn crate_root(repo: &RepoIndex<'_>, side: Side, home: &str, from: &str) -> Optio
         (false, true) => program,
         (false, false) => return None,
     };
-    Some(RustModule { file, within: String::new(), folder: home.to_owned() })
+    Some(RustModule { file, inline_path: String::new(), folder: src_folder.to_owned() })
 }
 
-/// The module of a file, or a module that many levels above it.
+/// The module of a file, or the module `levels_up` levels above it.
 fn module_above(
     repo: &RepoIndex<'_>,
     side: Side,
-    home: &str,
+    src_folder: &str,
     from: &str,
-    ups: usize,
+    levels_up: usize,
 ) -> Option<RustModule> {
     let index = repo.paths(side).ok()?;
-    let rest = from.strip_prefix(home)?.strip_prefix('/')?.strip_suffix(".rs")?;
+    let rest = from.strip_prefix(src_folder)?.strip_prefix('/')?.strip_suffix(".rs")?;
     let mut parts: Vec<&str> = rest.split('/').collect();
     if matches!(parts.last(), Some(&("mod" | "lib" | "main"))) {
         parts.pop();
     }
-    for _ in 0..ups {
+    for _ in 0..levels_up {
         parts.pop()?;
     }
-    let folder = parts.iter().fold(home.to_owned(), |folder, part| join(&folder, part));
+    let folder = parts.iter().fold(src_folder.to_owned(), |folder, part| join_path(&folder, part));
     if parts.is_empty() {
-        return crate_root(repo, side, home, from);
+        return crate_root(repo, side, src_folder, from);
     }
-    let files = [format!("{folder}.rs"), join(&folder, "mod.rs")];
-    let file = files.into_iter().find(|it| index.has(it))?;
-    Some(RustModule { file, within: String::new(), folder })
+    let files = [format!("{folder}.rs"), join_path(&folder, "mod.rs")];
+    let file = files.into_iter().find(|it| index.has_file(it))?;
+    Some(RustModule { file, inline_path: String::new(), folder })
 }
 
-fn child_module(index: &PathIndex, spot: &RustModule, name: &str) -> Option<RustModule> {
-    let inside = spot.within.split("::").filter(|it| !it.is_empty());
-    let folder = inside.fold(spot.folder.clone(), |folder, part| join(&folder, part));
-    let folder = join(&folder, name);
-    let files = [format!("{folder}.rs"), join(&folder, "mod.rs")];
-    let file = files.into_iter().find(|it| index.has(it))?;
-    Some(RustModule { file, within: String::new(), folder })
+fn child_module(index: &PathIndex, module: &RustModule, name: &str) -> Option<RustModule> {
+    let inline_parts = module.inline_path.split("::").filter(|it| !it.is_empty());
+    let folder = inline_parts.fold(module.folder.clone(), |folder, part| join_path(&folder, part));
+    let folder = join_path(&folder, name);
+    let files = [format!("{folder}.rs"), join_path(&folder, "mod.rs")];
+    let file = files.into_iter().find(|it| index.has_file(it))?;
+    Some(RustModule { file, inline_path: String::new(), folder })
 }

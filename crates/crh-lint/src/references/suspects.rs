@@ -1,5 +1,5 @@
-//! Finds the files that the diff alone makes suspicious. Reads no file, so a change that removes
-//! nothing costs almost nothing.
+//! Selects the files that may break references, by the diff alone. No file is read, so a change
+//! that removes nothing costs almost nothing.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,9 @@ use crh_syntax::Language;
 pub(super) struct SuspectFile<'a> {
     pub(super) file: &'a ChangedFile,
     pub(super) family: LanguageFamily,
-    /// Whether it may remove names or change parameters.
+    /// Whether the file may have lost names or changed parameters.
     pub(super) may_remove_names: bool,
-    /// Whether it may import something that does not exist.
+    /// Whether the file may import something that does not exist.
     pub(super) may_miss_imports: bool,
 }
 
@@ -50,36 +50,41 @@ impl LanguageFamily {
 
 pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
     let files: HashSet<&str> = change.files.iter().map(|it| it.path.as_str()).collect();
-    // A moved file without changed lines is still gone from its old path.
-    let went = change.all_files.iter().filter(|it| {
-        it.added.is_empty() && it.removed.is_empty() && !files.contains(it.path.as_str())
+    // A file that is moved without changed lines no longer exists at its old path.
+    let moved_files = change.all_files.iter().filter(|file| {
+        file.added.is_empty() && file.removed.is_empty() && !files.contains(file.path.as_str())
     });
-    change.files.iter().chain(went).filter_map(suspect_file).collect()
+    change.files.iter().chain(moved_files).filter_map(suspect_file).collect()
 }
 
 fn suspect_file(file: &ChangedFile) -> Option<SuspectFile<'_>> {
-    let before = file.old_path.as_deref();
+    let old_path = file.old_path.as_deref();
     let family = LanguageFamily::from_path(&file.path)
-        .or_else(|| before.and_then(LanguageFamily::from_path))?;
-    if !file.has_lines || is_foreign(&file.path) {
+        .or_else(|| old_path.and_then(LanguageFamily::from_path))?;
+    if !file.has_lines || is_excluded_path(&file.path) {
         return None;
     }
-    let went = file.is_deleted || before.is_some_and(|before| before != file.path);
-    let removed = file.removed.iter().any(|line| may_define(family, line));
-    let reshaped = file.added.iter().any(|line| may_change_parameters(family, &line.text));
-    let may_lose = before.is_some() && (went || removed || reshaped);
-    let may_miss = !file.is_deleted && file.added.iter().any(|line| may_import(family, &line.text));
-    (may_lose || may_miss).then_some(SuspectFile {
+    let is_moved_or_deleted =
+        file.is_deleted || old_path.is_some_and(|old_path| old_path != file.path);
+    let removes_definition = file.removed.iter().any(|line| may_define(family, line));
+    let changes_parameters =
+        file.added.iter().any(|line| may_change_parameters(family, &line.text));
+    let may_remove_names =
+        old_path.is_some() && (is_moved_or_deleted || removes_definition || changes_parameters);
+    let may_miss_imports =
+        !file.is_deleted && file.added.iter().any(|line| may_import(family, &line.text));
+    (may_remove_names || may_miss_imports).then_some(SuspectFile {
         file,
         family,
-        may_remove_names: may_lose,
-        may_miss_imports: may_miss,
+        may_remove_names,
+        may_miss_imports,
     })
 }
 
-/// Whether a file is third-party code, generated or documentation.
-pub(super) fn is_foreign(path: &str) -> bool {
-    let is_theirs = |part: &str| {
+/// Whether crh does not check a file's references: third-party code, generated code, test data or
+/// documentation.
+pub(super) fn is_excluded_path(path: &str) -> bool {
+    let is_excluded_folder = |part: &str| {
         matches!(
             part,
             "node_modules"
@@ -91,12 +96,12 @@ pub(super) fn is_foreign(path: &str) -> bool {
                 | "fixtures"
                 | "__fixtures__"
                 | "snapshots"
-                // Experiments need not work.
+                // Experiments may contain broken code.
                 | "playground"
                 | "playgrounds"
         )
     };
-    path.split('/').any(is_theirs)
+    path.split('/').any(is_excluded_folder)
         || path.contains(".min.")
         || path.contains("_pb2")
         || path.ends_with(".pb.go")
@@ -105,20 +110,20 @@ pub(super) fn is_foreign(path: &str) -> bool {
         || paths::is_document(path)
 }
 
-/// Whether a removed line may have defined a name that others use.
+/// Whether a removed line may have defined a name that other code uses.
 fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
-    let word = line.trim_start();
-    let has = |words: &[&str]| words.iter().any(|it| word.starts_with(it));
+    let code = line.trim_start();
+    let starts_with_any = |words: &[&str]| words.iter().any(|it| code.starts_with(it));
     let is_outermost = line.starts_with(|it: char| it.is_alphanumeric() || it == '_' || it == '@');
     match family {
         LanguageFamily::Python => {
-            has(&["def ", "async def ", "class ", "from ", "import "])
+            starts_with_any(&["def ", "async def ", "class ", "from ", "import "])
                 || is_outermost && line.contains('=')
-                || is_list_item(word)
+                || is_list_item(code)
         }
         LanguageFamily::Script => {
-            has(&[
+            starts_with_any(&[
                 "export",
                 "function",
                 "async function",
@@ -134,14 +139,16 @@ fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
                 "abstract class",
                 "import ",
                 "declare ",
-            ]) || is_list_item(word)
+            ]) || is_list_item(code)
                 || is_method(family, line)
         }
         LanguageFamily::Go => {
-            has(&["func ", "type ", "const ", "var "]) || is_list_item(word) || word.contains('=')
+            starts_with_any(&["func ", "type ", "const ", "var "])
+                || is_list_item(code)
+                || code.contains('=')
         }
         LanguageFamily::Rust => {
-            has(&[
+            starts_with_any(&[
                 "pub",
                 "fn ",
                 "async fn",
@@ -155,35 +162,35 @@ fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
                 "use ",
                 "unsafe fn",
                 "macro_rules!",
-            ]) || is_list_item(word)
+            ]) || is_list_item(code)
         }
         LanguageFamily::Java => {
-            word.contains('(')
-                || word.contains("static ")
-                || word.contains("class ")
-                || word.contains("interface ")
-                || word.contains("enum ")
-                || word.contains("record ")
-                || is_list_item(word)
+            code.contains('(')
+                || code.contains("static ")
+                || code.contains("class ")
+                || code.contains("interface ")
+                || code.contains("enum ")
+                || code.contains("record ")
+                || is_list_item(code)
         }
         LanguageFamily::Ruby => {
-            has(&["def ", "class ", "module "])
-                || word.starts_with(|it: char| it.is_ascii_uppercase())
+            starts_with_any(&["def ", "class ", "module "])
+                || code.starts_with(|it: char| it.is_ascii_uppercase())
         }
     }
 }
 
-/// Whether a line may start a method, in the languages whose methods are followed.
+/// Whether a line may start a method, in the languages that `methods.rs` checks.
 pub(super) fn is_method(family: LanguageFamily, line: &str) -> bool {
-    let word = line.trim();
+    let code = line.trim();
     match family {
         LanguageFamily::Python => {
             line.starts_with([' ', '\t'])
-                && (word.starts_with("def ") || word.starts_with("async def "))
+                && (code.starts_with("def ") || code.starts_with("async def "))
         }
         LanguageFamily::Script => {
             let modifiers = ["public ", "private ", "protected ", "static ", "async "];
-            let mut name = word;
+            let mut name = code;
             while let Some(rest) = modifiers.iter().find_map(|it| name.strip_prefix(it)) {
                 name = rest;
             }
@@ -195,8 +202,8 @@ pub(super) fn is_method(family: LanguageFamily, line: &str) -> bool {
                 && end > 0
                 && name[..end].chars().all(is_name)
                 && !is_statement
-                && word.ends_with('{')
-                && !word.contains("=>")
+                && code.ends_with('{')
+                && !code.contains("=>")
         }
         LanguageFamily::Go | LanguageFamily::Rust | LanguageFamily::Java | LanguageFamily::Ruby => {
             false
@@ -207,27 +214,27 @@ pub(super) fn is_method(family: LanguageFamily, line: &str) -> bool {
 /// Whether an added line may be part of a parameter list.
 fn may_change_parameters(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
-    let word = line.trim_start();
+    let code = line.trim_start();
     match family {
         LanguageFamily::Python => {
-            word.starts_with("def ") || word.starts_with("async def ") || is_list_item(word)
+            code.starts_with("def ") || code.starts_with("async def ") || is_list_item(code)
         }
         LanguageFamily::Script => {
-            word.contains("function") || word.contains("=>") || is_list_item(word)
+            code.contains("function") || code.contains("=>") || is_list_item(code)
         }
-        LanguageFamily::Go => word.starts_with("func ") || is_list_item(word),
-        LanguageFamily::Rust => word.contains("fn ") || is_list_item(word),
+        LanguageFamily::Go => code.starts_with("func ") || is_list_item(code),
+        LanguageFamily::Rust => code.contains("fn ") || is_list_item(code),
         LanguageFamily::Java => {
-            word.contains('(') && word.ends_with(['{', ',']) || is_list_item(word)
+            code.contains('(') && code.ends_with(['{', ',']) || is_list_item(code)
         }
-        LanguageFamily::Ruby => word.starts_with("def "),
+        LanguageFamily::Ruby => code.starts_with("def "),
     }
 }
 
-/// An item on a line of its own: `name,`, `name: Type,`, `Type name,` or `name = 1,`. Items with
-/// values or calls belong to calls or tables and are too common.
-fn is_list_item(word: &str) -> bool {
-    let name = word.trim_start_matches(['*', '&']);
+/// Whether a line is one item of a list: `name,`, `name: Type,`, `Type name,` or `name = 1,`. Lines
+/// with literal values or calls are excluded, because they are too common in calls and tables.
+fn is_list_item(item: &str) -> bool {
+    let name = item.trim_start_matches(['*', '&']);
     let end = name
         .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == '$'))
         .unwrap_or(name.len());
@@ -254,7 +261,7 @@ fn is_list_item(word: &str) -> bool {
     !annotation.is_empty() && !is_value && !annotation.ends_with([';', '{'])
 }
 
-/// Words that stand on lines of their own and define nothing.
+/// Words that look like list items when they are alone on a line, but are statements or constants.
 #[rustfmt::skip]
 const STATEMENTS: [&str; 22] = [
     "else", "try", "finally", "return", "pass", "break", "continue", "end", "default", "do", "loop", "begin", "ensure", "true", "false",
@@ -264,41 +271,42 @@ const STATEMENTS: [&str; 22] = [
 /// Whether an added line may import something from the repository.
 fn may_import(family: LanguageFamily, line: &[u8]) -> bool {
     let Ok(line) = std::str::from_utf8(line) else { return false };
-    let word = line.trim_start();
+    let code = line.trim_start();
     match family {
         LanguageFamily::Python => {
-            word.starts_with("from ") || word.starts_with("import ") || is_import_list_item(word)
+            code.starts_with("from ") || code.starts_with("import ") || is_import_list_item(code)
         }
         LanguageFamily::Script => {
-            line.contains("'.") || line.contains("\".") || is_import_list_item(word)
+            line.contains("'.") || line.contains("\".") || is_import_list_item(code)
         }
         LanguageFamily::Go => {
-            word.starts_with("import ") || word.starts_with('"') || word.ends_with('"')
+            code.starts_with("import ") || code.starts_with('"') || code.ends_with('"')
         }
         LanguageFamily::Rust => {
-            ["use ", "mod "].iter().any(|it| word.starts_with(it))
-                || word.starts_with("pub") && (word.contains(" use ") || word.contains(" mod "))
-                || is_import_list_item(word)
+            ["use ", "mod "].iter().any(|it| code.starts_with(it))
+                || code.starts_with("pub") && (code.contains(" use ") || code.contains(" mod "))
+                || is_import_list_item(code)
         }
-        LanguageFamily::Java => word.starts_with("import "),
-        LanguageFamily::Ruby => word.starts_with("require_relative"),
+        LanguageFamily::Java => code.starts_with("import "),
+        LanguageFamily::Ruby => code.starts_with("require_relative"),
     }
 }
 
-/// Plain names, as in a list of imports: `name,`, `a, b as c,`, `type Row }`.
-fn is_import_list_item(word: &str) -> bool {
-    let word = word.trim_start_matches(['{', '(']).trim_end_matches([';', ')', '}', ',', ' ']);
-    let is_word = |it: &str| {
-        it.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | ':'))
-            && !it.ends_with(':')
-            && !it.starts_with(|it: char| it.is_ascii_digit())
-            && !STATEMENTS.contains(&it)
+/// Whether a line contains only names, as a line in a list of imports: `name,`, `a, b as c,`, `type
+/// Row }`.
+fn is_import_list_item(list: &str) -> bool {
+    let list = list.trim_start_matches(['{', '(']).trim_end_matches([';', ')', '}', ',', ' ']);
+    let is_name = |word: &str| {
+        word.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | ':'))
+            && !word.ends_with(':')
+            && !word.starts_with(|it: char| it.is_ascii_digit())
+            && !STATEMENTS.contains(&word)
     };
-    let is_one = |item: &str| {
+    let is_import = |item: &str| {
         let mut parts = item.split_whitespace().filter(|it| !matches!(*it, "as" | "type"));
-        parts.clone().count() <= 2 && parts.all(is_word)
+        parts.clone().count() <= 2 && parts.all(is_name)
     };
-    !word.trim().is_empty() && word.split(',').all(is_one)
+    !list.trim().is_empty() && list.split(',').all(is_import)
 }
 
 #[cfg(test)]

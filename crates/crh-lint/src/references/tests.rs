@@ -12,50 +12,51 @@ use crate::references::review;
 use crate::testing::Fixture;
 use crh_review::finding::Side;
 
-/// Findings as `path:line rule title`; an old line has a minus.
+/// Findings as `path:line rule title`. A line of the old text has a minus.
 fn findings(fixture: &str) -> Vec<String> {
-    let returned = Fixture::new(fixture).with(review);
-    assert_eq!(returned.notes, Vec::<String>::new(), "{fixture}");
-    let shown = returned.findings.iter().map(|it| {
+    let output = Fixture::new(fixture).with(review);
+    assert_eq!(output.notes, Vec::<String>::new(), "{fixture}");
+    let lines = output.findings.iter().map(|it| {
         let line = it.finding.line_start.map_or(0, std::num::NonZeroU32::get);
         let rule = it.rule.strip_prefix("references/").unwrap();
         let side = if it.finding.side == Some(Side::Old) { "-" } else { "" };
         format!("{}:{side}{line} {rule} {}", it.finding.file, it.finding.title)
     });
-    shown.collect()
+    lines.collect()
 }
 
 fn must_find(table: &[(&str, &str)]) {
-    let wrong: Vec<String> = table
+    let failures: Vec<String> = table
         .iter()
         .map(|(fixture, expected)| (fixture, expected, findings(fixture).join("\n")))
-        .filter(|(_, expected, found)| found != *expected)
-        .map(|(fixture, expected, found)| {
-            format!("{fixture}\nEXPECTED {expected}\nFOUND    {found}\n")
+        .filter(|(_, expected, actual)| actual != *expected)
+        .map(|(fixture, expected, actual)| {
+            format!("{fixture}\nEXPECTED {expected}\nFOUND    {actual}\n")
         })
         .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 fn must_not_find(table: &[&str]) {
-    let wrong: Vec<String> = table
+    let failures: Vec<String> = table
         .iter()
         .map(|fixture| (fixture, findings(fixture).join("\n")))
-        .filter(|(_, found)| !found.is_empty())
-        .map(|(fixture, found)| format!("{fixture}\nFOUND    {found}\n"))
+        .filter(|(_, actual)| !actual.is_empty())
+        .map(|(fixture, actual)| format!("{fixture}\nFOUND    {actual}\n"))
         .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 #[test]
 fn removal_is_reported_at_its_hunk_with_first_uses() {
-    let users: String = (1..=7).map(|at| format!("//- m{at}.py\nfrom a import load\n")).collect();
+    let using_files: String =
+        (1..=7).map(|at| format!("//- m{at}.py\nfrom a import load\n")).collect();
     let fixture = format!(
-        "//- a.py\ndef keep():\n    pass\n\n\ndef load():\n    pass\n\n\ndef other():\n    pass\n{users}//- head\n//- a.py\ndef keep():\n    pass\n\n\ndef other():\n    pass\n//- m1.py\nfrom a import load\nx = 1\n"
+        "//- a.py\ndef keep():\n    pass\n\n\ndef load():\n    pass\n\n\ndef other():\n    pass\n{using_files}//- head\n//- a.py\ndef keep():\n    pass\n\n\ndef other():\n    pass\n//- m1.py\nfrom a import load\nx = 1\n"
     );
-    let returned = Fixture::new(&fixture).with(review);
-    let [found] = returned.findings.as_slice() else { panic!("{returned:?}") };
-    let finding = &found.finding;
+    let output = Fixture::new(&fixture).with(review);
+    let [static_finding] = output.findings.as_slice() else { panic!("{output:?}") };
+    let finding = &static_finding.finding;
     assert_eq!((finding.file.as_str(), finding.side), ("a.py", Some(Side::Old)));
     assert_eq!(finding.line_start.map(std::num::NonZeroU32::get), Some(5));
     assert_eq!(finding.evidence[0].snippet, "def load():");
@@ -72,20 +73,20 @@ fn removal_is_reported_at_its_hunk_with_first_uses() {
 fn newly_ignored_file_is_noted_not_missing() {
     let base = "//- src/a.ts\nexport const x = 1\n//- .gitignore\nb\n//- src/m.ts\nimport { x } from './a'\n";
     let head = "//- head\n//- src/a.ts deleted\n//- .gitignore\nb\nsrc/a.ts\n";
-    let returned = Fixture::new(&format!("{base}{head}")).with(review);
-    assert_eq!(returned.findings.len(), 0, "{returned:?}");
+    let output = Fixture::new(&format!("{base}{head}")).with(review);
+    assert_eq!(output.findings.len(), 0, "{output:?}");
     let note = "`src/a.ts` is not checked: the change adds it to a .gitignore file";
-    assert_eq!(returned.notes, [note]);
+    assert_eq!(output.notes, [note]);
 }
 
 #[test]
 fn removed_file_finding_counts_imports() {
-    let why = |users: &str| {
+    let why = |using_files: &str| {
         let fixture = format!(
-            "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\n{users}//- head\n//- p/a.py deleted\n"
+            "//- p/__init__.py\n//- p/a.py\nX = 1\n//- m.py\n{using_files}//- head\n//- p/a.py deleted\n"
         );
-        let returned = Fixture::new(&fixture).with(review);
-        returned.findings[0].finding.why_it_matters.clone()
+        let output = Fixture::new(&fixture).with(review);
+        output.findings[0].finding.why_it_matters.clone()
     };
     assert_eq!(
         why("from p.a import X\n"),

@@ -1,53 +1,54 @@
-//! Drops files whose removed names are not used anywhere, judged by the changed statements alone,
-//! so that no whole file has to be parsed.
+//! Drops suspect files whose removed names no code uses. Only the changed statements are parsed,
+//! because parsing whole files is slow.
 //!
-//! Invariant: a dropped file would have had no finding. Of the changed statements' names, at least
-//! all removed ones are followed, and a line counts as a use unless it only defines the name.
+//! Invariant: a dropped file would have had no finding. Every removed name of the changed
+//! statements is searched, and a line counts as a use unless it only defines the name.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::broken_uses::HITS_MAX;
 use super::methods;
-use super::suspects::{LanguageFamily, SuspectFile, is_foreign};
+use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use crate::changed_statements::{StatementPart, changed_statements};
 use crate::{ChangedFile, Project, SearchHit, source};
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, Language, Surface, SyntaxTree};
 
-/// Longer lines are not plain definitions.
+/// Bytes of a line that may be a plain definition. A longer line counts as a use.
 const DEFINITION_BYTES_MAX: usize = 1_000;
 
-/// Clears `may_remove_names` of files whose possibly removed names no file uses, and drops files
-/// without any reason left.
+/// Clears `may_remove_names` of files whose possibly removed names no code uses. Then drops the
+/// files that have no reason left to be checked.
 pub(super) fn drop_unused<'a>(
     project: &dyn Project,
     suspects: Vec<SuspectFile<'a>>,
 ) -> Vec<SuspectFile<'a>> {
     let names: Vec<Option<BTreeSet<String>>> =
-        suspects.iter().map(|reason| possibly_removed_names(project, reason)).collect();
-    let all: BTreeSet<&str> = names.iter().flatten().flatten().map(String::as_str).collect();
-    let Some(used) = used_names(project, &all) else { return suspects };
+        suspects.iter().map(|suspect| possibly_removed_names(project, suspect)).collect();
+    let all_names: BTreeSet<&str> = names.iter().flatten().flatten().map(String::as_str).collect();
+    let Some(used) = used_names(project, &all_names) else { return suspects };
     let is_used = |names: BTreeSet<String>| names.iter().any(|name| used.contains(name.as_str()));
-    let followed: Vec<bool> = names.iter().map(|names| names.clone().is_none_or(is_used)).collect();
-    let suspects = suspects.into_iter().zip(followed);
-    let suspects = suspects.map(|(reason, is_followed)| SuspectFile {
-        may_remove_names: reason.may_remove_names && is_followed,
-        ..reason
+    let followed_flags: Vec<bool> =
+        names.iter().map(|names| names.clone().is_none_or(is_used)).collect();
+    let suspects = suspects.into_iter().zip(followed_flags);
+    let suspects = suspects.map(|(suspect, is_followed)| SuspectFile {
+        may_remove_names: suspect.may_remove_names && is_followed,
+        ..suspect
     });
     suspects.filter(|it| it.may_remove_names || it.may_miss_imports).collect()
 }
 
-/// Names that a file may have removed or whose parameters may have changed; `None` if only the
-/// whole file can tell.
+/// Names that a file may have removed or whose parameters may have changed; `None` if the changed
+/// statements do not suffice to tell.
 fn possibly_removed_names(
     project: &dyn Project,
     suspect: &SuspectFile<'_>,
 ) -> Option<BTreeSet<String>> {
     let file = suspect.file;
-    let stays = !file.is_deleted && file.old_path.as_deref() == Some(file.path.as_str());
-    // In other languages a distant statement can hide a name.
+    let keeps_path = !file.is_deleted && file.old_path.as_deref() == Some(file.path.as_str());
+    // In other languages a statement elsewhere in the file can hide a name.
     if !suspect.may_remove_names
-        || !stays
+        || !keeps_path
         || suspect.family != LanguageFamily::Python
         || methods::may_remove_method(suspect)
     {
@@ -55,37 +56,46 @@ fn possibly_removed_names(
     }
     let texts = [Side::Old, Side::New].map(|side| text(project, side, file));
     let [Some(old), Some(new)] = texts else { return None };
-    let [before, after] = changed_statements(Language::Python, [&old, &new])?;
-    let headers: [HashSet<&str>; 2] =
-        [&before, &after].map(|it| it.statements().filter_map(function_header).collect());
-    let is_same = |statement: &str, others: &HashSet<&str>| {
+    let [old_statements, new_statements] = changed_statements(Language::Python, [&old, &new])?;
+    let headers: [HashSet<&str>; 2] = [&old_statements, &new_statements]
+        .map(|it| it.statements().filter_map(function_header).collect());
+    let has_same_header = |statement: &str, others: &HashSet<&str>| {
         // A function can define module names with `global`.
         function_header(statement).is_some_and(|it| others.contains(it))
             && !statement.contains("global")
     };
-    let before = before.render(|it| {
-        if is_same(it, &headers[1]) { StatementPart::Nothing } else { relevant_part(it) }
+    let old_part = old_statements.render(|statement| {
+        if has_same_header(statement, &headers[1]) {
+            StatementPart::Nothing
+        } else {
+            relevant_part(statement)
+        }
     });
-    if before.trim().is_empty() {
+    if old_part.trim().is_empty() {
         return Some(BTreeSet::new());
     }
-    let after = after.render(|it| {
-        if is_same(it, &headers[0]) { StatementPart::Nothing } else { relevant_part(it) }
+    let new_part = new_statements.render(|statement| {
+        if has_same_header(statement, &headers[0]) {
+            StatementPart::Nothing
+        } else {
+            relevant_part(statement)
+        }
     });
-    let (before, after) = (surface(&before)?, surface(&after)?);
-    let gone = before.declarations.into_iter().filter(|it| {
-        !after.declarations.iter().any(|kept| {
-            kept.name == it.name
-                && kept.within == it.within
-                && kept.is_exported >= it.is_exported
-                && kept.signature == it.signature
-                && (it.signature.is_some() || !may_have_signature(it.kind))
+    let (old_surface, new_surface) = (surface(&old_part)?, surface(&new_part)?);
+    let removed = old_surface.declarations.into_iter().filter(|declaration| {
+        !new_surface.declarations.iter().any(|remaining| {
+            remaining.name == declaration.name
+                && remaining.container == declaration.container
+                && remaining.is_exported >= declaration.is_exported
+                && remaining.signature == declaration.signature
+                && (declaration.signature.is_some() || !may_have_signature(declaration.kind))
         })
     });
-    Some(gone.map(|it| it.name).collect())
+    Some(removed.map(|it| it.name).collect())
 }
 
-/// Whether parameters may depend on a statement elsewhere, such as the import of a decorator.
+/// Whether a declaration of this kind may get parameters from a statement elsewhere, such as the
+/// import of a decorator.
 fn may_have_signature(kind: DeclarationKind) -> bool {
     match kind {
         DeclarationKind::Function | DeclarationKind::Type => true,
@@ -103,25 +113,26 @@ fn text(project: &dyn Project, side: Side, file: &ChangedFile) -> Option<String>
 }
 
 fn surface(text: &str) -> Option<Surface> {
-    let parsed = SyntaxTree::new(Language::Python, text).ok()?;
-    parsed.surface().filter(|surface| !surface.has_errors)
+    let tree = SyntaxTree::new(Language::Python, text).ok()?;
+    tree.surface().filter(|surface| !surface.has_errors)
 }
 
-/// The part of a statement that defines module names: for most functions the header.
+/// The part of a statement that can define names of the module. For most functions this is the
+/// header.
 fn relevant_part(statement: &str) -> StatementPart {
-    let is_told_inside = ["global", "__getattr__"].iter().any(|it| statement.contains(it));
-    let header = function_header(statement).filter(|_| !is_told_inside);
-    // A comment above may contain the same text.
+    let may_define_names = ["global", "__getattr__"].iter().any(|it| statement.contains(it));
+    let header = function_header(statement).filter(|_| !may_define_names);
+    // A comment above the function may contain the same text as the header.
     let starts_line = |at: usize| at == 0 || statement.as_bytes()[at - 1] == b'\n';
     let end = header.and_then(|header| {
-        let mut places = statement.match_indices(header);
-        places.find(|(at, _)| starts_line(*at)).map(|(at, it)| at + it.len())
+        let mut matches = statement.match_indices(header);
+        matches.find(|(at, _)| starts_line(*at)).map(|(at, it)| at + it.len())
     });
     end.map_or(StatementPart::All, |end| StatementPart::Header { end })
 }
 
-/// The first line of a function if it contains all parameters. It fixes what the module exports by
-/// that name.
+/// The first line of a function, if the line contains all parameters. If it is unchanged, the
+/// module still exports the same function signature.
 fn function_header(statement: &str) -> Option<&str> {
     let line = statement.lines().find(|it| !it.is_empty() && !it.starts_with('#'))?.trim_end();
     let is_function = line.starts_with("def ") || line.starts_with("async def ");
@@ -136,17 +147,17 @@ fn has_plain_strings(line: &str) -> bool {
     let mut parts = line.split('"');
     let is_plain = |code: &str| !code.contains(['\'', '{', '#', '\\']);
     let mut count = 0;
-    let all = parts.all(|part| {
+    let all_plain = parts.all(|part| {
         count += 1;
         match count % 2 {
             1 => is_plain(part),
             _ => part.chars().all(|it| it.is_alphanumeric() || "_-. ".contains(it)),
         }
     });
-    all && count % 2 == 1
+    all_plain && count % 2 == 1
 }
 
-/// The names that code uses; `None` if that cannot be determined.
+/// The names that code uses; `None` if the search was incomplete or split words differently.
 fn used_names<'n>(project: &dyn Project, names: &BTreeSet<&'n str>) -> Option<HashSet<&'n str>> {
     let words: Vec<&str> = names.iter().copied().filter(|it| !it.is_empty()).collect();
     if words.is_empty() {
@@ -154,24 +165,26 @@ fn used_names<'n>(project: &dyn Project, names: &BTreeSet<&'n str>) -> Option<Ha
     }
     let hits = project.search(Side::New, &words, HITS_MAX).ok().filter(|it| it.is_complete)?;
     let mut used = HashSet::new();
-    let in_code = |it: &&SearchHit| {
-        LanguageFamily::from_path(&it.path) == Some(LanguageFamily::Python) && !is_foreign(&it.path)
+    let in_code = |hit: &&SearchHit| {
+        LanguageFamily::from_path(&hit.path) == Some(LanguageFamily::Python)
+            && !is_excluded_path(&hit.path)
     };
-    for line in hits.lines.iter().filter(in_code) {
-        let mut found = line
+    for hit in hits.lines.iter().filter(in_code) {
+        let mut names_in_line = hit
             .text
             .split(|it: char| !(it.is_alphanumeric() || it == '_'))
             .filter_map(|it| names.get(it))
             .peekable();
-        // The search has another definition of a word.
-        found.peek()?;
-        used.extend(found.filter(|it| !only_defines(&line.text, it)));
+        // The line contains none of the names, so the search splits words differently. Then its
+        // result is not reliable.
+        names_in_line.peek()?;
+        used.extend(names_in_line.filter(|it| !is_plain_definition(&hit.text, it)));
     }
     Some(used)
 }
 
 /// Whether a line only defines a name.
-fn only_defines(line: &str, name: &str) -> bool {
+fn is_plain_definition(line: &str, name: &str) -> bool {
     let code = line.trim_start();
     let rest = ["def ", "async def ", "class "].iter().find_map(|it| code.strip_prefix(it));
     let rest = rest.and_then(|it| it.trim_start().strip_prefix(name));
@@ -222,11 +235,11 @@ mod tests {
 
     #[test]
     fn definition_line_is_not_a_use() {
-        assert!(only_defines("    def load(self):", "load"));
-        assert!(only_defines("class Load:", "Load"));
+        assert!(is_plain_definition("    def load(self):", "load"));
+        assert!(is_plain_definition("class Load:", "Load"));
         for line in ["def load(load):", "def save(load):", "def loads():", "load()", "classload()"]
         {
-            assert!(!only_defines(line, "load"), "{line}");
+            assert!(!is_plain_definition(line, "load"), "{line}");
         }
     }
 }

@@ -30,13 +30,13 @@ fn ruff(script: &str) -> (TempDir, Ruff) {
     (folder, ruff)
 }
 
-fn format_result(found: Result<Vec<RuffFinding>, RuffError>) -> String {
-    let found = match found {
-        Ok(found) => found,
+fn format_result(result: Result<Vec<RuffFinding>, RuffError>) -> String {
+    let findings = match result {
+        Ok(findings) => findings,
         Err(error) => return error.to_string(),
     };
     let line = |it: &RuffFinding| format!("{} {} {}\n", it.line, it.rule, it.message);
-    found.iter().map(line).collect()
+    findings.iter().map(line).collect()
 }
 
 fn check(script: &str, text: &[u8], expected: Expect) {
@@ -87,9 +87,9 @@ fn finding_without_code_is_a_syntax_error() {
 #[test]
 fn ruff_gets_only_file_name_and_text() {
     let (_folder, ruff) = ruff(r#"(echo "$@"; ls -A; cat; env | grep -c HOME) >&2; exit 3"#);
-    let said = format_result(ruff.findings("../--fix/a b.py", b"text\n"));
+    let output = format_result(ruff.findings("../--fix/a b.py", b"text\n"));
     expect!["`ruff` failed: check --isolated --no-cache --exit-zero --output-format=json --select=E9,F,B,PLE,PLW,S,ASYNC,BLE,DTZ,PERF,RUF --stdin-filename=a b.py - text 0"]
-        .assert_eq(&said);
+        .assert_eq(&output);
 }
 
 #[test]
@@ -112,9 +112,9 @@ fn misbehaving_ruff_gives_a_specific_error() {
 fn hanging_ruff_is_killed() {
     for script in ["sleep 1000", "sleep 1000 & sleep 1000", "exec >&- 2>&-; sleep 1000"] {
         let (_folder, mut ruff) = ruff(script);
-        ruff.bounds.time = Duration::from_millis(50);
-        let said = format_result(ruff.findings("a.py", b""));
-        assert_eq!(said, "`ruff` did not finish within 0 seconds", "{script}");
+        ruff.limits.time = Duration::from_millis(50);
+        let output = format_result(ruff.findings("a.py", b""));
+        assert_eq!(output, "`ruff` did not finish within 0 seconds", "{script}");
     }
 }
 
@@ -135,7 +135,7 @@ fn wait_until_unread(pipe: &Path) {
 fn children_are_killed_on_timeout() {
     let script = r#"cd "${0%/*}"; mkfifo pipe; cat pipe & yes"#;
     let (folder, mut ruff) = ruff(script);
-    ruff.bounds.output = 1_000_000;
+    ruff.limits.output = 1_000_000;
     expect!["`ruff` printed more than 1000000 bytes"]
         .assert_eq(&format_result(ruff.findings("a.py", b"")));
     wait_until_unread(&folder.path().join("pipe"));
@@ -153,7 +153,7 @@ fn children_are_killed_after_success() {
 #[test]
 fn endless_output_is_stopped() {
     let (_folder, mut ruff) = ruff("yes");
-    ruff.bounds.output = 1_000;
+    ruff.limits.output = 1_000;
     expect!["`ruff` printed more than 1000 bytes"]
         .assert_eq(&format_result(ruff.findings("a.py", b"")));
 }
@@ -187,29 +187,29 @@ fn introduced_returns_only_new_findings() {
 
 #[test]
 fn findings_do_not_quote_the_line() {
-    let all: Vec<String> = (0..500).map(|_| finding_json("\"F1\"", 1)).collect();
-    let (_folder, ruff) = ruff(&format!("echo '[{}]'", all.join(",")));
+    let findings: Vec<String> = (0..500).map(|_| finding_json("\"F1\"", 1)).collect();
+    let (_folder, ruff) = ruff(&format!("echo '[{}]'", findings.join(",")));
     let line = "x ".repeat(500_000);
-    let found = ruff.introduced("a.py", Some(b"y"), line.as_bytes()).unwrap();
-    assert_eq!(found.len(), 500);
+    let findings = ruff.introduced("a.py", Some(b"y"), line.as_bytes()).unwrap();
+    assert_eq!(findings.len(), 500);
     let owned =
-        found.iter().map(|RuffFinding { rule, line: _, message }| rule.len() + message.len());
+        findings.iter().map(|RuffFinding { rule, line: _, message }| rule.len() + message.len());
     assert_eq!(owned.sum::<usize>(), 500 * "F1m".len());
     assert_eq!(ruff.introduced("a.py", Some(line.as_bytes()), line.trim().as_bytes()).unwrap(), []);
 }
 
 #[test]
 fn ruff_must_be_executable_in_an_absolute_folder() {
-    let found = |path: &str| Ruff::find(OsStr::new(path), LONG).map(|ruff| ruff.program);
+    let find = |path: &str| Ruff::find(OsStr::new(path), LONG).map(|ruff| ruff.program);
     let (right, wrong) = (folder(""), tempfile::tempdir().unwrap());
     fs::write(wrong.path().join("ruff"), "#!/bin/sh").unwrap();
     let none = tempfile::tempdir().unwrap();
     fs::create_dir(none.path().join("ruff")).unwrap();
     let [right, wrong, none] = [&right, &wrong, &none].map(|it| it.path().display().to_string());
     assert_eq!(
-        found(&format!(":.:bin:/nowhere:{wrong}:{none}:{right}")),
+        find(&format!(":.:bin:/nowhere:{wrong}:{none}:{right}")),
         Some(Path::new(&right).join("ruff"))
     );
-    assert_eq!(found(&format!("{wrong}:{none}")), None);
-    assert_eq!(found(""), None);
+    assert_eq!(find(&format!("{wrong}:{none}")), None);
+    assert_eq!(find(""), None);
 }

@@ -24,14 +24,15 @@ use crate::process;
 /// The argument that selects the second stage.
 const SECOND_STAGE: &str = "second";
 
-/// Linux 6.2. Before, a process without file access could still truncate the user's files.
+/// Minimum Landlock version, from Linux 6.2. Older kernels let a process without file access
+/// truncate the user's files.
 const LANDLOCK_REQUIRED: ABI = ABI::V3;
-/// Restrictions of newer kernels: devices, ports, and signals and sockets that leave the sandbox.
-/// The namespaces already block most of this.
+/// Landlock version with the restrictions of newer kernels: devices, ports, and signals and sockets
+/// that leave the sandbox. The namespaces already block most of these.
 const LANDLOCK_WANTED: ABI = ABI::V6;
 
 /// System programs and libraries. Not all of `/usr`: containers may keep checkouts in `/usr/src`.
-/// Other installations are passed explicitly.
+/// `HelperProgram::readable` lists other installations.
 #[rustfmt::skip]
 const SYSTEM_FOLDERS: [&str; 18] = [
     "/bin", "/sbin", "/lib", "/lib32", "/lib64",
@@ -59,34 +60,35 @@ const SYSTEM_FILES: [&str; 14] = [
 ];
 const NULL: &str = "/dev/null";
 
-/// The user inside the namespace. A user other than root has no rights over it once a program runs.
+/// User id inside the namespace. A user other than root loses all rights over the namespace when
+/// the program starts.
 const OVERFLOW_ID: u32 = 65_534;
 
-/// Written memory per process. Reserved addresses do not count: node reserves terabytes.
+/// Maximum written memory per process. Reserved addresses do not count: node reserves terabytes.
 const DATA_BYTES_MAX: u64 = 4 << 30;
-/// Largest file: analysers write caches and reports.
+/// Maximum file size: analysers write caches and reports.
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Processes and threads: semgrep and node start a few per core.
+/// Maximum processes and threads: semgrep and node start a few per core.
 const PROCESSES_MAX: u64 = 512;
-/// Open files, the default of most systems.
+/// Maximum open files, the default of most systems.
 const OPEN_FILES_MAX: u64 = 1_024;
 
-/// Implements `crh __sandbox`. Returns the exit code of the program and, if it was not run, the
-/// reason, which the caller prints with [`super::helper_error_line`].
-pub fn run_helper(word: Option<&str>, stdin: impl Read) -> (u8, Option<String>) {
-    let done = match word {
+/// Implements `crh __sandbox`. Returns the exit code of the program. If the program was not run,
+/// also returns the reason, which the caller prints with [`super::helper_error_line`].
+pub fn run_helper(stage: Option<&str>, stdin: impl Read) -> (u8, Option<String>) {
+    let result = match stage {
         None => first_stage(stdin),
         Some(SECOND_STAGE) => second_stage(stdin),
-        Some(other) => Err(format!("unknown stage `{other}`")),
+        Some(stage) => Err(format!("unknown stage `{stage}`")),
     };
-    match done {
+    match result {
         Ok(code) => (code, None),
         Err(why) => (NOT_SANDBOXED, Some(why)),
     }
 }
 
 fn first_stage(mut stdin: impl Read) -> Result<u8, String> {
-    // Dies with crh, however crh ends.
+    // The kernel kills the helper when crh ends, however crh ends.
     die_with_parent()?;
     close_inherited()?;
     let mut spec = Vec::new();
@@ -128,12 +130,12 @@ fn die_with_parent() -> Result<(), String> {
 /// Closes files that crh inherited: no rule restricts open files.
 fn close_inherited() -> Result<(), String> {
     let list_error = |why: std::io::Error| format!("cannot list open files: {why}");
-    let mut open: Vec<i32> = Vec::new();
+    let mut descriptors: Vec<i32> = Vec::new();
     for entry in fs::read_dir("/proc/self/fd").map_err(list_error)? {
         let name = entry.map_err(list_error)?.file_name();
-        open.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
+        descriptors.extend(name.to_str().and_then(|name| name.parse::<i32>().ok()));
     }
-    for file in open.into_iter().filter(|file| *file > 2) {
+    for file in descriptors.into_iter().filter(|file| *file > 2) {
         match nix::unistd::close(file) {
             // The directory handle itself was listed.
             Ok(()) | Err(nix::errno::Errno::EBADF) => {}
@@ -143,7 +145,7 @@ fn close_inherited() -> Result<(), String> {
     Ok(())
 }
 
-/// Enters an empty network, its own process namespace, and a user without rights over either.
+/// Enters an empty network, a new process namespace, and a user without rights over either.
 fn enter_namespaces() -> Result<(), String> {
     let user = rustix::process::geteuid().as_raw();
     let group = rustix::process::getegid().as_raw();
@@ -168,7 +170,7 @@ fn enter_namespaces() -> Result<(), String> {
 
 fn set_limits(run: Option<&HelperProgram>) -> Result<(), String> {
     let cpu = run.map_or(1, |run| run.cpu);
-    for (resource, most) in [
+    for (resource, maximum) in [
         (Resource::Core, 0),
         (Resource::Cpu, cpu),
         (Resource::Data, DATA_BYTES_MAX),
@@ -176,9 +178,11 @@ fn set_limits(run: Option<&HelperProgram>) -> Result<(), String> {
         (Resource::Nproc, PROCESSES_MAX),
         (Resource::Nofile, OPEN_FILES_MAX),
     ] {
-        // Lower limits stay as they are.
-        let most = rustix::process::getrlimit(resource).maximum.map_or(most, |now| now.min(most));
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+        // A lower limit that applies already stays.
+        let limit = rustix::process::getrlimit(resource)
+            .maximum
+            .map_or(maximum, |current| current.min(maximum));
+        setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })
             .map_err(|why| format!("cannot set a resource limit: {why}"))?;
     }
     Ok(())
@@ -203,8 +207,8 @@ fn restrict_files(run: Option<&HelperProgram>) -> Result<(), String> {
 fn apply_landlock(
     run: Option<&HelperProgram>,
 ) -> Result<landlock::RestrictionStatus, RulesetError> {
-    let read = AccessFs::from_read(LANDLOCK_REQUIRED);
-    let open = AccessFs::ReadFile | AccessFs::ReadDir;
+    let read_access = AccessFs::from_read(LANDLOCK_REQUIRED);
+    let open_access = AccessFs::ReadFile | AccessFs::ReadDir;
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(LANDLOCK_REQUIRED))?
@@ -213,12 +217,12 @@ fn apply_landlock(
         .handle_access(AccessNet::from_all(LANDLOCK_WANTED))?
         .scope(Scope::from_all(LANDLOCK_WANTED))?
         .create()?
-        .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read))?
-        .add_rules(path_beneath_rules(SYSTEM_FILES, open))?
-        .add_rules(path_beneath_rules([NULL], open | AccessFs::WriteFile))?;
+        .add_rules(path_beneath_rules(SYSTEM_FOLDERS, read_access))?
+        .add_rules(path_beneath_rules(SYSTEM_FILES, open_access))?
+        .add_rules(path_beneath_rules([NULL], open_access | AccessFs::WriteFile))?;
     if let Some(run) = run {
         rules = rules
-            .add_rules(path_beneath_rules(&run.readable, read))?
+            .add_rules(path_beneath_rules(&run.readable, read_access))?
             .add_rules(path_beneath_rules([Path::new(&run.scratch)], scratch_access()))?;
     }
     rules.restrict_self()
@@ -238,7 +242,7 @@ fn scratch_access() -> BitFlags<AccessFs> {
         | AccessFs::Refer
 }
 
-/// The innermost error; the outer ones only say where it occurred.
+/// The innermost error. The outer errors only say where the innermost one occurred.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

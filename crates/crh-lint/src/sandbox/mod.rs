@@ -27,10 +27,10 @@ pub const HELPER: &str = "__sandbox";
 const NOT_SANDBOXED: u8 = 125;
 /// Prefix of the helper's error message.
 const ERROR_PREFIX: &str = "crh-sandbox: ";
-/// About 100 times what a slow machine takes.
+/// Time limit of the probe, about 100 times what a slow machine needs.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(20);
 const PROBE_OUTPUT_MAX: u64 = 10_000;
-/// How much of an error message is quoted.
+/// Maximum characters of an error message to quote.
 const ERROR_CHARS_MAX: usize = 300;
 
 /// A working sandbox.
@@ -52,11 +52,11 @@ pub(crate) struct SandboxJob<'a> {
     pub(crate) args: Vec<String>,
     /// The program's own `PATH`.
     pub(crate) path: &'a OsStr,
-    /// The only writable folder; its `HOME`.
+    /// The only writable folder; `HOME` of the program.
     pub(crate) scratch: &'a Path,
     /// Working directory, inside the scratch folder.
     pub(crate) folder: PathBuf,
-    /// What it may read and execute besides the system's programs.
+    /// Files and folders that the program may read and execute besides the system's programs.
     pub(crate) readable: Vec<PathBuf>,
 }
 
@@ -86,11 +86,11 @@ pub(crate) enum SandboxJobError {
     #[error("the sandbox failed: {0}")]
     Sandbox(String),
     #[error("it did not end within {0} seconds")]
-    TooSlow(u64),
+    Timeout(u64),
     #[error("it was stopped")]
     Stopped,
     #[error("it printed more than {0} bytes")]
-    TooMuch(u64),
+    TooMuchOutput(u64),
     #[error("it could not be run: {0}")]
     Io(String),
 }
@@ -99,20 +99,19 @@ impl Sandbox {
     /// Checks whether processes can be sandboxed on this machine. `helper` is the crh program.
     pub fn probe(helper: &Path) -> Result<Self, SandboxUnavailable> {
         let sandbox = Self { helper: helper.to_owned() };
-        let bounds = ProcessLimits {
+        let limits = ProcessLimits {
             time: PROBE_TIMEOUT,
             output: PROBE_OUTPUT_MAX,
             is_stopped: NEVER_STOPPED,
         };
-        let finished = sandbox.start(&HelperSpec { run: None }, bounds);
-        let no = |why: String| SandboxUnavailable(why);
-        let finished = finished.map_err(|why| no(why.to_string()))?;
-        match finished.status.success() {
+        let result = sandbox.start(&HelperSpec { run: None }, limits);
+        let unavailable = |why: String| SandboxUnavailable(why);
+        let output = result.map_err(|why| unavailable(why.to_string()))?;
+        match output.status.success() {
             true => Ok(sandbox),
-            false => {
-                Err(no(helper_error(&finished)
-                    .unwrap_or_else(|| "the sandbox helper failed".to_owned())))
-            }
+            false => Err(unavailable(
+                helper_error(&output).unwrap_or_else(|| "the sandbox helper failed".to_owned()),
+            )),
         }
     }
 
@@ -120,10 +119,10 @@ impl Sandbox {
     pub(crate) fn run(
         &self,
         job: SandboxJob<'_>,
-        bounds: ProcessLimits,
+        limits: ProcessLimits,
     ) -> Result<ProcessOutput, SandboxJobError> {
-        // Twice the time limit: a runaway process ends even if it is not killed.
-        let cpu = bounds.time.as_secs().saturating_mul(2).max(1);
+        // Twice the time limit, so that a runaway process ends even if crh does not kill it.
+        let cpu = limits.time.as_secs().saturating_mul(2).max(1);
         let program = HelperProgram {
             program: job.program.to_owned(),
             args: job.args,
@@ -133,26 +132,26 @@ impl Sandbox {
             readable: job.readable,
             cpu,
         };
-        let finished = self.start(&HelperSpec { run: Some(program) }, bounds)?;
-        match helper_error(&finished) {
+        let output = self.start(&HelperSpec { run: Some(program) }, limits)?;
+        match helper_error(&output) {
             Some(why) => Err(SandboxJobError::Sandbox(why)),
-            None => Ok(finished),
+            None => Ok(output),
         }
     }
 
     fn start(
         &self,
         spec: &HelperSpec,
-        bounds: ProcessLimits,
+        limits: ProcessLimits,
     ) -> Result<ProcessOutput, SandboxJobError> {
         let input = serde_json::to_vec(spec).map_err(|why| SandboxJobError::Io(why.to_string()))?;
-        let launch =
+        let command =
             ProcessCommand { program: &self.helper, args: &[HELPER], path: OsStr::new(""), input };
-        process::run(launch, bounds).map_err(|unfinished| match unfinished {
+        process::run(command, limits).map_err(|process_error| match process_error {
             ProcessError::Io(error) => SandboxJobError::Io(error.to_string()),
-            ProcessError::Timeout => SandboxJobError::TooSlow(bounds.time.as_secs()),
+            ProcessError::Timeout => SandboxJobError::Timeout(limits.time.as_secs()),
             ProcessError::Stopped => SandboxJobError::Stopped,
-            ProcessError::TooMuchOutput => SandboxJobError::TooMuch(bounds.output),
+            ProcessError::TooMuchOutput => SandboxJobError::TooMuchOutput(limits.output),
         })
     }
 }
@@ -162,12 +161,12 @@ pub fn helper_error_line(why: &str) -> String {
     format!("{ERROR_PREFIX}{why}")
 }
 
-/// The error of a failed helper, if it failed.
-fn helper_error(finished: &ProcessOutput) -> Option<String> {
-    if finished.status.code() != Some(NOT_SANDBOXED.into()) {
+/// The error of the helper; `None` if the helper did not fail.
+fn helper_error(output: &ProcessOutput) -> Option<String> {
+    if output.status.code() != Some(NOT_SANDBOXED.into()) {
         return None;
     }
-    let stderr = String::from_utf8_lossy(&finished.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let stderr = stderr.lines().find_map(|line| line.strip_prefix(ERROR_PREFIX))?;
     Some(stderr.chars().take(ERROR_CHARS_MAX).collect())
 }

@@ -24,7 +24,7 @@ const DENIED: &[i64] = &[
     libc::SYS_setxattr, libc::SYS_lsetxattr, libc::SYS_fsetxattr, libc::SYS_removexattr,
     libc::SYS_lremovexattr, libc::SYS_fremovexattr, SETXATTRAT, REMOVEXATTRAT, FILE_SETATTR,
     libc::SYS_utimensat, libc::SYS_open_by_handle_at, libc::SYS_name_to_handle_at,
-    // Watching files that it may not open.
+    // Watching files that the analyser may not open.
     libc::SYS_inotify_init1, libc::SYS_inotify_add_watch, libc::SYS_fanotify_init, libc::SYS_fanotify_mark,
     // Leaving the process group, which is killed as a whole.
     libc::SYS_setsid, libc::SYS_setpgid,
@@ -50,15 +50,15 @@ const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const FILE_SETATTR: i64 = 469;
 
-/// Calls that only this architecture has.
+/// Denied calls that only this architecture has.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
-const REFUSED_HERE: &[i64] = &[
+const DENIED_ON_THIS_ARCH: &[i64] = &[
     libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat,
     libc::SYS_inotify_init, libc::SYS_uselib, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_kexec_file_load,
 ];
 #[cfg(not(target_arch = "x86_64"))]
-const REFUSED_HERE: &[i64] = &[];
+const DENIED_ON_THIS_ARCH: &[i64] = &[];
 
 /// x86_64 kernels may support the x32 ABI, which sets this bit in call numbers. A few calls have
 /// other numbers there.
@@ -79,29 +79,30 @@ const DENIED_IOCTLS: [u64; 8] =
 
 /// The filters, in the order to apply them. The error is a sentence.
 pub(super) fn filters() -> Result<Vec<Vec<seccompiler::sock_filter>>, String> {
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    for call in DENIED.iter().chain(REFUSED_HERE) {
-        refused.insert(*call, Vec::new());
-        refused.extend(X32_BIT.map(|bit| (call | bit, Vec::new())));
+    let mut denied_calls: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for call in DENIED.iter().chain(DENIED_ON_THIS_ARCH) {
+        denied_calls.insert(*call, Vec::new());
+        denied_calls.extend(X32_BIT.map(|bit| (call | bit, Vec::new())));
     }
-    let second = |call: i64| X32_BIT.map(|bit| (call | bit, Vec::new()));
-    refused.extend(X32_ONLY.into_iter().filter_map(second));
+    let x32_call = |call: i64| X32_BIT.map(|bit| (call | bit, Vec::new()));
+    denied_calls.extend(X32_ONLY.into_iter().filter_map(x32_call));
     for (call, rules) in [
         (libc::SYS_clone, deny_user_namespaces()?),
         (libc::SYS_socketpair, deny_datagram_pairs()?),
         (libc::SYS_sendto, vec![rule(4, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]),
         (libc::SYS_ioctl, deny_ioctls()?),
     ] {
-        refused.extend(X32_BIT.map(|bit| (call | bit, rules.clone())));
-        refused.insert(call, rules);
+        denied_calls.extend(X32_BIT.map(|bit| (call | bit, rules.clone())));
+        denied_calls.insert(call, rules);
     }
     // The arguments of `clone3` cannot be inspected. After `ENOSYS`, programs fall back to `clone`.
-    let unknown = [Some(libc::SYS_clone3), X32_BIT.map(|bit| libc::SYS_clone3 | bit)];
-    let unknown = unknown.into_iter().flatten().map(|call| (call, Vec::new())).collect();
-    Ok(vec![filter(unknown, libc::ENOSYS)?, filter(refused, libc::EPERM)?])
+    let unsupported_calls = [Some(libc::SYS_clone3), X32_BIT.map(|bit| libc::SYS_clone3 | bit)];
+    let unsupported_calls =
+        unsupported_calls.into_iter().flatten().map(|call| (call, Vec::new())).collect();
+    Ok(vec![filter(unsupported_calls, libc::ENOSYS)?, filter(denied_calls, libc::EPERM)?])
 }
 
-/// A child process must not get its own user namespace, in which it could mount file systems.
+/// A child process must not get its own user namespace: there it could mount file systems.
 fn deny_user_namespaces() -> Result<Vec<SeccompRule>, String> {
     let flag = u64::try_from(libc::CLONE_NEWUSER).map_err(|why| why.to_string())?;
     Ok(vec![rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?])
@@ -113,9 +114,9 @@ fn deny_datagram_pairs() -> Result<Vec<SeccompRule>, String> {
     let number = |it: i32| u64::try_from(it).map_err(|why| why.to_string());
     let (family, stream) = (number(libc::AF_UNIX)?, number(libc::SOCK_STREAM)?);
     let kind = SeccompCmpOp::MaskedEq(SOCKET_KINDS.end - 1);
-    let others = SOCKET_KINDS.filter(|it| *it != stream);
-    let others = others.map(|it| rule(1, SeccompCmpArgLen::Dword, kind.clone(), it));
-    others.chain([rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)]).collect()
+    let denied_kinds = SOCKET_KINDS.filter(|it| *it != stream);
+    let kind_rules = denied_kinds.map(|it| rule(1, SeccompCmpArgLen::Dword, kind.clone(), it));
+    kind_rules.chain([rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)]).collect()
 }
 
 fn deny_ioctls() -> Result<Vec<SeccompRule>, String> {
@@ -127,10 +128,10 @@ fn deny_ioctls() -> Result<Vec<SeccompRule>, String> {
 fn rule(
     argument: u8,
     length: SeccompCmpArgLen,
-    is: SeccompCmpOp,
+    comparison: SeccompCmpOp,
     value: u64,
 ) -> Result<SeccompRule, String> {
-    let condition = SeccompCondition::new(argument, length, is, value);
+    let condition = SeccompCondition::new(argument, length, comparison, value);
     let rule = condition.and_then(|condition| SeccompRule::new(vec![condition]));
     rule.map_err(|why| why.to_string())
 }

@@ -1,5 +1,5 @@
-//! User commands in the sandbox. A command sees a copy of the tree, which it may change and run,
-//! and the system's programs.
+//! User commands in the sandbox. A command sees a copy of the tree, whose files it may change and
+//! run, and the system's programs.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -56,9 +56,9 @@ impl Sandbox {
             (Err(why), _) | (_, Err(why)) => return CommandOutcome::NotRun(why.to_string()),
         };
         // Interpreters keep their libraries beside the program.
-        let installed =
+        let installation =
             program.parent().and_then(Path::parent).filter(|root| *root != Path::new("/"));
-        let readable = installed.map(Path::to_owned).into_iter().chain([tree.clone()]).collect();
+        let readable = installation.map(Path::to_owned).into_iter().chain([tree.clone()]).collect();
         let job = SandboxJob {
             program: &program,
             args: command.args.to_vec(),
@@ -69,16 +69,16 @@ impl Sandbox {
         };
         let UserCommand { time, is_stopped, .. } = *command;
         match self.run(job, ProcessLimits { time, output: OUTPUT_BYTES_MAX, is_stopped }) {
-            Ok(finished) if finished.status.success() => CommandOutcome::Passed,
-            Ok(finished) => {
-                let printed = [finished.stdout, finished.stderr].concat();
-                let printed = String::from_utf8_lossy(&printed).into_owned();
-                CommandOutcome::Failed(finished.status.code(), printed)
+            Ok(output) if output.status.success() => CommandOutcome::Passed,
+            Ok(output) => {
+                let printed_bytes = [output.stdout, output.stderr].concat();
+                let printed_text = String::from_utf8_lossy(&printed_bytes).into_owned();
+                CommandOutcome::Failed(output.status.code(), printed_text)
             }
-            Err(SandboxJobError::TooSlow(seconds)) => CommandOutcome::TooSlow(seconds),
+            Err(SandboxJobError::Timeout(seconds)) => CommandOutcome::TooSlow(seconds),
             Err(
                 why @ (SandboxJobError::Sandbox(_)
-                | SandboxJobError::TooMuch(_)
+                | SandboxJobError::TooMuchOutput(_)
                 | SandboxJobError::Stopped
                 | SandboxJobError::Io(_)),
             ) => CommandOutcome::NotRun(why.to_string()),

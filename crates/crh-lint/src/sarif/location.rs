@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use super::log::{ArtifactLocation, SarifResult, ToolRun};
 
-/// Longer paths are rejected.
+/// Parts of a path. No real path is as deep, and crh joins every suffix of the parts.
 const PARTS_MAX: usize = 200;
-/// Bases can be relative to other bases; a longer chain is a cycle.
+/// Bases that are followed. A base can be relative to another base, and a longer chain is a cycle.
 const BASES_MAX: usize = 8;
 
-/// Resolves the locations of a run in one tree.
+/// Resolves the locations of a tool's run to paths of one tree.
 pub(super) struct LocationResolver<'a> {
     run: &'a ToolRun,
     paths: HashSet<&'a str>,
@@ -22,51 +22,51 @@ impl<'a> LocationResolver<'a> {
 
     /// Path, first and last line of a result.
     pub(super) fn locate(&self, result: &SarifResult) -> Option<(String, u32, u32)> {
-        let place = &result.locations.first()?.physical_location;
-        let region = place.region?;
+        let location = &result.locations.first()?.physical_location;
+        let region = location.region?;
         let first = region.start_line.filter(|line| *line > 0)?;
         let mut last = region.end_line.unwrap_or(first).max(first);
-        // A region that ends before the first column of a line does not include it.
+        // A region that ends at column 1 contains nothing of its last line.
         if region.end_column == Some(1) && last > first {
             last -= 1;
         }
-        self.path(&place.artifact_location).map(|path| (path, first, last))
+        self.path(&location.artifact_location).map(|path| (path, first, last))
     }
 
-    /// The path of the tree that a URI refers to.
+    /// The path in the tree that a URI refers to.
     pub(super) fn path(&self, location: &ArtifactLocation) -> Option<String> {
         let by_index = location.index.and_then(|at| usize::try_from(at).ok());
         let location = match by_index.and_then(|at| self.run.artifacts.get(at)) {
             Some(artifact) if location.uri.is_empty() => &artifact.location,
             Some(_) | None => location,
         };
-        let own = uri_parts(&location.uri)?;
-        let relative = (!own.is_absolute).then(|| own.parts.join("/"));
+        let uri = uri_parts(&location.uri)?;
+        let relative = (!uri.is_absolute).then(|| uri.parts.join("/"));
         if let Some(path) = relative.filter(|path| self.paths.contains(path.as_str())) {
             return Some(path);
         }
-        let mut all = self.base_parts(&location.uri_base_id);
-        if own.is_absolute {
-            all.clear();
+        let mut parts = self.base_parts(&location.uri_base_id);
+        if uri.is_absolute {
+            parts.clear();
         }
-        all.extend(own.parts);
-        // The checkout's location is unknown: take the longest suffix of the path that is in the
-        // tree.
-        let ends = (0..all.len()).map(|from| all[from..].join("/"));
-        ends.into_iter().find(|path| self.paths.contains(path.as_str()))
+        parts.extend(uri.parts);
+        // The folder of the tool's checkout is unknown, so take the longest suffix of the path that
+        // is in the tree.
+        let suffixes = (0..parts.len()).map(|from| parts[from..].join("/"));
+        suffixes.into_iter().find(|path| self.paths.contains(path.as_str()))
     }
 
-    /// The parts of a base, including the bases it is relative to.
+    /// The path parts of a base URI, after those of the bases to which it is relative.
     fn base_parts(&self, id: &str) -> Vec<String> {
-        let mut all = Vec::new();
+        let mut parts = Vec::new();
         let mut id = id;
         for _ in 0..BASES_MAX {
             let Some(base) = self.run.bases.get(id) else { break };
-            let Some(own) = uri_parts(&base.uri) else { break };
-            all.splice(0..0, own.parts);
+            let Some(base_uri) = uri_parts(&base.uri) else { break };
+            parts.splice(0..0, base_uri.parts);
             id = &base.uri_base_id;
         }
-        all
+        parts
     }
 }
 
@@ -75,7 +75,7 @@ struct UriParts {
     is_absolute: bool,
 }
 
-/// The decoded parts of a URI; `None` if it is not a file or leaves its root.
+/// The decoded path parts of a URI; `None` if the URI is not a file or leaves its root with `..`.
 fn uri_parts(uri: &str) -> Option<UriParts> {
     let (uri, is_absolute) = match uri.split_once("://") {
         Some(("file", rest)) => (rest, true),

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::REVIEWERS;
 
-/// More results are not meant for people.
+/// Results read per run. A file with more is not meant for people.
 const RESULTS_MAX: usize = 100_000;
-/// Many times what code-scanning services accept.
+/// Bytes of a SARIF file: many times what code-scanning services accept.
 const BYTES_MAX: usize = 256 << 20;
-/// Limit for names of tools and rules.
+/// Characters of the name of a tool or rule. Longer names are cut.
 const NAME_CHARS: usize = 100;
 
 /// Why a file cannot be read.
@@ -39,17 +39,17 @@ pub(super) struct SarifLog {
 pub(super) struct ToolRun {
     pub(super) name: String,
     rules: BTreeMap<String, SarifRule>,
-    in_order: Vec<String>,
+    driver_rule_ids: Vec<String>,
     pub(super) bases: BTreeMap<String, ArtifactLocation>,
     pub(super) artifacts: Vec<Artifact>,
     pub(super) columns_are_characters: bool,
     pub(super) results: Vec<SarifResult>,
-    /// Results over the limit.
-    pub(super) more: usize,
-    /// Malformed results.
-    pub(super) malformed: usize,
+    /// Number of results over [`RESULTS_MAX`], which are not read.
+    pub(super) results_over_limit: usize,
+    /// Number of malformed results, which are skipped.
+    pub(super) malformed_results: usize,
     /// Messages shared by all rules.
-    shared: BTreeMap<String, SarifText>,
+    shared_messages: BTreeMap<String, SarifText>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,12 +68,12 @@ struct RawRun {
     artifacts: Vec<Artifact>,
     #[serde(default)]
     column_kind: String,
-    /// Null or missing if the tool did not finish.
+    /// Null or missing if the tool did not finish its run.
     #[serde(default)]
     results: Option<Vec<RawResult>>,
 }
 
-/// A malformed result does not invalidate the others.
+/// A result that may be malformed, so that one malformed result does not invalidate the others.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum RawResult {
@@ -95,7 +95,7 @@ struct ToolComponent {
     #[serde(default)]
     rules: Vec<SarifRule>,
     #[serde(default, rename = "globalMessageStrings")]
-    shared: BTreeMap<String, SarifText>,
+    shared_messages: BTreeMap<String, SarifText>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -222,16 +222,16 @@ impl SarifLog {
         }
         // Windows tools often write a byte order mark.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let top: RawLog = serde_json::from_slice(bytes)
+        let log: RawLog = serde_json::from_slice(bytes)
             .map_err(|error| SarifReadError::NotSarif(one_line(&error.to_string())))?;
-        if top.version != "2.1.0" {
-            return Err(SarifReadError::Version(one_line(&top.version)));
+        if log.version != "2.1.0" {
+            return Err(SarifReadError::Version(one_line(&log.version)));
         }
-        Ok(Self { runs: top.runs.into_iter().map(ToolRun::from_raw).collect() })
+        Ok(Self { runs: log.runs.into_iter().map(ToolRun::from_raw).collect() })
     }
 }
 
-/// A short text on one line.
+/// The start of a text on one line, as long as two names.
 fn one_line(text: &str) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(2 * NAME_CHARS).collect()
 }
@@ -239,33 +239,33 @@ fn one_line(text: &str) -> String {
 impl ToolRun {
     fn from_raw(run: RawRun) -> Self {
         let RawRun { tool, original_uri_base_ids, artifacts, column_kind, results } = run;
-        let in_order = tool.driver.rules.iter().map(|rule| rule.id.clone()).collect();
-        let all = tool.extensions.into_iter().flat_map(|it| it.rules).chain(tool.driver.rules);
-        let rows = results.unwrap_or_default();
-        let more = rows.len().saturating_sub(RESULTS_MAX);
-        let (mut results, mut malformed) = (Vec::new(), 0);
-        for row in rows.into_iter().take(RESULTS_MAX) {
-            match row {
+        let driver_rule_ids = tool.driver.rules.iter().map(|rule| rule.id.clone()).collect();
+        let rules = tool.extensions.into_iter().flat_map(|it| it.rules).chain(tool.driver.rules);
+        let raw_results = results.unwrap_or_default();
+        let results_over_limit = raw_results.len().saturating_sub(RESULTS_MAX);
+        let (mut results, mut malformed_results) = (Vec::new(), 0);
+        for raw_result in raw_results.into_iter().take(RESULTS_MAX) {
+            match raw_result {
                 RawResult::Result(result) => results.push(*result),
-                RawResult::Malformed(_) => malformed += 1,
+                RawResult::Malformed(_) => malformed_results += 1,
             }
         }
         Self {
             name: tool.driver.name,
-            rules: all.map(|rule| (rule.id.clone(), rule)).collect(),
-            in_order,
+            rules: rules.map(|rule| (rule.id.clone(), rule)).collect(),
+            driver_rule_ids,
             bases: original_uri_base_ids,
             artifacts,
             columns_are_characters: column_kind == "unicodeCodePoints",
             results,
-            more,
-            malformed,
-            shared: tool.driver.shared,
+            results_over_limit,
+            malformed_results,
+            shared_messages: tool.driver.shared_messages,
         }
     }
 
-    /// The tool's name as a rule prefix. A tool named like a built-in reviewer gets a suffix, so
-    /// that it is not mistaken for it.
+    /// The tool's name as a rule prefix. If a built-in reviewer has the same name, the tool's name
+    /// gets a suffix.
     pub(super) fn slug(&self) -> String {
         let mut slug = String::new();
         for char in self.name.chars().take(NAME_CHARS) {
@@ -284,17 +284,17 @@ impl ToolRun {
 
     /// The rule id with the tool's prefix: `codeql/js/xss`.
     pub(super) fn rule_id(&self, result: &SarifResult) -> String {
-        let id = self.plain_id(result);
+        let id = self.raw_rule_id(result);
         let is_plain = |char: &char| !char.is_whitespace() && !char.is_control() && *char != '`';
         let id: String = id.chars().filter(is_plain).take(NAME_CHARS).collect();
         let id = if id.is_empty() { "result" } else { id.as_str() };
         format!("{}/{id}", self.slug())
     }
 
-    fn plain_id<'a>(&'a self, result: &'a SarifResult) -> &'a str {
+    fn raw_rule_id<'a>(&'a self, result: &'a SarifResult) -> &'a str {
         let by_index = || {
             let at = usize::try_from(result.rule_index?).ok()?;
-            self.in_order.get(at).map(String::as_str)
+            self.driver_rule_ids.get(at).map(String::as_str)
         };
         [&result.rule_id, &result.rule.id]
             .into_iter()
@@ -305,17 +305,18 @@ impl ToolRun {
     }
 
     pub(super) fn rule(&self, result: &SarifResult) -> Option<&SarifRule> {
-        let id = self.plain_id(result);
-        // A result's id can be more specific than its rule's: `CA1000/1`.
-        let coarser = || id.rsplit_once('/').and_then(|(id, _)| self.rules.get(id));
-        self.rules.get(id).or_else(coarser)
+        let id = self.raw_rule_id(result);
+        // The id of a result can be more specific than the id of its rule: `CA1000/1` belongs to
+        // `CA1000`.
+        let general_rule = || id.rsplit_once('/').and_then(|(id, _)| self.rules.get(id));
+        self.rules.get(id).or_else(general_rule)
     }
 
     /// The message that a result refers to by id.
     pub(super) fn message_by_id(&self, result: &SarifResult) -> Option<&str> {
         let id = &result.message.id;
-        let own = self.rule(result).and_then(|rule| rule.message_strings.get(id));
-        own.or_else(|| self.shared.get(id)).map(|it| it.text.as_str())
+        let rule_message = self.rule(result).and_then(|rule| rule.message_strings.get(id));
+        rule_message.or_else(|| self.shared_messages.get(id)).map(|it| it.text.as_str())
     }
 
     pub(super) fn level<'a>(&'a self, result: &'a SarifResult) -> &'a str {
@@ -342,17 +343,17 @@ impl ToolRun {
 }
 
 impl SarifResult {
-    /// Whether it is a problem that the file's own baseline does not contain.
+    /// Whether the result is a problem that is not in the baseline recorded in the SARIF file.
     pub(super) fn is_problem(&self) -> bool {
         (self.kind.is_empty() || self.kind == "fail")
             && !matches!(self.baseline_state.as_str(), "unchanged" | "absent")
     }
 
-    /// The reason, if the file suppresses the result.
+    /// The reason, if the SARIF file suppresses the result.
     pub(super) fn suppression_reason(&self) -> Option<String> {
-        let all_count =
+        let all_accepted =
             self.suppressions.iter().all(|it| it.status.is_empty() || it.status == "accepted");
-        let first = self.suppressions.first().filter(|_| all_count)?;
+        let first = self.suppressions.first().filter(|_| all_accepted)?;
         let kind = if first.kind == "inSource" { "in the source" } else { "outside the source" };
         let why = one_line(&first.justification);
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };

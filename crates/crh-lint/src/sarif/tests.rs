@@ -79,9 +79,13 @@ fn every_location_style_is_resolved() {
         let result = json!({ "message": { "text": "x" }, "locations": [{ "physicalLocation": {
             "artifactLocation": location, "region": { "startLine": 4 } } }] });
         let tool = json!({ "tool": { "driver": { "name": "t" } }, "results": [result] });
-        let found = format_findings(&log(with(tool, run)), None, CHANGE);
-        assert_eq!(found.contains("src/a b.py:4"), !found.contains("no line in a file"), "{found}");
-        found.contains("src/a b.py:4")
+        let output = format_findings(&log(with(tool, run)), None, CHANGE);
+        assert_eq!(
+            output.contains("src/a b.py:4"),
+            !output.contains("no line in a file"),
+            "{output}"
+        );
+        output.contains("src/a b.py:4")
     };
     assert!(check(json!({ "uri": "src/a b.py" }), json!({})));
     assert!(check(json!({ "uri": "./src/a%20b.py" }), json!({})));
@@ -208,20 +212,20 @@ fn hostile_messages_are_cleaned_and_truncated() {
 fn moved_line_needs_the_same_old_result() {
     let change = "//- a.py\none = 1\neval(x)\n//- b.py\ntwo = 2\n//- head\n//- a.py\none = 1\n//- b.py\ntwo = 2\neval(x)\n";
     let head = sarif_file(&[at("b.py", 2)]);
-    let found = |base: Option<&SarifFile>| {
+    let is_reported = |base: Option<&SarifFile>| {
         format_findings(&head, base, change).contains("b.py:2 code-ql/py/eval")
     };
-    assert!(!found(Some(&sarif_file(&[at("a.py", 2)]))), "it moved");
-    assert!(found(Some(&sarif_file(&[at("a.py", 1)]))), "there was a guard before it");
-    assert!(found(None), "the old results are unknown");
+    assert!(!is_reported(Some(&sarif_file(&[at("a.py", 2)]))), "it moved");
+    assert!(is_reported(Some(&sarif_file(&[at("a.py", 1)]))), "there was a guard before it");
+    assert!(is_reported(None), "the old results are unknown");
 }
 
 #[test]
 fn quoted_credential_is_masked() {
     let key = format!("AKIA{}3EGQW5RTYUIOPAS", 'Z');
     let change = format!("//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nA = \"{key}\"\n");
-    let said = json!({ "message": { "text": format!("A password: {key}") } });
-    let head = sarif_file(&[with(at("a.py", 2), said)]);
+    let message = json!({ "message": { "text": format!("A password: {key}") } });
+    let head = sarif_file(&[with(at("a.py", 2), message)]);
     let rows = Fixture::new(&change)
         .with(|change| review(std::slice::from_ref(&head), SarifComparison::AddedLines, change));
     let finding = &rows[0].findings[0].finding;
@@ -231,7 +235,7 @@ fn quoted_credential_is_masked() {
 }
 
 #[test]
-fn limit_drops_mildest_and_duplicates_count_once() {
+fn limit_drops_least_severe_after_deduplication() {
     let lines: String = (0..2_100).map(|at| format!("x{at} = 1\n")).collect();
     let change = format!("//- a.py\n\n//- head\n//- a.py\n{lines}");
     let suppressed = json!({ "suppressions": [{ "kind": "external" }] });
@@ -275,9 +279,9 @@ fn malformed_result_is_skipped_alone() {
     for line in [json!(0), json!(-1), json!("4"), json!(99), json!(4.5), json!(1_u64 << 40)] {
         let mut bad = at("src/a b.py", 4);
         bad["locations"][0]["physicalLocation"]["region"]["startLine"] = line.clone();
-        let found = format_findings(&sarif_file(&[bad, at("src/a b.py", 4)]), None, CHANGE);
-        assert_eq!(found.matches("src/a b.py:4").count(), 1, "{line}: {found}");
-        assert_eq!(found.matches("note: 1 result ").count(), 1, "{line}: {found}");
+        let output = format_findings(&sarif_file(&[bad, at("src/a b.py", 4)]), None, CHANGE);
+        assert_eq!(output.matches("src/a b.py:4").count(), 1, "{line}: {output}");
+        assert_eq!(output.matches("note: 1 result ").count(), 1, "{line}: {output}");
     }
     let mut long = at("src/a b.py", 4);
     long["locations"][0]["physicalLocation"]["region"]["endLine"] = json!(4_000);
@@ -292,8 +296,8 @@ fn tool_named_like_a_reviewer_gets_a_suffix() {
     for reviewer in crate::REVIEWERS {
         let driver = json!({ "name": reviewer.to_uppercase() });
         let run = json!({ "tool": { "driver": driver }, "results": [at("src/a b.py", 4)] });
-        let found = format_findings(&log(run), None, CHANGE);
-        assert!(found.starts_with(&format!("{reviewer}-tool\n")), "{found}");
-        assert!(found.contains(&format!(" {reviewer}-tool/py/eval ")), "{found}");
+        let output = format_findings(&log(run), None, CHANGE);
+        assert!(output.starts_with(&format!("{reviewer}-tool\n")), "{output}");
+        assert!(output.contains(&format!(" {reviewer}-tool/py/eval ")), "{output}");
     }
 }

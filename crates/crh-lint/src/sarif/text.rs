@@ -1,15 +1,16 @@
-//! The text of a SARIF result as finding text: cleaned and truncated.
+//! Turns the text of a SARIF result into the text of a finding: cleaned and truncated.
 
 use super::log::{SarifResult, ToolRun};
 use crh_review::finding::TITLE_MAX;
 
-/// Longer messages are printed data flows.
-const WHY_CHARS: usize = 1_000;
-/// How much of a message is read: enough to mask a credential that is cut here.
-const MESSAGE_BYTES: usize = 64 << 10;
+/// Characters of an explanation. Longer messages are printed data flows.
+const WHY_CHARS_MAX: usize = 1_000;
+/// Bytes read of a message. This is far more than is shown, so a credential that crosses the shown
+/// end is still masked as a whole.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// Messages have few placeholders.
-const PLACEHOLDER_DIGITS: usize = 2;
+/// Digits of a placeholder such as `{0}`. Messages have fewer than 100 placeholders.
+const PLACEHOLDER_DIGITS_MAX: usize = 2;
 
 pub(super) struct FindingText {
     pub(super) title: String,
@@ -17,27 +18,28 @@ pub(super) struct FindingText {
     pub(super) fix: String,
 }
 
-/// Builds the text of a finding. `masked` removes secrets before anything is cut. The title is the
-/// result's message, otherwise the rule's description.
+/// Builds the text of a finding. `mask` masks credentials before anything is cut. The title is the
+/// first sentence of the message, otherwise the description of the rule.
 pub(super) fn finding_text(
     run: &ToolRun,
     result: &SarifResult,
-    masked: &dyn Fn(&str) -> String,
+    mask: &dyn Fn(&str) -> String,
 ) -> FindingText {
-    let plain = |text: &str, most: usize| plain(&masked(text), most);
-    let message = plain(&message(run, result), WHY_CHARS);
-    let first = message.split_inclusive(". ").next().unwrap_or_default().trim_end();
-    let title = match plain(first, TITLE_MAX) {
+    let to_plain = |text: &str, max_chars: usize| to_plain_text(&mask(text), max_chars);
+    let message = to_plain(&message(run, result), WHY_CHARS_MAX);
+    let first_sentence = message.split_inclusive(". ").next().unwrap_or_default().trim_end();
+    let title = match to_plain(first_sentence, TITLE_MAX) {
         title if title.is_empty() => {
-            let short = run.rule(result).map(|rule| plain(&rule.short_description.text, TITLE_MAX));
-            // A description with unfilled placeholders is not for people.
-            short.filter(|text| fill_placeholders(text, &[]) == *text).unwrap_or_default()
+            let description =
+                run.rule(result).map(|rule| to_plain(&rule.short_description.text, TITLE_MAX));
+            // A description with unfilled placeholders is not readable.
+            description.filter(|text| fill_placeholders(text, &[]) == *text).unwrap_or_default()
         }
         title => title,
     };
     let title = title.trim_end_matches('.').to_owned();
     let or_rule_id = |text: String| if text.is_empty() { run.rule_id(result) } else { text };
-    let fix = result.fixes.first().map(|fix| plain(&fix.description.text, WHY_CHARS));
+    let fix = result.fixes.first().map(|fix| to_plain(&fix.description.text, WHY_CHARS_MAX));
     FindingText { title: or_rule_id(title), why: or_rule_id(message), fix: fix.unwrap_or_default() }
 }
 
@@ -55,50 +57,56 @@ fn message(run: &ToolRun, result: &SarifResult) -> String {
 }
 
 fn truncate_bytes(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MESSAGE_BYTES)).unwrap_or(text)
+    text.get(..text.floor_char_boundary(MESSAGE_BYTES_MAX)).unwrap_or(text)
 }
 
 /// Fills placeholders such as `{0}`. A missing argument becomes an ellipsis.
 fn fill_placeholders(text: &str, arguments: &[String]) -> String {
-    let mut out = String::new();
+    let mut output = String::new();
     let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('{').filter(|_| out.len() < MESSAGE_BYTES) {
-        out.push_str(before);
-        let digits = behind.bytes().take(PLACEHOLDER_DIGITS).take_while(u8::is_ascii_digit).count();
-        let gap = behind.split_at(digits);
-        let gap = gap.0.parse::<usize>().ok().zip(gap.1.strip_prefix('}'));
-        match gap {
-            Some((at, end)) => {
-                out.push_str(arguments.get(at).map_or("…", |argument| truncate_bytes(argument)));
+    while let Some((before, after_brace)) =
+        rest.split_once('{').filter(|_| output.len() < MESSAGE_BYTES_MAX)
+    {
+        output.push_str(before);
+        let digits =
+            after_brace.bytes().take(PLACEHOLDER_DIGITS_MAX).take_while(u8::is_ascii_digit).count();
+        let placeholder = after_brace.split_at(digits);
+        let placeholder = placeholder.0.parse::<usize>().ok().zip(placeholder.1.strip_prefix('}'));
+        match placeholder {
+            Some((index, end)) => {
+                output.push_str(
+                    arguments.get(index).map_or("…", |argument| truncate_bytes(argument)),
+                );
                 rest = end;
             }
             None => {
-                out.push('{');
-                rest = behind;
+                output.push('{');
+                rest = after_brace;
             }
         }
     }
-    out + rest
+    output + rest
 }
 
-/// Text on one line, without links into the SARIF file, truncated.
-fn plain(text: &str, most: usize) -> String {
-    let start: String = text.chars().take(4 * most).collect();
+/// The text on one line, without links into the SARIF file, cut at `max_chars`.
+fn to_plain_text(text: &str, max_chars: usize) -> String {
+    // Folding white space and removing links shorten the text, so read more than is shown.
+    let start: String = text.chars().take(4 * max_chars).collect();
     let words: Vec<&str> = start.split_whitespace().collect();
     let line: String =
         strip_links(&words.join(" ")).chars().filter(|it| !it.is_control()).collect();
-    match line.char_indices().nth(most) {
-        Some(_) => line.chars().take(most - 1).chain(['…']).collect(),
+    match line.char_indices().nth(max_chars) {
+        Some(_) => line.chars().take(max_chars - 1).chain(['…']).collect(),
         None => line,
     }
 }
 
 /// Removes links such as `[text](3)`, which refer to related locations.
 fn strip_links(text: &str) -> String {
-    let mut out = String::new();
+    let mut output = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('[') {
-        out.push_str(before);
+        output.push_str(before);
         let link = after.split_once("](").and_then(|(words, target)| {
             let (number, end) = target.split_once(')')?;
             let is_number = !number.is_empty() && number.bytes().all(|it| it.is_ascii_digit());
@@ -106,14 +114,14 @@ fn strip_links(text: &str) -> String {
         });
         match link {
             Some((words, end)) => {
-                out.push_str(words);
+                output.push_str(words);
                 rest = end;
             }
             None => {
-                out.push('[');
+                output.push('[');
                 rest = after;
             }
         }
     }
-    out + rest
+    output + rest
 }

@@ -1,7 +1,8 @@
 //! Credentials in added lines.
 //!
-//! Precision over recall: placeholders, lookups, hashes and samples are skipped. No finding
-//! contains the value. Only [`values`] returns credentials, so that output can be masked.
+//! A false finding is worse here than a missed one, so placeholders, references, hashes and samples
+//! are skipped. No finding contains the credential. Only [`values`] returns credentials, for the
+//! code that masks output.
 
 mod checksum;
 mod plausible;
@@ -18,8 +19,8 @@ use crh_review::finding::{Confidence, Owner, Severity};
 
 /// Replacement for a masked credential.
 const MASK: &str = "****";
-/// How much of a long line is shown on each side of a credential.
-const AROUND: usize = 80;
+/// Bytes of a long line that are shown on each side of a credential.
+const CONTEXT_BYTES: usize = 80;
 
 const WHY: &str = "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out \
      later does not take it back.";
@@ -33,24 +34,25 @@ pub(crate) const RULES: &[LintRule] = &rules::ALL;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SecretMatch {
     rule: &'static LintRule,
-    /// What it is, for people.
+    /// Kind of credential, for people: `GitHub token`.
     description: &'static str,
     severity: Severity,
     confidence: Confidence,
     /// Range of the value in the line.
     range: Range<usize>,
-    /// Range to mask: the value and overlapping matches of other rules.
+    /// Range to mask: the value, and the values of overlapping matches.
     mask: Range<usize>,
-    /// How many bytes of the value may be shown.
-    shown: usize,
+    /// Bytes at the start of the value that may be shown: the vendor's prefix.
+    visible_bytes: usize,
 }
 
-/// What counts as a credential.
+/// Which matches count as credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Strictness {
-    /// Also values that only their name or place makes suspicious.
+    /// All formats, including values that are suspicious only because of their name or context.
     Normal,
-    /// Only unambiguous formats: generated files contain many values under suspicious names.
+    /// Only unambiguous formats, because generated files contain many harmless values with
+    /// suspicious names.
     FormatsOnly,
 }
 
@@ -59,28 +61,28 @@ pub fn review(files: &[ChangedFile]) -> StaticOutput {
     find_secrets(files, Strictness::Normal)
 }
 
-/// Finds credentials in files that are excluded from review, such as generated and vendored ones.
+/// Finds credentials in files that are excluded from review, such as generated and vendored files.
 /// Only unambiguous formats count.
 pub fn review_excluded(files: &[ChangedFile]) -> StaticOutput {
     find_secrets(files, Strictness::FormatsOnly)
 }
 
-fn find_secrets(files: &[ChangedFile], care: Strictness) -> StaticOutput {
-    let mut returned = StaticOutput::default();
-    let mut left_out = 0_usize;
-    for_each_match(files, care, |file, line, hits| {
+fn find_secrets(files: &[ChangedFile], strictness: Strictness) -> StaticOutput {
+    let mut output = StaticOutput::default();
+    let mut omitted_count = 0_usize;
+    for_each_match(files, strictness, |file, line, hits| {
         for hit in hits {
-            if returned.findings.len() == FINDINGS_MAX {
-                left_out += 1;
+            if output.findings.len() == FINDINGS_MAX {
+                omitted_count += 1;
                 continue;
             }
-            returned.findings.push(finding(files, file, line, hits, hit));
+            output.findings.push(finding(files, file, line, hits, hit));
         }
     });
-    if left_out > 0 {
-        returned.notes.push(format!("{left_out} more credentials are not listed"));
+    if omitted_count > 0 {
+        output.notes.push(format!("{omitted_count} more credentials are not listed"));
     }
-    returned
+    output
 }
 
 /// The credentials themselves, sorted, for masking output.
@@ -93,7 +95,7 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
             values.extend(private_key::key_rows(file, line.number, hit));
         }
     });
-    values.extend(files.iter().flat_map(private_key::rows_without_heading));
+    values.extend(files.iter().flat_map(private_key::rows_without_header));
     values.retain(|value| !value.is_empty());
     values.sort();
     values.dedup();
@@ -102,33 +104,35 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
 
 fn for_each_match<'a>(
     files: &'a [ChangedFile],
-    care: Strictness,
-    mut act: impl FnMut(&'a ChangedFile, &'a AddedLine, &[SecretMatch]),
+    strictness: Strictness,
+    mut on_matches: impl FnMut(&'a ChangedFile, &'a AddedLine, &[SecretMatch]),
 ) {
     for file in files {
-        let care = if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { care };
-        for (at, line) in file.added.iter().enumerate() {
-            let hits = line_matches(file, at, care);
+        let strictness =
+            if paths::is_lock(&file.path) { Strictness::FormatsOnly } else { strictness };
+        for (index, line) in file.added.iter().enumerate() {
+            let hits = line_matches(file, index, strictness);
             if !hits.is_empty() {
-                act(file, line, &hits);
+                on_matches(file, line, &hits);
             }
         }
     }
 }
 
-/// The credentials of a line from left to right, without overlaps.
-fn line_matches(file: &ChangedFile, at: usize, care: Strictness) -> Vec<SecretMatch> {
-    let text = &file.added[at].text;
-    let candidates = rules::candidates(text).filter(|form| match care {
+/// The credentials of an added line from left to right, without overlaps.
+fn line_matches(file: &ChangedFile, index: usize, strictness: Strictness) -> Vec<SecretMatch> {
+    let text = &file.added[index].text;
+    let candidates = rules::candidates(text).filter(|format| match strictness {
         Strictness::Normal => true,
-        Strictness::FormatsOnly => form.is_unambiguous(),
+        Strictness::FormatsOnly => format.is_unambiguous(),
     });
     let mut hits: Vec<SecretMatch> =
-        candidates.flat_map(|form| form.find_matches(&file.path, text)).collect();
-    hits.extend(private_key::find_match(file, at));
+        candidates.flat_map(|format| format.find_matches(&file.path, text)).collect();
+    hits.extend(private_key::find_match(file, index));
     hits.sort_by_key(|hit| hit.range.start);
     let mut merged: Vec<SecretMatch> = Vec::new();
-    // A known format takes precedence over a guess, and a longer match over a shorter one.
+    // A more severe match takes precedence over a less severe one, then a longer match over a
+    // shorter one. Known formats are more severe than guesses.
     let rank = |hit: &SecretMatch| (hit.severity, std::cmp::Reverse(hit.range.len()));
     for hit in hits {
         let Some(last) = merged.last_mut().filter(|last| hit.range.start < last.mask.end) else {
@@ -153,13 +157,13 @@ fn finding(
 ) -> StaticFinding {
     let value = &line.text[hit.range.clone()];
     let mut removed = files.iter().flat_map(|file| &file.removed);
-    // A moved line is removed in one place and added in another.
-    let was_there = !value.is_empty() && removed.any(|line| contains(line, value));
-    let found =
+    // If a removed line has the same value, the change only moves the credential.
+    let was_removed = !value.is_empty() && removed.any(|line| contains(line, value));
+    let draft =
         FindingDraft::new(hit.rule, &file.path, line.number, &mask_line(&line.text, hits, hit));
-    let found = found.with_text(format!("{} in the code", hit.description), WHY, FIX);
+    let draft = draft.with_text(format!("{} in the code", hit.description), WHY, FIX);
     let (severity, confidence) = (hit.severity, hit.confidence);
-    FindingDraft { severity, confidence, owner: Owner::Human, pre_existing: was_there, ..found }
+    FindingDraft { severity, confidence, owner: Owner::Human, pre_existing: was_removed, ..draft }
         .into_finding()
 }
 
@@ -167,25 +171,28 @@ fn contains(text: &[u8], value: &[u8]) -> bool {
     memchr::memmem::find(text, value).is_some()
 }
 
-/// A line, or the part around a match if it is long, with all credentials masked.
-fn mask_line(text: &[u8], hits: &[SecretMatch], around: &SecretMatch) -> String {
-    let window =
-        around.range.start.saturating_sub(AROUND)..(around.range.end + AROUND).min(text.len());
-    let window = if text.len() <= 2 * AROUND { 0..text.len() } else { window };
-    let mut shown = Vec::new();
+/// The line with all credentials masked. Of a long line, only the part around one match.
+fn mask_line(text: &[u8], hits: &[SecretMatch], center: &SecretMatch) -> String {
+    let window = center.range.start.saturating_sub(CONTEXT_BYTES)
+        ..(center.range.end + CONTEXT_BYTES).min(text.len());
+    let window = if text.len() <= 2 * CONTEXT_BYTES { 0..text.len() } else { window };
+    let mut output = Vec::new();
     let mut from = window.start;
     for hit in hits.iter().filter(|hit| hit.mask.end > window.start && hit.mask.start < window.end)
     {
-        let beginning =
-            if hit.mask.start == hit.range.start { hit.shown.min(hit.range.len()) } else { 0 };
+        let visible_bytes = if hit.mask.start == hit.range.start {
+            hit.visible_bytes.min(hit.range.len())
+        } else {
+            0
+        };
         if hit.mask.start >= from {
-            shown.extend_from_slice(&text[from..hit.mask.start + beginning]);
+            output.extend_from_slice(&text[from..hit.mask.start + visible_bytes]);
         }
-        shown.extend_from_slice(MASK.as_bytes());
+        output.extend_from_slice(MASK.as_bytes());
         from = hit.mask.end;
     }
-    shown.extend_from_slice(text.get(from..window.end).unwrap_or_default());
-    String::from_utf8_lossy(&shown).trim().to_owned()
+    output.extend_from_slice(text.get(from..window.end).unwrap_or_default());
+    String::from_utf8_lossy(&output).trim().to_owned()
 }
 
 impl SecretFormat {
@@ -193,8 +200,8 @@ impl SecretFormat {
         let mut hits = Vec::new();
         for captures in self.pattern.iter().flat_map(|it| it.captures_iter(text)) {
             let Some(value) = captures.name("value").or_else(|| captures.get(0)) else { continue };
-            let judged = self.judge(path, text, &captures, value.as_bytes());
-            let Some((severity, confidence)) = judged else { continue };
+            let rating = self.judge(path, text, &captures, value.as_bytes());
+            let Some((severity, confidence)) = rating else { continue };
             hits.push(SecretMatch {
                 rule: self.rule,
                 description: self.description,
@@ -202,7 +209,7 @@ impl SecretFormat {
                 confidence,
                 range: value.range(),
                 mask: value.range(),
-                shown: self.visible_prefix,
+                visible_bytes: self.visible_prefix,
             });
         }
         hits

@@ -1,5 +1,5 @@
-//! Decides whether text in the format of a credential is one. Most of it is a placeholder, a
-//! lookup, a hash or a sample.
+//! Decides whether text in the format of a credential is a credential. Most such text is a
+//! placeholder, a reference, a hash or a sample.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::paths;
 
-/// Entropy in bits per byte. Vendor keys are random; hand-written values are below this. Random
-/// hexadecimal digits have about 3.6, other letters more.
+/// Entropy of a vendor key in bits per byte. Keys are random and hand-written values are below this
+/// limit. Random hexadecimal digits have about 3.6, other random letters more.
 const KEY_ENTROPY_MIN: f64 = 3.0;
-/// For short keys, in which letters repeat by chance.
+/// Entropy of a key of at most [`SHORT_KEY_BYTES_MAX`], in which letters repeat by chance.
 const SHORT_KEY_ENTROPY_MIN: f64 = 2.6;
-const SHORT_KEY_BYTES: usize = 24;
-/// For values that only their name makes suspicious: identifiers and words reach 3.3.
+const SHORT_KEY_BYTES_MAX: usize = 24;
+/// Entropy of a value that is suspicious only because of its name. Identifiers and words reach 3.3.
 const VALUE_ENTROPY_MIN: f64 = 3.5;
-/// Shortest password that counts.
-const PASSWORD_BYTES: usize = 6;
-/// Shortest random value that counts.
-const VALUE_BYTES: usize = 16;
+/// Bytes of a password. Shorter values are placeholders.
+const PASSWORD_BYTES_MIN: usize = 6;
+/// Bytes of a random value. The entropy of shorter values says little.
+const VALUE_BYTES_MIN: usize = 16;
 
 /// Words that people write in place of a credential.
 #[rustfmt::skip]
@@ -30,11 +30,11 @@ const PLACEHOLDERS: [&str; 34] = [
     "undefined", "localhost", "invalid", "demo",
 ];
 
-/// Interpolation syntax.
+/// Text that shows that a value is interpolated or shortened.
 const INTERPOLATIONS: [&str; 12] =
     ["${", "{{", "$(", "#{", "%(", "%s", "<", ">", "...", "***", "{}", "\u{2026}"];
 
-/// Words in a name that mean its value is not a secret itself.
+/// Words in a name that say that the value itself is not a secret.
 #[rustfmt::skip]
 const NON_SECRET_NAMES: [&str; 52] = [
     "audience", "issuer", "name", "type", "url", "uri", "path", "file", "field", "label", "hint", "prompt",
@@ -48,19 +48,21 @@ const NON_SECRET_NAMES: [&str; 52] = [
 const AZURE_EMULATOR: &str =
     "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 
-/// Whether a value in a vendor's format is random. The vendor's prefix (`beginning` bytes) is
-/// ignored, since it may be a placeholder word.
-pub(super) fn is_key(value: &[u8], beginning: usize) -> bool {
-    let least =
-        if value.len() <= SHORT_KEY_BYTES { SHORT_KEY_ENTROPY_MIN } else { KEY_ENTROPY_MIN };
-    let drawn = value.get(beginning..).unwrap_or_default();
-    !is_placeholder(drawn) && value != AZURE_EMULATOR.as_bytes() && entropy(value) >= least
+/// Whether a value in a vendor's format is random. The vendor's prefix (`prefix_length` bytes) may
+/// be a placeholder word, so it is ignored when placeholders are searched.
+pub(super) fn is_key(value: &[u8], prefix_length: usize) -> bool {
+    let entropy_min =
+        if value.len() <= SHORT_KEY_BYTES_MAX { SHORT_KEY_ENTROPY_MIN } else { KEY_ENTROPY_MIN };
+    let after_prefix = value.get(prefix_length..).unwrap_or_default();
+    !is_placeholder(after_prefix)
+        && value != AZURE_EMULATOR.as_bytes()
+        && entropy(value) >= entropy_min
 }
 
 /// Whether a password in a URL is real.
-pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u8]) -> bool {
+pub(super) fn is_password_in_url(path: &str, user: &[u8], password: &[u8], host: &[u8]) -> bool {
     let host = String::from_utf8_lossy(host).to_ascii_lowercase();
-    password.len() >= PASSWORD_BYTES
+    password.len() >= PASSWORD_BYTES_MIN
         && password != user
         && !password.starts_with(b"$")
         && !password.starts_with(b"%")
@@ -72,10 +74,10 @@ pub(super) fn is_password_of(path: &str, user: &[u8], password: &[u8], host: &[u
         && (!is_sample_or_document(path) || is_machine_read_text(path))
 }
 
-/// Whether a password in a field of its own is real and not a reference. Letters alone may be a
-/// password.
+/// Whether a password in a field of its own is real and not a reference. A value of letters only
+/// counts as a password.
 pub(super) fn is_password_in_field(path: &str, user: &[u8], value: &[u8], host: &[u8]) -> bool {
-    !has_reference_syntax(value) && is_password_of(path, user, value, host)
+    !has_reference_syntax(value) && is_password_in_url(path, user, value, host)
 }
 
 /// Whether the text after this part of a line is inside quotes.
@@ -84,7 +86,7 @@ pub(super) fn is_quoted(before: &[u8]) -> bool {
     [b'"', b'\'', b'`'].into_iter().any(is_open)
 }
 
-/// Whether a value is random and not a sample.
+/// Whether a value is random, in a file that is not a sample.
 pub(super) fn is_random_secret(path: &str, value: &[u8]) -> bool {
     !is_sample_or_document(path)
         && !is_placeholder(value)
@@ -92,10 +94,10 @@ pub(super) fn is_random_secret(path: &str, value: &[u8]) -> bool {
         && is_random(value)
 }
 
-/// Whether a JWT is more than a tutorial sample.
+/// Whether a JWT is not one of the samples in tutorials.
 pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
     let payload = value.split(|byte| *byte == b'.').nth(1).unwrap_or_default();
-    // Decode only complete groups of four letters.
+    // The payload may be cut, so decode only complete groups of four letters.
     let payload = &payload[..payload.len() / 4 * 4];
     let payload = URL_SAFE_NO_PAD.decode(payload).unwrap_or_default();
     let claims = String::from_utf8_lossy(&payload).to_ascii_lowercase();
@@ -105,7 +107,7 @@ pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
     claims.starts_with('{') && !is_sample && !is_sample_or_document(path)
 }
 
-/// Whether a value is a secret, judged by its name and its randomness.
+/// Whether a value is a secret, judged by its name, its line and its randomness.
 pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let is_password = name.contains("pass") || name.ends_with("pwd");
@@ -120,7 +122,7 @@ pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]
 
 /// Whether a file is a sample or a document.
 pub(super) fn is_sample_or_document(path: &str) -> bool {
-    // HTML pages are programs as well.
+    // HTML pages count as programs, although `is_document` lists them.
     let is_page = matches!(paths::extension(path).as_str(), "html" | "htm");
     paths::is_sample(path) || paths::is_document(path) && !is_page
 }
@@ -146,11 +148,11 @@ fn is_placeholder(value: &[u8]) -> bool {
         || has_run(value.as_bytes())
 }
 
-/// Whether a password consists only of placeholder words. Real passwords in URLs may contain such a
-/// word.
+/// Whether a password consists only of placeholder words. A real password in a URL may contain such
+/// a word among others.
 fn is_made_of_placeholders(value: &[u8]) -> bool {
-    /// Remaining characters that do not make it a real password: `mypassword12`.
-    const REST: usize = 3;
+    /// Other letters and digits that a made-up password may have: `mypassword12` has two.
+    const OTHER_CHARS_MAX: usize = 3;
     #[rustfmt::skip]
     const WORDS: [&str; 16] = [
         "password", "p4ssw0rd", "p@ss", "p4ss", "pass", "word", "user", "here", "the", "my", "some", "token", "api",
@@ -163,10 +165,11 @@ fn is_made_of_placeholders(value: &[u8]) -> bool {
     for word in WORDS.into_iter().chain(PLACEHOLDERS) {
         value = value.replace(word, "");
     }
-    value.bytes().filter(u8::is_ascii_alphanumeric).count() <= REST
+    value.bytes().filter(u8::is_ascii_alphanumeric).count() <= OTHER_CHARS_MAX
 }
 
-/// Whether a value repeats a byte five times or contains seven consecutive letters or digits.
+/// Whether a value repeats a byte five times, or has seven consecutive letters or digits in a row,
+/// such as `1234567`.
 fn has_run(value: &[u8]) -> bool {
     let (mut same, mut rising) = (1, 1);
     for pair in value.windows(2) {
@@ -228,7 +231,7 @@ fn is_reference(value: &[u8]) -> bool {
         || value.iter().all(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
 }
 
-/// Whether the punctuation of a value makes it a reference; a single word is none.
+/// Whether the punctuation of a value makes it a reference. A single word is not a reference here.
 fn has_reference_syntax(value: &[u8]) -> bool {
     let value = String::from_utf8_lossy(value);
     let is_words = |separator: char| {
@@ -237,8 +240,9 @@ fn has_reference_syntax(value: &[u8]) -> bool {
                 .split(separator)
                 .all(|part| part.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_'))
     };
-    let begins = value.starts_with(['$', '%', '@', '&', '#', '!']) && !is_strong(value.as_bytes());
-    begins
+    let starts_like_reference =
+        value.starts_with(['$', '%', '@', '&', '#', '!']) && !is_strong(value.as_bytes());
+    starts_like_reference
         || value.starts_with(['/', '.', '~'])
         || value.contains("://")
         || value.contains("::")
@@ -249,13 +253,13 @@ fn has_reference_syntax(value: &[u8]) -> bool {
 }
 
 /// Whether a value that starts with a sign is a password rather than a variable: it has all kinds
-/// of characters, including signs that names do not have. Password hashes have a second dollar.
+/// of characters, including signs that no variable contains. A second dollar marks a password hash.
 fn is_strong(value: &[u8]) -> bool {
-    /// Shorter values may be anything.
-    const STRONG_BYTES: usize = 10;
+    /// Bytes of a strong password. Shorter values may be variables.
+    const STRONG_BYTES_MIN: usize = 10;
     let Some((first, rest)) = value.split_first() else { return false };
     let has = |is: fn(&u8) -> bool| rest.iter().any(is);
-    value.len() >= STRONG_BYTES
+    value.len() >= STRONG_BYTES_MIN
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_digit)
@@ -270,21 +274,23 @@ fn is_hash_line(text: &[u8]) -> bool {
         .any(|word| text.contains(word))
 }
 
-/// Random: long, with letters and digits, and high entropy.
+/// Whether a value is long, has letters and digits, and has high entropy.
 fn is_random(value: &[u8]) -> bool {
-    value.len() >= VALUE_BYTES
+    value.len() >= VALUE_BYTES_MIN
         && value.iter().any(u8::is_ascii_digit)
         && value.iter().any(u8::is_ascii_alphabetic)
-        && entropy(value) >= VALUE_ENTROPY_MIN.min(max_entropy(value))
+        && entropy(value) >= VALUE_ENTROPY_MIN.min(entropy_cap(value))
 }
 
-/// Hexadecimal digits have lower entropy.
-fn max_entropy(value: &[u8]) -> f64 {
+/// The entropy that is enough for hexadecimal digits and UUIDs. Random values of this kind may have
+/// less than [`VALUE_ENTROPY_MIN`].
+fn entropy_cap(value: &[u8]) -> f64 {
     let is_hex = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b'-';
     if value.iter().all(is_hex) { 3.0 } else { f64::INFINITY }
 }
 
-/// Mixed lower- and upper-case letters, digits and signs.
+/// Whether a value mixes lower-case letters, upper-case letters, digits and signs. Three of these
+/// kinds are enough if the value has a digit and at least ten bytes.
 fn is_complex_password(value: &[u8]) -> bool {
     let has = |is: fn(&u8) -> bool| usize::from(value.iter().any(is));
     let kinds = has(u8::is_ascii_lowercase)

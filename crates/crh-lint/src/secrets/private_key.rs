@@ -1,4 +1,4 @@
-//! Private keys: a known header followed by rows of key material.
+//! Private keys: a known header line, followed by rows (lines) of base64 data.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -19,19 +19,19 @@ pub(super) const RULE: LintRule = LintRule {
 };
 
 const DESCRIPTION: &str = "Private key";
-/// Shortest first row of a key; placeholders are shorter.
-const ROW_BYTES: usize = 32;
-/// Lines between the header and the first row: `Proc-Type`, `DEK-Info` and an empty one, or
-/// `Version` and `Comment`.
-const LINES_BEFORE: usize = 4;
-/// The longest keys have some hundred rows.
+/// Bytes of a key row. Placeholders are shorter.
+const ROW_BYTES_MIN: usize = 32;
+/// Lines from the header to the first row: `Proc-Type`, `DEK-Info` and an empty line, or `Version`
+/// and `Comment`.
+const LINES_BEFORE_ROWS_MAX: usize = 4;
+/// Lines read per key. The longest keys have some hundred rows.
 const ROWS_MAX: usize = 400;
-/// Shortest block of key rows without a header.
-const PIECE_MIN: usize = 3;
-/// Distinct letters in key rows; hexadecimal data has fewer.
+/// Rows of a block that counts as part of a key although its header is missing.
+const BLOCK_ROWS_MIN: usize = 3;
+/// Distinct letters in such a block. Hexadecimal data has fewer.
 const LETTERS_MIN: usize = 24;
 
-static HEADING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----";
     RegexBuilder::new(pattern).unicode(false).build().ok()
 });
@@ -39,8 +39,8 @@ static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"-----END (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----";
     RegexBuilder::new(pattern).unicode(false).build().ok()
 });
-/// A line with nothing but a row, quotes and concatenation.
-static ROW_ALONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+/// A line that contains one row and nothing else, except quotes and signs that concatenate strings.
+static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern =
         r#"^[\s"'`+.#/*|>-]{0,40}?([A-Za-z0-9+/]{16,}={0,2})(?:\\r|\\n)*["'`]?[\s,;+.)\\]*$"#;
     RegexBuilder::new(pattern).unicode(false).build().ok()
@@ -55,65 +55,67 @@ pub(super) fn find_match(file: &ChangedFile, at: usize) -> Option<SecretMatch> {
         return None;
     }
     let line = &file.added[at];
-    let heading = HEADING.as_ref()?.find(&line.text)?;
-    let first_rows = rows(file, at).next()?;
-    // Rows of repeated letters are placeholders.
-    let is_drawn = first_rows.iter().collect::<BTreeSet<_>>().len() > 12;
-    let range = heading.end()..line.text.len();
+    let header = HEADER.as_ref()?.find(&line.text)?;
+    let first_row = rows_below(file, at).next()?;
+    // A random row of 32 letters has more than 12 distinct ones. Rows of repeated letters are
+    // placeholders.
+    let is_random = first_row.iter().collect::<BTreeSet<_>>().len() > 12;
+    let range = header.end()..line.text.len();
     let mask = range.clone();
     let (severity, confidence) = (RULE.severity, RULE.confidence);
-    is_drawn.then_some(SecretMatch {
+    is_random.then_some(SecretMatch {
         rule: &RULE,
         description: DESCRIPTION,
         severity,
         confidence,
         range,
         mask,
-        shown: 0,
+        visible_bytes: 0,
     })
 }
 
-/// The rows of the key that a match is about.
+/// The rows of the key whose header a match is about.
 pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Vec<String> {
     if hit.description != DESCRIPTION {
         return Vec::new();
     }
     let at = file.added.iter().position(|line| line.number == number);
-    let rows = at.into_iter().flat_map(|at| rows(file, at));
+    let rows = at.into_iter().flat_map(|at| rows_below(file, at));
     rows.map(|row| String::from_utf8_lossy(row).into_owned()).collect()
 }
 
-/// Rows of keys whose header is not among the added lines: rows above a key's end, and blocks that
-/// consist of rows. They are masked but not reported, since the change may not have added the key.
-pub(super) fn rows_without_heading(file: &ChangedFile) -> Vec<String> {
+/// Rows of keys whose header is not among the added lines: rows above the end line of a key, and
+/// blocks that consist only of rows. These rows are masked but not reported, because the change may
+/// not have added the key.
+pub(super) fn rows_without_header(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
     if plausible::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return Vec::new();
     }
-    let mut taken = Vec::new();
-    for piece in
+    let mut masked_rows = Vec::new();
+    for block in
         file.added.chunk_by(|above, below| above.number.checked_add(1) == Some(below.number))
     {
         let mut rows: Vec<&[u8]> = Vec::new();
-        for line in piece {
-            if let Some(row) = row_alone(&line.text) {
+        for line in block {
+            if let Some(row) = row_of_line(&line.text) {
                 rows.push(row);
             } else if END.as_ref().is_some_and(|end| end.is_match(&line.text)) {
-                taken.append(&mut rows);
+                masked_rows.append(&mut rows);
             } else if !is_checksum(&line.text) {
                 rows.clear();
             }
         }
-        if rows.len() == piece.len() && is_piece_of_key(&rows) {
-            taken.append(&mut rows);
+        if rows.len() == block.len() && is_key_block(&rows) {
+            masked_rows.append(&mut rows);
         }
     }
-    taken.into_iter().map(|row| String::from_utf8_lossy(row).into_owned()).collect()
+    masked_rows.into_iter().map(|row| String::from_utf8_lossy(row).into_owned()).collect()
 }
 
-fn row_alone(text: &[u8]) -> Option<&[u8]> {
-    let found = ROW_ALONE.as_ref()?.captures(text)?;
-    found.get(1).map(|row| row.as_bytes())
+fn row_of_line(text: &[u8]) -> Option<&[u8]> {
+    let captures = ROW_LINE.as_ref()?.captures(text)?;
+    captures.get(1).map(|row| row.as_bytes())
 }
 
 /// The checksum line before the end of a PGP key.
@@ -122,35 +124,37 @@ fn is_checksum(text: &[u8]) -> bool {
     text.len() == 5 && text.starts_with(b"=")
 }
 
-/// Rows of equal length, except the last, with random letters.
-fn is_piece_of_key(rows: &[&[u8]]) -> bool {
-    let Some((last, above)) = rows.split_last().filter(|_| rows.len() >= PIECE_MIN) else {
+/// Whether rows look like part of a key: equal length, except the last row, and many distinct
+/// letters.
+fn is_key_block(rows: &[&[u8]]) -> bool {
+    let Some((last, upper_rows)) = rows.split_last().filter(|_| rows.len() >= BLOCK_ROWS_MIN)
+    else {
         return false;
     };
-    let length = above[0].len();
+    let length = upper_rows[0].len();
     let letters: BTreeSet<u8> = rows.iter().flat_map(|row| row.iter().copied()).collect();
-    let is_even = above.iter().all(|row| row.len() == length) && last.len() <= length;
-    length >= ROW_BYTES && is_even && letters.len() >= LETTERS_MIN
+    let is_even = upper_rows.iter().all(|row| row.len() == length) && last.len() <= length;
+    length >= ROW_BYTES_MIN && is_even && letters.len() >= LETTERS_MIN
 }
 
-/// The rows of a key after its header.
-fn rows(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
+/// The rows of a key, from the added line with its header on.
+fn rows_below(file: &ChangedFile, at: usize) -> impl Iterator<Item = &[u8]> {
     let is_end = |text: &[u8]| memchr::memmem::find(text, b"-----END").is_some();
-    let mut ended = false;
-    let mut seen = 0_usize;
+    let mut has_ended = false;
+    let mut row_count = 0_usize;
     let lines =
         file.added[at..].iter().enumerate().take(ROWS_MAX).take_while(move |(below, line)| {
-            let goes_on = !ended && (seen > 0 || *below <= LINES_BEFORE);
-            ended = is_end(&line.text);
-            seen += usize::from(has_row(&line.text));
-            goes_on
+            let is_in_key = !has_ended && (row_count > 0 || *below <= LINES_BEFORE_ROWS_MAX);
+            has_ended = is_end(&line.text);
+            row_count += usize::from(has_row(&line.text));
+            is_in_key
         });
     lines.flat_map(|(_, line)| {
-        let found = ROW.iter().flat_map(|row| row.find_iter(&line.text));
-        found.map(|row| row.as_bytes())
+        let matches = ROW.iter().flat_map(|row| row.find_iter(&line.text));
+        matches.map(|row| row.as_bytes())
     })
 }
 
 fn has_row(text: &[u8]) -> bool {
-    text.len() >= ROW_BYTES && ROW.as_ref().is_some_and(|row| row.is_match(text))
+    text.len() >= ROW_BYTES_MIN && ROW.as_ref().is_some_and(|row| row.is_match(text))
 }

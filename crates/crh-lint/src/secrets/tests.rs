@@ -17,11 +17,11 @@ fn file(path: &str, text: &str) -> ChangedFile {
 /// Findings in a text, as `severity what: masked line`.
 fn findings(path: &str, text: &str) -> Vec<String> {
     let findings = review(&[file(path, &text.replace('~', ""))]).findings;
-    let shown = findings.iter().map(|StaticFinding { finding, .. }| {
-        let what = finding.title.trim_end_matches(" in the code");
-        format!("{} {what}: {}", finding.severity, finding.evidence[0].snippet)
+    let lines = findings.iter().map(|StaticFinding { finding, .. }| {
+        let description = finding.title.trim_end_matches(" in the code");
+        format!("{} {description}: {}", finding.severity, finding.evidence[0].snippet)
     });
-    shown.collect()
+    lines.collect()
 }
 
 #[rustfmt::skip]
@@ -70,7 +70,7 @@ const CREDENTIALS: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn correct_checksum_counts_in_every_file() {
+fn valid_checksum_is_reported_in_every_file() {
     let right = ["npm_", "R7kq2ZpXw9LmN4vB8sTc1YdHf6JgAe", "SUMSUM"].concat();
     assert_eq!(findings("tests/a.js", &format!("t = '{right}'")), [""; 0]);
     assert_eq!(findings("src/a.js", &format!("t = '{right}'")), ["P0 npm token: t = 'npm_****'"]);
@@ -154,15 +154,15 @@ const NONE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn placeholders_lookups_and_hashes_are_not_reported() {
-    let mut wrong = Vec::new();
+fn placeholders_references_and_hashes_are_not_reported() {
+    let mut failures = Vec::new();
     for (path, line) in NONE {
-        let found = findings(path, line);
-        if !found.is_empty() {
-            wrong.push(format!("{path}: {line} -> {found:?}"));
+        let findings = findings(path, line);
+        if !findings.is_empty() {
+            failures.push(format!("{path}: {line} -> {findings:?}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
 fn token() -> String {
@@ -257,10 +257,10 @@ fn long_line_is_cut_around_the_match() {
         [format!("P0 GitHub token: {x} ghp_****;{x}"), format!("P0 GitHub token: {x} ghp_****;")]
     );
     let close = format!("{token} {token} {}", "y".repeat(200));
-    let found = findings("a.js", &close);
+    let findings = findings("a.js", &close);
     assert!(
-        found.iter().all(|line| line.starts_with("P0 GitHub token: ghp_**** ghp_**** y")),
-        "{found:?}"
+        findings.iter().all(|line| line.starts_with("P0 GitHub token: ghp_**** ghp_**** y")),
+        "{findings:?}"
     );
 }
 
@@ -284,11 +284,11 @@ fn moved_credential_is_pre_existing() {
 }
 
 #[test]
-fn many_credentials_are_limited() {
+fn credentials_over_the_limit_are_counted() {
     let line = format!("t = '{}'\n", token());
-    let returned = review(&[file("a.py", &line.repeat(FINDINGS_MAX + 20))]);
-    assert_eq!(returned.findings.len(), FINDINGS_MAX);
-    assert_eq!(returned.notes, ["20 more credentials are not listed"]);
+    let output = review(&[file("a.py", &line.repeat(FINDINGS_MAX + 20))]);
+    assert_eq!(output.findings.len(), FINDINGS_MAX);
+    assert_eq!(output.notes, ["20 more credentials are not listed"]);
 }
 
 #[test]

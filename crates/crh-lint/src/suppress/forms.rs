@@ -2,15 +2,15 @@
 
 use crate::LintRule;
 
-/// Longer reasons are cut.
-const REASON_CHARS: usize = 200;
-/// How much of another tool's comment is shown.
-const BY_CHARS: usize = 80;
-const CRH: &str = "crh:ignore";
+/// Maximum characters of a reason; longer reasons are cut.
+const REASON_CHARS_MAX: usize = 200;
+/// Maximum characters of another tool's comment in a message.
+const EXCERPT_CHARS_MAX: usize = 80;
+const CRH_IGNORE: &str = "crh:ignore";
 /// Tools that have a `noqa` for a whole file.
-const WHOLE_FILE: [&str; 2] = ["ruff", "flake8"];
+const FILE_NOQA_TOOLS: [&str; 2] = ["ruff", "flake8"];
 /// A range of all shellcheck codes.
-const ALL_OF_SHELLCHECK: &str = "SC0-SC99999";
+const SHELLCHECK_CODES: &str = "SC0-SC99999";
 
 /// The rules that a form covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) enum IgnoredRules {
 /// A tool with its own form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IgnoreTool {
-    /// `noqa`: flake8, and ruff, which has its rules.
+    /// flake8, and ruff, which implements flake8's rules. Both use `noqa`.
     Flake8,
     /// eslint with its plugins.
     Eslint,
@@ -33,8 +33,8 @@ pub(super) enum IgnoreTool {
 }
 
 impl IgnoreTool {
-    /// Whether a form without rule names covers a built-in rule: one with an alias of this tool, or
-    /// of the kind that the tool checks.
+    /// Whether a form without rule names covers a built-in rule. It covers rules with an alias of
+    /// this tool, and rules of the kind that the tool checks.
     pub(super) fn covers_rule(self, rule: &LintRule) -> bool {
         match self {
             Self::Flake8 => rule.aliases.iter().any(|name| is_flake8(name)),
@@ -43,7 +43,7 @@ impl IgnoreTool {
         }
     }
 
-    /// Whether findings of another tool belong to this one.
+    /// Whether an ignore comment of this tool also covers findings of the tool with this name.
     pub(super) fn covers_tool(self, tool: &str) -> bool {
         match self {
             Self::Flake8 => matches!(tool, "flake8" | "ruff" | "pycodestyle" | "pyflakes"),
@@ -64,8 +64,8 @@ fn is_flake8(name: &str) -> bool {
 
 /// Whether a name is a rule of eslint's core or of a plugin, which has a prefix and a slash.
 fn is_eslint(name: &str) -> bool {
-    let is_of_plugin = name.contains('/') && name.starts_with(|it: char| !it.is_uppercase());
-    is_of_plugin
+    let is_plugin_rule = name.contains('/') && name.starts_with(|it: char| !it.is_uppercase());
+    is_plugin_rule
         || ["no-", "valid-"].iter().any(|word| name.starts_with(word))
         || matches!(name, "array-callback-return" | "use-isnan")
 }
@@ -75,17 +75,17 @@ pub(super) enum IgnoreForm {
     /// `crh:ignore RULE reason`.
     Crh { rule: String, reason: String },
     /// Covers the line of the comment.
-    Line { names: IgnoredRules, by: String },
-    /// Covers the line of the comment and, if it is alone there, the next line.
-    LineOrNext { names: IgnoredRules, by: String },
+    Line { names: IgnoredRules, excerpt: String },
+    /// Covers the line of the comment and, if the comment is alone on the line, the next line.
+    LineOrNext { names: IgnoredRules, excerpt: String },
     /// Covers the whole file, if the comment is alone on its line.
-    File { names: IgnoredRules, by: String },
-    /// Covers the next shell command, or the whole file if no command precedes it.
-    Command { names: IgnoredRules, by: String },
+    File { names: IgnoredRules, excerpt: String },
+    /// Covers the next shell command, or the whole file if no command precedes the comment.
+    Command { names: IgnoredRules, excerpt: String },
     /// Covers the next line.
-    NextLine { names: IgnoredRules, by: String },
-    /// Covers everything from here on.
-    BlockStart { names: IgnoredRules, by: String },
+    NextLine { names: IgnoredRules, excerpt: String },
+    /// Starts a block, which covers all lines up to its `BlockEnd`.
+    BlockStart { names: IgnoredRules, excerpt: String },
     /// Ends a block.
     BlockEnd { names: IgnoredRules },
 }
@@ -100,7 +100,7 @@ pub(super) enum CommentSign {
     Other,
 }
 
-/// Parses the forms in a comment, including its signs.
+/// Parses the ignore forms in a comment. The text includes the comment signs.
 pub(super) fn read(comment: &str, sign: CommentSign) -> Vec<IgnoreForm> {
     let mut forms = Vec::new();
     for line in comment.lines() {
@@ -115,30 +115,33 @@ pub(super) fn read(comment: &str, sign: CommentSign) -> Vec<IgnoreForm> {
 }
 
 fn parse_crh_ignore(line: &str) -> Option<IgnoreForm> {
-    let at = word_at(line, CRH)?;
-    let rest = without_end(&line[at + CRH.len()..]);
+    let start = find_word(line, CRH_IGNORE)?;
+    let rest = strip_comment_end(&line[start + CRH_IGNORE.len()..]);
     let (rule, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let reason: String = reason.trim().trim_start_matches([':', '-', '–', '—']).trim().to_owned();
-    // A sign alone is not a reason.
+    // Punctuation alone is not a reason.
     let has_words = reason.chars().any(char::is_alphanumeric);
-    let reason = if has_words { truncate(&reason, REASON_CHARS) } else { String::new() };
-    Some(IgnoreForm::Crh { rule: truncate(rule.trim_end_matches([':', ',']), BY_CHARS), reason })
+    let reason = if has_words { truncate(&reason, REASON_CHARS_MAX) } else { String::new() };
+    Some(IgnoreForm::Crh {
+        rule: truncate(rule.trim_end_matches([':', ',']), EXCERPT_CHARS_MAX),
+        reason,
+    })
 }
 
 /// `# noqa`, `# noqa: T100, F401`, and for a whole file `# ruff: noqa`. A colon without codes has
 /// no effect.
 fn parse_noqa(line: &str) -> Option<IgnoreForm> {
     let lower = line.to_ascii_lowercase();
-    let whole = |at: usize| {
-        let before = lower[..at].trim_end().strip_suffix(':')?.trim_end();
-        let tool = WHOLE_FILE.iter().find(|tool| before.ends_with(**tool))?;
-        before[..before.len() - tool.len()].trim_end().ends_with('#').then_some(*tool)
+    let tool_of_file_noqa = |noqa_start: usize| {
+        let text_before = lower[..noqa_start].trim_end().strip_suffix(':')?.trim_end();
+        let tool = FILE_NOQA_TOOLS.iter().find(|tool| text_before.ends_with(**tool))?;
+        text_before[..text_before.len() - tool.len()].trim_end().ends_with('#').then_some(*tool)
     };
-    let at = lower.match_indices("noqa").map(|(at, _)| at).find(|at| {
-        (line[..*at].trim_end().ends_with('#') || whole(*at).is_some())
+    let noqa_start = lower.match_indices("noqa").map(|(at, _)| at).find(|at| {
+        (line[..*at].trim_end().ends_with('#') || tool_of_file_noqa(*at).is_some())
             && !line[at + 4..].starts_with(|next: char| next.is_alphanumeric() || next == '_')
     })?;
-    let rest = line[at + 4..].trim_start();
+    let rest = line[noqa_start + 4..].trim_start();
     let names = match rest.strip_prefix(':') {
         None => IgnoredRules::AllOf(IgnoreTool::Flake8),
         Some(codes) => IgnoredRules::These(
@@ -154,11 +157,11 @@ fn parse_noqa(line: &str) -> Option<IgnoreForm> {
     if names == IgnoredRules::These(Vec::new()) {
         return None;
     }
-    Some(match whole(at) {
+    Some(match tool_of_file_noqa(noqa_start) {
         Some(tool) => {
-            IgnoreForm::File { by: display_form(&format!("# {tool}: noqa"), &names), names }
+            IgnoreForm::File { excerpt: display_form(&format!("# {tool}: noqa"), &names), names }
         }
-        None => IgnoreForm::Line { by: display_form("# noqa", &names), names },
+        None => IgnoreForm::Line { excerpt: display_form("# noqa", &names), names },
     })
 }
 
@@ -169,24 +172,26 @@ fn parse_shellcheck(line: &str) -> Option<IgnoreForm> {
     // Text after a second `#` is an explanation.
     let mut keys = keys.take_while(|key| !key.starts_with('#'));
     let codes = keys.find_map(|key| key.strip_prefix("disable="))?;
-    let name = |code: &str| match code {
-        "all" => ALL_OF_SHELLCHECK.to_owned(),
+    let code_name = |code: &str| match code {
+        "all" => SHELLCHECK_CODES.to_owned(),
         code if code.starts_with(|it: char| it.is_ascii_digit()) => format!("SC{code}"),
         code => code.to_owned(),
     };
-    let names: Vec<String> = codes.split(',').filter(|it| !it.is_empty()).map(name).collect();
-    let by = truncate(&format!("# shellcheck disable={codes}"), BY_CHARS);
-    (!names.is_empty()).then_some(IgnoreForm::Command { names: IgnoredRules::These(names), by })
+    let names: Vec<String> = codes.split(',').filter(|it| !it.is_empty()).map(code_name).collect();
+    let excerpt = truncate(&format!("# shellcheck disable={codes}"), EXCERPT_CHARS_MAX);
+    (!names.is_empty())
+        .then_some(IgnoreForm::Command { names: IgnoredRules::These(names), excerpt })
 }
 
 /// Whether a code is in a range such as `SC2115-SC2120`.
 pub(super) fn is_in_range(range: &str, code: &str) -> bool {
-    let number = |code: &str| -> Option<u32> {
+    let parse_number = |code: &str| -> Option<u32> {
         let digits = code.strip_prefix("SC").unwrap_or(code);
         digits.parse().ok()
     };
-    let bounds = range.split_once('-').and_then(|(from, to)| Some(number(from)?..=number(to)?));
-    let number = code.strip_prefix("SC").and_then(number);
+    let bounds =
+        range.split_once('-').and_then(|(from, to)| Some(parse_number(from)?..=parse_number(to)?));
+    let number = code.strip_prefix("SC").and_then(parse_number);
     bounds.zip(number).is_some_and(|(bounds, number)| bounds.contains(&number))
 }
 
@@ -199,13 +204,13 @@ fn is_code(code: &str) -> bool {
 
 fn parse_nosemgrep(line: &str) -> Option<IgnoreForm> {
     let words = ["nosemgrep", "nosem"];
-    let (word, at) = words.iter().find_map(|word| Some((*word, word_at(line, word)?)))?;
-    let rest = without_end(&line[at + word.len()..]);
+    let (word, start) = words.iter().find_map(|word| Some((*word, find_word(line, word)?)))?;
+    let rest = strip_comment_end(&line[start + word.len()..]);
     let names = match rest.strip_prefix(':') {
         None => IgnoredRules::AllOf(IgnoreTool::Semgrep),
         Some(ids) => parse_names(ids),
     };
-    Some(IgnoreForm::LineOrNext { by: display_form(word, &names), names })
+    Some(IgnoreForm::LineOrNext { excerpt: display_form(word, &names), names })
 }
 
 /// eslint's forms. Only a block comment can start or end a block.
@@ -215,18 +220,18 @@ fn parse_eslint(comment: &str, sign: CommentSign) -> Option<IgnoreForm> {
     }
     let body = comment.trim_start_matches(['/', '*', '<', '!', '-', '{']).trim_start();
     let word = body.split(|char: char| char.is_whitespace() || char == '*').next()?;
-    let rest = without_end(&body[word.len()..]);
+    let rest = strip_comment_end(&body[word.len()..]);
     // Text after two dashes is an explanation.
     let rest = rest.split(" --").next().unwrap_or(rest).trim();
     let names = match rest.is_empty() || rest.starts_with("--") {
         true => IgnoredRules::AllOf(IgnoreTool::Eslint),
         false => parse_names(rest),
     };
-    let by = display_form(word, &names);
+    let excerpt = display_form(word, &names);
     match (word, sign) {
-        ("eslint-disable-line", _) => Some(IgnoreForm::Line { names, by }),
-        ("eslint-disable-next-line", _) => Some(IgnoreForm::NextLine { names, by }),
-        ("eslint-disable", CommentSign::Block) => Some(IgnoreForm::BlockStart { names, by }),
+        ("eslint-disable-line", _) => Some(IgnoreForm::Line { names, excerpt }),
+        ("eslint-disable-next-line", _) => Some(IgnoreForm::NextLine { names, excerpt }),
+        ("eslint-disable", CommentSign::Block) => Some(IgnoreForm::BlockStart { names, excerpt }),
         ("eslint-enable", CommentSign::Block) => Some(IgnoreForm::BlockEnd { names }),
         (_, _) => None,
     }
@@ -238,19 +243,19 @@ fn parse_names(names: &str) -> IgnoredRules {
 }
 
 /// The position of an unquoted word: preceded only by a blank or a comment sign.
-fn word_at(line: &str, word: &str) -> Option<usize> {
-    let found = line.match_indices(word).map(|(at, _)| at);
-    let is_free = |at: &usize| {
-        let before = line[..*at].chars().next_back();
-        let after = line[at + word.len()..].chars().next();
-        before.is_none_or(|it| it.is_whitespace() || "#/*-;!".contains(it))
-            && after.is_none_or(|it| it.is_whitespace() || ":*-".contains(it))
+fn find_word(line: &str, word: &str) -> Option<usize> {
+    let positions = line.match_indices(word).map(|(at, _)| at);
+    let is_unquoted = |position: &usize| {
+        let char_before = line[..*position].chars().next_back();
+        let char_after = line[position + word.len()..].chars().next();
+        char_before.is_none_or(|it| it.is_whitespace() || "#/*-;!".contains(it))
+            && char_after.is_none_or(|it| it.is_whitespace() || ":*-".contains(it))
     };
-    found.into_iter().find(is_free)
+    positions.into_iter().find(is_unquoted)
 }
 
 /// The rest of a comment without its closing sign.
-fn without_end(text: &str) -> &str {
+fn strip_comment_end(text: &str) -> &str {
     let text = text.trim();
     ["*/", "-->", "*/}", "%>"].iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text).trim()
 }
@@ -260,13 +265,13 @@ fn display_form(form: &str, names: &IgnoredRules) -> String {
         IgnoredRules::AllOf(_) => form.to_owned(),
         IgnoredRules::These(names) => {
             let colon = if form.starts_with("eslint") { "" } else { ":" };
-            truncate(&format!("{form}{colon} {}", names.join(", ")), BY_CHARS)
+            truncate(&format!("{form}{colon} {}", names.join(", ")), EXCERPT_CHARS_MAX)
         }
     }
 }
 
-pub(super) fn truncate(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+pub(super) fn truncate(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -6,8 +6,10 @@ fn suppressing_comment(path: &str, rule: &str, text: &str) -> String {
     let at = u32::try_from(at).unwrap();
     match IgnoreComments::read(path, text).suppression_for(rule, at, at) {
         None => "-".to_owned(),
-        Some(Suppression { by, line, reason }) if reason.is_empty() => format!("{line}: {by}"),
-        Some(Suppression { by, line, reason }) => format!("{line}: {by} ({reason})"),
+        Some(Suppression { excerpt, line, reason }) if reason.is_empty() => {
+            format!("{line}: {excerpt}")
+        }
+        Some(Suppression { excerpt, line, reason }) => format!("{line}: {excerpt} ({reason})"),
     }
 }
 
@@ -264,8 +266,8 @@ fn invalid_ignores_are_listed() {
         l  # crh:ignore import/named why\n\
         m  # crh:ignore codeql/js/sql why\n\
         n  # crh:ignore py/xss why\n";
-    let others = ["ruff/F821", "codeql/py/xss"].map(str::to_owned);
-    let misfits = IgnoreComments::read("a.py", text).invalid_ignores(&BTreeSet::from(others));
+    let other_rules = ["ruff/F821", "codeql/py/xss"].map(str::to_owned);
+    let misfits = IgnoreComments::read("a.py", text).invalid_ignores(&BTreeSet::from(other_rules));
     let shown: Vec<String> = misfits.iter().map(|it| format!("{}: {}", it.line, it.why)).collect();
     expect_test::expect![[r#"
         1: has no reason: write `crh:ignore RULE why`
@@ -288,11 +290,11 @@ fn text_full_of_comments_takes_linear_time() {
 #[test]
 fn many_comments_take_linear_time() {
     let marks = "x = 1  # crh:ignore nothing/here\n".repeat(20_000);
-    let others: BTreeSet<String> = (0..20_000).map(|at| format!("tool/rule-{at}")).collect();
-    assert_eq!(IgnoreComments::read("a.py", &marks).invalid_ignores(&others).len(), 20_000);
+    let other_rules: BTreeSet<String> = (0..20_000).map(|at| format!("tool/rule-{at}")).collect();
+    assert_eq!(IgnoreComments::read("a.py", &marks).invalid_ignores(&other_rules).len(), 20_000);
     let mut spans = String::new();
     for at in 0..20_000 {
         spans += &format!("/* eslint-disable a-{at} */\n/* eslint-enable b-{at} */\n");
     }
-    assert_eq!(IgnoreComments::read("a.js", &spans).spans.len(), OPEN_MAX);
+    assert_eq!(IgnoreComments::read("a.js", &spans).spans.len(), OPEN_SPANS_MAX);
 }

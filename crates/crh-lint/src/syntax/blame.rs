@@ -1,7 +1,7 @@
 //! Finds the part of a change that broke a file, by bisecting the change.
 //!
-//! A parser reports where it got lost, which can be far below the bracket that was removed. The
-//! finding should point at the change.
+//! A parser reports the line where it fails, which can be far below the bracket that was removed.
+//! The finding should point at the change.
 
 use std::ops::Range;
 
@@ -14,27 +14,28 @@ struct LineHunk {
     new: Range<usize>,
 }
 
-/// The new line to report, given the line where the parser failed and a function that tells whether
-/// a text is valid (`None` if that is too expensive). The old text must be valid and the new one
-/// not. For a new file this is the parser's line.
+/// The new line to report. `parser_line` is the line where the parser failed; `is_valid` tells
+/// whether a text is valid (`None` if that is too expensive). The old text must be valid and the
+/// new one not. For a new file, the result is `parser_line`.
 pub(super) fn blamed_line(
     ctx: &FileContext<'_>,
-    lost: u32,
-    is_whole: impl FnMut(&str) -> Option<bool>,
+    parser_line: u32,
+    is_valid: impl FnMut(&str) -> Option<bool>,
 ) -> u32 {
-    let (Some(old), Some(new)) = (&ctx.old, &ctx.new) else { return lost.max(1) };
+    let (Some(old), Some(new)) = (&ctx.old, &ctx.new) else { return parser_line.max(1) };
     let (old, new) = (old.lines(), new.lines());
-    let is_added = |at: usize| u32::try_from(at + 1).is_ok_and(|line| ctx.file.adds(line));
-    let parts = line_hunks(old, new, is_added);
-    let Some(part) = breaking_hunk(old, new, &parts, is_whole) else { return lost.max(1) };
-    let lost = usize::try_from(lost).unwrap_or(usize::MAX);
-    let line = if part.new.is_empty() {
-        // Lines were only removed: report the line after them, or before them at the end.
-        let is_text = |at: usize| new.get(at).is_some_and(|line| !line.trim().is_empty());
-        let behind = is_text(part.new.start) || part.new.start == 0;
-        if behind { part.new.start + 1 } else { part.new.start }
+    let is_added = |index: usize| u32::try_from(index + 1).is_ok_and(|line| ctx.file.adds(line));
+    let hunks = line_hunks(old, new, is_added);
+    let Some(hunk) = breaking_hunk(old, new, &hunks, is_valid) else { return parser_line.max(1) };
+    let parser_line = usize::try_from(parser_line).unwrap_or(usize::MAX);
+    let line = if hunk.new.is_empty() {
+        // Lines were only removed. Report the line after them, or at the end of the file the line
+        // before them.
+        let is_text = |index: usize| new.get(index).is_some_and(|line| !line.trim().is_empty());
+        let reports_next_line = is_text(hunk.new.start) || hunk.new.start == 0;
+        if reports_next_line { hunk.new.start + 1 } else { hunk.new.start }
     } else {
-        lost.clamp(part.new.start + 1, part.new.end)
+        parser_line.clamp(hunk.new.start + 1, hunk.new.end)
     };
     u32::try_from(line.clamp(1, new.len().max(1))).unwrap_or(u32::MAX)
 }
@@ -42,62 +43,63 @@ pub(super) fn blamed_line(
 /// The hunks of a change, in order. Unchanged lines appear in the old text in the same order, so
 /// each matches the next equal line.
 fn line_hunks(old: &[&str], new: &[&str], is_added: impl Fn(usize) -> bool) -> Vec<LineHunk> {
-    let mut parts = Vec::new();
-    let mut part = LineHunk { old: 0..0, new: 0..0 };
-    for (at, line) in new.iter().enumerate() {
-        if is_added(at) {
-            part.new.end = at + 1;
+    let mut hunks = Vec::new();
+    let mut hunk = LineHunk { old: 0..0, new: 0..0 };
+    for (index, line) in new.iter().enumerate() {
+        if is_added(index) {
+            hunk.new.end = index + 1;
             continue;
         }
-        let rest = old.get(part.old.end..).unwrap_or_default();
-        let Some(skipped) = rest.iter().position(|before| before == line) else {
-            // The lines do not match the texts.
-            part.new.end = at + 1;
+        let rest = old.get(hunk.old.end..).unwrap_or_default();
+        let Some(skipped) = rest.iter().position(|old_line| old_line == line) else {
+            // The added lines do not fit the texts, so treat this line as added.
+            hunk.new.end = index + 1;
             continue;
         };
-        part.old.end += skipped;
-        let next = LineHunk { old: part.old.end + 1..part.old.end + 1, new: at + 1..at + 1 };
-        let done = std::mem::replace(&mut part, next);
-        if !done.old.is_empty() || !done.new.is_empty() {
-            parts.push(done);
+        hunk.old.end += skipped;
+        let next = LineHunk { old: hunk.old.end + 1..hunk.old.end + 1, new: index + 1..index + 1 };
+        let finished_hunk = std::mem::replace(&mut hunk, next);
+        if !finished_hunk.old.is_empty() || !finished_hunk.new.is_empty() {
+            hunks.push(finished_hunk);
         }
     }
-    part.old.end = old.len().max(part.old.start);
-    if !part.old.is_empty() || !part.new.is_empty() {
-        parts.push(part);
+    hunk.old.end = old.len().max(hunk.old.start);
+    if !hunk.old.is_empty() || !hunk.new.is_empty() {
+        hunks.push(hunk);
     }
-    parts
+    hunks
 }
 
-/// The first hunk that makes the text invalid, by bisection; `None` if it cannot be determined.
+/// The first hunk that makes the text invalid, by bisection; `None` if `is_valid` gives up.
 fn breaking_hunk<'p>(
     old: &[&str],
     new: &[&str],
-    parts: &'p [LineHunk],
-    mut is_whole: impl FnMut(&str) -> Option<bool>,
+    hunks: &'p [LineHunk],
+    mut is_valid: impl FnMut(&str) -> Option<bool>,
 ) -> Option<&'p LineHunk> {
-    let (mut whole, mut broken) = (0, parts.len());
-    while broken > whole + 1 {
-        let middle = whole + (broken - whole) / 2;
-        if is_whole(&apply_hunks(old, new, &parts[..middle]))? {
-            whole = middle;
+    // The first `valid_count` hunks give a valid text, the first `broken_count` an invalid one.
+    let (mut valid_count, mut broken_count) = (0, hunks.len());
+    while broken_count > valid_count + 1 {
+        let middle = valid_count + (broken_count - valid_count) / 2;
+        if is_valid(&apply_hunks(old, new, &hunks[..middle]))? {
+            valid_count = middle;
         } else {
-            broken = middle;
+            broken_count = middle;
         }
     }
-    parts.get(broken.checked_sub(1)?)
+    hunks.get(broken_count.checked_sub(1)?)
 }
 
 /// The old text with some hunks applied.
-fn apply_hunks(old: &[&str], new: &[&str], parts: &[LineHunk]) -> String {
+fn apply_hunks(old: &[&str], new: &[&str], hunks: &[LineHunk]) -> String {
     let mut lines: Vec<&str> = Vec::with_capacity(old.len() + new.len());
-    let mut from = 0;
-    for part in parts {
-        lines.extend(old.get(from..part.old.start).unwrap_or_default());
-        lines.extend(new.get(part.new.clone()).unwrap_or_default());
-        from = part.old.end;
+    let mut next_old_line = 0;
+    for hunk in hunks {
+        lines.extend(old.get(next_old_line..hunk.old.start).unwrap_or_default());
+        lines.extend(new.get(hunk.new.clone()).unwrap_or_default());
+        next_old_line = hunk.old.end;
     }
-    lines.extend(old.get(from..).unwrap_or_default());
+    lines.extend(old.get(next_old_line..).unwrap_or_default());
     let mut text = lines.join("\n");
     text.push('\n');
     text

@@ -16,9 +16,9 @@ use crh_syntax::{
 
 /// Result of checking a code file.
 pub(super) enum ParseCheck {
-    No,
-    Unknown(String),
-    Yes(FindingDraft),
+    NoFinding,
+    NotChecked(String),
+    Broken(FindingDraft),
 }
 
 /// How reliable the errors of a grammar are.
@@ -26,16 +26,16 @@ pub(super) enum ParseCheck {
 enum GrammarTrust {
     /// None of thousands of working files (hundreds in Go, Java and Ruby) has an error.
     Full,
-    /// One to six of a thousand working files have errors, always with balanced brackets. A new
-    /// error in a file without errors is the change's, unless it uses syntax that the grammar does
-    /// not know.
+    /// One to six of a thousand working files have errors, always with balanced brackets. If the
+    /// old file had no error, a new error comes from the change, unless the change uses syntax that
+    /// the grammar does not know.
     InOldFiles,
     /// Only an unbalanced bracket counts, in a file without errors before, and without preprocessor
     /// conditions.
     InBrackets,
 }
 
-fn trust(language: Language) -> GrammarTrust {
+fn grammar_trust(language: Language) -> GrammarTrust {
     match language {
         Language::Python | Language::Go | Language::Java | Language::Ruby => GrammarTrust::Full,
         Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Rust => {
@@ -52,69 +52,72 @@ fn trust(language: Language) -> GrammarTrust {
 
 /// Reports a code file that the change breaks.
 pub(super) fn check(ctx: &FileContext<'_>) -> ParseCheck {
-    let Some(new) = &ctx.new else { return ParseCheck::No };
-    // The unchanged rest had the same errors before.
-    if let Some(Ok(part)) = ctx.touched_text.as_ref().and_then(SourceText::parsed)
-        && is_whole(&part.problems())
+    let Some(new) = &ctx.new else { return ParseCheck::NoFinding };
+    // If the touched statements parse, the change breaks nothing: the rest had the same errors
+    // before.
+    if let Some(Ok(touched)) = ctx.touched_text.as_ref().and_then(SourceText::syntax_tree)
+        && has_no_problems(&touched.problems())
     {
-        return ParseCheck::No;
+        return ParseCheck::NoFinding;
     }
-    let after = match new.parsed() {
-        None => return ParseCheck::No,
-        Some(Err(why)) => return ParseCheck::Unknown(why.to_string()),
-        Some(Ok(after)) => after,
+    let new_tree = match new.syntax_tree() {
+        None => return ParseCheck::NoFinding,
+        Some(Err(why)) => return ParseCheck::NotChecked(why.to_string()),
+        Some(Ok(new_tree)) => new_tree,
     };
-    let language = after.language();
-    let problems = after.problems();
-    let Some(first) = problems.list.first() else { return ParseCheck::No };
-    let Some(before) = problems_before(ctx) else { return ParseCheck::No };
-    if !is_reportable(ctx, &before, &problems, language) || is_other_language(ctx, language) {
-        return ParseCheck::No;
+    let language = new_tree.language();
+    let problems = new_tree.problems();
+    let Some(first) = problems.list.first() else { return ParseCheck::NoFinding };
+    let Some(old_problems) = problems_before(ctx) else { return ParseCheck::NoFinding };
+    if !is_reportable(ctx, &old_problems, &problems, language) || is_other_language(ctx, language) {
+        return ParseCheck::NoFinding;
     }
     if new.text.contains(char::REPLACEMENT_CHARACTER) {
         // In some encodings half a letter is a backslash or a bracket.
-        return ParseCheck::Unknown("it is not UTF-8".to_owned());
+        return ParseCheck::NotChecked("it is not UTF-8".to_owned());
     }
     // If the old text had errors, only newly unbalanced brackets count.
-    let sound = if is_whole(&before) { is_whole } else { is_paired };
-    // All intermediate texts share the budget of one.
+    let is_valid =
+        if has_no_problems(&old_problems) { has_no_problems } else { has_paired_brackets };
+    // All texts of the bisection share the error budget of one text.
     let mut allowance = ErrorAllowance::default();
     let line = blame::blamed_line(ctx, first.start, |text| {
         match SyntaxTree::with_allowance(language, text, &mut allowance) {
-            Ok(parsed) => Some(sound(&parsed.problems())),
+            Ok(syntax_tree) => Some(is_valid(&syntax_tree.problems())),
             Err(ParseError::TooMuchWork) => None,
             Err(ParseError::TooLarge { .. } | ParseError::Hazard(_) | ParseError::Grammar) => {
                 Some(false)
             }
         }
     });
-    let what = match problems.unpaired {
+    let description = match problems.unpaired_bracket {
         Some(bracket) => format!("a `{bracket}` has no partner"),
         None => describe(first),
     };
-    ParseCheck::Yes(finding(ctx, new, line, &what, language))
+    ParseCheck::Broken(finding(ctx, new, line, &description, language))
 }
 
-/// Problems of the old text; none for a new file, `None` if it could not be parsed.
+/// Problems of the old text; an empty list for a new file, `None` if the old text could not be
+/// parsed.
 fn problems_before(ctx: &FileContext<'_>) -> Option<SyntaxProblems> {
     match &ctx.old {
-        Some(old) => old.parsed()?.ok().map(SyntaxTree::problems),
+        Some(old) => old.syntax_tree()?.ok().map(SyntaxTree::problems),
         None => ctx.file.old_path.is_none().then(SyntaxProblems::default),
     }
 }
 
-fn is_whole(problems: &SyntaxProblems) -> bool {
+fn has_no_problems(problems: &SyntaxProblems) -> bool {
     problems.list.is_empty()
 }
 
-fn is_paired(problems: &SyntaxProblems) -> bool {
-    problems.unpaired.is_none()
+fn has_paired_brackets(problems: &SyntaxProblems) -> bool {
+    problems.unpaired_bracket.is_none()
 }
 
 /// Whether the problems are errors of the text, not of the grammar, and caused by the change.
 fn is_reportable(
     ctx: &FileContext<'_>,
-    before: &SyntaxProblems,
+    old_problems: &SyntaxProblems,
     problems: &SyntaxProblems,
     language: Language,
 ) -> bool {
@@ -123,15 +126,18 @@ fn is_reportable(
     if is_new && paths::is_sample(new.path) {
         return false;
     }
-    let is_unpaired = problems.unpaired.is_some() && before.unpaired.is_none();
-    let was_whole = is_whole(before);
-    let is_known = || problems.list.iter().any(|it| !is_grammar_gap(new, it, language));
-    match trust(language) {
-        GrammarTrust::Full => is_unpaired || was_whole && is_known(),
-        GrammarTrust::InOldFiles => is_unpaired || was_whole && !is_new && is_known(),
+    let has_new_unpaired_bracket =
+        problems.unpaired_bracket.is_some() && old_problems.unpaired_bracket.is_none();
+    let had_no_problems = has_no_problems(old_problems);
+    let has_certain_problem = || problems.list.iter().any(|it| !is_grammar_gap(new, it, language));
+    match grammar_trust(language) {
+        GrammarTrust::Full => has_new_unpaired_bracket || had_no_problems && has_certain_problem(),
+        GrammarTrust::InOldFiles => {
+            has_new_unpaired_bracket || had_no_problems && !is_new && has_certain_problem()
+        }
         GrammarTrust::InBrackets => {
-            is_unpaired
-                && was_whole
+            has_new_unpaired_bracket
+                && had_no_problems
                 && !is_new
                 && !touches_preprocessor(ctx)
                 && changes_bracket_balance(ctx, problems)
@@ -142,14 +148,14 @@ fn is_reportable(
 /// Whether the change alters the balance of the unpaired bracket, counting strings and comments: a
 /// confused grammar may lose brackets.
 fn changes_bracket_balance(ctx: &FileContext<'_>, problems: &SyntaxProblems) -> bool {
-    let partner = match problems.unpaired {
+    let bracket_pair = match problems.unpaired_bracket {
         Some("(" | ")") => ('(', ')'),
         Some("[" | "]") => ('[', ']'),
         Some(_) => ('{', '}'),
         None => return false,
     };
     let balance = |text: &str| {
-        text.matches(partner.0).count() as i64 - text.matches(partner.1).count() as i64
+        text.matches(bracket_pair.0).count() as i64 - text.matches(bracket_pair.1).count() as i64
     };
     let [old, new] = [&ctx.old, &ctx.new].map(|it| it.as_ref().map(|it| balance(it.text)));
     old != new
@@ -161,8 +167,8 @@ fn touches_preprocessor(ctx: &FileContext<'_>) -> bool {
     added.chain(&ctx.file.removed).any(|line| line.trim_ascii_start().starts_with(b"#"))
 }
 
-/// Valid syntax that the grammars do not know.
-static GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
+/// Valid syntax that the grammars do not know, one expression per language.
+static GRAMMAR_GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
     let script = [
         r"\busing\s*[\w=(.\[]",
         r"\bimport\s+(?:defer|source|type)\b|\bimport\.(?:defer|source)\b",
@@ -189,9 +195,9 @@ static GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
 
 /// Whether a problem is at syntax that the grammar does not know.
 fn is_grammar_gap(new: &SourceText<'_>, problem: &SyntaxProblem, language: Language) -> bool {
-    /// Statements are rarely longer.
+    /// Lines to search after the start of a problem. Statements are rarely longer.
     const LINES: u32 = 3;
-    let [script, rust, python, java, go, ruby] = &*GAPS;
+    let [script, rust, python, java, go, ruby] = &*GRAMMAR_GAPS;
     let gaps = match language {
         Language::Rust => rust,
         Language::JavaScript | Language::TypeScript | Language::Tsx => script,
@@ -206,20 +212,20 @@ fn is_grammar_gap(new: &SourceText<'_>, problem: &SyntaxProblem, language: Langu
         | Language::Kotlin
         | Language::Swift => return false,
     };
-    let last = problem.end.min(problem.start.saturating_add(LINES));
-    let mut lines = (problem.start.saturating_sub(1)..=last).map(|line| new.line(line));
+    let last_line = problem.end.min(problem.start.saturating_add(LINES));
+    let mut lines = (problem.start.saturating_sub(1)..=last_line).map(|line| new.line(line));
     gaps.as_ref().is_some_and(|gaps| lines.any(|line| gaps.is_match(line.as_bytes())))
 }
 
-/// Whether a text is in another language than its name says: a code template, HTML, JavaScript with
-/// types, or Qt's XML in `.ts`. A file that parsed before is in its language, unless the change
-/// replaces it.
+/// Whether a text is in another language than its file name says: a code template, HTML, JavaScript
+/// with types, or Qt's XML in `.ts`. A file that parsed before is in the language of its name,
+/// unless the change replaces the whole text.
 fn is_other_language(ctx: &FileContext<'_>, language: Language) -> bool {
     let Some(new) = &ctx.new else { return false };
-    let signs: [&[u8]; 2] = [b"{%", b"<%"];
+    let template_signs: [&[u8]; 2] = [b"{%", b"<%"];
     let has_sign = |line: &[u8]| match ctx.old {
-        Some(_) => signs.iter().any(|sign| line.trim_ascii_start().starts_with(sign)),
-        None => signs.iter().any(|sign| memchr::memmem::find(line, sign).is_some()),
+        Some(_) => template_signs.iter().any(|sign| line.trim_ascii_start().starts_with(sign)),
+        None => template_signs.iter().any(|sign| memchr::memmem::find(line, sign).is_some()),
     };
     is_code_template(ctx)
         || new.path.contains("{{")
@@ -231,7 +237,7 @@ fn is_other_language(ctx: &FileContext<'_>, language: Language) -> bool {
 
 /// Syntax that only templates have: a placeholder in a declaration, and statements of template
 /// languages.
-static TEMPLATES: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
+static TEMPLATE_SYNTAX: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     [
         r"^\s*(?:(?:public|abstract|final|export)\s+)*(?:package|import|from|class|module|namespace|interface|type|func|def)\s+[\w./\x22]*(?:\{\{|\$\{|#\{)",
         r"\{\{-?\s*(?:[.$][A-Za-z]|[#/][a-z]|(?:if|range|end|else|with|define|template|block|for|unless|each)\b)",
@@ -244,23 +250,23 @@ static TEMPLATES: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
 fn is_code_template(ctx: &FileContext<'_>) -> bool {
     const WORDS: [&str; 6] =
         ["template", "archetype", "skeleton", "scaffold", "cookiecutter", "boilerplate"];
-    let [headers, statements] = &*TEMPLATES;
+    let [headers, statements] = &*TEMPLATE_SYNTAX;
     let is_new = ctx.old.is_none();
-    let has = |pattern: &Option<Regex>| {
+    let adds_match = |pattern: &Option<Regex>| {
         let pattern = pattern.as_ref();
         let mut lines = ctx.file.added.iter();
         pattern.is_some_and(|pattern| lines.any(|line| pattern.is_match(&line.text)))
     };
-    let is_named = || {
+    let is_named_like_template = || {
         let mut words = paths::name_words(&ctx.file.path);
         words.any(|word| WORDS.contains(&word.trim_end_matches('s')))
     };
-    has(headers) || is_new && (is_named() || has(statements))
+    adds_match(headers) || is_new && (is_named_like_template() || adds_match(statements))
 }
 
 fn describe(problem: &SyntaxProblem) -> String {
     match &problem.kind {
-        SyntaxProblemKind::Missing(what) => format!("`{what}` is missing"),
+        SyntaxProblemKind::Missing(token) => format!("`{token}` is missing"),
         SyntaxProblemKind::Rejected(why) => (*why).to_owned(),
         SyntaxProblemKind::Unexpected if problem.start == problem.end => {
             format!("something at line {} has no place in the grammar", problem.start)
@@ -275,7 +281,7 @@ fn finding(
     ctx: &FileContext<'_>,
     new: &SourceText<'_>,
     line: u32,
-    what: &str,
+    description: &str,
     language: Language,
 ) -> FindingDraft {
     let state = if ctx.old.is_some() { "parsed before this change" } else { "is new" };
@@ -283,7 +289,7 @@ fn finding(
     FindingDraft::new(&DOES_NOT_PARSE, new.path, line, new.line(line)).with_text(
         "The file does not parse",
         format!(
-            "The file {state}, and as {language} it does not parse: {what}. Loading or building it fails."
+            "The file {state}, and as {language} it does not parse: {description}. Loading or building it fails."
         ),
         "Correct the syntax at or just before this line.",
     )

@@ -23,7 +23,7 @@ pub(super) enum DataFormat {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DataError {
     line: u32,
-    what: String,
+    message: String,
 }
 
 impl DataFormat {
@@ -89,20 +89,20 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
         return None;
     }
     let format = match (format, old) {
-        // For a new file it is not known how strict its readers are.
+        // Nothing shows how strict the readers of a new file are.
         (DataFormat::Json, None) => DataFormat::LooseJson,
         (DataFormat::Json | DataFormat::LooseJson | DataFormat::Yaml | DataFormat::Toml, _) => {
             format
         }
     };
-    let wrong = format.error_in(new.text)?;
+    let error = format.error_in(new.text)?;
     if format == DataFormat::Json && is_valid_with_comments(new) {
         return None;
     }
     match old {
         None if ctx.file.old_path.is_some()
             || paths::is_sample(new.path)
-            || wrong.is_multiple_values() =>
+            || error.is_multiple_values() =>
         {
             return None;
         }
@@ -110,27 +110,28 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
         Some(old) if format.error_in(old).is_some() || old.trim().is_empty() => return None,
         Some(_) => {}
     }
-    let line = blame::blamed_line(ctx, wrong.line, |text| Some(format.error_in(text).is_none()));
+    let line = blame::blamed_line(ctx, error.line, |text| Some(format.error_in(text).is_none()));
     let line = line.clamp(1, u32::try_from(new.lines().len()).unwrap_or(u32::MAX).max(1));
     let (name, state) =
         (format.name(), if old.is_some() { "was valid before this change" } else { "is new" });
     let why = format!(
         "The file {state}, but a {name} parser fails at line {}: {}. Programs that load it fail.",
-        wrong.line, wrong.what
+        error.line, error.message
     );
-    let found = FindingDraft::new(format.rule(), new.path, line, new.line(line));
-    Some(found.with_text(format!("The file is not valid {name}"), why, "Correct the syntax here."))
+    let draft = FindingDraft::new(format.rule(), new.path, line, new.line(line));
+    Some(draft.with_text(format!("The file is not valid {name}"), why, "Correct the syntax here."))
 }
 
 impl DataError {
-    /// Whether the file contains several values: one value per line is a format of its own.
+    /// Whether the file contains several values. Files with one value per line are a format of
+    /// their own.
     fn is_multiple_values(&self) -> bool {
-        self.what.starts_with("trailing characters")
+        self.message.starts_with("trailing characters")
     }
 }
 
-/// Whether a JSON file contains comments and is otherwise valid. Then its reader accepts comments,
-/// unless the reader is known to be strict.
+/// Whether a JSON file contains comments and is otherwise valid. Then the program that reads the
+/// file accepts comments, unless the program is known to be strict.
 fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
     const STRICT: [&str; 6] = [
         "package.json",
@@ -145,7 +146,7 @@ fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
     let has_comment = || {
         let blanked = to_strict_json(new.text);
         let pairs = new.text.bytes().zip(blanked.bytes());
-        pairs.into_iter().any(|(was, is)| was == b'/' && is == b' ')
+        pairs.into_iter().any(|(original, blanked_byte)| original == b'/' && blanked_byte == b' ')
     };
     !is_strict && DataFormat::LooseJson.error_in(new.text).is_none() && has_comment()
 }
@@ -190,9 +191,10 @@ fn is_loose_json(path: &str, name: &str) -> bool {
 /// Whether a file is invalid on purpose, or a template.
 fn is_intentionally_invalid(path: &str, old: Option<&str>) -> bool {
     let path = path.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| path.contains(word));
-    has(&["invalid", "malformed", "broken", "corrupt"])
-        || old.is_none() && has(&["bad", "error", "template", "{{", "cookiecutter", "skeleton"])
+    let path_contains = |words: &[&str]| words.iter().any(|word| path.contains(word));
+    path_contains(&["invalid", "malformed", "broken", "corrupt"])
+        || old.is_none()
+            && path_contains(&["bad", "error", "template", "{{", "cookiecutter", "skeleton"])
 }
 
 /// Whether the change adds template syntax. In a new file any line counts; an old template was
@@ -211,74 +213,75 @@ fn has_template(ctx: &FileContext<'_>) -> bool {
 /// YAML.
 fn has_template_braces(line: &str) -> bool {
     let mut quote = None;
-    let mut before = [' ', ' '];
+    let mut previous = [' ', ' '];
     for letter in line.chars() {
         match quote {
-            Some(open) if open == letter => quote = None,
+            Some(opening_quote) if opening_quote == letter => quote = None,
             Some(_) => {}
             None if matches!(letter, '"' | '\'') => quote = Some(letter),
-            None if letter == '{' && before[1] == '{' && before[0] != '$' => {
+            None if letter == '{' && previous[1] == '{' && previous[0] != '$' => {
                 return line.contains("}}");
             }
             None => {}
         }
-        before = [before[1], letter];
+        previous = [previous[1], letter];
     }
     false
 }
 
 fn json_error(text: &str) -> Option<DataError> {
     let why = serde_json::from_str::<IgnoredAny>(text).err()?;
-    let what = why.to_string();
-    let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what).to_owned();
+    let message = why.to_string();
+    let message =
+        message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text).to_owned();
     // Deep nesting is not an error.
     let line = u32::try_from(why.line()).unwrap_or(u32::MAX);
-    (!what.starts_with("recursion limit")).then_some(DataError { line, what })
+    (!message.starts_with("recursion limit")).then_some(DataError { line, message })
 }
 
 /// JSON without comments and trailing commas, replaced by blanks so that lines keep their length.
 fn to_strict_json(text: &str) -> String {
     let mut bytes = text.as_bytes().to_vec();
-    let (mut at, mut comma) = (0, None);
-    while let Some(byte) = bytes.get(at).copied() {
-        let next = bytes.get(at + 1).copied();
+    let (mut offset, mut last_comma) = (0, None);
+    while let Some(byte) = bytes.get(offset).copied() {
+        let next = bytes.get(offset + 1).copied();
         match (byte, next) {
             (b'"', _) => {
-                at = end_of_string(&bytes, at);
-                comma = None;
+                offset = end_of_string(&bytes, offset);
+                last_comma = None;
                 continue;
             }
             (b'/', Some(b'/' | b'*')) => {
-                let end = end_of_comment(&bytes, at);
-                for byte in bytes[at..end].iter_mut().filter(|byte| **byte != b'\n') {
+                let end = end_of_comment(&bytes, offset);
+                for byte in bytes[offset..end].iter_mut().filter(|byte| **byte != b'\n') {
                     *byte = b' ';
                 }
-                at = end;
+                offset = end;
                 continue;
             }
-            (b',', _) => comma = Some(at),
+            (b',', _) => last_comma = Some(offset),
             (b'}' | b']', _) => {
-                if let Some(comma) = comma.take() {
+                if let Some(comma) = last_comma.take() {
                     bytes[comma] = b' ';
                 }
             }
             (byte, _) if byte.is_ascii_whitespace() => {}
-            _ => comma = None,
+            _ => last_comma = None,
         }
-        at += 1;
+        offset += 1;
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The end of the string that starts here. A line end ends it as well, since strings cannot span
-/// lines.
+/// The end of the string that starts at `start`. A line end also ends the string, since strings
+/// cannot span lines.
 fn end_of_string(bytes: &[u8], start: usize) -> usize {
-    let mut at = start + 1;
-    while let Some(byte) = bytes.get(at) {
+    let mut offset = start + 1;
+    while let Some(byte) = bytes.get(offset) {
         match byte {
-            b'\\' => at += 2,
-            b'"' | b'\n' => return at + 1,
-            _ => at += 1,
+            b'\\' => offset += 2,
+            b'"' | b'\n' => return offset + 1,
+            _ => offset += 1,
         }
     }
     bytes.len()
@@ -296,23 +299,23 @@ fn end_of_comment(bytes: &[u8], start: usize) -> usize {
 fn yaml_error(text: &str) -> Option<DataError> {
     let why = Parser::new_from_str(text).find_map(Result::err)?;
     let line = u32::try_from(why.marker().line()).unwrap_or(u32::MAX);
-    // Limits of this parser, and errors that depend on the consumer.
-    let is_wrong = !matches!(
+    // These errors are limits of this parser, or depend on the program that reads the file.
+    let is_invalid = !matches!(
         why.kind(),
         ErrorKind::RecursionLimitExceeded
             | ErrorKind::UndeclaredTagHandle
             | ErrorKind::UnsupportedYamlMajorVersion
             | ErrorKind::BomInsideDocument
     );
-    is_wrong.then(|| DataError { line, what: why.info() })
+    is_invalid.then(|| DataError { line, message: why.info() })
 }
 
 fn toml_error(text: &str) -> Option<DataError> {
     let why = toml::from_str::<toml::Table>(text).err()?;
     let start = why.span().map_or(0, |span| span.start).min(text.len());
     let lines = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count();
-    let what = why.message().lines().next().unwrap_or_default().to_owned();
-    Some(DataError { line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1), what })
+    let message = why.message().lines().next().unwrap_or_default().to_owned();
+    Some(DataError { line: u32::try_from(lines).unwrap_or(u32::MAX).saturating_add(1), message })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Files that the change breaks: committed conflicts, invalid data files, code that does not parse.
 //!
-//! One finding per file, the most specific one: a conflict does not parse either.
+//! Each file gets at most one kind of finding, the most specific one: a file with a conflict does
+//! not parse either.
 
 mod blame;
 mod code;
@@ -87,11 +88,11 @@ impl FileReviewer for SyntaxCheck {
         }
         if findings.findings.is_empty() {
             match code::check(ctx) {
-                code::ParseCheck::No => {}
-                code::ParseCheck::Unknown(why) => findings
+                code::ParseCheck::NoFinding => {}
+                code::ParseCheck::NotChecked(why) => findings
                     .notes
                     .push(format!("the syntax of `{}` was not checked: {why}", ctx.file.path)),
-                code::ParseCheck::Yes(found) => findings.findings.push(found),
+                code::ParseCheck::Broken(finding) => findings.findings.push(finding),
             }
         }
         findings

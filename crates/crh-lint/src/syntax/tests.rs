@@ -7,9 +7,9 @@ use crate::testing::Fixture;
 fn findings(path: &str, old: Option<&str>, new: &str) -> Vec<String> {
     let base = old.map(|old| format!("//- {path}\n{old}")).unwrap_or_default();
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.file_findings_of(&SyntaxCheck);
-    let found = looked.iter().flat_map(|looked| &looked.findings);
-    found.map(|found| format!("{}: {}", found.line, found.why)).collect()
+    let file_findings = fixture.file_findings_of(&SyntaxCheck);
+    let findings = file_findings.iter().flat_map(|file_findings| &file_findings.findings);
+    findings.map(|finding| format!("{}: {}", finding.line, finding.why)).collect()
 }
 
 const NOTHING: [String; 0] = [];
@@ -28,9 +28,12 @@ fn broken_file_is_reported_at_the_added_line() {
         ("a.rb", "def a\n  b(1)\nend\n", "def a\n  b(1\nend\n", 2),
     ];
     for (path, old, new, line) in cases {
-        let found = findings(path, Some(old), new);
-        assert_eq!(found.len(), 1, "{path}: {found:?}");
-        assert!(found[0].starts_with(&format!("{line}: The file parsed before")), "{found:?}");
+        let findings = findings(path, Some(old), new);
+        assert_eq!(findings.len(), 1, "{path}: {findings:?}");
+        assert!(
+            findings[0].starts_with(&format!("{line}: The file parsed before")),
+            "{findings:?}"
+        );
     }
 }
 
@@ -38,9 +41,9 @@ fn broken_file_is_reported_at_the_added_line() {
 fn rules(path: &str, old: &str, new: &str) -> Vec<String> {
     let base = if old.is_empty() { String::new() } else { format!("//- {path}\n{old}") };
     let fixture = Fixture::new(&format!("{base}//- head\n//- {path}\n{new}"));
-    let looked = fixture.file_findings_of(&SyntaxCheck);
-    let found = looked.iter().flat_map(|looked| &looked.findings);
-    found.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("syntax/"))).collect()
+    let file_findings = fixture.file_findings_of(&SyntaxCheck);
+    let findings = file_findings.iter().flat_map(|file_findings| &file_findings.findings);
+    findings.map(|it| format!("{} {}", it.line, it.rule.trim_start_matches("syntax/"))).collect()
 }
 
 #[rustfmt::skip]
@@ -88,9 +91,9 @@ const BROKEN: &[(&str, &str, &str, &str)] = &[
 fn common_errors_are_reported_at_the_change() {
     let mut wrong = Vec::new();
     for (path, old, new, expected) in BROKEN {
-        let found = rules(path, old, new);
-        if found != [*expected] {
-            wrong.push(format!("{path}: {new:?} -> {found:?}, not {expected}"));
+        let reported_rules = rules(path, old, new);
+        if reported_rules != [*expected] {
+            wrong.push(format!("{path}: {new:?} -> {reported_rules:?}, not {expected}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -159,14 +162,14 @@ fn conflict_markers_are_found_in_any_file() {
     }
     let diff3 = CONFLICT.replace("=======", "||||||| base\na = 0\n=======");
     assert_eq!(rules("a.py", "b\n", &format!("b\n{diff3}")), ["2 conflict-marker"]);
-    for alone in ["<<<<<<< HEAD", "||||||| base", ">>>>>>> feature"] {
+    for single_marker in ["<<<<<<< HEAD", "||||||| base", ">>>>>>> feature"] {
         for path in
             ["a.py", "a.js", "a.ts", "a.go", "a.rs", "a.java", "a.rb", "a.yml", "a.json", "a.toml"]
         {
             assert_eq!(
-                rules(path, "", &format!("{alone}\n")),
+                rules(path, "", &format!("{single_marker}\n")),
                 ["1 conflict-marker"],
-                "{path} {alone}"
+                "{path} {single_marker}"
             );
         }
     }
@@ -206,9 +209,9 @@ fn conflict_markers_are_found_in_any_file() {
         ("a.md", "```\nnever closed\n\n\n\n"),
         ("a.adoc", "a\n---- b\n\n\n\n"),
     ];
-    for (path, before) in documents {
-        let found = rules(path, before, &format!("{before}{CONFLICT}"));
-        assert_eq!(found, ["6 conflict-marker"], "{path}: {before}");
+    for (path, old_text) in documents {
+        let reported_rules = rules(path, old_text, &format!("{old_text}{CONFLICT}"));
+        assert_eq!(reported_rules, ["6 conflict-marker"], "{path}: {old_text}");
     }
 }
 
@@ -217,9 +220,12 @@ fn number_of_conflicts_is_limited() {
     let text = CONFLICT.repeat(20_000);
     for path in ["a.md", "a.txt"] {
         let fixture = Fixture::new(&format!("//- {path}\nb\n//- head\n//- {path}\n{text}"));
-        let looked = fixture.file_findings_of(&SyntaxCheck).remove(0);
-        assert_eq!(looked.findings.len(), 100, "{path}");
-        assert_eq!(looked.notes, [format!("19900 more conflicts in `{path}` are not listed")]);
+        let file_findings = fixture.file_findings_of(&SyntaxCheck).remove(0);
+        assert_eq!(file_findings.findings.len(), 100, "{path}");
+        assert_eq!(
+            file_findings.notes,
+            [format!("19900 more conflicts in `{path}` are not listed")]
+        );
     }
 }
 
@@ -232,7 +238,7 @@ fn markers_in_samples_are_not_reported() {
     let tilde = format!("~~~ diff\n```\n{CONFLICT}~~~~\n");
     let listing = format!("[source]\n----\n{CONFLICT}----\n");
     let old = format!("{CONFLICT}b\n");
-    let more = format!("{CONFLICT}c\n{CONFLICT}");
+    let two_conflicts = format!("{CONFLICT}c\n{CONFLICT}");
     let cases = [
         ("a.py", "", python.as_str()),
         ("a.ts", "", script.as_str()),
@@ -243,7 +249,7 @@ fn markers_in_samples_are_not_reported() {
         ("a.rst", "", "Heading\n=======\n\ntext\n"),
         ("a.txt", "", "<<<<<<<<<< a\n>>>>>>>>>> b\n=======\n"),
         ("tests/data/merge.txt", "", CONFLICT),
-        ("a.txt", old.as_str(), more.as_str()),
+        ("a.txt", old.as_str(), two_conflicts.as_str()),
     ];
     for (path, old, new) in cases {
         assert_eq!(rules(path, old, new), NOTHING, "{path}: {new}");
@@ -255,9 +261,9 @@ fn removed_bracket_is_reported_without_added_lines() {
     let body = "    x();\n".repeat(30);
     let old = format!("fn a() {{\n{body}}}\n\nfn b() {{\n{body}}}\n");
     let new = format!("fn a() {{\n{body}\nfn b() {{\n{body}}}\n");
-    let found = findings("a.rs", Some(&old), &new);
+    let findings = findings("a.rs", Some(&old), &new);
     assert_eq!(
-        found,
+        findings,
         [
             "31: The file parsed before this change, and as rust it does not parse: a `{` has no partner. \
           Loading or building it fails."
@@ -279,7 +285,7 @@ fn already_broken_file_is_not_reported() {
 }
 
 #[test]
-fn unreliable_grammars_are_not_reported() {
+fn errors_of_unreliable_grammars_are_not_reported() {
     for path in ["a.c", "a.h", "a.cpp", "a.swift"] {
         assert_eq!(findings(path, Some("int a;\n"), "int a = = 1;\n"), NOTHING, "{path}");
     }
@@ -335,9 +341,9 @@ fn valid_code_in_every_language_is_not_reported() {
 fn syntax_error_in_invalid_utf8_is_not_reported() {
     let text = "x = '\u{fffd}\\'\n";
     let fixture = Fixture::new(&format!("//- a.py\nx = 1\n//- head\n//- a.py\n{text}"));
-    let looked = fixture.file_findings_of(&SyntaxCheck).remove(0);
-    assert_eq!(looked.findings, []);
-    assert_eq!(looked.notes, ["the syntax of `a.py` was not checked: it is not UTF-8"]);
+    let file_findings = fixture.file_findings_of(&SyntaxCheck).remove(0);
+    assert_eq!(file_findings.findings, []);
+    assert_eq!(file_findings.notes, ["the syntax of `a.py` was not checked: it is not UTF-8"]);
 }
 
 #[test]
@@ -425,16 +431,16 @@ const UNKNOWN: [(&str, &[&str]); 9] = [
 ];
 
 #[test]
-fn unknown_syntax_is_not_reported() {
+fn syntax_unknown_to_the_grammar_is_not_reported() {
     for (path, texts) in UNKNOWN {
-        let before = match path {
+        let old_text = match path {
             "a.go" => "package a\n",
             "A.java" => "class A {}\n",
             _ => "",
         };
         for text in texts {
             assert_eq!(
-                findings(path, Some(before), &format!("{before}{text}")),
+                findings(path, Some(old_text), &format!("{old_text}{text}")),
                 NOTHING,
                 "{path}: {text}"
             );

@@ -22,12 +22,12 @@ pub(super) const UNPINNED_ACTION: LintRule = LintRule {
 
 /// Owners of the platform's own actions.
 const PLATFORM_OWNERS: [&str; 2] = ["actions", "github"];
-/// Actions whose ref selects what they install, so they cannot be pinned.
-const NAMED_BY_DESIGN: [&str; 1] = ["dtolnay/rust-toolchain"];
+/// Actions whose ref selects what they install. They cannot be pinned.
+const UNPINNABLE_ACTIONS: [&str; 1] = ["dtolnay/rust-toolchain"];
 /// Branch names. Other names that are not versions are often required by an action's documentation.
 const BRANCHES: [&str; 6] = ["main", "master", "develop", "dev", "trunk", "head"];
 /// Files that contain the repository's URL.
-const OWN_NAMES: [&str; 5] =
+const MANIFESTS: [&str; 5] =
     ["package.json", "Cargo.toml", "pyproject.toml", "composer.json", "go.mod"];
 
 /// A use of an action.
@@ -36,7 +36,7 @@ struct ActionUse {
     action: String,
     reference: String,
     line: u32,
-    /// Whether it is a reusable workflow.
+    /// Whether the action is a reusable workflow.
     is_workflow: bool,
 }
 
@@ -58,76 +58,82 @@ impl ActionUse {
     }
 }
 
-/// How often an action was used, and how.
+/// How often an action was used: in total, pinned to a commit, and at a branch.
 #[derive(Debug, Clone, Copy, Default)]
 struct ActionUsage {
-    times: usize,
-    pinned: usize,
-    at_branch: usize,
+    uses: usize,
+    pinned_uses: usize,
+    branch_uses: usize,
 }
 
 impl ActionUsage {
-    fn add(&mut self, it: &ActionUse) {
-        self.times += 1;
-        self.pinned += usize::from(it.is_pinned());
-        self.at_branch += usize::from(it.is_branch());
+    fn add(&mut self, action_use: &ActionUse) {
+        self.uses += 1;
+        self.pinned_uses += usize::from(action_use.is_pinned());
+        self.branch_uses += usize::from(action_use.is_branch());
     }
 
     fn is_all_pinned(self) -> bool {
-        self.times > 0 && self.pinned == self.times
+        self.uses > 0 && self.pinned_uses == self.uses
     }
 }
 
-/// Reports uses that the change loosens, one per action.
+/// Reports uses that are pinned less strictly than before the change, one per action.
 pub(super) fn check(
     query: &WorkflowQuery<'_>,
     old: Option<&YamlNode>,
     new: &YamlNode,
     source: &SourceText<'_>,
 ) -> Vec<FindingDraft> {
-    let mut before: HashMap<String, ActionUsage> = HashMap::new();
-    for it in old.map(action_uses).unwrap_or_default() {
-        before.entry(it.action.clone()).or_default().add(&it);
+    let mut old_usages: HashMap<String, ActionUsage> = HashMap::new();
+    for action_use in old.map(action_uses).unwrap_or_default() {
+        old_usages.entry(action_use.action.clone()).or_default().add(&action_use);
     }
-    let mut seen: HashSet<String> = HashSet::new();
-    let mut found = Vec::new();
-    for it in action_uses(new).into_iter().filter(|it| !it.is_pinned()) {
-        let same = before.get(&it.action).copied().unwrap_or_default();
-        let is_news = same.times == 0 || same.is_all_pinned() || it.is_branch();
-        if !is_news || seen.contains(&it.action) {
+    let mut seen_actions: HashSet<String> = HashSet::new();
+    let mut findings = Vec::new();
+    for action_use in action_uses(new).into_iter().filter(|it| !it.is_pinned()) {
+        let old_usage = old_usages.get(&action_use.action).copied().unwrap_or_default();
+        let may_be_looser =
+            old_usage.uses == 0 || old_usage.is_all_pinned() || action_use.is_branch();
+        if !may_be_looser || seen_actions.contains(&action_use.action) {
             continue;
         }
         let usages = query.usages();
-        let Some(loose) = pinning_loss(&it, same, usages) else { continue };
-        if !usages.own.contains(it.owner()) {
-            found.push(finding(&it, loose, source));
+        let Some(loss) = pinning_loss(&action_use, old_usage, usages) else { continue };
+        if !usages.own_owners.contains(action_use.owner()) {
+            findings.push(finding(&action_use, loss, source));
         }
-        seen.insert(it.action);
+        seen_actions.insert(action_use.action);
     }
-    group_new_actions(found, source)
+    group_new_actions(findings, source)
 }
 
-/// Merges new actions of one file into one finding. A line with a comment about ignoring stays
-/// separate, so that no comment suppresses its neighbours.
-fn group_new_actions(found: Vec<FindingDraft>, source: &SourceText<'_>) -> Vec<FindingDraft> {
-    let has_word = |line: u32| source.line(line).contains("ignore");
-    let (mut alone, mut new): (Vec<FindingDraft>, Vec<FindingDraft>) =
-        found.into_iter().partition(|it| {
-            it.severity != Severity::P3 || has_word(it.line) || has_word(it.line.saturating_sub(1))
+/// Merges the findings about new actions of one file into one. A finding with a comment about
+/// ignoring on its line or the line above stays separate; otherwise the comment would suppress the
+/// others too.
+fn group_new_actions(findings: Vec<FindingDraft>, source: &SourceText<'_>) -> Vec<FindingDraft> {
+    let mentions_ignore = |line: u32| source.line(line).contains("ignore");
+    let (mut separate_findings, mut mergeable): (Vec<FindingDraft>, Vec<FindingDraft>) =
+        findings.into_iter().partition(|finding| {
+            finding.severity != Severity::P3
+                || mentions_ignore(finding.line)
+                || mentions_ignore(finding.line.saturating_sub(1))
         });
-    let others = new.split_off(new.len().min(1));
-    if let (Some(first), false) = (new.first_mut(), others.is_empty()) {
-        let lines: Vec<String> = others.iter().map(|it| it.line.to_string()).collect();
+    let other_findings = mergeable.split_off(mergeable.len().min(1));
+    if let (Some(first), false) = (mergeable.first_mut(), other_findings.is_empty()) {
+        let lines: Vec<String> = other_findings.iter().map(|it| it.line.to_string()).collect();
         let (s, lines) = (if lines.len() == 1 { "" } else { "s" }, lines.join(", "));
-        first.why += &format!(" The same applies to {} more, at line{s} {lines}.", others.len());
-        first.witnesses = others.into_iter().map(|it| (it.file, it.line, it.snippet)).collect();
+        first.why +=
+            &format!(" The same applies to {} more, at line{s} {lines}.", other_findings.len());
+        first.witnesses =
+            other_findings.into_iter().map(|it| (it.file, it.line, it.snippet)).collect();
     }
-    alone.extend(new);
-    alone.sort_by_key(|it| it.line);
-    alone
+    separate_findings.extend(mergeable);
+    separate_findings.sort_by_key(|it| it.line);
+    separate_findings
 }
 
-/// How a use is looser than before.
+/// How a use is pinned less strictly than before.
 #[derive(Clone, Copy)]
 enum PinningLoss {
     WasPinned,
@@ -136,31 +142,37 @@ enum PinningLoss {
     OthersArePinned,
 }
 
-fn pinning_loss(it: &ActionUse, same: ActionUsage, usages: &ActionUsages) -> Option<PinningLoss> {
-    if same.is_all_pinned() {
+fn pinning_loss(
+    action_use: &ActionUse,
+    old_usage: ActionUsage,
+    usages: &ActionUsages,
+) -> Option<PinningLoss> {
+    if old_usage.is_all_pinned() {
         return Some(PinningLoss::WasPinned);
     }
-    // Reusable workflows are mostly shared within an organisation, which is not visible here.
-    if it.is_workflow || NAMED_BY_DESIGN.contains(&it.action.as_str()) {
+    // Reusable workflows are mostly shared within an organisation. The repository does not show who
+    // belongs to it.
+    if action_use.is_workflow || UNPINNABLE_ACTIONS.contains(&action_use.action.as_str()) {
         return None;
     }
-    let elsewhere = usages.by_action.get(&it.action).copied().unwrap_or_default();
-    if it.is_branch() {
-        return (same.at_branch + elsewhere.at_branch == 0).then_some(PinningLoss::AtBranch);
+    let repo_usage = usages.by_action.get(&action_use.action).copied().unwrap_or_default();
+    if action_use.is_branch() {
+        return (old_usage.branch_uses + repo_usage.branch_uses == 0)
+            .then_some(PinningLoss::AtBranch);
     }
-    if same.times > 0 || elsewhere.times > elsewhere.pinned {
+    if old_usage.uses > 0 || repo_usage.uses > repo_usage.pinned_uses {
         return None;
     }
-    if usages.all.pinned > 0 && usages.all.pinned * 2 >= usages.all.times {
+    if usages.totals.pinned_uses > 0 && usages.totals.pinned_uses * 2 >= usages.totals.uses {
         return Some(PinningLoss::OthersArePinned);
     }
-    (!usages.owners.contains(it.owner())).then_some(PinningLoss::NewOwner)
+    (!usages.owners.contains(action_use.owner())).then_some(PinningLoss::NewOwner)
 }
 
-fn finding(it: &ActionUse, loose: PinningLoss, source: &SourceText<'_>) -> FindingDraft {
-    let ActionUse { action, reference, line, .. } = it;
-    let owner = it.owner();
-    let (title, how, severity) = match loose {
+fn finding(action_use: &ActionUse, loss: PinningLoss, source: &SourceText<'_>) -> FindingDraft {
+    let ActionUse { action, reference, line, .. } = action_use;
+    let owner = action_use.owner();
+    let (title, detail, severity) = match loss {
         PinningLoss::WasPinned => (
             format!("`{action}` is no longer pinned to a commit"),
             "Before this change the workflow ran one known commit of it.",
@@ -182,29 +194,29 @@ fn finding(it: &ActionUse, loose: PinningLoss, source: &SourceText<'_>) -> Findi
             Severity::P3,
         ),
     };
-    let mut found = FindingDraft::new(&UNPINNED_ACTION, source.path, *line, source.line(*line)).with_text(
+    let mut draft = FindingDraft::new(&UNPINNED_ACTION, source.path, *line, source.line(*line)).with_text(
         title,
         format!(
-            "The owner `{owner}` can move `{reference}` to other code at any time, which then runs with this job's token and secrets. {how}"
+            "The owner `{owner}` can move `{reference}` to other code at any time, which then runs with this job's token and secrets. {detail}"
         ),
         match action.starts_with("docker://") {
             true => format!("Pin the image by its digest: `{action}@sha256:…`."),
             false => format!("Pin it to the full commit hash behind `{reference}`, with the version in a comment: `{action}@<hash> # {reference}`."),
         },
     );
-    found.severity = severity;
-    found
+    draft.severity = severity;
+    draft
 }
 
 /// The third-party actions that a workflow or an action uses.
 fn action_uses(root: &YamlNode) -> Vec<ActionUse> {
     let steps = steps(root).into_iter().map(|step| (step.node, false));
-    let called = jobs(root).iter().map(|(_, job)| (job, true));
-    let places = steps.chain(called).filter_map(|(node, is_workflow)| {
+    let called_workflows = jobs(root).iter().map(|(_, job)| (job, true));
+    let references = steps.chain(called_workflows).filter_map(|(node, is_workflow)| {
         let uses = node.get("uses")?;
         Some((uses.scalar()?, uses.line, is_workflow))
     });
-    places
+    references
         .filter(|(uses, ..)| !uses.starts_with('.') && !uses.contains("${{"))
         .filter_map(|(uses, line, is_workflow)| {
             let (action, reference) = split_reference(uses)?;
@@ -215,14 +227,14 @@ fn action_uses(root: &YamlNode) -> Vec<ActionUse> {
         .collect()
 }
 
-/// Splits an action and its ref; an image at its digest or tag.
+/// Splits a `uses` value into action and ref, or into image and digest or tag.
 fn split_reference(uses: &str) -> Option<(&str, &str)> {
     if let Some(split) = uses.split_once('@') {
         return Some(split);
     }
     let image = uses.strip_prefix("docker://")?;
-    let colon =
-        uses.len() - image.len() + image.rfind(':').filter(|at| !image[*at..].contains('/'))?;
+    let colon = uses.len() - image.len()
+        + image.rfind(':').filter(|colon| !image[*colon..].contains('/'))?;
     Some((&uses[..colon], &uses[colon + 1..]))
 }
 
@@ -231,46 +243,46 @@ fn split_reference(uses: &str) -> Option<(&str, &str)> {
 pub(super) struct ActionUsages {
     by_action: HashMap<String, ActionUsage>,
     owners: HashSet<String>,
-    all: ActionUsage,
+    totals: ActionUsage,
     /// Owners in the repository's own URLs, in lower case.
-    own: HashSet<String>,
+    own_owners: HashSet<String>,
     /// Files that could not be read.
-    pub(super) unread: usize,
+    pub(super) unread_files: usize,
 }
 
 impl ActionUsages {
     pub(super) fn new(project: &dyn Project) -> Self {
         let mut usages = Self::default();
-        let unread = repo_workflows::read_workflows(
+        let unread_files = repo_workflows::read_workflows(
             project,
             Side::Old,
             repo_workflows::uses_actions,
             |_, node| {
-                for it in action_uses(node) {
-                    usages.owners.insert(it.owner().to_owned());
-                    usages.all.add(&it);
-                    usages.by_action.entry(it.action.clone()).or_default().add(&it);
+                for action_use in action_uses(node) {
+                    usages.owners.insert(action_use.owner().to_owned());
+                    usages.totals.add(&action_use);
+                    usages.by_action.entry(action_use.action.clone()).or_default().add(&action_use);
                 }
             },
         );
-        usages.unread += unread;
-        for path in OWN_NAMES {
+        usages.unread_files += unread_files;
+        for path in MANIFESTS {
             let text = match project.file(Side::Old, path) {
                 Ok(bytes) => {
                     String::from_utf8_lossy(&bytes.unwrap_or_default()).to_ascii_lowercase()
                 }
                 Err(_) => {
-                    usages.unread += 1;
+                    usages.unread_files += 1;
                     continue;
                 }
             };
             match path {
-                // The rest of the file names dependencies.
+                // The rest of `go.mod` names dependencies.
                 "go.mod" => {
                     let module = text.lines().find(|line| line.starts_with("module "));
-                    usages.own.extend(module.into_iter().flat_map(repository_owners));
+                    usages.own_owners.extend(module.into_iter().flat_map(repository_owners));
                 }
-                _ => usages.own.extend(repository_owners(&text)),
+                _ => usages.own_owners.extend(repository_owners(&text)),
             }
         }
         usages
@@ -280,8 +292,9 @@ impl ActionUsages {
 /// The owners of the GitHub URLs in a text.
 fn repository_owners(text: &str) -> impl Iterator<Item = String> {
     let is_name = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
-    text.split("github.com/").skip(1).filter_map(move |behind| {
-        let (owner, rest) = behind.split_at(behind.find(|it| !is_name(it)).unwrap_or(behind.len()));
+    text.split("github.com/").skip(1).filter_map(move |after_host| {
+        let (owner, rest) =
+            after_host.split_at(after_host.find(|it| !is_name(it)).unwrap_or(after_host.len()));
         (rest.is_empty() || rest.starts_with('/')).then(|| owner.to_owned())
     })
 }

@@ -48,7 +48,7 @@ const HEAD_REPOSITORIES: [&str; 7] = [
     "github.event.workflow_run.pull_requests.*.head.repo.full_name",
 ];
 
-/// Fields that identify who caused a run; conditions can compare them.
+/// Fields that identify who caused a run. Conditions can compare these fields.
 const IDENTITY_FIELDS: [&str; 6] = [
     "head.repo.full_name",
     "head.repo.owner",
@@ -63,7 +63,7 @@ const NESTED_MAX: usize = 8;
 
 /// A checkout of untrusted code.
 pub(super) struct UntrustedCheckout {
-    pub(super) found: FindingDraft,
+    pub(super) draft: FindingDraft,
     /// Line of the dangerous trigger.
     pub(super) trigger: u32,
 }
@@ -75,34 +75,35 @@ pub(super) fn find_checkouts(
     query: &WorkflowQuery<'_>,
 ) -> Vec<UntrustedCheckout> {
     let triggers = triggers(root);
-    let dangerous = triggers.iter().find(|(name, _)| match *name {
+    let dangerous_trigger = triggers.iter().find(|(name, _)| match *name {
         "pull_request_target" => true,
         "workflow_run" => may_come_from_strangers(root, query),
         _ => false,
     });
-    let Some((trigger, trigger_line)) = dangerous else { return Vec::new() };
+    let Some((trigger, trigger_line)) = dangerous_trigger else { return Vec::new() };
     let steps = steps(root);
-    let (mut found, mut seen): (Vec<UntrustedCheckout>, HashSet<u32>) = Default::default();
+    let (mut checkouts, mut reported_lines): (Vec<UntrustedCheckout>, HashSet<u32>) =
+        Default::default();
     for step in &steps {
-        let Some((line, what)) = checkout_of_head(step, source, trigger) else { continue };
-        if is_gated(step, trigger) || !seen.insert(line) {
+        let Some((line, subject)) = checkout_of_head(step, source, trigger) else { continue };
+        if step_excludes_strangers(step, trigger) || !reported_lines.insert(line) {
             continue;
         }
-        let it = FindingDraft::new(&UNTRUSTED_CHECKOUT, source.path, line, source.line(line)).with_text(
+        let draft = FindingDraft::new(&UNTRUSTED_CHECKOUT, source.path, line, source.line(line)).with_text(
             format!("`{trigger}` with a checkout of the pull request's head"),
             format!(
-                "On `{trigger}` the run has the repository's secrets and a token with write access, even for a pull request from a fork. {what} brings the fork's files into the run. Every command that builds, tests or installs them then runs the author's code with these rights."
+                "On `{trigger}` the run has the repository's secrets and a token with write access, even for a pull request from a fork. {subject} brings the fork's files into the run. Every command that builds, tests or installs them then runs the author's code with these rights."
             ),
             format!(
                 "Use `pull_request` for steps that need the code, or check out the base. If `{trigger}` is needed for its rights, do that part in a workflow that does not use the files of the pull request."
             ),
         );
-        found.push(UntrustedCheckout { found: it, trigger: *trigger_line });
+        checkouts.push(UntrustedCheckout { draft, trigger: *trigger_line });
     }
-    found
+    checkouts
 }
 
-/// The line with the head, and what does the checkout.
+/// Line of the expression for the pull request's head, and the start of the sentence about it.
 fn checkout_of_head(
     step: &WorkflowStep<'_>,
     source: &SourceText<'_>,
@@ -110,21 +111,22 @@ fn checkout_of_head(
 ) -> Option<(u32, &'static str)> {
     if step.action().as_deref() == Some("actions/checkout") {
         let with = step.node.get("with")?;
-        let given = |input: &str, heads: &[&str]| {
+        let head_line = |input: &str, heads: &[&str]| {
             let value = with.get(input)?;
             let flows = step.flows(value, source.text);
             let is_head = |flow: &ValueFlow| heads.iter().any(|name| flow.matches(name));
-            let found = flows.iter().find(|(flow, _)| is_head(flow)).map(|(_, line)| *line);
-            found.or_else(|| {
-                let is_pull = value.scalar()?.contains("refs/pull/") && !flows.is_empty();
-                is_pull.then_some(value.line)
+            let flow_line = flows.iter().find(|(flow, _)| is_head(flow)).map(|(_, line)| *line);
+            flow_line.or_else(|| {
+                let is_pull_ref = value.scalar()?.contains("refs/pull/") && !flows.is_empty();
+                is_pull_ref.then_some(value.line)
             })
         };
-        let line = given("ref", &HEAD_REFS).or_else(|| given("repository", &HEAD_REPOSITORIES))?;
+        let line =
+            head_line("ref", &HEAD_REFS).or_else(|| head_line("repository", &HEAD_REPOSITORIES))?;
         return Some((line, "The checkout"));
     }
     let run = step.node.get("run")?;
-    let line = run_line(step, run, source, trigger)?;
+    let line = checkout_command_line(step, run, source, trigger)?;
     Some((line, "The command"))
 }
 
@@ -138,7 +140,7 @@ static CHECKOUT_COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&pattern).ok()
 });
 
-/// Fetches of a pull request; its files appear only after a checkout.
+/// Commands that fetch a pull request. Its files appear only after a checkout.
 static FETCH_COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"^\s*(?:[^#]*[\s;&|(])?git\s+(?:-\S+\s+)*(?:fetch|pull)\b.*\bpull/\S.*/(?:head|merge)\b",
@@ -154,7 +156,7 @@ static VARIABLE_CHECKOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Creation of a branch: its name and its start point.
+/// Commands that create a branch: name and start point of the branch.
 static NEW_BRANCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let name = r#"(?:"[^"]*"|'[^']*'|\$\{\{[^}]*\}\}|[^\s;&|"'])+"#;
     let pattern = format!(
@@ -168,31 +170,35 @@ static ANY_CHECKOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"git\s+(?:-\S+\s+)*(?:pull|checkout|switch|reset|merge|worktree)\s").ok()
 });
 
-fn run_line(
+fn checkout_command_line(
     step: &WorkflowStep<'_>,
     run: &YamlNode,
     source: &SourceText<'_>,
     trigger: &str,
 ) -> Option<u32> {
     let (start, end) = run.bytes;
-    let written = source.text.get(start..end)?;
-    let is = |regex: &LazyLock<Option<Regex>>, text: &str| {
+    let script = source.text.get(start..end)?;
+    let matches = |regex: &LazyLock<Option<Regex>>, text: &str| {
         LazyLock::force(regex).as_ref().is_some_and(|regex| regex.is_match(text))
     };
-    // A later run has no pull request of its own.
-    let has_pull = trigger == "pull_request_target";
-    let lines = || (run.line..).zip(written.lines());
-    let direct = lines().find(|(_, line)| {
-        is(&CHECKOUT_COMMAND, &strip_new_branch_names(line))
-            && (has_pull || !line.contains("gh pr checkout") || line.contains("workflow_run"))
+    // A run on `workflow_run` has no pull request of its own.
+    let has_pull_request = trigger == "pull_request_target";
+    let lines = || (run.line..).zip(script.lines());
+    let direct_checkout = lines().find(|(_, line)| {
+        matches(&CHECKOUT_COMMAND, &strip_new_branch_names(line))
+            && (has_pull_request
+                || !line.contains("gh pr checkout")
+                || line.contains("workflow_run"))
     });
-    let fetched = || {
-        lines().find(|(_, line)| is(&FETCH_COMMAND, line)).filter(|_| is(&ANY_CHECKOUT, written))
+    let fetch = || {
+        lines()
+            .find(|(_, line)| matches(&FETCH_COMMAND, line))
+            .filter(|_| matches(&ANY_CHECKOUT, script))
     };
     let is_head = |flow: &ValueFlow| {
         HEAD_REFS.iter().chain(&HEAD_REPOSITORIES).any(|name| flow.matches(name))
     };
-    let by_variable = || {
+    let variable_checkout = || {
         let heads: Vec<&str> = step
             .variables()
             .filter(|(_, flows)| flows.iter().any(is_head))
@@ -200,56 +206,57 @@ fn run_line(
             .collect();
         lines().find(|(_, line)| {
             let line = strip_new_branch_names(line);
-            is(&VARIABLE_CHECKOUT, &line) && heads.iter().any(|name| has_variable(&line, name))
+            matches(&VARIABLE_CHECKOUT, &line) && heads.iter().any(|name| has_variable(&line, name))
         })
     };
-    direct.or_else(fetched).or_else(by_variable).map(|(line, _)| line)
+    direct_checkout.or_else(fetch).or_else(variable_checkout).map(|(line, _)| line)
 }
 
-/// Removes the names of new branches from a shell line. A branch named like the head contains the
-/// current files, unless it starts at a variable or a fetched commit.
+/// Removes the names of new branches from a shell line. A new branch that is named like the head
+/// contains the current files, unless the branch starts at a variable or a fetched commit.
 fn strip_new_branch_names(line: &str) -> Cow<'_, str> {
     let Some(new_branch) = LazyLock::force(&NEW_BRANCH) else { return Cow::Borrowed(line) };
-    new_branch.replace_all(line, |made: &Captures<'_>| match &made["from"] {
-        from if from.contains("FETCH_HEAD") => made[0].to_owned(),
-        from if from.contains('$') => format!("{}{from}", &made["git"]),
+    new_branch.replace_all(line, |branch_creation: &Captures<'_>| match &branch_creation["from"] {
+        from if from.contains("FETCH_HEAD") => branch_creation[0].to_owned(),
+        from if from.contains('$') => format!("{}{from}", &branch_creation["git"]),
         _ => String::new(),
     })
 }
 
 /// Whether a shell line uses a variable.
 fn has_variable(line: &str, name: &str) -> bool {
-    let mut behind = line.split('$').skip(1);
-    behind.any(|behind| {
-        let behind = behind.strip_prefix('{').unwrap_or(behind);
-        let rest = behind.strip_prefix(name);
+    let mut parts = line.split('$').skip(1);
+    parts.any(|part| {
+        let part = part.strip_prefix('{').unwrap_or(part);
+        let rest = part.strip_prefix(name);
         rest.is_some_and(|rest| !rest.starts_with(|it: char| it.is_alphanumeric() || it == '_'))
     })
 }
 
-/// Whether a condition excludes strangers or the trigger.
-fn is_gated(step: &WorkflowStep<'_>, trigger: &str) -> bool {
+/// Whether a condition of the step excludes strangers (people without rights in the repository) or
+/// the trigger.
+fn step_excludes_strangers(step: &WorkflowStep<'_>, trigger: &str) -> bool {
     step.conditions().any(|condition| {
         let condition = condition.trim();
         let inner = condition.strip_prefix("${{").and_then(|it| it.strip_suffix("}}"));
-        is_gate(inner.unwrap_or(condition), trigger, NESTED_MAX)
+        condition_excludes_strangers(inner.unwrap_or(condition), trigger, NESTED_MAX)
     })
 }
 
 /// Whether every alternative of a condition requires something that strangers do not have.
 /// Conditions nested too deeply do not count.
-fn is_gate(condition: &str, trigger: &str, depth: usize) -> bool {
+fn condition_excludes_strangers(condition: &str, trigger: &str, depth: usize) -> bool {
     split_condition(condition, "||").all(|alternative| {
         split_condition(alternative, "&&").any(|clause| {
             let clause = clause.trim();
             match inside_parentheses(clause) {
-                Some(inner) => depth > 0 && is_gate(inner, trigger, depth - 1),
+                Some(inner) => depth > 0 && condition_excludes_strangers(inner, trigger, depth - 1),
                 None => {
-                    let is_event = clause.contains("event_name")
+                    let requires_other_event = clause.contains("event_name")
                         && clause.contains("==")
                         && !clause.contains(trigger);
-                    let is_other = clause.contains(&format!("!= '{trigger}'"));
-                    is_event || is_other || keeps_strangers_out(clause)
+                    let excludes_trigger = clause.contains(&format!("!= '{trigger}'"));
+                    requires_other_event || excludes_trigger || clause_excludes_strangers(clause)
                 }
             }
         })
@@ -262,7 +269,7 @@ fn split_condition<'c>(condition: &'c str, sign: &'static str) -> impl Iterator<
     std::iter::from_fn(move || {
         let text = rest?;
         let (mut depth, mut is_quoted) = (0_usize, false);
-        let end = text.bytes().enumerate().find_map(|(at, byte)| {
+        let end = text.bytes().enumerate().find_map(|(offset, byte)| {
             match byte {
                 b'\'' => is_quoted = !is_quoted,
                 b'(' if !is_quoted => depth += 1,
@@ -270,42 +277,48 @@ fn split_condition<'c>(condition: &'c str, sign: &'static str) -> impl Iterator<
                 _ => {}
             }
             let is_end =
-                depth == 0 && !is_quoted && text.as_bytes()[at..].starts_with(sign.as_bytes());
-            is_end.then_some(at)
+                depth == 0 && !is_quoted && text.as_bytes()[offset..].starts_with(sign.as_bytes());
+            is_end.then_some(offset)
         });
-        rest = end.map(|at| &text[at + sign.len()..]);
+        rest = end.map(|end| &text[end + sign.len()..]);
         Some(&text[..end.unwrap_or(text.len())])
     })
 }
 
 /// The content of the parentheses around a whole clause. The clause has no operator outside of
-/// parentheses, so the first and the last one match.
+/// parentheses, so the first parenthesis matches the last.
 fn inside_parentheses(clause: &str) -> Option<&str> {
     clause.strip_prefix('(')?.strip_suffix(')')
 }
 
-/// Whether a clause requires a known person, or something only such a person can do.
-fn keeps_strangers_out(clause: &str) -> bool {
-    let is_not = clause.starts_with('!');
-    let is_who =
-        clause.contains("==") && !is_not && IDENTITY_FIELDS.iter().any(|who| clause.contains(who));
-    let is_no_fork = clause.contains(".fork") && (is_not || clause.contains("false"));
-    let is_word_end =
-        |at: usize| !clause[at..].starts_with(|it: char| it.is_alphanumeric() || "-_".contains(it));
-    let mut labels = clause.match_indices(".labels").map(|(at, name)| at + name.len());
-    let is_label = labels.any(is_word_end) || clause.contains("event.label.name");
-    let has_label = is_label && !is_not && !clause.contains("!=");
+/// Whether a clause requires a known person, or an act that only a known person can do.
+fn clause_excludes_strangers(clause: &str) -> bool {
+    let is_negated = clause.starts_with('!');
+    let requires_identity = clause.contains("==")
+        && !is_negated
+        && IDENTITY_FIELDS.iter().any(|field| clause.contains(field));
+    let excludes_forks = clause.contains(".fork") && (is_negated || clause.contains("false"));
+    let is_word_end = |offset: usize| {
+        !clause[offset..].starts_with(|it: char| it.is_alphanumeric() || "-_".contains(it))
+    };
+    let mut labels = clause.match_indices(".labels").map(|(offset, name)| offset + name.len());
+    let mentions_label = labels.any(is_word_end) || clause.contains("event.label.name");
+    let requires_label = mentions_label && !is_negated && !clause.contains("!=");
     let is_other_event =
         clause.contains("workflow_run.event") && !clause.contains("== 'pull_request");
-    is_who || is_no_fork || has_label || is_other_event || clause.contains("author_association")
+    requires_identity
+        || excludes_forks
+        || requires_label
+        || is_other_event
+        || clause.contains("author_association")
 }
 
 /// Whether a workflow that triggers this one may run for a stranger's pull request.
 fn may_come_from_strangers(root: &YamlNode, query: &WorkflowQuery<'_>) -> bool {
-    let on = root.get("on").and_then(|on| on.get("workflow_run"));
-    let followed: Vec<&str> = on
+    let trigger = root.get("on").and_then(|on| on.get("workflow_run"));
+    let workflow_names: Vec<&str> = trigger
         .and_then(|on| on.get("workflows"))
         .map(|names| names.list().iter().chain([names]).filter_map(YamlNode::scalar).collect())
         .unwrap_or_default();
-    query.may_come_from_strangers(&followed)
+    query.may_come_from_strangers(&workflow_names)
 }

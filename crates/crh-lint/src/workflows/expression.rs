@@ -6,21 +6,21 @@ const DEPTH_MAX: usize = 32;
 /// A value that becomes part of the text, such as `github.event.issue.title`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ValueFlow {
-    /// Its parts in lower case; `*` for any.
+    /// Parts of the name in lower case; `*` for any part.
     pub(super) path: Vec<String>,
-    /// Whether it is serialized as JSON, with everything it contains.
+    /// Whether the value is serialized as JSON, with everything that it contains.
     pub(super) is_json: bool,
 }
 
 impl ValueFlow {
-    /// Whether it may be the value of this name or contain it. `*` matches any part.
+    /// Whether the flow may be the value with this name, or contain that value. `*` matches any
+    /// part.
     pub(super) fn matches(&self, name: &str) -> bool {
         let mut parts = name.split('.');
-        let fits = self
-            .path
-            .iter()
-            .all(|own| parts.next().is_some_and(|part| own == part || own == "*" || part == "*"));
-        fits && (self.is_json || parts.next().is_none())
+        let is_prefix = self.path.iter().all(|own_part| {
+            parts.next().is_some_and(|part| own_part == part || own_part == "*" || part == "*")
+        });
+        is_prefix && (self.is_json || parts.next().is_none())
     }
 
     /// The dotted name.
@@ -31,25 +31,25 @@ impl ValueFlow {
 
 /// The expressions in a text: offset and content.
 pub(super) fn expressions(text: &str) -> Vec<(usize, &str)> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(begin) = text[at..].find("${{").map(|begin| at + begin) {
-        let inside = begin + 3;
-        let Some(length) = expression_length(&text[inside..]) else { break };
-        found.push((begin, &text[inside..inside + length]));
-        at = inside + length;
+    let mut expressions = Vec::new();
+    let mut offset = 0;
+    while let Some(start) = text[offset..].find("${{").map(|begin| offset + begin) {
+        let content_start = start + 3;
+        let Some(length) = expression_length(&text[content_start..]) else { break };
+        expressions.push((start, &text[content_start..content_start + length]));
+        offset = content_start + length;
     }
-    found
+    expressions
 }
 
 /// The length of an expression: up to the first `}}` outside of strings.
 fn expression_length(text: &str) -> Option<usize> {
     let mut in_string = false;
     let bytes = text.as_bytes();
-    for (at, byte) in bytes.iter().enumerate() {
+    for (offset, byte) in bytes.iter().enumerate() {
         match byte {
             b'\'' => in_string = !in_string,
-            b'}' if !in_string && bytes.get(at + 1) == Some(&b'}') => return Some(at),
+            b'}' if !in_string && bytes.get(offset + 1) == Some(&b'}') => return Some(offset),
             _ => {}
         }
     }
@@ -60,9 +60,9 @@ fn expression_length(text: &str) -> Option<usize> {
 /// `false`. Empty for invalid expressions.
 pub(super) fn flows(expression: &str) -> Vec<ValueFlow> {
     let Some(tokens) = tokenize(expression) else { return Vec::new() };
-    let mut reader = ExpressionParser { tokens: &tokens, at: 0, depth: 0 };
-    let flows = reader.parse_or();
-    flows.filter(|_| reader.at == tokens.len()).unwrap_or_default()
+    let mut parser = ExpressionParser { tokens: &tokens, position: 0, depth: 0 };
+    let flows = parser.parse_or();
+    flows.filter(|_| parser.position == tokens.len()).unwrap_or_default()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,16 +80,16 @@ enum Token {
 fn tokenize(expression: &str) -> Option<Vec<Token>> {
     let bytes = expression.as_bytes();
     let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let next = bytes.get(at + 1).copied();
+    let mut offset = 0;
+    while let Some(&byte) = bytes.get(offset) {
+        let next = bytes.get(offset + 1).copied();
         let (token, length) = match byte {
             _ if byte.is_ascii_whitespace() => {
-                at += 1;
+                offset += 1;
                 continue;
             }
             b'\'' => {
-                let (text, length) = parse_string(&expression[at..])?;
+                let (text, length) = parse_string(&expression[offset..])?;
                 (Token::Text(text), length)
             }
             b'|' if next == Some(b'|') => (Token::Or, 2),
@@ -100,13 +100,14 @@ fn tokenize(expression: &str) -> Option<Vec<Token>> {
             b'.' | b'*' | b'(' | b')' | b'[' | b']' | b',' => (Token::Sign(byte), 1),
             _ => {
                 let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-+".contains(byte);
-                let length = bytes[at..].iter().take_while(|byte| is_name(byte)).count();
-                let name = expression.get(at..at + length).filter(|name| !name.is_empty())?;
+                let length = bytes[offset..].iter().take_while(|byte| is_name(byte)).count();
+                let name =
+                    expression.get(offset..offset + length).filter(|name| !name.is_empty())?;
                 (Token::Name(name.to_ascii_lowercase()), length)
             }
         };
         tokens.push(token);
-        at += length;
+        offset += length;
     }
     Some(tokens)
 }
@@ -114,28 +115,28 @@ fn tokenize(expression: &str) -> Option<Vec<Token>> {
 /// Parses a string, in which two quotes stand for one. Returns the value and the length in bytes.
 fn parse_string(text: &str) -> Option<(String, usize)> {
     let mut value = String::new();
-    let mut at = 1;
+    let mut offset = 1;
     loop {
-        let end = at + text.get(at..)?.find('\'')?;
-        value.push_str(&text[at..end]);
+        let end = offset + text.get(offset..)?.find('\'')?;
+        value.push_str(&text[offset..end]);
         if text.as_bytes().get(end + 1) != Some(&b'\'') {
             return Some((value, end + 1));
         }
         value.push('\'');
-        at = end + 2;
+        offset = end + 2;
     }
 }
 
 struct ExpressionParser<'t> {
     tokens: &'t [Token],
-    at: usize,
+    position: usize,
     depth: usize,
 }
 
 impl ExpressionParser<'_> {
     fn consume(&mut self, token: &Token) -> bool {
-        let is_next = self.tokens.get(self.at) == Some(token);
-        self.at += usize::from(is_next);
+        let is_next = self.tokens.get(self.position) == Some(token);
+        self.position += usize::from(is_next);
         is_next
     }
 
@@ -189,13 +190,13 @@ impl ExpressionParser<'_> {
             let flows = self.parse_or()?;
             return (self.consume_sign(b')') && self.parse_parts()?.is_empty()).then_some(flows);
         }
-        match self.tokens.get(self.at)?.clone() {
+        match self.tokens.get(self.position)?.clone() {
             Token::Text(_) => {
-                self.at += 1;
+                self.position += 1;
                 Some(Vec::new())
             }
             Token::Name(name) => {
-                self.at += 1;
+                self.position += 1;
                 if self.consume_sign(b'(') {
                     return self.parse_call(&name);
                 }
@@ -229,15 +230,15 @@ impl ExpressionParser<'_> {
         let mut parts = Vec::new();
         loop {
             if self.consume_sign(b'.') {
-                let part = match self.tokens.get(self.at)? {
+                let part = match self.tokens.get(self.position)? {
                     Token::Name(name) => name.clone(),
                     Token::Sign(b'*') => "*".to_owned(),
                     _ => return None,
                 };
-                self.at += 1;
+                self.position += 1;
                 parts.push(part);
             } else if self.consume_sign(b'[') {
-                let text = match self.tokens.get(self.at)? {
+                let text = match self.tokens.get(self.position)? {
                     Token::Text(text) => text.to_ascii_lowercase(),
                     _ => "*".to_owned(),
                 };

@@ -10,94 +10,100 @@ use super::{is_action, is_workflow};
 use crate::{ChangeView, Project};
 use crh_review::finding::Side;
 
-/// Limit for workflow files that are read.
+/// Maximum workflow files to read.
 const FILES_MAX: usize = 100;
 
 /// Workflows and actions of the repository, read on first use.
 #[derive(Default)]
 pub(crate) struct RepoWorkflows {
     usages: OnceLock<ActionUsages>,
-    followed: OnceLock<FollowedWorkflows>,
+    followed_workflows: OnceLock<FollowedWorkflows>,
 }
 
-/// The workflows after the change, by name.
+/// Workflows after the change. A `workflow_run` trigger can follow them.
 #[derive(Default)]
 struct FollowedWorkflows {
-    /// Name, and whether it runs for pull requests.
+    /// Names of workflows, and whether each runs for pull requests.
     workflows: Vec<(String, bool)>,
-    unread: usize,
+    unread_files: usize,
 }
 
-/// Queries of one file check; counts files that could not be read.
+/// Repository queries while one file is checked. Counts files that could not be read.
 pub(super) struct WorkflowQuery<'a> {
     change: &'a ChangeView<'a>,
-    unread: Cell<usize>,
+    unread_files: Cell<usize>,
 }
 
 impl<'a> WorkflowQuery<'a> {
     pub(super) fn new(change: &'a ChangeView<'a>) -> Self {
-        Self { change, unread: Cell::new(0) }
+        Self { change, unread_files: Cell::new(0) }
     }
 
     /// How the repository used actions before the change.
     pub(super) fn usages(&self) -> &'a ActionUsages {
         let (usages, project) = (&self.change.workflows.usages, self.change.project);
         let usages = usages.get_or_init(|| project.map(ActionUsages::new).unwrap_or_default());
-        self.unread.set(self.unread.get().max(usages.unread));
+        self.unread_files.set(self.unread_files.get().max(usages.unread_files));
         usages
     }
 
     /// Whether one of these workflows runs for pull requests; `true` if none is known.
-    pub(super) fn may_come_from_strangers(&self, followed: &[&str]) -> bool {
-        let (known, project) = (&self.change.workflows.followed, self.change.project);
-        let known = known.get_or_init(|| project.map(FollowedWorkflows::new).unwrap_or_default());
-        self.unread.set(self.unread.get().max(known.unread));
-        let named = known.workflows.iter().filter(|(name, _)| followed.contains(&name.as_str()));
-        let mut named = named.peekable();
-        named.peek().is_none() || named.any(|(_, is_for_pull_requests)| *is_for_pull_requests)
+    pub(super) fn may_come_from_strangers(&self, workflow_names: &[&str]) -> bool {
+        let (cell, project) = (&self.change.workflows.followed_workflows, self.change.project);
+        let followed_workflows =
+            cell.get_or_init(|| project.map(FollowedWorkflows::new).unwrap_or_default());
+        self.unread_files.set(self.unread_files.get().max(followed_workflows.unread_files));
+        let matching_workflows = followed_workflows
+            .workflows
+            .iter()
+            .filter(|(name, _)| workflow_names.contains(&name.as_str()));
+        let mut matching_workflows = matching_workflows.peekable();
+        matching_workflows.peek().is_none()
+            || matching_workflows.any(|(_, is_for_pull_requests)| *is_for_pull_requests)
     }
 
     /// Needed files that could not be read.
-    pub(super) fn unread(&self) -> usize {
-        self.unread.get()
+    pub(super) fn unread_files(&self) -> usize {
+        self.unread_files.get()
     }
 }
 
 impl FollowedWorkflows {
     fn new(project: &dyn Project) -> Self {
-        let mut all = Self::default();
-        all.unread = read_workflows(project, Side::New, is_workflow, |path, node| {
-            let name = node.get("name").and_then(YamlNode::scalar).unwrap_or(path);
-            let is_for_pull_requests =
-                triggers(node).iter().any(|(trigger, _)| trigger.starts_with("pull_request"));
-            all.workflows.push((name.to_owned(), is_for_pull_requests));
-        });
-        all
+        let mut followed_workflows = Self::default();
+        followed_workflows.unread_files =
+            read_workflows(project, Side::New, is_workflow, |path, node| {
+                let name = node.get("name").and_then(YamlNode::scalar).unwrap_or(path);
+                let is_for_pull_requests =
+                    triggers(node).iter().any(|(trigger, _)| trigger.starts_with("pull_request"));
+                followed_workflows.workflows.push((name.to_owned(), is_for_pull_requests));
+            });
+        followed_workflows
     }
 }
 
-/// Calls `take_in` for each matching file of one side. Files that are not YAML are skipped. Returns
+/// Calls `visit` for each selected file of one side. Files that are not YAML are skipped. Returns
 /// how many files could not be read.
 pub(super) fn read_workflows(
     project: &dyn Project,
     side: Side,
-    is_wanted: impl Fn(&str) -> bool,
-    mut take_in: impl FnMut(&str, &YamlNode),
+    selects: impl Fn(&str) -> bool,
+    mut visit: impl FnMut(&str, &YamlNode),
 ) -> usize {
     let Ok(paths) = project.paths(side) else { return 1 };
-    let mut unread = 0;
-    for path in paths.iter().filter(|path| is_wanted(path)).take(FILES_MAX) {
+    let mut unread_files = 0;
+    for path in paths.iter().filter(|path| selects(path)).take(FILES_MAX) {
         match project.file(side, path) {
             Ok(Some(bytes)) => {
                 if let Ok(node) = YamlNode::parse(&String::from_utf8_lossy(&bytes)) {
-                    take_in(path, &node);
+                    visit(path, &node);
                 }
             }
             Ok(None) => {}
-            Err(_) => unread += 1,
+            Err(_) => unread_files += 1,
         }
     }
-    unread
+    unread_files
 }
 
 pub(super) fn uses_actions(path: &str) -> bool {

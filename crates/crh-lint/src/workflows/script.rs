@@ -64,7 +64,7 @@ const UNTRUSTED_VALUES: [&str; 41] = [
     "github.event.check_run.check_suite.head_branch",
 ];
 
-/// Actions that run a script, with the input that contains it.
+/// Actions that run a script, each with the name of its input for the script.
 const SCRIPT_INPUTS: [(&str, &str); 9] = [
     ("actions/github-script", "script"),
     ("appleboy/ssh-action", "script"),
@@ -93,22 +93,22 @@ pub(super) fn check(root: &YamlNode, source: &SourceText<'_>) -> Vec<FindingDraf
     let triggers = triggers(root);
     let is_harmless = !triggers.is_empty()
         && triggers.iter().all(|(trigger, _)| HARMLESS_TRIGGERS.contains(trigger));
-    let (mut found, mut seen): (Vec<FindingDraft>, HashSet<u32>) = Default::default();
+    let (mut findings, mut reported_lines): (Vec<FindingDraft>, HashSet<u32>) = Default::default();
     for step in steps(root) {
         for (script, language) in scripts(&step) {
             for (flow, line) in step.flows(script, source.text) {
-                if !is_untrusted(&flow, language) || !seen.insert(line) {
+                if !is_untrusted(&flow, language) || !reported_lines.insert(line) {
                     continue;
                 }
-                let mut it = finding(source, line, &flow);
+                let mut draft = finding(source, line, &flow);
                 if is_harmless {
-                    it.severity = Severity::P2;
+                    draft.severity = Severity::P2;
                 }
-                found.push(it);
+                findings.push(draft);
             }
         }
     }
-    found
+    findings
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,8 +131,8 @@ fn scripts<'n>(step: &WorkflowStep<'n>) -> Vec<(&'n YamlNode, ScriptLanguage)> {
 
 fn is_untrusted(flow: &ValueFlow, language: ScriptLanguage) -> bool {
     // Any JSON is a literal in JavaScript.
-    let is_value = flow.is_json && language == ScriptLanguage::JavaScript;
-    !is_value && UNTRUSTED_VALUES.iter().any(|name| flow.matches(name))
+    let is_js_literal = flow.is_json && language == ScriptLanguage::JavaScript;
+    !is_js_literal && UNTRUSTED_VALUES.iter().any(|name| flow.matches(name))
 }
 
 fn finding(source: &SourceText<'_>, line: u32, flow: &ValueFlow) -> FindingDraft {
@@ -162,8 +162,8 @@ fn variable_name(flow: &ValueFlow) -> String {
         .map(String::as_str)
         .filter(|part| !matches!(*part, "*" | "event"))
         .collect();
-    let last = parts.len().saturating_sub(2);
-    match parts.get(last..) {
+    let start = parts.len().saturating_sub(2);
+    match parts.get(start..) {
         Some(parts) if !parts.is_empty() => parts.join("_").to_ascii_uppercase(),
         _ => "EVENT".to_owned(),
     }

@@ -9,8 +9,10 @@ fn changed(old: &str, new: &str) -> Vec<String> {
 }
 
 fn findings(fixture: &str) -> Vec<String> {
-    let found = Fixture::new(fixture).findings_of(&WorkflowCheck).into_iter();
-    found.map(|it| it.replace(".github/workflows/w.yml:", "").replace("workflows/", "")).collect()
+    let findings = Fixture::new(fixture).findings_of(&WorkflowCheck).into_iter();
+    findings
+        .map(|it| it.replace(".github/workflows/w.yml:", "").replace("workflows/", ""))
+        .collect()
 }
 
 fn job(on: &str, steps: &str) -> String {
@@ -86,10 +88,10 @@ fn every_script_input_is_checked() {
         ),
     ] {
         let base = job("issues", "      - run: make\n");
-        let found = changed(&base, &job("issues", &format!("      - run: make\n{step}")));
+        let findings = changed(&base, &job("issues", &format!("      - run: make\n{step}")));
         assert!(
-            found.len() == 1 && found[0].starts_with(&format!("{line} script")),
-            "{step} {found:?}"
+            findings.len() == 1 && findings[0].starts_with(&format!("{line} script")),
+            "{step} {findings:?}"
         );
     }
 }
@@ -116,7 +118,7 @@ fn untrusted_data_outside_of_scripts_is_not_reported() {
 }
 
 #[test]
-fn old_script_injection_is_not_new() {
+fn existing_script_injection_is_not_reported() {
     let step = "      - run: echo ${{ github.head_ref }}\n";
     let old = job("issues", step);
     let new = job("[issues, push]", &format!("      - run: make\n{step}"));
@@ -130,26 +132,26 @@ fn old_script_injection_is_not_new() {
 #[test]
 fn composite_action_scripts_are_checked() {
     let action = "runs:\n  using: composite\n  steps:\n    - run: echo ${{ github.head_ref }}\n      shell: bash\n";
-    let found = findings(&format!("//- head\n//- tools/x/action.yml\n{action}"));
+    let reported = findings(&format!("//- head\n//- tools/x/action.yml\n{action}"));
     assert_eq!(
-        found,
+        reported,
         ["tools/x/action.yml:4 script-injection: `github.head_ref` becomes part of a script"]
     );
-    let found = findings(&format!("//- head\n//- tests/fixtures/action.yml\n{action}"));
-    assert!(found.is_empty());
+    let reported = findings(&format!("//- head\n//- tests/fixtures/action.yml\n{action}"));
+    assert!(reported.is_empty());
 }
 
 const CHECKOUT: &str = "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha }}\n";
 
 #[test]
-fn job_and_workflow_variables_are_followed() {
-    for (workflow, own) in [
+fn untrusted_job_and_workflow_variables_are_reported() {
+    for (workflow, job_env) in [
         ("env:\n  T: ${{ github.event.issue.title }}\n", ""),
         ("", "    env:\n      T: ${{ github.event.issue.title }}\n"),
     ] {
         let text = |run: &str| {
             format!(
-                "on: issues\n{workflow}jobs:\n  a:\n    runs-on: x\n{own}    steps:\n      - run: {run}\n"
+                "on: issues\n{workflow}jobs:\n  a:\n    runs-on: x\n{job_env}    steps:\n      - run: {run}\n"
             )
         };
         assert_eq!(changed(&text("make"), &text("echo ${{ env.T }}")).len(), 1, "{workflow}");
@@ -239,17 +241,19 @@ const CHECKOUTS: &[(&str, u32)] = &[
 #[test]
 fn step_variable_overrides_job_and_workflow() {
     let (base, head) = ("pull_request.base.sha", "pull_request.head.sha");
-    let text = |workflow: &str, own: &str, step: &str| {
-        let env = |blanks: &str, what: &str| {
-            let set = format!("{blanks}env:\n{blanks}  REF: ${{{{ github.event.{what} }}}}\n");
-            if what.is_empty() { String::new() } else { set }
+    let text = |workflow: &str, job_value: &str, step: &str| {
+        let env = |indentation: &str, value: &str| {
+            let set =
+                format!("{indentation}env:\n{indentation}  REF: ${{{{ github.event.{value} }}}}\n");
+            if value.is_empty() { String::new() } else { set }
         };
-        let (workflow, own, step) = (env("", workflow), env("    ", own), env("        ", step));
+        let (workflow, job_env, step) =
+            (env("", workflow), env("    ", job_value), env("        ", step));
         format!(
-            "on: pull_request_target\n{workflow}jobs:\n  a:\n    runs-on: x\n{own}    steps:\n      - run: git checkout \"$REF\"\n{step}"
+            "on: pull_request_target\n{workflow}jobs:\n  a:\n    runs-on: x\n{job_env}    steps:\n      - run: git checkout \"$REF\"\n{step}"
         )
     };
-    for (workflow, own, step, expected) in [
+    for (workflow, job_value, step, expected) in [
         ("", head, base, 0),
         (head, "", base, 0),
         (head, base, "", 0),
@@ -257,16 +261,16 @@ fn step_variable_overrides_job_and_workflow() {
         (base, head, "", 1),
         (head, "", "", 1),
     ] {
-        let text = text(workflow, own, step);
-        let found = findings(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
-        let checkouts = found.iter().filter(|it| it.contains("untrusted-checkout")).count();
-        assert_eq!(checkouts, expected, "{text} {found:?}");
+        let text = text(workflow, job_value, step);
+        let findings = findings(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
+        let checkouts = findings.iter().filter(|it| it.contains("untrusted-checkout")).count();
+        assert_eq!(checkouts, expected, "{text} {findings:?}");
     }
 }
 
 #[test]
 fn untrusted_checkout_with_secrets_is_reported() {
-    let found = |line: u32| {
+    let expected = |line: u32| {
         vec![format!(
             "{line} untrusted-checkout: `pull_request_target` with a checkout of the pull request's head"
         )]
@@ -274,19 +278,19 @@ fn untrusted_checkout_with_secrets_is_reported() {
     // Either the trigger or the checkout may be new.
     let base = job("pull_request_target", "      - run: make\n");
     let pull = job("pull_request", CHECKOUT);
-    assert_eq!(changed(&base, &job("pull_request_target", CHECKOUT)), found(8));
-    assert_eq!(changed(&pull, &job("pull_request_target", CHECKOUT)), found(1));
-    assert_eq!(changed(&pull, &job("[push, pull_request_target]", CHECKOUT)), found(1));
+    assert_eq!(changed(&base, &job("pull_request_target", CHECKOUT)), expected(8));
+    assert_eq!(changed(&pull, &job("pull_request_target", CHECKOUT)), expected(1));
+    assert_eq!(changed(&pull, &job("[push, pull_request_target]", CHECKOUT)), expected(1));
     assert_eq!(
         findings(&format!(
             "//- head\n//- .github/workflows/w.yml\n{}",
             job("pull_request_target", CHECKOUT)
         )),
-        found(8)
+        expected(8)
     );
     for (steps, line) in CHECKOUTS {
         let head = job("pull_request_target", steps);
-        assert_eq!(changed(&base, &head), found(*line), "{steps}");
+        assert_eq!(changed(&base, &head), expected(*line), "{steps}");
     }
     let run = job("\n  workflow_run:\n    workflows: [CI]", "      - run: make\n");
     let head = job(
@@ -326,12 +330,12 @@ fn harmless_checkout_is_not_reported() {
     for steps in NO_CHECKOUTS {
         assert_eq!(changed(&base, &job("pull_request_target", steps)), [""; 0], "{steps}");
     }
-    let gated = CHECKOUT.replace(
+    let guarded_checkout = CHECKOUT.replace(
         "        with",
         "        if: github.event.pull_request.head.repo.full_name == github.repository\n        with",
     );
-    assert!(changed(&base, &job("pull_request_target", &gated)).is_empty());
-    for gate in [
+    assert!(changed(&base, &job("pull_request_target", &guarded_checkout)).is_empty());
+    for condition in [
         "github.event_name == 'push'",
         "github.event_name != 'pull_request_target'",
         "${{ !github.event.pull_request.head.repo.fork }}",
@@ -342,8 +346,13 @@ fn harmless_checkout_is_not_reported() {
         "(github.event_name == 'push' || github.event_name == 'schedule') && success()",
         "${{ always() && (github.actor == 'me || you' || (github.event_name == 'push')) }}",
     ] {
-        let gated = CHECKOUT.replace("        with", &format!("        if: {gate}\n        with"));
-        assert_eq!(changed(&base, &job("pull_request_target", &gated)), [""; 0], "{gate}");
+        let guarded_checkout =
+            CHECKOUT.replace("        with", &format!("        if: {condition}\n        with"));
+        assert_eq!(
+            changed(&base, &job("pull_request_target", &guarded_checkout)),
+            [""; 0],
+            "{condition}"
+        );
     }
     for no_gate in [
         "github.event_name != 'schedule'",
@@ -426,7 +435,7 @@ fn newly_unpinned_action_is_reported() {
 }
 
 #[test]
-fn other_action_uses_are_not_reported() {
+fn pinned_or_known_actions_are_not_reported() {
     let pinned = format!("some/action@{SHA}");
     check_action(&[], &[&pinned], &[]);
     check_action(&["some/action@v3"], &["some/action@v4"], &[]);
@@ -543,9 +552,9 @@ fn hostile_text_gives_at_most_a_note() {
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
     for text in [deep.as_str(), bomb, "a: b: c\n", "- x\n", "", "on: 1\njobs: 2\n"] {
         let fixture = Fixture::new(&format!("//- head\n//- .github/workflows/w.yml\n{text}"));
-        for looked in fixture.file_findings_of(&WorkflowCheck) {
-            assert!(looked.findings.is_empty());
-            assert!(looked.notes.len() <= 1);
+        for file_findings in fixture.file_findings_of(&WorkflowCheck) {
+            assert!(file_findings.findings.is_empty());
+            assert!(file_findings.notes.len() <= 1);
         }
     }
 }
@@ -558,14 +567,14 @@ fn repository_workflows_are_read_once() {
         );
         job("\n  workflow_run:\n    workflows: [CI]", &step)
     };
-    let around = |count: usize| {
+    let fixture_with = |count: usize| {
         let head: String = (0..count)
             .map(|at| format!("//- .github/workflows/w{at}.yml\n{}", follows(at)))
             .collect();
         let base = "//- .github/workflows/ci.yml\nname: CI\non: pull_request\n//- .github/workflows/d.yml\non: push\n";
         Fixture::new(&format!("{base}//- head\n{head}"))
     };
-    let (one, many) = (around(1), around(10));
+    let (one, many) = (fixture_with(1), fixture_with(10));
     assert_eq!(one.findings_of(&WorkflowCheck).len() * 10, many.findings_of(&WorkflowCheck).len());
     // Nine more workflows mean nine more reads on the new side.
     assert_eq!(one.reads() + 9, many.reads());

@@ -16,10 +16,10 @@ pub(super) struct WorkflowStep<'n> {
 /// The steps of a workflow or a composite action.
 pub(super) fn steps(root: &YamlNode) -> Vec<WorkflowStep<'_>> {
     let jobs = jobs(root).iter().map(|(_, job)| (Some(job), job));
-    let places = jobs.chain(root.get("runs").map(|runs| (None, runs)));
-    places
-        .flat_map(|(job, place)| {
-            let steps = place.get("steps").map(YamlNode::list).unwrap_or_default();
+    let parents = jobs.chain(root.get("runs").map(|runs| (None, runs)));
+    parents
+        .flat_map(|(job, parent)| {
+            let steps = parent.get("steps").map(YamlNode::list).unwrap_or_default();
             let steps =
                 steps.iter().flat_map(|node| [node].into_iter().chain(parallel_steps(node)));
             steps.map(move |node| WorkflowStep { node, job, workflow: root })
@@ -54,30 +54,30 @@ impl<'n> WorkflowStep<'n> {
     /// by the values of the variable.
     pub(super) fn flows(&self, node: &YamlNode, source: &str) -> Vec<(ValueFlow, u32)> {
         let Some(word) = node.scalar() else { return Vec::new() };
-        let written = source.get(node.bytes.0..node.bytes.1).unwrap_or_default();
-        let mut lines = lines_of_expressions(written, node.line);
-        let mut found = Vec::new();
+        let source_text = source.get(node.bytes.0..node.bytes.1).unwrap_or_default();
+        let mut lines = lines_of_expressions(source_text, node.line);
+        let mut flows_with_lines = Vec::new();
         for (_, expression) in expressions(word) {
             let line = lines.next().unwrap_or(node.line);
             for flow in flows(expression) {
-                let set = self.variable(&flow);
-                found.extend(set.into_iter().map(|flow| (flow, line)));
-                found.push((flow, line));
+                let variable_flows = self.variable_flows(&flow);
+                flows_with_lines.extend(variable_flows.into_iter().map(|flow| (flow, line)));
+                flows_with_lines.push((flow, line));
             }
         }
-        found
+        flows_with_lines
     }
 
     /// The values of the variable that `env.NAME` refers to.
-    fn variable(&self, flow: &ValueFlow) -> Vec<ValueFlow> {
+    fn variable_flows(&self, flow: &ValueFlow) -> Vec<ValueFlow> {
         let [env, name] = flow.path.as_slice() else { return Vec::new() };
         if env != "env" {
             return Vec::new();
         }
-        let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
-        let value = places.filter_map(|place| place.get("env")).find_map(|env| {
-            let set = env.entries().iter().find(|(key, _)| key.name.eq_ignore_ascii_case(name));
-            set.and_then(|(_, value)| value.scalar())
+        let levels = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
+        let value = levels.filter_map(|level| level.get("env")).find_map(|env| {
+            let entry = env.entries().iter().find(|(key, _)| key.name.eq_ignore_ascii_case(name));
+            entry.and_then(|(_, value)| value.scalar())
         });
         let expressions = value.map(expressions).unwrap_or_default();
         expressions.into_iter().flat_map(|(_, expression)| flows(expression)).collect()
@@ -86,11 +86,12 @@ impl<'n> WorkflowStep<'n> {
     /// The environment variables of this step's scripts with their values. The innermost definition
     /// counts.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&'n str, Vec<ValueFlow>)> {
-        let places = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
-        let entries = places.filter_map(|place| place.get("env")).flat_map(YamlNode::entries);
-        let mut seen = HashSet::new();
-        let nearest = entries.filter(move |(key, _)| seen.insert(key.name.as_str()));
-        nearest.map(|(key, value)| {
+        let levels = [Some(self.node), self.job, Some(self.workflow)].into_iter().flatten();
+        let entries = levels.filter_map(|level| level.get("env")).flat_map(YamlNode::entries);
+        let mut seen_names = HashSet::new();
+        let innermost_entries =
+            entries.filter(move |(key, _)| seen_names.insert(key.name.as_str()));
+        innermost_entries.map(|(key, value)| {
             let expressions = value.scalar().map(expressions).unwrap_or_default();
             let flows = expressions.into_iter().flat_map(|(_, expression)| flows(expression));
             (key.name.as_str(), flows.collect())
@@ -99,8 +100,8 @@ impl<'n> WorkflowStep<'n> {
 
     /// The conditions of the step and its job.
     pub(super) fn conditions(&self) -> impl Iterator<Item = &'n str> {
-        let places = [Some(self.node), self.job].into_iter().flatten();
-        places.filter_map(|place| place.get("if").and_then(YamlNode::scalar))
+        let levels = [Some(self.node), self.job].into_iter().flatten();
+        levels.filter_map(|level| level.get("if").and_then(YamlNode::scalar))
     }
 
     /// The action in lower case, without its ref.
@@ -111,8 +112,8 @@ impl<'n> WorkflowStep<'n> {
 }
 
 /// The line of every expression in a text.
-fn lines_of_expressions(written: &str, first: u32) -> impl Iterator<Item = u32> {
-    (first..).zip(written.split('\n')).flat_map(|(line, text)| {
+fn lines_of_expressions(source_text: &str, first: u32) -> impl Iterator<Item = u32> {
+    (first..).zip(source_text.split('\n')).flat_map(|(line, text)| {
         let count = text.matches("${{").count();
         std::iter::repeat_n(line, count)
     })

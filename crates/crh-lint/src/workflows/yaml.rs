@@ -6,9 +6,9 @@ use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
-/// The longest known workflows have some ten thousand values.
+/// Maximum values per file. The longest known workflows have some ten thousand.
 const VALUES_MAX: usize = 50_000;
-/// Workflows nest about ten levels deep. The parser is recursive.
+/// Maximum nesting, because the parser is recursive. Workflows nest about ten levels deep.
 const DEPTH_MAX: usize = 32;
 
 /// A value with its first line and its byte range.
@@ -39,8 +39,8 @@ impl YamlNode {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let budget = serde_saphyr::budget! { max_nodes: VALUES_MAX, max_depth: DEPTH_MAX };
         let options = serde_saphyr::options! { budget: budget };
-        let read: Result<LocatedNode, _> = serde_saphyr::from_str_with_options(text, options);
-        read.map(|placed| placed.0).map_err(|why| why.without_snippet().to_string())
+        let result: Result<LocatedNode, _> = serde_saphyr::from_str_with_options(text, options);
+        result.map(|located| located.0).map_err(|why| why.without_snippet().to_string())
     }
 
     /// The value of a key of a map.
@@ -90,10 +90,10 @@ impl<'de> Deserialize<'de> for LocatedNode {
 
 fn location(location: &serde_saphyr::Location) -> (u32, (usize, usize)) {
     let span = location.span();
-    let byte = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
-    let start = byte(span.byte_offset());
+    let to_usize = |at: Option<u64>| at.and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
+    let start = to_usize(span.byte_offset());
     let line = u32::try_from(location.line()).unwrap_or(u32::MAX);
-    (line, (start, start + byte(span.byte_len())))
+    (line, (start, start + to_usize(span.byte_len())))
 }
 
 impl<'de> Deserialize<'de> for YamlValue {

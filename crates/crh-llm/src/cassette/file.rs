@@ -1,7 +1,7 @@
 //! The cassette file: locking, writing, and replacing an older cassette.
 //!
-//! An existing cassette is replaced only after the first answer. Until then the new one is a
-//! temporary file beside it, so a failed run keeps the old cassette.
+//! An existing cassette is replaced only after the first reply. Until then, the new cassette is a
+//! temporary file next to the old one, so a failed run keeps the old cassette.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::cassette::piece::PieceId;
 use crate::cassette::{CassetteHeader, CassetteLine, Exchange, RecordedAnswer, VERSION};
 
-/// Bytes read to detect a cassette. The header line has fewer than 50.
+/// Maximum bytes read to detect a cassette. The header line has fewer than 50.
 const FIRST_LINE_MAX: u64 = 1024;
 
 /// Suffix of the temporary file.
@@ -25,27 +25,29 @@ const TEMPORARY_SUFFIX: &str = ".recording";
 pub(super) struct CassetteFile {
     file: File,
     /// The existing cassette, until it is replaced.
-    old: Option<OldCassette>,
-    /// The replaced file. Its lock is kept because another process may have just opened it.
-    replaced: Option<File>,
+    old_cassette: Option<OldCassette>,
+    /// The old cassette after it was replaced. Its lock is kept, because another process may have
+    /// just opened that file.
+    replaced_file: Option<File>,
     pieces: HashSet<PieceId>,
-    exchanges: u64,
+    exchange_count: u64,
     failure: Option<WriteFailure>,
 }
 
 /// An existing cassette, and the temporary file that will replace it.
 struct OldCassette {
-    /// Held for its lock.
+    /// The old cassette, kept open for its lock.
     file: File,
     path: PathBuf,
-    temporary: PathBuf,
+    temporary_file: PathBuf,
 }
 
 /// The first error.
 enum WriteFailure {
-    /// Nothing is written after it, because the last line may be incomplete.
+    /// A write failed. Nothing is written after this error, because the last line may be
+    /// incomplete.
     Writing(io::Error),
-    /// Recording continues in the temporary file.
+    /// The old cassette could not be replaced. Recording continues in the temporary file.
     Replacing(io::Error),
 }
 
@@ -57,25 +59,32 @@ enum ExistingFile {
 impl CassetteFile {
     /// See `Recorder::create`.
     pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let (file, found) = open_locked(path)?;
-        let (mut file, older) = match found {
+        let (file, existing_file) = open_locked(path)?;
+        let (mut file, old_cassette) = match existing_file {
             ExistingFile::Empty => (file, None),
             ExistingFile::Cassette => {
                 // Replace the target of a symlink, not the link.
                 let path = fs::canonicalize(path)?;
-                let temporary = temporary_path(&path);
-                let new = open_temporary(&temporary, &file).map_err(|error| {
-                    let message = format!("cannot write `{}`: {error}", temporary.display());
+                let temporary_file = temporary_path(&path);
+                let new_file = open_temporary(&temporary_file, &file).map_err(|error| {
+                    let message = format!("cannot write `{}`: {error}", temporary_file.display());
                     io::Error::new(error.kind(), message)
                 })?;
-                (new, Some(OldCassette { file, path, temporary }))
+                (new_file, Some(OldCassette { file, path, temporary_file }))
             }
         };
         let mut header = serde_json::to_vec(&CassetteHeader::current())?;
         header.push(b'\n');
         file.write_all(&header)?;
         let pieces = HashSet::new();
-        Ok(Self { file, old: older, replaced: None, pieces, exchanges: 0, failure: None })
+        Ok(Self {
+            file,
+            old_cassette,
+            replaced_file: None,
+            pieces,
+            exchange_count: 0,
+            failure: None,
+        })
     }
 
     pub(super) fn has(&self, piece: &PieceId) -> bool {
@@ -99,7 +108,7 @@ impl CassetteFile {
                 lines.push(b'\n');
             }
         }
-        let answered = match &exchange.answer {
+        let has_reply = match &exchange.answer {
             RecordedAnswer::Reply(_) => true,
             RecordedAnswer::Error(_) => false,
         };
@@ -107,14 +116,14 @@ impl CassetteFile {
         lines.push(b'\n');
         self.file.write_all(&lines)?;
         self.file.flush()?;
-        self.exchanges += 1;
-        if answered {
+        self.exchange_count += 1;
+        if has_reply {
             self.replace_old();
         }
         Ok(())
     }
 
-    /// Stops writing.
+    /// Stores the error and stops writing.
     pub(super) fn fail(&mut self, error: io::Error) {
         if !matches!(self.failure, Some(WriteFailure::Writing(_))) {
             self.failure = Some(WriteFailure::Writing(error));
@@ -127,19 +136,21 @@ impl CassetteFile {
             Some(WriteFailure::Writing(error) | WriteFailure::Replacing(error)) => {
                 Err(io::Error::new(error.kind(), error.to_string()))
             }
-            None if self.old.is_some() => Ok(0),
-            None => Ok(self.exchanges),
+            None if self.old_cassette.is_some() => Ok(0),
+            None => Ok(self.exchange_count),
         }
     }
 
     fn replace_old(&mut self) {
-        let Some(OldCassette { file, path, temporary: beside }) = self.old.take() else { return };
-        self.replaced = Some(file);
-        if let Err(error) = fs::rename(&beside, &path) {
-            // The answer was paid for, so keep recording in the temporary file.
+        let Some(OldCassette { file, path, temporary_file }) = self.old_cassette.take() else {
+            return;
+        };
+        self.replaced_file = Some(file);
+        if let Err(error) = fs::rename(&temporary_file, &path) {
+            // The user paid for the reply, so keep recording in the temporary file.
             let message = format!(
                 "cannot replace the old cassette; the new one is `{}`: {error}",
-                beside.display()
+                temporary_file.display()
             );
             self.failure = Some(WriteFailure::Replacing(io::Error::new(error.kind(), message)));
         }
@@ -155,8 +166,8 @@ impl CassetteFile {
 impl Drop for CassetteFile {
     /// Without an answer, the old cassette stays and the temporary file is removed.
     fn drop(&mut self) {
-        if let Some(OldCassette { temporary, .. }) = &self.old {
-            match fs::remove_file(temporary) {
+        if let Some(OldCassette { temporary_file, .. }) = &self.old_cassette {
+            match fs::remove_file(temporary_file) {
                 // The next recording reuses a leftover file.
                 Ok(()) | Err(_) => {}
             }
@@ -182,10 +193,10 @@ fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
             ));
         }
     }
-    let mut first = Vec::new();
-    BufReader::new((&file).take(FIRST_LINE_MAX)).read_until(b'\n', &mut first)?;
+    let mut first_line = Vec::new();
+    BufReader::new((&file).take(FIRST_LINE_MAX)).read_until(b'\n', &mut first_line)?;
     file.rewind()?;
-    match CassetteHeader::parse(&first) {
+    match CassetteHeader::parse(&first_line) {
         Some(CassetteHeader { version: VERSION, .. }) => Ok((file, ExistingFile::Cassette)),
         Some(CassetteHeader { version, .. }) => Err(io::Error::new(
             ErrorKind::AlreadyExists,
@@ -193,7 +204,7 @@ fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
                 "it is a cassette of version {version}, and crh writes version {VERSION}; the file was not changed"
             ),
         )),
-        None if first.is_empty() => Ok((file, ExistingFile::Empty)),
+        None if first_line.is_empty() => Ok((file, ExistingFile::Empty)),
         None => Err(io::Error::new(
             ErrorKind::AlreadyExists,
             "the file exists and is not a cassette; it was not changed",
@@ -203,13 +214,13 @@ fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
 
 /// Opens an empty temporary file with the permissions of the cassette. A file left by a crash is
 /// reused.
-fn open_temporary(temporary: &Path, old: &File) -> io::Result<File> {
-    let (file, found) = open_locked(temporary)?;
-    match found {
+fn open_temporary(temporary_file: &Path, old_file: &File) -> io::Result<File> {
+    let (file, existing_file) = open_locked(temporary_file)?;
+    match existing_file {
         ExistingFile::Empty => {}
         ExistingFile::Cassette => file.set_len(0)?,
     }
-    file.set_permissions(old.metadata()?.permissions())?;
+    file.set_permissions(old_file.metadata()?.permissions())?;
     Ok(file)
 }
 

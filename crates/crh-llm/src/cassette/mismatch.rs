@@ -5,123 +5,174 @@ use serde_json::Value;
 use crate::Redactor;
 use crate::cassette::question::{QuestionKey, QuestionParts};
 
-/// Length of an excerpt, so that two fit on a screen.
+/// Length of an excerpt. Two excerpts fit on a screen.
 const EXCERPT_CHARS: usize = 80;
 
-/// Characters before the first difference.
+/// Characters of an excerpt before the first difference.
 const CONTEXT_CHARS: usize = 30;
 
 /// Describes the difference from the most similar recorded question, redacted.
 pub(super) fn describe_mismatch<'a>(
-    recorded: impl Iterator<Item = (&'a QuestionKey, QuestionParts<&'a Value>)>,
-    question: &QuestionKey,
-    asked: &QuestionParts<Value>,
+    recorded_questions: impl Iterator<Item = (&'a QuestionKey, QuestionParts<&'a Value>)>,
+    request_key: &QuestionKey,
+    request_parts: &QuestionParts<Value>,
     redactor: &Redactor,
 ) -> String {
-    let recorded: Vec<_> = recorded.collect();
-    let count = recorded.len();
-    let nearest = recorded
+    let recorded_questions: Vec<_> = recorded_questions.collect();
+    let count = recorded_questions.len();
+    let nearest = recorded_questions
         .iter()
         .enumerate()
         .max_by_key(|(index, (candidate, values))| {
             // Prefer the first of equally similar questions.
             (
-                shared_pieces(candidate, question),
-                shared_characters(values, asked),
+                shared_pieces(candidate, request_key),
+                shared_characters(values, request_parts),
                 std::cmp::Reverse(*index),
             )
         })
         .map(|(_, (_, values))| values);
     let Some(nearest) = nearest else { return "the recording has no questions".to_owned() };
-    let differences = differences(nearest, asked, redactor);
+    let differences = differences(nearest, request_parts, redactor);
     format!(
         "the recording has no answer to this question; the most similar of its {count} questions differs\n  {}",
         differences.join("\n  ")
     )
 }
 
-/// Number of equal pieces, counted from the start and the end of the messages.
-fn shared_pieces(recorded: &QuestionKey, asked: &QuestionKey) -> usize {
-    let same = |same: bool| usize::from(same);
-    let (first, second) = (&recorded.messages, &asked.messages);
-    let leading = first.iter().zip(second).take_while(|(a, b)| a == b).count();
-    let rest = first.len().min(second.len()) - leading;
-    let trailing = first.iter().rev().zip(second.iter().rev()).take_while(|(a, b)| a == b).count();
-    same(recorded.system == asked.system)
-        + same(recorded.tools == asked.tools)
-        + same(recorded.settings == asked.settings)
+/// Number of equal pieces. Messages are compared from the start and from the end.
+fn shared_pieces(recorded_key: &QuestionKey, request_key: &QuestionKey) -> usize {
+    let points = |is_equal: bool| usize::from(is_equal);
+    let (recorded_messages, request_messages) = (&recorded_key.messages, &request_key.messages);
+    let leading =
+        recorded_messages.iter().zip(request_messages).take_while(|(a, b)| a == b).count();
+    let rest = recorded_messages.len().min(request_messages.len()) - leading;
+    let trailing = recorded_messages
+        .iter()
+        .rev()
+        .zip(request_messages.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
+    points(recorded_key.system == request_key.system)
+        + points(recorded_key.tools == request_key.tools)
+        + points(recorded_key.settings == request_key.settings)
         + leading
         + trailing.min(rest)
 }
 
 /// Equal characters at the start and end of the first different message.
-fn shared_characters(recorded: &QuestionParts<&Value>, asked: &QuestionParts<Value>) -> usize {
-    let mut pairs = recorded.messages.iter().zip(&asked.messages);
-    let Some((first, second)) = pairs.find(|(first, second)| **first != *second) else { return 0 };
-    let (first, second) = (first.to_string(), second.to_string());
-    let leading = first.bytes().zip(second.bytes()).take_while(|(a, b)| a == b).count();
-    let trailing = first.bytes().rev().zip(second.bytes().rev());
+fn shared_characters(
+    recorded_parts: &QuestionParts<&Value>,
+    request_parts: &QuestionParts<Value>,
+) -> usize {
+    let mut pairs = recorded_parts.messages.iter().zip(&request_parts.messages);
+    let Some((recorded_message, request_message)) =
+        pairs.find(|(recorded_message, request_message)| **recorded_message != *request_message)
+    else {
+        return 0;
+    };
+    let (recorded_message, request_message) =
+        (recorded_message.to_string(), request_message.to_string());
+    let leading =
+        recorded_message.bytes().zip(request_message.bytes()).take_while(|(a, b)| a == b).count();
+    let trailing = recorded_message.bytes().rev().zip(request_message.bytes().rev());
     leading + trailing.take_while(|(a, b)| a == b).count()
 }
 
 fn differences(
-    recorded: &QuestionParts<&Value>,
-    asked: &QuestionParts<Value>,
+    recorded_parts: &QuestionParts<&Value>,
+    request_parts: &QuestionParts<Value>,
     redactor: &Redactor,
 ) -> Vec<String> {
-    let mut found = Vec::new();
-    let first_difference = |what: &str, was: &Value, is: &Value| {
-        if was == is {
+    let mut descriptions = Vec::new();
+    let first_difference = |part_name: &str, recorded: &Value, requested: &Value| {
+        if recorded == requested {
             return None;
         }
-        let shown = first_difference(what, &redactor.redact_json(was), &redactor.redact_json(is));
-        Some(shown.unwrap_or_else(|| format!("in {what}, within text that looks like a key")))
+        let description = first_difference(
+            part_name,
+            &redactor.redact_json(recorded),
+            &redactor.redact_json(requested),
+        );
+        Some(
+            description
+                .unwrap_or_else(|| format!("in {part_name}, within text that looks like a key")),
+        )
     };
-    found.extend(first_difference("the system prompt", recorded.system, &asked.system));
-    found.extend(first_difference("the tools", recorded.tools, &asked.tools));
+    descriptions.extend(first_difference(
+        "the system prompt",
+        recorded_parts.system,
+        &request_parts.system,
+    ));
+    descriptions.extend(first_difference("the tools", recorded_parts.tools, &request_parts.tools));
     // List every different setting, since there are few.
-    for (name, value) in asked.settings.as_object().into_iter().flatten() {
-        let was = recorded.settings.get(name).unwrap_or(&Value::Null);
-        found.extend(first_difference(&format!("`{name}`"), was, value));
+    for (name, value) in request_parts.settings.as_object().into_iter().flatten() {
+        let recorded = recorded_parts.settings.get(name).unwrap_or(&Value::Null);
+        descriptions.extend(first_difference(&format!("`{name}`"), recorded, value));
     }
-    let mut pairs = recorded.messages.iter().zip(&asked.messages).enumerate();
-    if let Some((index, (was, is))) = pairs.find(|(_, (was, is))| **was != *is) {
-        found.extend(first_difference(&format!("message {}", index + 1), was, is));
+    let mut pairs = recorded_parts.messages.iter().zip(&request_parts.messages).enumerate();
+    if let Some((index, (recorded, requested))) =
+        pairs.find(|(_, (recorded, requested))| **recorded != *requested)
+    {
+        descriptions.extend(first_difference(
+            &format!("message {}", index + 1),
+            recorded,
+            requested,
+        ));
     }
-    let (were, are) = (recorded.messages.len(), asked.messages.len());
-    if were != are {
-        found.push(format!("in the number of messages: recorded {were}, asked {are}"));
+    let (recorded_count, request_count) =
+        (recorded_parts.messages.len(), request_parts.messages.len());
+    if recorded_count != request_count {
+        descriptions.push(format!(
+            "in the number of messages: recorded {recorded_count}, asked {request_count}"
+        ));
     }
-    found
+    descriptions
 }
 
 /// The first line that differs.
-fn first_difference(what: &str, recorded: &Value, asked: &Value) -> Option<String> {
-    let (mut were, mut are) = (Vec::new(), Vec::new());
-    value_lines(recorded, String::new(), &mut were);
-    value_lines(asked, String::new(), &mut are);
-    let same = were.iter().zip(&are).take_while(|(was, is)| was.same_text(is)).count();
-    if same == were.len().max(are.len()) {
+fn first_difference(part_name: &str, recorded: &Value, requested: &Value) -> Option<String> {
+    let (mut recorded_lines, mut request_lines) = (Vec::new(), Vec::new());
+    value_lines(recorded, String::new(), &mut recorded_lines);
+    value_lines(requested, String::new(), &mut request_lines);
+    let equal_lines = recorded_lines
+        .iter()
+        .zip(&request_lines)
+        .take_while(|(recorded, requested)| recorded.same_text(requested))
+        .count();
+    if equal_lines == recorded_lines.len().max(request_lines.len()) {
         return None;
     }
-    let (was, is) = (were.get(same), are.get(same));
-    let same_path = was.zip(is).is_none_or(|(was, is)| was.path == is.path);
-    let several = was.into_iter().chain(is).any(|entry| entry.lines > 1);
-    let location = is.or(was).filter(|_| same_path).map(|entry| entry.location(several));
+    let (recorded_line, request_line) =
+        (recorded_lines.get(equal_lines), request_lines.get(equal_lines));
+    let same_path = recorded_line
+        .zip(request_line)
+        .is_none_or(|(recorded_line, request_line)| recorded_line.path == request_line.path);
+    let is_multiline = recorded_line.into_iter().chain(request_line).any(|entry| entry.lines > 1);
+    let location = request_line
+        .or(recorded_line)
+        .filter(|_| same_path)
+        .map(|entry| entry.location(is_multiline));
     let location = location.unwrap_or_default();
     let text = |entry: &ValueLine| match entry.path.trim_start_matches('.') {
         path if !same_path && !path.is_empty() => format!("{path}: {}", entry.text),
         _ => entry.text.clone(),
     };
-    let (was, is) = (was.map(text), is.map(text));
-    let common = match (&was, &is) {
-        (Some(was), Some(is)) => was.chars().zip(is.chars()).take_while(|(a, b)| a == b).count(),
+    let (recorded_line, request_line) = (recorded_line.map(text), request_line.map(text));
+    let common_chars = match (&recorded_line, &request_line) {
+        (Some(recorded_line), Some(request_line)) => {
+            recorded_line.chars().zip(request_line.chars()).take_while(|(a, b)| a == b).count()
+        }
         (Some(_), None) | (None, Some(_)) | (None, None) => 0,
     };
-    let shown = |text: Option<String>| {
-        text.map_or_else(|| "nothing".to_owned(), |text| excerpt(&text, common))
+    let quote = |text: Option<String>| {
+        text.map_or_else(|| "nothing".to_owned(), |text| excerpt(&text, common_chars))
     };
-    Some(format!("in {what}{location}: recorded {}, asked {}", shown(was), shown(is)))
+    Some(format!(
+        "in {part_name}{location}: recorded {}, asked {}",
+        quote(recorded_line),
+        quote(request_line)
+    ))
 }
 
 /// One line of a JSON value.
@@ -140,12 +191,12 @@ impl ValueLine {
     }
 
     /// Path of the line, with a line number if there are several lines.
-    fn location(&self, several: bool) -> String {
+    fn location(&self, is_multiline: bool) -> String {
         let path = match self.path.trim_start_matches('.') {
             "" => String::new(),
             path => format!(", `{path}`"),
         };
-        if several { format!("{path}, line {}", self.line) } else { path }
+        if is_multiline { format!("{path}, line {}", self.line) } else { path }
     }
 }
 
@@ -181,10 +232,10 @@ fn value_lines(value: &Value, path: String, lines: &mut Vec<ValueLine>) {
 }
 
 /// Quotes a text around the first difference.
-fn excerpt(text: &str, common: usize) -> String {
-    let skipped = common.saturating_sub(CONTEXT_CHARS);
+fn excerpt(text: &str, common_chars: usize) -> String {
+    let skipped = common_chars.saturating_sub(CONTEXT_CHARS);
     let quoted: String = text.chars().skip(skipped).take(EXCERPT_CHARS).collect();
-    let before = if skipped > 0 { "…" } else { "" };
-    let after = if text.chars().count() > skipped + EXCERPT_CHARS { "…" } else { "" };
-    format!("{before}{quoted:?}{after}")
+    let prefix = if skipped > 0 { "…" } else { "" };
+    let suffix = if text.chars().count() > skipped + EXCERPT_CHARS { "…" } else { "" };
+    format!("{prefix}{quoted:?}{suffix}")
 }

@@ -36,7 +36,7 @@ struct CassetteHeader {
     version: u32,
 }
 
-/// Any later line.
+/// Any line after the header.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CassetteLine {
@@ -53,7 +53,8 @@ struct Exchange {
     answer: RecordedAnswer,
 }
 
-/// The model that answered. Its facts are recorded so that a replay trims and prices equally.
+/// The model that answered. The recording contains its facts, so that a replay trims conversations
+/// and computes costs like the original run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct RecordedModel {
     name: String,

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Redactor;
 
-/// Bytes of an id, enough to avoid collisions within a recording.
+/// Bytes of an id. 8 bytes avoid collisions between the pieces of one recording.
 const ID_BYTES: usize = 8;
 
 /// Prefix of the SHA-256 of a piece's content.
@@ -21,15 +21,15 @@ pub(super) struct PieceId(String);
 /// Redacts and hashes values. Results are cached, because every turn repeats the earlier messages.
 pub(super) struct PieceHasher {
     redactor: Redactor,
-    seen: Mutex<HashMap<[u8; 32], PieceId>>,
+    cached_ids: Mutex<HashMap<[u8; 32], PieceId>>,
 }
 
 impl PieceId {
     pub(super) fn from_value(value: &Value) -> Self {
-        let hash = Sha256::digest(sorted(value).to_string());
+        let hash = Sha256::digest(sort_fields(value).to_string());
         let hex = hash[..ID_BYTES].iter().fold(String::new(), |mut hex, byte| {
-            let written = write!(hex, "{byte:02x}");
-            debug_assert!(written.is_ok(), "writing to a string does not fail");
+            let result = write!(hex, "{byte:02x}");
+            debug_assert!(result.is_ok(), "writing to a string does not fail");
             hex
         });
         Self(hex)
@@ -37,39 +37,39 @@ impl PieceId {
 }
 
 impl PieceHasher {
-    /// Masks only known secrets. Masking by form could make different questions equal, or put a
+    /// Masks only known secrets. Masking by shape could make different questions equal, or put a
     /// mask into a tool call.
     pub(super) fn new(redactor: Redactor) -> Self {
-        Self { redactor: redactor.known_secrets_only(), seen: Mutex::default() }
+        Self { redactor: redactor.known_secrets_only(), cached_ids: Mutex::default() }
     }
 
     /// Id of the redacted value.
     pub(super) fn piece_id(&self, value: &Value) -> PieceId {
-        let original: [u8; 32] = Sha256::digest(value.to_string()).into();
-        let known = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = known().get(&original) {
+        let hash: [u8; 32] = Sha256::digest(value.to_string()).into();
+        let lock_cache = || self.cached_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = lock_cache().get(&hash) {
             return id.clone();
         }
-        let id = PieceId::from_value(&self.redacted(value));
-        known().insert(original, id.clone());
+        let id = PieceId::from_value(&self.redact(value));
+        lock_cache().insert(hash, id.clone());
         id
     }
 
     /// The redacted value as written to the file.
-    pub(super) fn redacted(&self, value: &Value) -> Value {
-        sorted(&self.redactor.redact_json(value))
+    pub(super) fn redact(&self, value: &Value) -> Value {
+        sort_fields(&self.redactor.redact_json(value))
     }
 }
 
 /// Sorts fields by name, so that equal values have equal text.
-fn sorted(value: &Value) -> Value {
+fn sort_fields(value: &Value) -> Value {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
-        Value::Array(values) => values.iter().map(sorted).collect(),
+        Value::Array(values) => values.iter().map(sort_fields).collect(),
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().collect();
             fields.sort_unstable_by_key(|(name, _)| *name);
-            fields.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect()
+            fields.into_iter().map(|(name, value)| (name.clone(), sort_fields(value))).collect()
         }
     }
 }

@@ -17,27 +17,27 @@ use crate::cassette::{
 };
 use crate::{ModelError, ModelFacts, ModelReply, ModelRequest, Redactor};
 
-/// Size limit, because a cassette is kept in memory. Reviews record a few megabytes.
+/// Maximum size of a cassette, because it is kept in memory. Reviews record a few megabytes.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// A recording that answers recorded questions.
 pub struct Cassette {
     pieces: HashMap<PieceId, Value>,
     model: RecordedModel,
-    /// In order of first use.
+    /// Questions, in the order in which they were first recorded.
     questions: Vec<QuestionKey>,
     answers: HashMap<QuestionKey, AnswerQueue>,
-    note: Option<String>,
+    warning: Option<String>,
     hasher: PieceHasher,
-    /// For error messages.
+    /// Redactor of error messages. It also masks by shape.
     redactor: Redactor,
 }
 
 /// Answers to one question, in recorded order.
 #[derive(Default)]
 struct AnswerQueue {
-    given: Vec<RecordedAnswer>,
-    served: AtomicUsize,
+    answers: Vec<RecordedAnswer>,
+    served_count: AtomicUsize,
 }
 
 /// Why a cassette cannot be used.
@@ -58,12 +58,12 @@ pub enum CassetteError {
         path: PathBuf,
     },
     /// Unsupported version.
-    #[error("the cassette `{}` has format version {found}; crh reads version {VERSION}", path.display())]
+    #[error("the cassette `{}` has format version {file_version}; crh reads version {VERSION}", path.display())]
     Version {
         /// The file.
         path: PathBuf,
         /// Version of the file.
-        found: u32,
+        file_version: u32,
     },
     /// A line is damaged.
     #[error("line {line} of the cassette `{}` is damaged: {problem}", path.display())]
@@ -84,8 +84,8 @@ pub enum CassetteError {
 }
 
 impl Cassette {
-    /// Loads a cassette. The redactor should know the same keys as when recording, or questions
-    /// that contain a key are not found.
+    /// Loads a cassette. The redactor should know the same keys as during the recording. Otherwise,
+    /// questions that contain a key are not found.
     pub fn load(path: &Path, redactor: Redactor) -> Result<Self, CassetteError> {
         let bytes = read_bytes(path)
             .map_err(|source| CassetteError::Unreadable { path: path.to_owned(), source })?;
@@ -93,21 +93,24 @@ impl Cassette {
         let header = lines.next().and_then(|(_, line)| CassetteHeader::parse(line));
         match header.map(|header| header.version) {
             Some(VERSION) => {}
-            Some(found) => return Err(CassetteError::Version { path: path.to_owned(), found }),
+            Some(file_version) => {
+                return Err(CassetteError::Version { path: path.to_owned(), file_version });
+            }
             None => return Err(CassetteError::NoCassette { path: path.to_owned() }),
         }
-        let mut reading = CassetteReader::default();
+        let mut reader = CassetteReader::default();
         while let Some((index, line)) = lines.next() {
-            // A file ends with an empty line, or with an incomplete one.
-            let last = lines.peek().is_none_or(|(_, rest)| rest.is_empty());
+            // A complete file ends with a line break, so the last line is empty. After a crash, the
+            // last line may be incomplete.
+            let is_last = lines.peek().is_none_or(|(_, rest)| rest.is_empty());
             if line.is_empty() && lines.peek().is_none() {
                 break;
             }
-            match reading.add_line(line) {
+            match reader.add_line(line) {
                 Ok(()) => {}
-                Err(problem) if last => {
+                Err(problem) if is_last => {
                     let line = index + 1;
-                    reading.note =
+                    reader.warning =
                         Some(format!("skipped the incomplete last line {line}: {problem}"));
                     break;
                 }
@@ -117,15 +120,15 @@ impl Cassette {
                 }
             }
         }
-        let Some(model) = reading.model else {
+        let Some(model) = reader.model else {
             return Err(CassetteError::Empty { path: path.to_owned() });
         };
         Ok(Self {
-            pieces: reading.pieces,
+            pieces: reader.pieces,
             model,
-            questions: reading.questions,
-            answers: reading.answers,
-            note: reading.note,
+            questions: reader.questions,
+            answers: reader.answers,
+            warning: reader.warning,
             hasher: PieceHasher::new(redactor.clone()),
             redactor,
         })
@@ -133,7 +136,7 @@ impl Cassette {
 
     /// Warning about an incomplete last line that was skipped.
     pub fn warning(&self) -> Option<&str> {
-        self.note.as_deref()
+        self.warning.as_deref()
     }
 
     /// Name and facts of the first recorded model.
@@ -150,18 +153,23 @@ impl Cassette {
         let parts = QuestionParts::from_request(request).map_err(unreadable)?;
         let question = parts.to_key(&self.hasher);
         let answer = self.answers.get(&question).and_then(|answers| {
-            let served = answers.served.fetch_add(1, Ordering::Relaxed);
-            answers.given.get(served).or(answers.given.last())
+            let index = answers.served_count.fetch_add(1, Ordering::Relaxed);
+            answers.answers.get(index).or(answers.answers.last())
         });
         match answer {
             Some(RecordedAnswer::Reply(reply)) => Ok(reply.clone()),
             Some(RecordedAnswer::Error(error)) => Err(error.clone()),
             None => {
-                let asked = parts.map(|value| self.hasher.redacted(value));
-                let recorded = self.questions.iter();
-                let recorded = recorded.map(|question| (question, self.piece_values(question)));
-                let message =
-                    mismatch::describe_mismatch(recorded, &question, &asked, &self.redactor);
+                let redacted_parts = parts.map(|value| self.hasher.redact(value));
+                let recorded_questions = self.questions.iter();
+                let recorded_questions =
+                    recorded_questions.map(|question| (question, self.piece_values(question)));
+                let message = mismatch::describe_mismatch(
+                    recorded_questions,
+                    &question,
+                    &redacted_parts,
+                    &self.redactor,
+                );
                 Err(ModelError::NotRecorded { message })
             }
         }
@@ -189,7 +197,7 @@ struct CassetteReader {
     model: Option<RecordedModel>,
     questions: Vec<QuestionKey>,
     answers: HashMap<QuestionKey, AnswerQueue>,
-    note: Option<String>,
+    warning: Option<String>,
 }
 
 impl CassetteReader {
@@ -219,7 +227,7 @@ impl CassetteReader {
             self.questions.push(question);
             AnswerQueue::default()
         });
-        answers.given.push(answer);
+        answers.answers.push(answer);
         Ok(())
     }
 }

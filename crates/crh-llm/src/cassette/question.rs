@@ -1,4 +1,4 @@
-//! A request split into pieces. Requests are equal if all their pieces are.
+//! A request split into pieces. Two requests are equal if all their pieces are equal.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ pub(super) struct QuestionParts<T> {
 pub(super) type QuestionKey = QuestionParts<PieceId>;
 
 impl<T> QuestionParts<T> {
-    pub(super) fn map<U>(&self, mut part: impl FnMut(&T) -> U) -> QuestionParts<U> {
+    pub(super) fn map<U>(&self, mut convert: impl FnMut(&T) -> U) -> QuestionParts<U> {
         QuestionParts {
-            system: part(&self.system),
-            tools: part(&self.tools),
-            settings: part(&self.settings),
-            messages: self.messages.iter().map(part).collect(),
+            system: convert(&self.system),
+            tools: convert(&self.tools),
+            settings: convert(&self.settings),
+            messages: self.messages.iter().map(convert).collect(),
         }
     }
 

@@ -15,23 +15,24 @@ use crate::cassette::question::QuestionParts;
 use crate::cassette::{Exchange, RecordedAnswer, RecordedModel};
 use crate::{ModelError, ModelFacts, ModelReply, ModelRequest, Redactor};
 
-/// Writes a cassette. Each exchange is one write, so that a crash loses at most one.
+/// Writes a cassette. Each exchange is one write, so a crash loses at most one exchange.
 pub struct Recorder {
     hasher: PieceHasher,
     file: Mutex<CassetteFile>,
 }
 
 impl Recorder {
-    /// Creates a cassette. An existing cassette is replaced at the first answer, and kept if there
-    /// is none. Fails if another process records to it, if its version is unsupported, or if the
-    /// file is not a cassette or not a regular file. Only secrets known to the redactor are masked.
+    /// Creates a cassette. An existing cassette is replaced at the first reply, and kept if there
+    /// is no reply. Fails if another process records to the file, if it is a cassette with an
+    /// unsupported version, not a cassette, or not a regular file. Only secrets known to the
+    /// redactor are masked.
     pub fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let tape = Mutex::new(CassetteFile::create(path)?);
-        Ok(Self { hasher: PieceHasher::new(redactor), file: tape })
+        let file = Mutex::new(CassetteFile::create(path)?);
+        Ok(Self { hasher: PieceHasher::new(redactor), file })
     }
 
-    /// Records an exchange. Errors do not reach the caller, who has an answer; `finish` returns
-    /// them. `NotRecorded` errors are not recorded.
+    /// Records an exchange. The caller has its answer already, so a write error is not returned
+    /// here but by `finish`. `NotRecorded` errors are not recorded.
     pub(crate) fn record(
         &self,
         name: &str,
@@ -47,8 +48,8 @@ impl Recorder {
         }
     }
 
-    /// Number of recorded exchanges, or the first error. Zero while an old cassette waits to be
-    /// replaced.
+    /// Number of recorded exchanges, or the first error. The number is zero until the new cassette
+    /// replaces an old one.
     pub fn finish(&self) -> io::Result<u64> {
         self.lock_file().exchange_count()
     }
@@ -65,21 +66,22 @@ impl Recorder {
         let parts = QuestionParts::from_request(request)?;
         let (model_id, question) = (self.hasher.piece_id(&model), parts.to_key(&self.hasher));
         let pieces = [(&model_id, &model)].into_iter().chain(question.iter().zip(parts.iter()));
-        let unwritten: Vec<(PieceId, &Value)> = {
-            let tape = self.lock_file();
-            let unwritten = pieces.filter(|(id, _)| !tape.has(id));
-            unwritten.map(|(id, value)| (id.clone(), value)).collect()
+        let new_pieces: Vec<(PieceId, &Value)> = {
+            let file = self.lock_file();
+            let new_pieces = pieces.filter(|(id, _)| !file.has(id));
+            new_pieces.map(|(id, value)| (id.clone(), value)).collect()
         };
-        // Redact without the lock, even if two callers redact the same piece.
-        let redacted = unwritten.into_iter().map(|(id, value)| (id, self.hasher.redacted(value)));
-        let redacted = redacted.collect();
+        // Redact without holding the lock, even if two callers then redact the same piece.
+        let redacted_pieces =
+            new_pieces.into_iter().map(|(id, value)| (id, self.hasher.redact(value)));
+        let redacted_pieces = redacted_pieces.collect();
         let answer = match answer {
             Ok(reply) => RecordedAnswer::Reply(reply.clone()),
             Err(error) => RecordedAnswer::Error(error.clone()),
         };
-        let answer = self.hasher.redacted(&serde_json::to_value(answer)?);
+        let answer = self.hasher.redact(&serde_json::to_value(answer)?);
         let answer = serde_json::from_value(answer)?;
-        self.lock_file().write(redacted, Exchange { model: model_id, question, answer })
+        self.lock_file().write(redacted_pieces, Exchange { model: model_id, question, answer })
     }
 
     /// Redirects writes, so that a test can make them fail.

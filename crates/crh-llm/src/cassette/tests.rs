@@ -82,13 +82,13 @@ impl TempCassette {
 
 #[test]
 fn answer_is_found_by_content_in_any_order() {
-    let place = TempCassette::new();
-    place.record(&[
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[
         (request("first"), Ok(text_reply("one"))),
         (request("second"), Err(overloaded("later"))),
         (request("second"), Ok(text_reply("two"))),
     ]);
-    let cassette = place.play();
+    let cassette = temp_cassette.play();
     assert_eq!(cassette.model(), ("openai:gpt", &facts()));
     assert_eq!(cassette.answer(&request("second")), Err(overloaded("later")));
     assert_eq!(cassette.answer(&request("first")), Ok(text_reply("one")));
@@ -108,7 +108,7 @@ fn all_message_kinds_round_trip() {
     let broken =
         ToolCall { arguments: CallArguments::Malformed("{\"a\":".to_owned()), ..call.clone() };
     let parts = vec![
-        TurnPart::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None }),
+        TurnPart::Thinking(Thinking::Readable { text: Some("hm".to_owned()), signature: None }),
         TurnPart::Thinking(Thinking::Sealed(json!({ "data": "x", "b": 1 }))),
         TurnPart::Text("let me see".to_owned()),
         TurnPart::Call(call),
@@ -120,34 +120,44 @@ fn all_message_kinds_round_trip() {
         usage: None,
         served: None,
     };
-    let mut asked = request("go on");
+    let mut model_request = request("go on");
     let result = ToolResult { call_id: "c1".into(), name: "read".into(), text: "\t1\r\n".into() };
-    asked.conversation.messages.push(Message::Assistant(reply.turn.clone()));
-    asked.conversation.messages.push(Message::Results(vec![result]));
-    asked.tool_choice = ToolChoice::Named("read".to_owned());
-    asked.output = OutputForm::Schema { name: "out".into(), schema: json!({ "b": 1, "a": 2 }) };
-    asked.temperature = Some(0.1);
-    asked.effort = Some(Effort::High);
+    model_request.conversation.messages.push(Message::Assistant(reply.turn.clone()));
+    model_request.conversation.messages.push(Message::Results(vec![result]));
+    model_request.tool_choice = ToolChoice::Named("read".to_owned());
+    model_request.output =
+        OutputForm::Schema { name: "out".into(), schema: json!({ "b": 1, "a": 2 }) };
+    model_request.temperature = Some(0.1);
+    model_request.effort = Some(Effort::High);
     let error = ModelError::Transport { message: "gone".to_owned(), spent: FailureCost::Unknown };
-    let place = TempCassette::new();
-    place.record(&[(asked.clone(), Ok(reply.clone())), (asked.clone(), Err(error.clone()))]);
-    let cassette = place.play();
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[
+        (model_request.clone(), Ok(reply.clone())),
+        (model_request.clone(), Err(error.clone())),
+    ]);
+    let cassette = temp_cassette.play();
     // Field order is not part of a question.
-    asked.output = OutputForm::Schema { name: "out".into(), schema: json!({ "a": 2, "b": 1 }) };
-    assert_eq!(cassette.answer(&asked), Ok(reply));
-    assert_eq!(cassette.answer(&asked), Err(error));
+    model_request.output =
+        OutputForm::Schema { name: "out".into(), schema: json!({ "a": 2, "b": 1 }) };
+    assert_eq!(cassette.answer(&model_request), Ok(reply));
+    assert_eq!(cassette.answer(&model_request), Err(error));
 }
 
 /// Checks the message for a question that differs from the recorded ones.
 fn check_difference(change: impl FnOnce(&mut ModelRequest), expected: Expect) {
-    let place = TempCassette::new();
+    let temp_cassette = TempCassette::new();
     let other = ModelRequest::new(Conversation::new("another agent"), 7);
     let long = request(&format!("line one\nline two {}\nline three", "x".repeat(200)));
     let answer = || Ok(text_reply("yes"));
-    place.record(&[(other, answer()), (request("elsewhere"), answer()), (long.clone(), answer())]);
-    let mut asked = long;
-    change(&mut asked);
-    let Err(ModelError::NotRecorded { message }) = place.play().answer(&asked) else {
+    temp_cassette.record(&[
+        (other, answer()),
+        (request("elsewhere"), answer()),
+        (long.clone(), answer()),
+    ]);
+    let mut model_request = long;
+    change(&mut model_request);
+    let Err(ModelError::NotRecorded { message }) = temp_cassette.play().answer(&model_request)
+    else {
         panic!("it was answered");
     };
     expected.assert_eq(&message);
@@ -227,15 +237,17 @@ fn key_like_text_is_recorded_but_not_shown_in_errors() {
     };
     let turn = Turn { parts: vec![TurnPart::Call(call)] };
     let reply = ModelReply { turn, stop: StopCause::Calls, usage: None, served: None };
-    let place = TempCassette::new();
-    let asked = |token: &str| request(&format!("is {token} a token?"));
-    place.record(&[(asked(token), Ok(reply.clone()))]);
-    assert_eq!(place.play().answer(&asked(token)), Ok(reply));
-    let missed = |asked: ModelRequest| place.play().answer(&asked).unwrap_err().to_string();
+    let temp_cassette = TempCassette::new();
+    let token_request = |token: &str| request(&format!("is {token} a token?"));
+    temp_cassette.record(&[(token_request(token), Ok(reply.clone()))]);
+    assert_eq!(temp_cassette.play().answer(&token_request(token)), Ok(reply));
+    let missed = |model_request: ModelRequest| {
+        temp_cassette.play().answer(&model_request).unwrap_err().to_string()
+    };
     expect![[r#"
         the recording has no answer to this question; the most similar of its 1 questions differs
           in message 2, within text that looks like a key"#]]
-    .assert_eq(&missed(asked(&token.replace('9', "8"))));
+    .assert_eq(&missed(token_request(&token.replace('9', "8"))));
     expect![[r#"
         the recording has no answer to this question; the most similar of its 1 questions differs
           in message 2, `user.text`: recorded "is [redacted] a token?", asked "is [redacted] one?""#]].assert_eq(&missed(request(&format!("is {token} one?"))));
@@ -268,22 +280,22 @@ fn mismatch_names_extra_or_different_message() {
 
 #[test]
 fn shared_messages_are_stored_once() {
-    let place = TempCassette::new();
-    let mut asked = request(&"a long task\n".repeat(1000));
+    let temp_cassette = TempCassette::new();
+    let mut model_request = request(&"a long task\n".repeat(1000));
     let mut exchanges = Vec::new();
     for turn in 0..20 {
         let reply = text_reply(&format!("turn {turn} {}", "r".repeat(500)));
-        exchanges.push((asked.clone(), Ok(reply.clone())));
-        asked.conversation.messages.push(Message::Assistant(reply.turn));
-        asked
+        exchanges.push((model_request.clone(), Ok(reply.clone())));
+        model_request.conversation.messages.push(Message::Assistant(reply.turn));
+        model_request
             .conversation
             .push_user(format!("result {turn} {}", "s".repeat(500)), CacheMark::Unmarked);
     }
-    place.record(&exchanges);
-    let said: usize = serde_json::to_string(&asked).unwrap().len();
-    let written = fs::metadata(place.path()).unwrap().len() as usize;
-    assert!(written < 2 * said + 20 * 1500, "{written} bytes for {said}");
-    let cassette = place.play();
+    temp_cassette.record(&exchanges);
+    let request_bytes: usize = serde_json::to_string(&model_request).unwrap().len();
+    let written = fs::metadata(temp_cassette.path()).unwrap().len() as usize;
+    assert!(written < 2 * request_bytes + 20 * 1500, "{written} bytes for {request_bytes}");
+    let cassette = temp_cassette.play();
     for (request, answer) in exchanges {
         assert_eq!(cassette.answer(&request), answer);
     }
@@ -291,18 +303,18 @@ fn shared_messages_are_stored_once() {
 
 #[test]
 fn parallel_callers_do_not_mix_their_lines() {
-    let place = TempCassette::new();
-    let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let temp_cassette = TempCassette::new();
+    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     std::thread::scope(|scope| {
         for caller in 0..8 {
             let recorder = &recorder;
             scope.spawn(move || {
                 for turn in 0..20 {
-                    let asked = request(&format!("{} of {caller}", turn % 5));
+                    let model_request = request(&format!("{} of {caller}", turn % 5));
                     recorder.record(
                         "openai:gpt",
                         &facts(),
-                        &asked,
+                        &model_request,
                         &Ok(text_reply(&format!("{turn}"))),
                     );
                 }
@@ -310,58 +322,59 @@ fn parallel_callers_do_not_mix_their_lines() {
         }
     });
     assert_eq!(recorder.finish().unwrap(), 160);
-    let cassette = place.play();
+    let cassette = temp_cassette.play();
     for (caller, turn) in [(0, 0), (7, 4)] {
-        let asked = request(&format!("{turn} of {caller}"));
+        let model_request = request(&format!("{turn} of {caller}"));
         let answers: Vec<_> =
-            (0..4).map(|_| cassette.answer(&asked).unwrap().turn.full_text()).collect();
+            (0..4).map(|_| cassette.answer(&model_request).unwrap().turn.full_text()).collect();
         assert_eq!(answers, [turn, turn + 5, turn + 10, turn + 15].map(|n| n.to_string()));
     }
 }
 
 #[test]
 fn crash_loses_only_the_last_exchange() {
-    let place = TempCassette::new();
-    place.record(&[
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[
         (request("first"), Ok(text_reply("one"))),
         (request("second"), Ok(text_reply("two"))),
     ]);
-    let whole = fs::read(place.path()).unwrap();
+    let full_file = fs::read(temp_cassette.path()).unwrap();
     let newline = |byte: &u8| *byte == b'\n';
-    let end_of_first =
-        whole.len() - 1 - whole[..whole.len() - 1].iter().rev().position(newline).unwrap();
-    for cut in [end_of_first, end_of_first + 1, whole.len() - 40, whole.len() - 2] {
-        fs::write(place.path(), &whole[..cut]).unwrap();
-        let cassette = place.play();
-        assert_eq!(cassette.answer(&request("first")), Ok(text_reply("one")), "cut at {cut}");
-        assert!(cassette.answer(&request("second")).is_err(), "cut at {cut}");
-        assert_eq!(cassette.warning().is_some(), cut > end_of_first, "cut at {cut}");
+    let end_of_first = full_file.len()
+        - 1
+        - full_file[..full_file.len() - 1].iter().rev().position(newline).unwrap();
+    for length in [end_of_first, end_of_first + 1, full_file.len() - 40, full_file.len() - 2] {
+        fs::write(temp_cassette.path(), &full_file[..length]).unwrap();
+        let cassette = temp_cassette.play();
+        assert_eq!(cassette.answer(&request("first")), Ok(text_reply("one")), "cut at {length}");
+        assert!(cassette.answer(&request("second")).is_err(), "cut at {length}");
+        assert_eq!(cassette.warning().is_some(), length > end_of_first, "cut at {length}");
     }
-    fs::write(place.path(), &whole[..whole.len() - 1]).unwrap();
+    fs::write(temp_cassette.path(), &full_file[..full_file.len() - 1]).unwrap();
     assert_eq!(
-        place.play().answer(&request("second")),
+        temp_cassette.play().answer(&request("second")),
         Ok(text_reply("two")),
         "only the line's end is lost"
     );
-    fs::write(place.path(), [&whole[..whole.len() - 9], b"\n"].concat()).unwrap();
-    expect!["skipped the incomplete last line 10: it is not a valid cassette line: EOF while parsing a string at line 1 column 316"].assert_eq(place.play().warning().unwrap());
+    fs::write(temp_cassette.path(), [&full_file[..full_file.len() - 9], b"\n"].concat()).unwrap();
+    expect!["skipped the incomplete last line 10: it is not a valid cassette line: EOF while parsing a string at line 1 column 316"].assert_eq(temp_cassette.play().warning().unwrap());
 }
 
 #[test]
 fn damage_is_reported_with_its_line() {
-    let place = TempCassette::new();
-    place.record(&[
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[
         (request("first"), Ok(text_reply("one"))),
         (request("second"), Ok(text_reply("two"))),
     ]);
-    let whole = fs::read_to_string(place.path()).unwrap();
+    let full_text = fs::read_to_string(temp_cassette.path()).unwrap();
     let damaged = |damage: &dyn Fn(&mut Vec<String>)| {
-        let mut lines: Vec<String> = whole.lines().map(str::to_owned).collect();
+        let mut lines: Vec<String> = full_text.lines().map(str::to_owned).collect();
         damage(&mut lines);
-        fs::write(place.path(), lines.join("\n") + "\n").unwrap();
-        place.load_error() + "\n"
+        fs::write(temp_cassette.path(), lines.join("\n") + "\n").unwrap();
+        temp_cassette.load_error() + "\n"
     };
-    let shown = [
+    let errors = [
         damaged(&|lines| lines[3].truncate(20)),
         damaged(&|lines| lines[2] = lines[2].replace("brief", "long")),
         damaged(&|lines| lines[2] = String::new()),
@@ -382,27 +395,27 @@ fn damage_is_reported_with_its_line() {
         the cassette `/run.jsonl` has format version 2; crh reads version 1
         `/run.jsonl` is not a cassette
         `/run.jsonl` is not a cassette
-    "#]].assert_eq(&shown.concat());
-    fs::remove_file(place.path()).unwrap();
-    expect!["cannot read the cassette `/run.jsonl`"].assert_eq(&place.load_error());
+    "#]].assert_eq(&errors.concat());
+    fs::remove_file(temp_cassette.path()).unwrap();
+    expect!["cannot read the cassette `/run.jsonl`"].assert_eq(&temp_cassette.load_error());
 }
 
 #[test]
 fn only_a_cassette_is_replaced() {
-    let place = TempCassette::new();
-    fs::write(place.path(), "notes of mine\n").unwrap();
-    let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
+    let temp_cassette = TempCassette::new();
+    fs::write(temp_cassette.path(), "notes of mine\n").unwrap();
+    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     expect!["the file exists and is not a cassette; it was not changed"]
-        .assert_eq(&refused.to_string());
-    assert_eq!(fs::read_to_string(place.path()).unwrap(), "notes of mine\n");
-    fs::write(place.path(), "").unwrap();
-    place.record(&[
+        .assert_eq(&error.to_string());
+    assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), "notes of mine\n");
+    fs::write(temp_cassette.path(), "").unwrap();
+    temp_cassette.record(&[
         (request("first"), Ok(text_reply("one"))),
         (request("second"), Ok(text_reply("two"))),
     ]);
-    place.record(&[(request("third"), Ok(text_reply("three")))]);
-    assert!(place.play().answer(&request("first")).is_err());
-    assert!(Recorder::create(place.folder.path(), Redactor::default()).is_err());
+    temp_cassette.record(&[(request("third"), Ok(text_reply("three")))]);
+    assert!(temp_cassette.play().answer(&request("first")).is_err());
+    assert!(Recorder::create(temp_cassette.folder.path(), Redactor::default()).is_err());
 }
 
 /// File names in the folder, and the answer to `first`.
@@ -416,80 +429,86 @@ fn folder_and_answer(place: &TempCassette) -> (Vec<String>, Result<ModelReply, M
 
 #[test]
 fn old_cassette_stays_until_the_first_answer() {
-    let place = TempCassette::new();
+    let temp_cassette = TempCassette::new();
     let name = || "run.jsonl".to_owned();
-    place.record(&[(request("first"), Ok(text_reply("one")))]);
-    let old = fs::read(place.path()).unwrap();
+    temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
+    let old = fs::read(temp_cassette.path()).unwrap();
 
-    let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
     assert_eq!(recorder.finish().unwrap(), 0);
     assert_eq!(
-        folder_and_answer(&place),
+        folder_and_answer(&temp_cassette),
         (vec![name(), name() + ".recording"], Ok(text_reply("one")))
     );
     drop(recorder);
-    assert_eq!(folder_and_answer(&place), (vec![name()], Ok(text_reply("one"))));
-    assert_eq!(fs::read(place.path()).unwrap(), old);
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Ok(text_reply("one"))));
+    assert_eq!(fs::read(temp_cassette.path()).unwrap(), old);
 
-    let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
     recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
     // Already replaced, so that a crash loses nothing.
-    assert_eq!(folder_and_answer(&place), (vec![name()], Err(overloaded("later"))));
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Err(overloaded("later"))));
     recorder.record("openai:gpt", &facts(), &request("third"), &Ok(text_reply("three")));
     assert_eq!(recorder.finish().unwrap(), 3);
-    assert_eq!(place.play().answer(&request("third")), Ok(text_reply("three")));
+    assert_eq!(temp_cassette.play().answer(&request("third")), Ok(text_reply("three")));
     drop(recorder);
-    assert_eq!(folder_and_answer(&place), (vec![name()], Err(overloaded("later"))));
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Err(overloaded("later"))));
 }
 
 #[test]
 fn new_cassette_keeps_recorded_errors() {
-    let place = TempCassette::new();
-    place.record(&[(request("first"), Err(overloaded("later")))]);
-    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Err(overloaded("later"))));
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[(request("first"), Err(overloaded("later")))]);
+    assert_eq!(
+        folder_and_answer(&temp_cassette),
+        (vec!["run.jsonl".to_owned()], Err(overloaded("later")))
+    );
 }
 
 #[test]
 fn leftover_temporary_file_is_reused() {
-    let place = TempCassette::new();
-    let beside = place.folder.path().join("run.jsonl.recording");
-    place.record(&[(request("first"), Ok(text_reply("one")))]);
-    fs::copy(place.path(), &beside).unwrap();
-    place.record(&[(request("first"), Ok(text_reply("two")))]);
-    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Ok(text_reply("two"))));
+    let temp_cassette = TempCassette::new();
+    let beside = temp_cassette.folder.path().join("run.jsonl.recording");
+    temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
+    fs::copy(temp_cassette.path(), &beside).unwrap();
+    temp_cassette.record(&[(request("first"), Ok(text_reply("two")))]);
+    assert_eq!(
+        folder_and_answer(&temp_cassette),
+        (vec!["run.jsonl".to_owned()], Ok(text_reply("two")))
+    );
     fs::write(&beside, "notes of mine\n").unwrap();
-    let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
-    let refused = refused.to_string().replace(&place.folder.path().display().to_string(), "");
-    expect!["cannot write `/run.jsonl.recording`: the file exists and is not a cassette; it was not changed"].assert_eq(&refused);
+    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
+    let message = error.to_string().replace(&temp_cassette.folder.path().display().to_string(), "");
+    expect!["cannot write `/run.jsonl.recording`: the file exists and is not a cassette; it was not changed"].assert_eq(&message);
     assert_eq!(fs::read_to_string(&beside).unwrap(), "notes of mine\n");
-    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("two")));
+    assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("two")));
 }
 
 #[test]
 fn cassette_of_other_version_is_not_replaced() {
-    let place = TempCassette::new();
+    let temp_cassette = TempCassette::new();
     let newer = "{\"format\":\"crh-cassette\",\"version\":2}\n";
-    fs::write(place.path(), newer).unwrap();
-    let refused = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
+    fs::write(temp_cassette.path(), newer).unwrap();
+    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     expect!["it is a cassette of version 2, and crh writes version 1; the file was not changed"]
-        .assert_eq(&refused.to_string());
-    assert_eq!(fs::read_to_string(place.path()).unwrap(), newer);
+        .assert_eq(&error.to_string());
+    assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), newer);
 }
 
 #[test]
 fn answers_are_kept_if_replacing_fails() {
-    let place = TempCassette::new();
-    let beside = place.folder.path().join("run.jsonl.recording");
-    place.record(&[(request("first"), Ok(text_reply("one")))]);
-    let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
-    fs::remove_file(place.path()).unwrap();
-    fs::create_dir(place.path()).unwrap();
+    let temp_cassette = TempCassette::new();
+    let beside = temp_cassette.folder.path().join("run.jsonl.recording");
+    temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
+    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
+    fs::remove_file(temp_cassette.path()).unwrap();
+    fs::create_dir(temp_cassette.path()).unwrap();
     recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
     recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("three")));
-    let told = recorder.finish().unwrap_err().to_string();
-    assert!(told.contains("run.jsonl.recording`: "), "{told}");
+    let message = recorder.finish().unwrap_err().to_string();
+    assert!(message.contains("run.jsonl.recording`: "), "{message}");
     drop(recorder);
     let cassette = Cassette::load(&beside, Redactor::default()).unwrap();
     assert_eq!(cassette.answer(&request("first")), Ok(text_reply("two")));
@@ -500,50 +519,54 @@ fn answers_are_kept_if_replacing_fails() {
 #[test]
 fn symlink_and_permissions_are_preserved() {
     use std::os::unix::fs::PermissionsExt;
-    let place = TempCassette::new();
-    let kept = place.folder.path().join("kept.jsonl");
-    std::os::unix::fs::symlink(&kept, place.path()).unwrap();
-    place.record(&[(request("first"), Ok(text_reply("one")))]);
-    fs::set_permissions(&kept, fs::Permissions::from_mode(0o600)).unwrap();
-    place.record(&[(request("first"), Ok(text_reply("two")))]);
-    assert!(fs::symlink_metadata(place.path()).unwrap().is_symlink());
-    assert_eq!(fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("two")));
+    let temp_cassette = TempCassette::new();
+    let target_file = temp_cassette.folder.path().join("kept.jsonl");
+    std::os::unix::fs::symlink(&target_file, temp_cassette.path()).unwrap();
+    temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
+    fs::set_permissions(&target_file, fs::Permissions::from_mode(0o600)).unwrap();
+    temp_cassette.record(&[(request("first"), Ok(text_reply("two")))]);
+    assert!(fs::symlink_metadata(temp_cassette.path()).unwrap().is_symlink());
+    assert_eq!(fs::metadata(&target_file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("two")));
 }
 
 #[test]
 fn second_recorder_cannot_replace_a_locked_file() {
-    let place = TempCassette::new();
-    place.record(&[(request("first"), Ok(text_reply("one")))]);
-    let busy = || Recorder::create(&place.path(), Redactor::default()).unwrap_err().to_string();
-    let first = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let temp_cassette = TempCassette::new();
+    temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
+    let busy =
+        || Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err().to_string();
+    let first = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     expect!["another process is recording to it"].assert_eq(&busy());
     first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
     expect!["another process is recording to it"].assert_eq(&busy());
     drop(first);
-    assert_eq!(folder_and_answer(&place), (vec!["run.jsonl".to_owned()], Ok(text_reply("two"))));
+    assert_eq!(
+        folder_and_answer(&temp_cassette),
+        (vec!["run.jsonl".to_owned()], Ok(text_reply("two")))
+    );
 }
 
 #[test]
 fn second_recorder_cannot_write_to_a_locked_file() {
-    let place = TempCassette::new();
-    let first = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let temp_cassette = TempCassette::new();
+    let first = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
-    let second = Recorder::create(&place.path(), Redactor::default()).unwrap_err();
+    let second = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     expect!["another process is recording to it"].assert_eq(&second.to_string());
     first.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
     drop(first);
-    assert_eq!(place.play().answer(&request("first")), Ok(text_reply("one")));
-    assert_eq!(place.play().answer(&request("second")), Ok(text_reply("two")));
-    Recorder::create(&place.path(), Redactor::default()).unwrap();
+    assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("one")));
+    assert_eq!(temp_cassette.play().answer(&request("second")), Ok(text_reply("two")));
+    Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
 fn recording_to_a_special_file_fails() {
     let device = Path::new("/dev/null");
-    let refused = Recorder::create(device, Redactor::default()).unwrap_err();
-    expect!["it is not a regular file"].assert_eq(&refused.to_string());
+    let error = Recorder::create(device, Redactor::default()).unwrap_err();
+    expect!["it is not a regular file"].assert_eq(&error.to_string());
 }
 
 #[cfg(unix)]
@@ -551,21 +574,21 @@ fn recording_to_a_special_file_fails() {
 fn loading_a_special_file_fails() {
     let folder = tempfile::tempdir().unwrap();
     for path in [Path::new("/dev/null"), Path::new("/dev/zero"), folder.path()] {
-        let refused = Cassette::load(path, Redactor::default()).unwrap_err();
-        let source = std::error::Error::source(&refused).unwrap().to_string();
+        let error = Cassette::load(path, Redactor::default()).unwrap_err();
+        let source = std::error::Error::source(&error).unwrap().to_string();
         assert_eq!(source, "it is not a regular file", "{}", path.display());
     }
 }
 
 #[test]
 fn not_recorded_error_is_not_recorded() {
-    let place = TempCassette::new();
-    let recorder = Recorder::create(&place.path(), Redactor::default()).unwrap();
+    let temp_cassette = TempCassette::new();
+    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
     let lacking = Err(ModelError::NotRecorded { message: String::new() });
     recorder.record("openai:gpt", &facts(), &request("first"), &lacking);
     assert_eq!(recorder.finish().unwrap(), 0);
     drop(recorder);
-    expect!["the cassette `/run.jsonl` is empty"].assert_eq(&place.load_error());
+    expect!["the cassette `/run.jsonl` is empty"].assert_eq(&temp_cassette.load_error());
 }
 
 #[cfg(target_os = "linux")]
@@ -607,9 +630,9 @@ fn keys_are_masked_and_the_replay_still_matches() {
         format!("Authorization: Bearer {key}"),
     ];
     let redactor = || Redactor::new([&SecretString::from(key)]);
-    let place = TempCassette::new();
-    let recorder = Recorder::create(&place.path(), redactor()).unwrap();
-    let mut asked = Vec::new();
+    let temp_cassette = TempCassette::new();
+    let recorder = Recorder::create(&temp_cassette.path(), redactor()).unwrap();
+    let mut model_requests = Vec::new();
     for leak in &leaks {
         let mut request = request(leak);
         request.conversation.system.push_str(leak);
@@ -631,12 +654,12 @@ fn keys_are_masked_and_the_replay_still_matches() {
             ModelReply { turn, stop: StopCause::Other(leak.clone()), usage: None, served: None };
         recorder.record(leak, &facts(), &request, &Ok(reply));
         recorder.record(leak, &facts(), &request, &Err(overloaded(leak)));
-        asked.push(request);
+        model_requests.push(request);
     }
     assert_eq!(recorder.finish().unwrap(), 12);
-    assert_no_trace(&place.path(), key);
-    let cassette = Cassette::load(&place.path(), redactor()).unwrap();
-    for request in &asked {
+    assert_no_trace(&temp_cassette.path(), key);
+    let cassette = Cassette::load(&temp_cassette.path(), redactor()).unwrap();
+    for request in &model_requests {
         assert!(cassette.answer(request).is_ok());
         assert!(matches!(cassette.answer(request), Err(ModelError::Overloaded { .. })));
     }

@@ -6,10 +6,10 @@ use crate::catalogue::CatalogueError;
 use crate::{Abilities, ModelFacts, Money, Price, Rates};
 
 /// Assumed context window of unknown models. Hosted models have had at least this since 2024.
-const CONTEXT: u64 = 128_000;
+const DEFAULT_CONTEXT: u64 = 128_000;
 
 /// Assumed output limit of unknown models.
-const MAX_OUTPUT: u64 = 8_192;
+const DEFAULT_MAX_OUTPUT: u64 = 8_192;
 
 /// Vendors charge at most a few hundred dollars per million tokens. A larger number has the wrong
 /// unit.
@@ -20,8 +20,8 @@ const DOLLARS_MAX: f64 = 10_000.0;
 #[serde(deny_unknown_fields)]
 pub struct ModelEntry {
     /// Alias ids of the model.
-    #[serde(default)]
-    pub also: Vec<String>,
+    #[serde(default, rename = "also")]
+    pub aliases: Vec<String>,
     /// Context window: maximum input plus output tokens.
     pub context: Option<u64>,
     /// Maximum output tokens of one reply.
@@ -70,7 +70,7 @@ impl ModelEntry {
     /// Fills missing fields from another entry.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
-            also: self.also,
+            aliases: self.aliases,
             context: self.context.or(other.context),
             max_output: self.max_output.or(other.max_output),
             tools: self.tools.or(other.tools),
@@ -82,10 +82,10 @@ impl ModelEntry {
     /// Facts with defaults. Unknown models are assumed to support tools and schemas; otherwise
     /// their server reports an error.
     pub(super) fn facts(&self) -> ModelFacts {
-        let context = self.context.unwrap_or(CONTEXT);
+        let context = self.context.unwrap_or(DEFAULT_CONTEXT);
         ModelFacts {
             context,
-            max_output: self.max_output.unwrap_or(MAX_OUTPUT).min(context),
+            max_output: self.max_output.unwrap_or(DEFAULT_MAX_OUTPUT).min(context),
             price: self.price.as_ref().and_then(PriceEntry::price),
             abilities: Abilities {
                 tools: self.tools.unwrap_or(true),
@@ -96,17 +96,20 @@ impl ModelEntry {
 
     /// Validates the numbers for a model with this context window.
     pub(super) fn check(&self, name: &str, context: u64) -> Result<(), CatalogueError> {
-        let problem =
+        let entry_error =
             |problem: String| Err(CatalogueError::Entry { name: name.to_owned(), problem });
         if self.context == Some(0) || self.max_output == Some(0) {
-            return problem("`context` and `max_output` must be at least 1".to_owned());
+            return entry_error("`context` and `max_output` must be at least 1".to_owned());
         }
         if let Some(max_output) = self.max_output.filter(|max_output| *max_output > context) {
-            return problem(format!("`max_output` ({max_output}) exceeds `context` ({context})"));
+            return entry_error(format!(
+                "`max_output` ({max_output}) exceeds `context` ({context})"
+            ));
         }
         let Some(price) = &self.price else { return Ok(()) };
-        if let Some((field, dollars)) = price.fields().find(|(_, dollars)| !plausible(*dollars)) {
-            return problem(format!(
+        if let Some((field, dollars)) = price.fields().find(|(_, dollars)| !is_plausible(*dollars))
+        {
+            return entry_error(format!(
                 "the price `{field} = {dollars}` must be between 0 and {DOLLARS_MAX} dollars per million tokens"
             ));
         }
@@ -117,7 +120,7 @@ impl ModelEntry {
 impl PriceEntry {
     /// Converts the prices; `None` if a number is invalid, which `check` reports.
     fn price(&self) -> Option<Price> {
-        let usual = rates(self.input, self.output, self.cache_read, self.cache_write)?;
+        let standard_rates = rates(self.input, self.output, self.cache_read, self.cache_write)?;
         let long = match &self.long {
             Some(long) => Some((
                 long.above,
@@ -125,7 +128,7 @@ impl PriceEntry {
             )),
             None => None,
         };
-        Some(Price { rates: usual, long })
+        Some(Price { rates: standard_rates, long })
     }
 
     fn fields(&self) -> impl Iterator<Item = (&'static str, f64)> {
@@ -149,7 +152,7 @@ impl PriceEntry {
     }
 }
 
-fn plausible(dollars: f64) -> bool {
+fn is_plausible(dollars: f64) -> bool {
     (0.0..=DOLLARS_MAX).contains(&dollars)
 }
 
@@ -159,11 +162,11 @@ fn rates(
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 ) -> Option<Rates> {
-    let a_token = |dollars: f64| Money::dollars(dollars).map(Money::per_million);
+    let per_token = |dollars: f64| Money::dollars(dollars).map(Money::per_million);
     Some(Rates {
-        input: a_token(input)?,
-        cache_read: a_token(cache_read.unwrap_or(input))?,
-        cache_write: a_token(cache_write.unwrap_or(input))?,
-        output: a_token(output)?,
+        input: per_token(input)?,
+        cache_read: per_token(cache_read.unwrap_or(input))?,
+        cache_write: per_token(cache_write.unwrap_or(input))?,
+        output: per_token(output)?,
     })
 }

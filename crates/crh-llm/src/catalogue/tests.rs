@@ -137,7 +137,7 @@ fn user_entries_override_and_add() {
 
 #[test]
 fn invalid_entries_are_rejected() {
-    let shown = [
+    let errors = [
         r#"["gpt-4.1"]"#,
         r#"["replay:file"]"#,
         r#"["openai:x@https://a.example"]"#,
@@ -162,5 +162,5 @@ fn invalid_entries_are_rejected() {
         `openai:x`: the price `input = -1` must be between 0 and 10000 dollars per million tokens
         `openai:x`: the price `long.input = NaN` must be between 0 and 10000 dollars per million tokens
         `openai:x`: the price `input = 1000000000000` must be between 0 and 10000 dollars per million tokens
-    "#]].assert_eq(&shown.concat());
+    "#]].assert_eq(&errors.concat());
 }

@@ -1,5 +1,5 @@
-//! Converts errors of the client library. Their texts contain whole requests, so they are never
-//! shown.
+//! Converts errors of the client library (genai). Their texts contain whole requests, so they are
+//! never shown.
 
 use std::error::Error as _;
 
@@ -24,18 +24,18 @@ impl From<ModelError> for CallFailure {
     }
 }
 
-/// Converts a client error. The last frame holds details that the client drops.
+/// Converts a client error. The last frame in `summary` holds details that the client drops.
 pub(super) fn from_client_error(
     error: &Error,
-    seen: &FrameSummary,
+    summary: &FrameSummary,
     started: ReplyStarted,
 ) -> CallFailure {
     match error {
         // In a stream, the status is in the inner error.
         Error::WebStream { error, .. } => match error.downcast_ref::<Error>() {
-            Some(inner) => from_client_error(inner, seen, started),
+            Some(inner) => from_client_error(inner, summary, started),
             None => match error.downcast_ref::<reqwest::Error>() {
-                Some(error) => from_transport_error(error, seen).into(),
+                Some(error) => from_transport_error(error, summary).into(),
                 // The remaining case is invalid UTF-8.
                 None => cut_stream("not valid UTF-8").into(),
             },
@@ -48,49 +48,51 @@ pub(super) fn from_client_error(
                 status: Some(status),
             }
         }
-        _ => from_stream_error(error, seen, started).into(),
+        _ => from_stream_error(error, summary, started).into(),
     }
 }
 
 /// Converts a stream error without an HTTP status.
-fn from_stream_error(error: &Error, seen: &FrameSummary, started: ReplyStarted) -> ModelError {
+fn from_stream_error(error: &Error, summary: &FrameSummary, started: ReplyStarted) -> ModelError {
     match error {
         Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
-            from_transport_error(error, seen)
+            from_transport_error(error, summary)
         }
-        Error::ChatResponse { body, .. } => match block_reason(&seen.last) {
-            Some(word) => {
-                ModelError::Refused { message: format!("blocked by the vendor's filter: `{word}`") }
-            }
+        Error::ChatResponse { body, .. } => match block_reason(&summary.last_frame) {
+            Some(reason) => ModelError::Refused {
+                message: format!("blocked by the vendor's filter: `{reason}`"),
+            },
             None => vendor_error::from_event(body, started),
         },
         // The client reports OpenAI's failed response as a parse error without its code.
-        Error::StreamParse { .. } => match seen.last.pointer("/response/error") {
+        Error::StreamParse { .. } => match summary.last_frame.pointer("/response/error") {
             Some(error) if error.is_object() => vendor_error::from_event(error, started),
             Some(_) | None => cut_stream("an event is not valid JSON"),
         },
-        _ if seen.count == 0 => ModelError::BadRequest {
+        _ if summary.count == 0 => ModelError::BadRequest {
             message: "the request cannot be converted to the vendor's API".to_owned(),
         },
         _ => cut_stream("an event cannot be parsed"),
     }
 }
 
-/// Whether the error only concerns a delta type that Anthropic added after this client version.
-pub(super) fn is_unknown_piece(error: &Error, seen: &FrameSummary) -> bool {
-    const KNOWN: [&str; 4] =
+/// Whether the error only concerns a type of delta that Anthropic added after this version of the
+/// client library.
+pub(super) fn is_unknown_delta(error: &Error, summary: &FrameSummary) -> bool {
+    const KNOWN_DELTAS: [&str; 4] =
         ["text_delta", "input_json_delta", "thinking_delta", "signature_delta"];
-    let kind = seen.last.pointer("/delta/type").and_then(Value::as_str);
-    matches!(error, Error::JsonValueExt(_)) && kind.is_some_and(|kind| !KNOWN.contains(&kind))
+    let kind = summary.last_frame.pointer("/delta/type").and_then(Value::as_str);
+    matches!(error, Error::JsonValueExt(_))
+        && kind.is_some_and(|kind| !KNOWN_DELTAS.contains(&kind))
 }
 
-fn from_transport_error(error: &reqwest::Error, seen: &FrameSummary) -> ModelError {
+fn from_transport_error(error: &reqwest::Error, summary: &FrameSummary) -> ModelError {
     let cause = root_cause(error);
     if error.is_builder() {
         ModelError::BadRequest { message: format!("the request cannot be sent: {cause}") }
     } else if error.is_connect() {
         vendor_error::not_connected(format!("connection failed: {cause}"))
-    } else if seen.count > 0 || error.is_body() || error.is_decode() {
+    } else if summary.count > 0 || error.is_body() || error.is_decode() {
         cut_stream(&format!("connection lost: {cause}"))
     } else {
         vendor_error::no_response(format!("connection lost before the reply: {cause}"))
@@ -100,8 +102,8 @@ fn from_transport_error(error: &reqwest::Error, seen: &FrameSummary) -> ModelErr
 /// The innermost cause, from the system or TLS library. Outer causes repeat the URL.
 fn root_cause(error: &reqwest::Error) -> String {
     let mut inner = error.source();
-    while let Some(next) = inner.and_then(std::error::Error::source) {
-        inner = Some(next);
+    while let Some(source) = inner.and_then(std::error::Error::source) {
+        inner = Some(source);
     }
     match inner {
         Some(cause) => cause.to_string(),
@@ -161,10 +163,10 @@ mod tests {
         for error in errors_with_secrets() {
             assert!(error.to_string().contains("secret"), "{error} shows nothing");
             for count in [0, 1] {
-                let mut seen = FrameSummary::default();
-                seen.count = count;
+                let mut summary = FrameSummary::default();
+                summary.count = count;
                 lines +=
-                    &format!("{:?}\n", from_client_error(&error, &seen, ReplyStarted::No).error);
+                    &format!("{:?}\n", from_client_error(&error, &summary, ReplyStarted::No).error);
             }
         }
         assert!(!lines.contains("secret"), "{lines}");

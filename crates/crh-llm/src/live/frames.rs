@@ -1,9 +1,9 @@
-//! Records the raw frames of a reply: their size, the tool calls and thoughts of a chat, and the
-//! last frame, which explains why the vendor stopped.
+//! Records the raw frames (server-sent events) of a reply: their size, the tool calls and thoughts
+//! of a chat, and the last frame, which explains why the vendor stopped.
 //!
-//! The client is not used to collect chat tool calls: it grows a list to the index sent by the
-//! server, so that one frame with a large index could exhaust memory. Here the index is only a map
-//! key, and the number of calls is limited.
+//! crh does not use the client library (genai) to collect the tool calls of a chat: the library
+//! grows a list to the index sent by the server, so one frame with a large index could exhaust
+//! memory. In this file the index is only a map key, and the number of calls is limited.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,17 +17,18 @@ use crate::Wire;
 /// Maximum bytes of one reply. 128k tokens in frames of 400 bytes each are 52 MB.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-/// Minimum size counted per frame, so that a stream of empty frames ends too.
+/// Bytes counted for each frame in addition to its data, so that a stream of empty frames reaches
+/// the limit too.
 const MIN_FRAME_BYTES: usize = 16;
 
-/// Maximum tool calls of one turn. Models make a handful.
+/// Maximum number of tool calls of one turn. Models usually make fewer than ten.
 const MAX_CALLS: usize = 128;
 
 /// Records the frames of one reply.
 #[derive(Debug)]
 pub(super) struct FrameRecorder {
     wire: Wire,
-    seen: Mutex<FrameSummary>,
+    summary: Mutex<FrameSummary>,
 }
 
 #[derive(Debug, Default)]
@@ -35,14 +36,14 @@ pub(super) struct FrameSummary {
     /// Number of frames, including keep-alives.
     pub(super) count: u64,
     bytes: usize,
-    /// Set if the client dropped a part of the reply.
-    lost: Option<LostPiece>,
+    /// Part of the reply that the client dropped.
+    lost_piece: Option<LostPiece>,
     /// Whether a reported token count is invalid.
-    pub(super) garbled_usage: bool,
+    pub(super) has_invalid_usage: bool,
     /// Serving model, from the first frame that names it.
     pub(super) model: Option<String>,
     /// The last JSON frame.
-    pub(super) last: Value,
+    pub(super) last_frame: Value,
     /// Deltas of a chat (`Wire::OpenAiChat` only).
     pub(super) chat: ChatDeltas,
 }
@@ -80,40 +81,42 @@ pub(super) struct PartialCall {
 
 impl FrameRecorder {
     pub(super) fn new(wire: Wire) -> Self {
-        Self { wire, seen: Mutex::default() }
+        Self { wire, summary: Mutex::default() }
     }
 
     /// The summary so far. Do not hold it across an await.
     pub(super) fn summary(&self) -> MutexGuard<'_, FrameSummary> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn record(&self, event: Option<&str>, data: &str) {
-        let mut seen = self.summary();
-        seen.count += 1;
-        seen.bytes = seen.bytes.saturating_add(data.len() + MIN_FRAME_BYTES);
-        if seen.fault().is_some() {
+        let mut summary = self.summary();
+        summary.count += 1;
+        summary.bytes = summary.bytes.saturating_add(data.len() + MIN_FRAME_BYTES);
+        if summary.fault().is_some() {
             return;
         }
         let Ok(frame) = serde_json::from_str::<Value>(data) else {
             if self.wire == Wire::OpenAiResponses && !matches!(data, "" | "[DONE]") {
-                seen.lost = Some(LostPiece::Delta);
+                summary.lost_piece = Some(LostPiece::Delta);
             }
             return;
         };
-        seen.garbled_usage |= usage::has_invalid_usage(self.wire, &frame);
-        if seen.model.is_none() {
-            seen.model = serving_model(self.wire, &frame);
+        summary.has_invalid_usage |= usage::has_invalid_usage(self.wire, &frame);
+        if summary.model.is_none() {
+            summary.model = serving_model(self.wire, &frame);
         }
         match self.wire {
-            Wire::OpenAiChat => seen.chat.add_delta(&frame),
+            Wire::OpenAiChat => summary.chat.add_delta(&frame),
             Wire::OpenAiResponses if is_malformed_delta(&frame) => {
-                seen.lost = Some(LostPiece::Delta);
+                summary.lost_piece = Some(LostPiece::Delta);
             }
-            Wire::Anthropic if is_nameless(event, &frame) => seen.lost = Some(LostPiece::EventName),
+            Wire::Anthropic if lacks_event_name(event, &frame) => {
+                summary.lost_piece = Some(LostPiece::EventName)
+            }
             Wire::OpenAiResponses | Wire::Anthropic | Wire::Gemini => {}
         }
-        seen.last = frame;
+        summary.last_frame = frame;
     }
 }
 
@@ -132,7 +135,7 @@ impl FrameSummary {
         } else if self.chat.calls.len() > MAX_CALLS {
             Some(format!("more than {MAX_CALLS} tool calls"))
         } else {
-            self.lost.map(|lost| match lost {
+            self.lost_piece.map(|lost_piece| match lost_piece {
                 LostPiece::EventName => "an event has no name".to_owned(),
                 LostPiece::Delta => "an event cannot be read".to_owned(),
             })
@@ -148,25 +151,25 @@ impl ChatDeltas {
 
     fn add_delta(&mut self, frame: &Value) {
         let Some(delta) = frame.pointer("/choices/0/delta") else { return };
-        for (name, into) in [
+        for (name, target) in [
             ("refusal", &mut self.refusal),
             ("reasoning_content", &mut self.reasoning_content),
             ("reasoning", &mut self.reasoning),
         ] {
-            into.push_str(delta.get(name).and_then(Value::as_str).unwrap_or_default());
+            target.push_str(delta.get(name).and_then(Value::as_str).unwrap_or_default());
         }
         self.add_chunks(delta);
-        for detail in list(delta, "reasoning_details") {
+        for detail in array_items(delta, "reasoning_details") {
             self.add_detail(detail);
         }
-        for piece in list(delta, "tool_calls") {
-            self.add_call(piece);
+        for call_delta in array_items(delta, "tool_calls") {
+            self.add_call(call_delta);
         }
     }
 
     /// Mistral sends thoughts within the content.
     fn add_chunks(&mut self, delta: &Value) {
-        for thought in list(delta, "content").filter_map(|chunk| chunk.get("thinking")) {
+        for thought in array_items(delta, "content").filter_map(|chunk| chunk.get("thinking")) {
             match thought {
                 Value::String(text) => self.reasoning.push_str(text),
                 Value::Array(parts) => {
@@ -182,21 +185,21 @@ impl ChatDeltas {
     /// whole.
     fn add_detail(&mut self, detail: &Value) {
         match (self.reasoning_details.last_mut(), detail) {
-            (Some(Value::Object(last)), Value::Object(piece))
-                if piece.contains_key("index")
-                    && last.get("index") == piece.get("index")
-                    && last.get("type") == piece.get("type") =>
+            (Some(Value::Object(last_block)), Value::Object(delta))
+                if delta.contains_key("index")
+                    && last_block.get("index") == delta.get("index")
+                    && last_block.get("type") == delta.get("type") =>
             {
-                for (name, value) in piece {
-                    match (last.get_mut(name), value) {
-                        (Some(Value::String(before)), Value::String(more))
+                for (name, value) in delta {
+                    match (last_block.get_mut(name), value) {
+                        (Some(Value::String(text)), Value::String(addition))
                             if matches!(name.as_str(), "text" | "summary" | "data") =>
                         {
-                            before.push_str(more);
+                            text.push_str(addition);
                         }
                         (_, Value::Null) => {}
                         (_, value) => {
-                            last.insert(name.clone(), value.clone());
+                            last_block.insert(name.clone(), value.clone());
                         }
                     }
                 }
@@ -206,29 +209,29 @@ impl ChatDeltas {
         }
     }
 
-    fn add_call(&mut self, piece: &Value) {
+    fn add_call(&mut self, delta: &Value) {
         let text =
-            |pointer: &str| piece.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            |pointer: &str| delta.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (id, name) = (text("/id"), text("/function/name"));
-        let last = self.calls.last_key_value().map(|(index, _)| *index);
+        let last_index = self.calls.last_key_value().map(|(index, _)| *index);
         // Some servers omit the index: a delta with a name starts a call, others continue the last
         // call.
-        let index = match (piece.get("index").and_then(Value::as_u64), last) {
+        let index = match (delta.get("index").and_then(Value::as_u64), last_index) {
             (Some(index), _) => index,
-            (None, Some(last)) if name.is_empty() => last,
-            (None, Some(last)) => last.saturating_add(1),
+            (None, Some(last_index)) if name.is_empty() => last_index,
+            (None, Some(last_index)) => last_index.saturating_add(1),
             (None, None) => 0,
         };
         let call = self.calls.entry(index).or_default();
-        // Keep the first name, because some servers repeat it in every delta.
+        // Keep the first id and name, because some servers repeat them in every delta.
         if call.id.is_empty() {
             call.id.push_str(id);
         }
         if call.name.is_empty() {
             call.name.push_str(name);
         }
-        match piece.pointer("/function/arguments") {
-            Some(Value::String(more)) => call.arguments.push_str(more),
+        match delta.pointer("/function/arguments") {
+            Some(Value::String(text)) => call.arguments.push_str(text),
             // Some servers send an object instead of text.
             Some(arguments @ Value::Object(_)) => call.arguments.push_str(&arguments.to_string()),
             Some(_) | None => {}
@@ -248,19 +251,19 @@ fn serving_model(wire: Wire, frame: &Value) -> Option<String> {
     Some(vendor_error::one_line(name))
 }
 
-fn is_nameless(event: Option<&str>, frame: &Value) -> bool {
+fn lacks_event_name(event: Option<&str>, frame: &Value) -> bool {
     let kind = frame.get("type").and_then(Value::as_str);
     kind.is_some() && event != kind
 }
 
 fn is_malformed_delta(frame: &Value) -> bool {
-    const NEEDED: [&str; 2] =
+    const TEXT_DELTAS: [&str; 2] =
         ["response.output_text.delta", "response.function_call_arguments.delta"];
     let kind = frame.get("type").and_then(Value::as_str);
-    kind.is_some_and(|kind| NEEDED.contains(&kind)) && !frame["delta"].is_string()
+    kind.is_some_and(|kind| TEXT_DELTAS.contains(&kind)) && !frame["delta"].is_string()
 }
 
-fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+fn array_items<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
     value.get(name).and_then(Value::as_array).into_iter().flatten()
 }
 

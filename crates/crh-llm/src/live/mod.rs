@@ -1,14 +1,15 @@
-//! HTTP client for model vendors. Only this module uses the client library.
+//! HTTP client for model vendors. Only this module uses the client library (genai).
 //!
-//! All requests are streamed, so that malformed tool arguments are kept as text and a silent vendor
-//! is noticed. URLs and headers are built only here, so that a key reaches only its own host.
+//! All requests are streamed, so that malformed tool arguments are kept as text and crh notices a
+//! vendor that stops sending. URLs and headers are built only in this module, so that a key reaches
+//! only its own host.
 
-mod asked_address;
 mod client_error;
 mod frames;
 mod network;
 mod reply;
 mod request;
+mod request_address;
 mod usage;
 mod vendor_error;
 
@@ -17,7 +18,6 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use asked_address::AskedAddress;
 use client_error::CallFailure;
 use frames::FrameRecorder;
 use futures_util::StreamExt;
@@ -25,7 +25,8 @@ use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::AuthData;
 use genai::{Client, Headers, ModelIden, ServiceTarget};
 pub use network::ModelSetupError;
-use reply::EndedStream;
+use reply::ReplyInput;
+use request_address::RequestAddress;
 use secrecy::ExposeSecret;
 use vendor_error::ReplyStarted;
 
@@ -41,7 +42,7 @@ const MAX_CALLER_CHARS: usize = 64;
 #[derive(Clone)]
 pub struct VendorClient {
     endpoint: Arc<Endpoint>,
-    address: AskedAddress,
+    address: RequestAddress,
     client: Client,
     timeouts: Timeouts,
     redactor: Redactor,
@@ -64,7 +65,7 @@ impl VendorClient {
         let client = Client::builder().with_reqwest(crh_http::build_client(network)?).build();
         let client = client.map_err(|_| crh_http::ClientSetupError::Client)?;
         let redactor = Redactor::new(&endpoint.key);
-        let address = AskedAddress::from_endpoint(&endpoint, &redactor);
+        let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
         Ok(Self { endpoint: Arc::new(endpoint), address, client, timeouts, redactor })
     }
@@ -94,9 +95,10 @@ impl VendorClient {
         let mut options = request::chat_options(*wire, model, request);
         options.raw_frame_sink = Some(frames.clone());
         let chat = request::chat_request(*wire, request);
-        let started = self.client.exec_chat_stream(self.target(caller), chat, Some(&options)).await;
-        let mut answer = ReplyStream {
-            stream: started
+        let response =
+            self.client.exec_chat_stream(self.target(caller), chat, Some(&options)).await;
+        let mut stream = ReplyStream {
+            stream: response
                 .map_err(|error| {
                     client_error::from_client_error(&error, &frames.summary(), ReplyStarted::No)
                 })?
@@ -104,21 +106,21 @@ impl VendorClient {
             frames,
             started: ReplyStarted::No,
             start_reported: false,
-            whole_calls: *wire == Wire::Gemini,
+            has_complete_calls: *wire == Wire::Gemini,
             calls: Vec::new(),
         };
         loop {
-            let next = answer.next_event(&self.timeouts, watch).await?;
+            let next = stream.next_event(&self.timeouts, watch).await?;
             let Some(event) = next else { continue };
-            if let Some(end) = answer.handle_event(event, watch) {
-                let ended = EndedStream { wire: *wire, request, end, whole_calls: answer.calls };
-                return Ok(reply::reply(ended, &answer.frames.summary())?);
+            if let Some(end) = stream.handle_event(event, watch) {
+                let input = ReplyInput { wire: *wire, request, end, complete_calls: stream.calls };
+                return Ok(reply::build_reply(input, &stream.frames.summary())?);
             }
         }
     }
 
-    /// URL and headers of a request. They are built here because the client library requires a key
-    /// and parses the model name.
+    /// URL and headers of a request. crh builds them itself, because the client library would
+    /// require a key and parse the model name.
     fn target(&self, caller: &str) -> ServiceTarget {
         let Endpoint { wire, url, model, .. } = &*self.endpoint;
         let base = format!("{}/", url.as_str());
@@ -158,21 +160,21 @@ struct ReplyStream {
     started: ReplyStarted,
     /// Whether `watch` has received `Started`.
     start_reported: bool,
-    /// Whether each call event holds a complete call.
-    whole_calls: bool,
+    /// Whether each event with a tool call holds a complete call (Gemini).
+    has_complete_calls: bool,
     calls: Vec<genai::chat::ToolCall>,
 }
 
 impl ReplyStream {
-    /// The next event, or `None` for a frame without one. A timeout or an oversized reply is an
+    /// The next event; `None` for a frame without an event. A timeout or an oversized reply is an
     /// error.
     async fn next_event(
         &mut self,
         timeouts: &Timeouts,
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<Option<ChatStreamEvent>, CallFailure> {
-        let known = self.frames.summary().count;
-        let limit = match known {
+        let frame_count = self.frames.summary().count;
+        let limit = match frame_count {
             0 => timeouts.connect + timeouts.first_byte,
             _ => timeouts.idle,
         };
@@ -180,37 +182,37 @@ impl ReplyStream {
         let next = poll_fn(|context| match stream.poll_next_unpin(context) {
             Poll::Ready(event) => Poll::Ready(Some(event)),
             // A frame without an event still shows that the vendor is alive.
-            Poll::Pending if frames.summary().count > known => Poll::Ready(None),
+            Poll::Pending if frames.summary().count > frame_count => Poll::Ready(None),
             Poll::Pending => Poll::Pending,
         });
         let Ok(next) = tokio::time::timeout(limit, next).await else {
             let seconds = limit.as_secs_f64();
-            let message = match known {
+            let message = match frame_count {
                 0 => format!("no reply within {seconds} s"),
                 _ => format!("no data for {seconds} s"),
             };
             return Err(vendor_error::no_response(message).into());
         };
-        let seen = self.frames.summary();
-        if seen.count > 0 && !self.start_reported {
+        let summary = self.frames.summary();
+        if summary.count > 0 && !self.start_reported {
             self.start_reported = true;
             watch(ReplyProgress::Started);
         }
-        if let Some(fault) = seen.fault() {
+        if let Some(fault) = summary.fault() {
             return Err(ModelError::CutStream { message: fault }.into());
         }
         match next {
             None => Ok(None),
             Some(Some(Ok(event))) => Ok(Some(event)),
-            Some(Some(Err(error))) if client_error::is_unknown_piece(&error, &seen) => Ok(None),
+            Some(Some(Err(error))) if client_error::is_unknown_delta(&error, &summary) => Ok(None),
             Some(Some(Err(error))) => {
-                Err(client_error::from_client_error(&error, &seen, self.started))
+                Err(client_error::from_client_error(&error, &summary, self.started))
             }
-            Some(None) => Err(reply::missing_end(&seen).into()),
+            Some(None) => Err(reply::missing_end(&summary).into()),
         }
     }
 
-    /// Reports progress. Returns the end of the stream when it arrives.
+    /// Reports the event to `watch`. Returns the end of the stream if the event is the end.
     fn handle_event(
         &mut self,
         event: ChatStreamEvent,
@@ -227,11 +229,11 @@ impl ReplyStream {
             }
             ChatStreamEvent::ToolCallChunk(chunk) => {
                 self.started = ReplyStarted::Yes;
-                if self.whole_calls {
+                if self.has_complete_calls {
                     self.calls.push(chunk.tool_call);
                 }
             }
-            // The client sends `Start` before the request is sent.
+            // The client emits `Start` before it sends the request.
             ChatStreamEvent::Start
             | ChatStreamEvent::ThoughtSignatureChunk(_)
             | ChatStreamEvent::Heartbeat => {}
@@ -243,8 +245,9 @@ impl ReplyStream {
 
 /// `crh/0.1.0 (correctness)`, with characters allowed in a header.
 fn user_agent(caller: &str) -> String {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "._-/:".contains(c) { c } else { '-' };
-    let caller: String = caller.chars().take(MAX_CALLER_CHARS).map(safe).collect();
+    let header_safe =
+        |c: char| if c.is_ascii_alphanumeric() || "._-/:".contains(c) { c } else { '-' };
+    let caller: String = caller.chars().take(MAX_CALLER_CHARS).map(header_safe).collect();
     format!("crh/{} ({caller})", env!("CARGO_PKG_VERSION"))
 }
 
@@ -255,13 +258,13 @@ mod tests {
     #[test]
     fn caller_name_cannot_inject_headers() {
         let version = env!("CARGO_PKG_VERSION");
-        for (caller, shown) in [
+        for (caller, expected) in [
             ("correctness", "correctness"),
             ("sub/agent:2", "sub/agent:2"),
             ("a\r\nx-evil: 1", "a--x-evil:-1"),
             ("prüfer (1)", "pr-fer--1-"),
         ] {
-            assert_eq!(user_agent(caller), format!("crh/{version} ({shown})"));
+            assert_eq!(user_agent(caller), format!("crh/{version} ({expected})"));
         }
         assert_eq!(user_agent(&"x".repeat(1_000)).len(), format!("crh/{version} ()").len() + 64);
     }

@@ -10,39 +10,44 @@ use crate::{
     TurnPart, Wire,
 };
 
-pub(super) struct EndedStream<'a> {
+pub(super) struct ReplyInput<'a> {
     pub(super) wire: Wire,
     pub(super) request: &'a ModelRequest,
     /// Content collected by the client.
     pub(super) end: StreamEnd,
-    /// Tool calls from single frames (Gemini). The client mixes up their signatures at the end.
-    pub(super) whole_calls: Vec<genai::chat::ToolCall>,
+    /// Tool calls that arrived in one frame each (Gemini), because the client mixes up the
+    /// signatures of the calls in `end`.
+    pub(super) complete_calls: Vec<genai::chat::ToolCall>,
 }
 
-pub(super) fn reply(ended: EndedStream<'_>, seen: &FrameSummary) -> Result<ModelReply, ModelError> {
-    let EndedStream { wire, request, end, whole_calls } = ended;
-    let counted = end.captured_usage.as_ref().filter(|_| !seen.garbled_usage);
-    let usage = counted.and_then(|counted| usage::plausible_usage(counted, request));
-    let mut stop = stop_cause(end.captured_stop_reason.as_ref(), seen)?;
+pub(super) fn build_reply(
+    input: ReplyInput<'_>,
+    summary: &FrameSummary,
+) -> Result<ModelReply, ModelError> {
+    let ReplyInput { wire, request, end, complete_calls } = input;
+    let client_usage = end.captured_usage.as_ref().filter(|_| !summary.has_invalid_usage);
+    let usage = client_usage.and_then(|client_usage| usage::plausible_usage(client_usage, request));
+    let mut stop = stop_cause(end.captured_stop_reason.as_ref(), summary)?;
     // llama.cpp reports a reply as complete that it cut off at the output limit.
-    let full = usage.is_some_and(|usage| usage.output >= u64::from(request.max_output_tokens));
-    if wire == Wire::OpenAiResponses && stop == StopCause::Done && full {
+    let reached_limit =
+        usage.is_some_and(|usage| usage.output >= u64::from(request.max_output_tokens));
+    if wire == Wire::OpenAiResponses && stop == StopCause::Done && reached_limit {
         stop = StopCause::Length;
     }
     let thoughts = end.captured_reasoning_content;
     let content = end.captured_content.map(MessageContent::into_parts).unwrap_or_default();
-    let cut = Truncation::from_stop(&stop);
+    let truncation = Truncation::from_stop(&stop);
     let parts = match wire {
-        Wire::OpenAiChat => chat_parts(content, seen, cut),
-        Wire::OpenAiResponses => responses_parts(content, thoughts, cut),
-        Wire::Anthropic => anthropic_parts(content, thoughts, cut),
-        Wire::Gemini => gemini_parts(content, thoughts, whole_calls),
+        Wire::OpenAiChat => chat_parts(content, summary, truncation),
+        Wire::OpenAiResponses => responses_parts(content, thoughts, truncation),
+        Wire::Anthropic => anthropic_parts(content, thoughts, truncation),
+        Wire::Gemini => gemini_parts(content, thoughts, complete_calls),
     };
     let turn = Turn { parts };
     let calls = turn.calls().count();
     if calls == 0
         && turn.full_text().is_empty()
-        && let Some(message) = refusal(wire, seen)
+        && let Some(message) = refusal(wire, summary)
     {
         return Err(ModelError::Refused { message });
     }
@@ -50,7 +55,7 @@ pub(super) fn reply(ended: EndedStream<'_>, seen: &FrameSummary) -> Result<Model
     if stop == StopCause::Done && calls > 0 {
         stop = StopCause::Calls;
     }
-    Ok(ModelReply { turn, stop, usage, served: seen.model.clone() })
+    Ok(ModelReply { turn, stop, usage, served: summary.model.clone() })
 }
 
 /// Whether the last part may be incomplete.
@@ -69,18 +74,22 @@ impl Truncation {
     }
 }
 
-fn stop_cause(reason: Option<&StopReason>, seen: &FrameSummary) -> Result<StopCause, ModelError> {
+fn stop_cause(
+    reason: Option<&StopReason>,
+    summary: &FrameSummary,
+) -> Result<StopCause, ModelError> {
     // The client also ends the stream when the connection closes. Without a stop reason the reply
     // is incomplete.
     let Some(reason) = reason else {
-        return Err(missing_end(seen));
+        return Err(missing_end(summary));
     };
-    let why = seen.last.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
-    match (reason, why) {
+    let incomplete_reason =
+        summary.last_frame.pointer("/response/incomplete_details/reason").and_then(Value::as_str);
+    match (reason, incomplete_reason) {
         (_, Some("content_filter")) | (StopReason::ContentFilter(_), _) => {
-            let word = why.unwrap_or(reason.raw());
+            let reason_text = incomplete_reason.unwrap_or(reason.raw());
             Err(ModelError::Refused {
-                message: format!("blocked by the vendor's filter: `{word}`"),
+                message: format!("blocked by the vendor's filter: `{reason_text}`"),
             })
         }
         (StopReason::MaxTokens(_), None | Some("max_output_tokens")) => Ok(StopCause::Length),
@@ -89,36 +98,43 @@ fn stop_cause(reason: Option<&StopReason>, seen: &FrameSummary) -> Result<StopCa
         }
         (StopReason::Completed(_) | StopReason::StopSequence(_), _) => Ok(StopCause::Done),
         (StopReason::ToolCall(_), _) => Ok(StopCause::Calls),
-        (StopReason::Other(word), _) => Ok(StopCause::Other(vendor_error::one_line(word))),
+        (StopReason::Other(reason_text), _) => {
+            Ok(StopCause::Other(vendor_error::one_line(reason_text)))
+        }
     }
 }
 
 /// Error for a stream that ended early.
-pub(super) fn missing_end(seen: &FrameSummary) -> ModelError {
-    let message = match &seen.last {
+pub(super) fn missing_end(summary: &FrameSummary) -> ModelError {
+    let message = match &summary.last_frame {
         Value::Null => "not a model's reply; check the base URL",
         _ => "the end of the stream is missing",
     };
     ModelError::CutStream { message: message.to_owned() }
 }
 
-/// Refusal text, if the vendor has a field for it.
-fn refusal(wire: Wire, seen: &FrameSummary) -> Option<String> {
-    let words = match wire {
-        Wire::OpenAiChat => seen.chat.refusal.clone(),
+/// Text of a refusal, if the vendor has a separate field for refusals.
+fn refusal(wire: Wire, summary: &FrameSummary) -> Option<String> {
+    let text = match wire {
+        Wire::OpenAiChat => summary.chat.refusal.clone(),
         Wire::OpenAiResponses => {
-            let output = seen.last.pointer("/response/output").and_then(Value::as_array)?;
+            let output =
+                summary.last_frame.pointer("/response/output").and_then(Value::as_array)?;
             let contents =
                 output.iter().filter_map(|item| item.get("content")?.as_array()).flatten();
             contents.filter_map(|content| content.get("refusal")?.as_str()).collect()
         }
         Wire::Anthropic | Wire::Gemini => String::new(),
     };
-    (!words.is_empty()).then_some(words)
+    (!text.is_empty()).then_some(text)
 }
 
-fn chat_parts(content: Vec<ContentPart>, seen: &FrameSummary, cut: Truncation) -> Vec<TurnPart> {
-    let chat = &seen.chat;
+fn chat_parts(
+    content: Vec<ContentPart>,
+    summary: &FrameSummary,
+    truncation: Truncation,
+) -> Vec<TurnPart> {
+    let chat = &summary.chat;
     let mut parts: Vec<TurnPart> = Vec::new();
     if !chat.reasoning_details.is_empty() {
         let blocks = chat.reasoning_details.iter().cloned();
@@ -126,19 +142,19 @@ fn chat_parts(content: Vec<ContentPart>, seen: &FrameSummary, cut: Truncation) -
     } else if !chat.reasoning_content.is_empty() {
         parts.push(thought(chat.reasoning_content.clone(), None));
     } else if !chat.reasoning.is_empty() {
-        // Kept for transcripts. Vendors that send this field reject it in requests.
+        // This field is kept only for transcripts. Vendors that send it reject it in requests.
         let block = json!({ "type": "reasoning", "text": chat.reasoning });
         parts.push(TurnPart::Thinking(Thinking::Sealed(block)));
     }
     parts.extend(texts(content));
-    let last = chat.calls().count().saturating_sub(1);
+    let last_position = chat.calls().count().saturating_sub(1);
     for (position, call) in chat.calls().enumerate() {
         let id = match call.id.is_empty() {
             true => format!("call_{position}"),
             false => call.id.clone(),
         };
-        let cut = if position == last { cut } else { Truncation::No };
-        let arguments = parse_arguments(Value::String(call.arguments.clone()), cut);
+        let truncation = if position == last_position { truncation } else { Truncation::No };
+        let arguments = parse_arguments(Value::String(call.arguments.clone()), truncation);
         parts.push(TurnPart::Call(ToolCall {
             id,
             name: call.name.clone(),
@@ -152,7 +168,7 @@ fn chat_parts(content: Vec<ContentPart>, seen: &FrameSummary, cut: Truncation) -
 fn responses_parts(
     content: Vec<ContentPart>,
     thoughts: Option<String>,
-    cut: Truncation,
+    truncation: Truncation,
 ) -> Vec<TurnPart> {
     let mut parts: Vec<TurnPart> = Vec::new();
     let mut thoughts = thoughts.filter(|text| !text.is_empty());
@@ -162,7 +178,7 @@ fn responses_parts(
                 parts.push(thinking_part(thoughts.take(), Some(sealed)));
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
-            ContentPart::ToolCall(call) => parts.push(call_part(call, cut)),
+            ContentPart::ToolCall(call) => parts.push(call_part(call, truncation)),
             ContentPart::Binary(_)
             | ContentPart::ToolResponse(_)
             | ContentPart::ReasoningContent(_)
@@ -178,7 +194,7 @@ fn responses_parts(
 fn anthropic_parts(
     content: Vec<ContentPart>,
     thoughts: Option<String>,
-    cut: Truncation,
+    truncation: Truncation,
 ) -> Vec<TurnPart> {
     let mut parts: Vec<TurnPart> = Vec::new();
     for part in content {
@@ -187,20 +203,22 @@ fn anthropic_parts(
             ContentPart::ThoughtSignature(signature) => {
                 parts.push(thinking_part(None, Some(signature)));
             }
-            ContentPart::ReasoningContent(words) => match parts.last_mut() {
-                Some(TurnPart::Thinking(Thinking::Said { text, .. })) => *text = Some(words),
-                Some(_) | None => parts.push(thought(words, None)),
+            ContentPart::ReasoningContent(thoughts_text) => match parts.last_mut() {
+                Some(TurnPart::Thinking(Thinking::Readable { text, .. })) => {
+                    *text = Some(thoughts_text)
+                }
+                Some(_) | None => parts.push(thought(thoughts_text, None)),
             },
             ContentPart::Custom(block) => {
                 parts.push(TurnPart::Thinking(Thinking::Sealed(block.data)));
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
-            ContentPart::ToolCall(call) => parts.push(call_part(call, cut)),
+            ContentPart::ToolCall(call) => parts.push(call_part(call, truncation)),
             ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
         }
     }
-    let signed = parts.iter().any(|part| matches!(part, TurnPart::Thinking(_)));
-    if let Some(text) = thoughts.filter(|text| !signed && !text.is_empty()) {
+    let has_thinking = parts.iter().any(|part| matches!(part, TurnPart::Thinking(_)));
+    if let Some(text) = thoughts.filter(|text| !has_thinking && !text.is_empty()) {
         parts.insert(0, thought(text, None));
     }
     parts
@@ -211,13 +229,13 @@ fn gemini_parts(
     thoughts: Option<String>,
     calls: Vec<genai::chat::ToolCall>,
 ) -> Vec<TurnPart> {
-    let of_calls: Vec<String> =
+    let call_signatures: Vec<String> =
         calls.iter().filter_map(|call| call.thought_signatures.clone()).flatten().collect();
     let mut parts: Vec<TurnPart> = Vec::new();
     parts.extend(thoughts.filter(|text| !text.is_empty()).map(|text| thought(text, None)));
     for part in content {
         match part {
-            ContentPart::ThoughtSignature(signature) if !of_calls.contains(&signature) => {
+            ContentPart::ThoughtSignature(signature) if !call_signatures.contains(&signature) => {
                 parts.push(thinking_part(None, Some(signature)));
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
@@ -247,7 +265,7 @@ fn thought(text: String, signature: Option<String>) -> TurnPart {
 }
 
 fn thinking_part(text: Option<String>, signature: Option<String>) -> TurnPart {
-    TurnPart::Thinking(Thinking::Said { text, signature })
+    TurnPart::Thinking(Thinking::Readable { text, signature })
 }
 
 fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = TurnPart> {
@@ -262,21 +280,22 @@ fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = TurnPart> {
     })
 }
 
-/// A call without signatures: except for Gemini they are copies of the turn's.
-fn call_part(call: genai::chat::ToolCall, cut: Truncation) -> TurnPart {
+/// Converts a call without its signatures. Except for Gemini, the client only copies the signatures
+/// of the turn to each call.
+fn call_part(call: genai::chat::ToolCall, truncation: Truncation) -> TurnPart {
     TurnPart::Call(ToolCall {
         id: call.call_id,
         name: call.fn_name,
-        arguments: parse_arguments(call.fn_arguments, cut),
+        arguments: parse_arguments(call.fn_arguments, truncation),
         signatures: Vec::new(),
     })
 }
 
 /// Parses arguments. No text means an empty object, unless the reply was cut off.
-fn parse_arguments(value: Value, cut: Truncation) -> CallArguments {
+fn parse_arguments(value: Value, truncation: Truncation) -> CallArguments {
     match value {
         Value::Null => CallArguments::Json(json!({})),
-        Value::String(text) if text.trim().is_empty() && cut == Truncation::No => {
+        Value::String(text) if text.trim().is_empty() && truncation == Truncation::No => {
             CallArguments::Json(json!({}))
         }
         Value::String(text) => match serde_json::from_str(&text) {

@@ -1,4 +1,4 @@
-//! Converts requests for the client library. No I/O.
+//! Converts requests to the types of the client library (genai). No I/O.
 
 use genai::adapter::AdapterKind;
 use genai::chat::{
@@ -15,11 +15,13 @@ use crate::{
 /// Maximum cache breakpoints of one request, set by Anthropic.
 const MAX_BREAKPOINTS: usize = 4;
 
-/// Field that carries arguments that are not a JSON object, because most vendors require an object.
-const MALFORMED: &str = "malformed_arguments";
+/// Field that holds arguments that are not a JSON object, because most vendors accept only an
+/// object.
+const MALFORMED_FIELD: &str = "malformed_arguments";
 
 /// Model name suffixes that the client would interpret as a reasoning effort and remove.
-const EFFORTS: [&str; 8] = ["low", "medium", "high", "xhigh", "max", "minimal", "none", "zero"];
+const EFFORT_SUFFIXES: [&str; 8] =
+    ["low", "medium", "high", "xhigh", "max", "minimal", "none", "zero"];
 
 pub(super) fn adapter(wire: Wire) -> AdapterKind {
     match wire {
@@ -30,30 +32,30 @@ pub(super) fn adapter(wire: Wire) -> AdapterKind {
     }
 }
 
-/// A model name for the client, protected from removal of suffixes such as `-max`. The request
-/// contains the exact name: see `chat_options` and, for Gemini, the URL.
+/// Model name for the client, which removes suffixes such as `-max`. A trailing hyphen prevents
+/// that. The request contains the exact name: see `chat_options` and, for Gemini, the URL.
 pub(super) fn client_name(model: &str) -> String {
     match model.rsplit_once('-') {
-        Some((_, end)) if EFFORTS.contains(&end) => format!("{model}-"),
+        Some((_, suffix)) if EFFORT_SUFFIXES.contains(&suffix) => format!("{model}-"),
         Some(_) | None => model.to_owned(),
     }
 }
 
 pub(super) fn chat_request(wire: Wire, request: &ModelRequest) -> ChatRequest {
     let conversation = &request.conversation;
-    let marked = match wire {
+    let marked_messages = match wire {
         Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Anthropic => {
             breakpoints(&conversation.messages)
         }
-        // Google's cache needs no markers.
+        // Google caches without breakpoints.
         Wire::Gemini => Vec::new(),
     };
     let mut messages = Vec::new();
     for (index, message) in conversation.messages.iter().enumerate() {
-        let Some(said) = chat_message(wire, message) else { continue };
-        messages.push(match marked.contains(&index) {
-            true => said.with_options(CacheControl::Ephemeral),
-            false => said,
+        let Some(client_message) = chat_message(wire, message) else { continue };
+        messages.push(match marked_messages.contains(&index) {
+            true => client_message.with_options(CacheControl::Ephemeral),
+            false => client_message,
         });
     }
     let mut chat = ChatRequest::new(messages);
@@ -76,7 +78,7 @@ pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> C
         Wire::OpenAiResponses => effort.is_some() || is_reasoning_model(model),
         Wire::OpenAiChat | Wire::Gemini => false,
     };
-    let exact = match wire {
+    let extra_body = match wire {
         Wire::OpenAiChat | Wire::Anthropic => Some(json!({ "model": model })),
         // The client would request a summary of the thoughts, which OpenAI allows only for verified
         // organisations.
@@ -111,7 +113,7 @@ pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> C
         capture_reasoning_content: Some(keep_thoughts),
         // `frames.rs` collects the tool calls of a chat.
         capture_tool_calls: Some(wire != Wire::OpenAiChat),
-        extra_body: exact,
+        extra_body,
         ..ChatOptions::default()
     }
 }
@@ -127,29 +129,31 @@ fn is_reasoning_model(model: &str) -> bool {
     }
 }
 
-/// Messages with a cache breakpoint: those marked by the caller, shared between runs, and the
-/// newest results, so that the next turn reads everything before them from the cache. If there are
-/// too many, the first and the last ones are kept.
+/// Indexes of messages with a cache breakpoint: messages that the caller marked, which several runs
+/// share, and the newest tool results, so that the next turn reads everything before them from the
+/// cache. If there are more than [`MAX_BREAKPOINTS`], the first and the last ones are kept.
 fn breakpoints(messages: &[Message]) -> Vec<usize> {
-    let mut marked: Vec<usize> = Vec::new();
+    let mut marked_messages: Vec<usize> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         match message {
-            Message::User(said) if said.cache == CacheMark::Breakpoint => marked.push(index),
-            Message::Results(_) if index + 1 == messages.len() && !marked.is_empty() => {
-                marked.push(index);
+            Message::User(user_text) if user_text.cache == CacheMark::Breakpoint => {
+                marked_messages.push(index)
+            }
+            Message::Results(_) if index + 1 == messages.len() && !marked_messages.is_empty() => {
+                marked_messages.push(index);
             }
             Message::User(_) | Message::Results(_) | Message::Assistant(_) => {}
         }
     }
-    if marked.len() > MAX_BREAKPOINTS {
-        marked.drain(1..=marked.len() - MAX_BREAKPOINTS);
+    if marked_messages.len() > MAX_BREAKPOINTS {
+        marked_messages.drain(1..=marked_messages.len() - MAX_BREAKPOINTS);
     }
-    marked
+    marked_messages
 }
 
 fn chat_message(wire: Wire, message: &Message) -> Option<ChatMessage> {
     match message {
-        Message::User(said) => Some(ChatMessage::user(said.text.clone())),
+        Message::User(user_text) => Some(ChatMessage::user(user_text.text.clone())),
         Message::Assistant(turn) => assistant_message(wire, turn),
         Message::Results(results) => {
             let responses = results.iter().map(|result| {
@@ -163,50 +167,50 @@ fn chat_message(wire: Wire, message: &Message) -> Option<ChatMessage> {
 /// Converts a turn. An empty turn is skipped because vendors reject it.
 fn assistant_message(wire: Wire, turn: &Turn) -> Option<ChatMessage> {
     let mut parts: Vec<ContentPart> = Vec::new();
-    let mut says_something = false;
+    let mut has_content = false;
     for part in &turn.parts {
         match part {
             // Anthropic rejects text of only whitespace.
             TurnPart::Text(text) if text.trim().is_empty() => {}
             TurnPart::Text(text) => {
-                says_something = true;
+                has_content = true;
                 parts.push(ContentPart::Text(text.clone()));
             }
             // Chat vendors want only thoughts before a call; some reject others.
             TurnPart::Thinking(_) if wire == Wire::OpenAiChat && turn.calls().next().is_none() => {}
             TurnPart::Thinking(thinking) => parts.extend(thinking_parts(wire, thinking)),
             TurnPart::Call(call) => {
-                says_something = true;
+                has_content = true;
                 parts.push(ContentPart::ToolCall(client_tool_call(call)));
             }
         }
     }
-    says_something.then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
+    has_content.then(|| ChatMessage::assistant(MessageContent::from_parts(parts)))
 }
 
 /// Thoughts to send back, if the vendor wants them.
 fn thinking_parts(wire: Wire, thinking: &Thinking) -> Vec<ContentPart> {
-    let signed = |signature: &String| ContentPart::ThoughtSignature(signature.clone());
+    let signature_part = |signature: &String| ContentPart::ThoughtSignature(signature.clone());
     match (wire, thinking) {
         // Anthropic accepts only signed thoughts.
-        (Wire::Anthropic, Thinking::Said { text, signature: Some(signature) }) => {
+        (Wire::Anthropic, Thinking::Readable { text, signature: Some(signature) }) => {
             let text = text.clone().unwrap_or_default();
-            vec![signed(signature), ContentPart::ReasoningContent(text)]
+            vec![signature_part(signature), ContentPart::ReasoningContent(text)]
         }
         (
             Wire::OpenAiResponses | Wire::Gemini,
-            Thinking::Said { signature: Some(signature), .. },
+            Thinking::Readable { signature: Some(signature), .. },
         ) => {
-            vec![signed(signature)]
+            vec![signature_part(signature)]
         }
-        (Wire::OpenAiChat, Thinking::Said { text: Some(text), .. }) => {
+        (Wire::OpenAiChat, Thinking::Readable { text: Some(text), .. }) => {
             vec![ContentPart::ReasoningContent(text.clone())]
         }
         (Wire::Anthropic | Wire::OpenAiChat, Thinking::Sealed(block)) => {
             vec![ContentPart::from_custom(block.clone(), None)]
         }
         (Wire::OpenAiResponses | Wire::Gemini, Thinking::Sealed(_))
-        | (_, Thinking::Said { .. }) => Vec::new(),
+        | (_, Thinking::Readable { .. }) => Vec::new(),
     }
 }
 
@@ -214,8 +218,8 @@ fn client_tool_call(call: &ToolCall) -> genai::chat::ToolCall {
     let arguments = match &call.arguments {
         CallArguments::Json(object @ Value::Object(_)) => object.clone(),
         CallArguments::Json(Value::Null) => json!({}),
-        CallArguments::Json(other) => json!({ MALFORMED: other }),
-        CallArguments::Malformed(text) => json!({ MALFORMED: text }),
+        CallArguments::Json(other) => json!({ MALFORMED_FIELD: other }),
+        CallArguments::Malformed(text) => json!({ MALFORMED_FIELD: text }),
     };
     genai::chat::ToolCall {
         call_id: call.id.clone(),
@@ -230,7 +234,7 @@ fn client_tool(wire: Wire, spec: &ToolSpec) -> Tool {
         .with_description(spec.description.clone())
         .with_schema(spec.schema.clone());
     match wire {
-        // By default OpenAI makes every optional field required here.
+        // By default, the Responses API makes every optional field required.
         Wire::OpenAiResponses => tool.with_strict(false),
         Wire::OpenAiChat | Wire::Anthropic | Wire::Gemini => tool,
     }

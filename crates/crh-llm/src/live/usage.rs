@@ -1,7 +1,5 @@
-//! Validates token usage reported by vendors. No I/O.
-//!
-//! Costs are booked from these numbers. If any of them is implausible, all are discarded and the
-//! reserved worst case is booked.
+//! crh books costs from these numbers. If any of them is implausible, crh discards all of them and
+//! books the reserved worst case.
 
 use serde_json::Value;
 
@@ -23,34 +21,35 @@ const MAX_COUNT: u64 = 1 << 28;
 
 /// The reported usage, if it is plausible for this request.
 pub(super) fn plausible_usage(
-    counted: &genai::chat::Usage,
+    client_usage: &genai::chat::Usage,
     request: &ModelRequest,
 ) -> Option<TokenUsage> {
-    let usage = convert_usage(counted)?;
+    let usage = convert_usage(client_usage)?;
     let cached = usage.cache_read.saturating_add(usage.cache_written);
     let input_max =
         MAX_INPUT_FACTOR.saturating_mul(estimated_tokens(request)).saturating_add(VENDOR_OVERHEAD);
     let output_max = MAX_OUTPUT_FACTOR * u64::from(request.max_output_tokens) + VENDOR_OVERHEAD;
     // Every request has input.
-    let possible = (1..=input_max).contains(&usage.input)
+    let is_plausible = (1..=input_max).contains(&usage.input)
         && cached <= usage.input
         && usage.output <= output_max;
-    possible.then_some(usage)
+    is_plausible.then_some(usage)
 }
 
 /// Whether a frame contains an invalid count. The client silently drops such a count and keeps the
 /// others.
 pub(super) fn has_invalid_usage(wire: Wire, frame: &Value) -> bool {
-    let places: &[&str] = match wire {
+    let pointers: &[&str] = match wire {
         Wire::OpenAiChat => &["/usage"],
         Wire::OpenAiResponses => &["/response/usage"],
         Wire::Anthropic => &["/usage", "/message/usage"],
         Wire::Gemini => &["/usageMetadata"],
     };
-    places.iter().filter_map(|place| frame.pointer(place)).any(has_invalid_count)
+    pointers.iter().filter_map(|pointer| frame.pointer(pointer)).any(has_invalid_count)
 }
 
-/// Recognises counts by their names, because other numbers may be present (a cost, a time).
+/// Whether a usage object contains an invalid token count. Counts are recognised by their names,
+/// because a usage object may contain other numbers (a cost, a time).
 fn has_invalid_count(usage: &Value) -> bool {
     usage.as_object().into_iter().flatten().any(|(name, value)| {
         let is_count = name.ends_with("tokens") || name.ends_with("TokenCount");
@@ -64,13 +63,13 @@ fn has_invalid_count(usage: &Value) -> bool {
     })
 }
 
-/// Converts the client's usage; `None` if a part is missing or negative.
-fn convert_usage(counted: &genai::chat::Usage) -> Option<TokenUsage> {
+/// Converts the client's usage; `None` if a number is negative, or if input or output is missing.
+fn convert_usage(client_usage: &genai::chat::Usage) -> Option<TokenUsage> {
     let count = |number: Option<i32>| number.map(u64::try_from).transpose().ok();
-    let input = count(counted.prompt_tokens)??;
-    let output = count(counted.completion_tokens)?;
-    let total = count(counted.total_tokens)?;
-    let details = counted.prompt_tokens_details.as_ref();
+    let input = count(client_usage.prompt_tokens)??;
+    let output = count(client_usage.completion_tokens)?;
+    let total = count(client_usage.total_tokens)?;
+    let details = client_usage.prompt_tokens_details.as_ref();
     let cache_read = count(details.and_then(|details| details.cached_tokens))?;
     let cache_written = count(details.and_then(|details| details.cache_creation_tokens))?;
     if output.is_none() && total.is_none() {
@@ -93,7 +92,7 @@ mod tests {
     use super::*;
     use crate::Conversation;
 
-    fn counted(
+    fn client_usage(
         prompt: Option<i32>,
         completion: Option<i32>,
         total: Option<i32>,
@@ -106,7 +105,7 @@ mod tests {
         }
     }
 
-    fn cached(read: i32, written: i32) -> genai::chat::Usage {
+    fn cached_usage(read: i32, written: i32) -> genai::chat::Usage {
         let details = PromptTokensDetails {
             cached_tokens: Some(read),
             cache_creation_tokens: Some(written),
@@ -114,50 +113,50 @@ mod tests {
         };
         genai::chat::Usage {
             prompt_tokens_details: Some(details),
-            ..counted(Some(10), Some(5), Some(15))
+            ..client_usage(Some(10), Some(5), Some(15))
         }
     }
 
-    fn plain(input: u64, output: u64) -> Option<TokenUsage> {
+    fn uncached_usage(input: u64, output: u64) -> Option<TokenUsage> {
         Some(TokenUsage { input, output, ..TokenUsage::default() })
     }
 
     #[test]
     fn separately_counted_thoughts_are_output() {
         let request = ModelRequest::new(Conversation::new("rules"), 100);
-        for (counted, expected) in [
-            (counted(Some(10), Some(5), Some(15)), plain(10, 5)),
-            (counted(Some(10), Some(5), None), plain(10, 5)),
-            (counted(Some(10), Some(0), None), plain(10, 0)),
-            (counted(Some(10), Some(5), Some(35)), plain(10, 25)),
-            (counted(Some(10), None, Some(35)), plain(10, 25)),
+        for (client_usage, expected) in [
+            (client_usage(Some(10), Some(5), Some(15)), uncached_usage(10, 5)),
+            (client_usage(Some(10), Some(5), None), uncached_usage(10, 5)),
+            (client_usage(Some(10), Some(0), None), uncached_usage(10, 0)),
+            (client_usage(Some(10), Some(5), Some(35)), uncached_usage(10, 25)),
+            (client_usage(Some(10), None, Some(35)), uncached_usage(10, 25)),
             (
-                cached(4, 3),
+                cached_usage(4, 3),
                 Some(TokenUsage { input: 10, cache_read: 4, cache_written: 3, output: 5 }),
             ),
         ] {
-            assert_eq!(plausible_usage(&counted, &request), expected, "{counted:?}");
+            assert_eq!(plausible_usage(&client_usage, &request), expected, "{client_usage:?}");
         }
     }
 
     #[test]
     fn implausible_counts_are_discarded() {
         let request = ModelRequest::new(Conversation::new("rules"), 100);
-        for counted in [
-            counted(None, None, None),
-            counted(None, None, Some(9)),
-            counted(None, Some(9), None),
-            counted(Some(9), None, None),
-            counted(Some(0), Some(5), None),
-            counted(Some(-1), Some(5), None),
-            counted(Some(10), Some(-5), Some(15)),
-            counted(Some(10), Some(5), Some(-15)),
-            cached(-4, 3),
-            cached(4, -3),
-            cached(11, 0),
-            cached(6, 5),
+        for client_usage in [
+            client_usage(None, None, None),
+            client_usage(None, None, Some(9)),
+            client_usage(None, Some(9), None),
+            client_usage(Some(9), None, None),
+            client_usage(Some(0), Some(5), None),
+            client_usage(Some(-1), Some(5), None),
+            client_usage(Some(10), Some(-5), Some(15)),
+            client_usage(Some(10), Some(5), Some(-15)),
+            cached_usage(-4, 3),
+            cached_usage(4, -3),
+            cached_usage(11, 0),
+            cached_usage(6, 5),
         ] {
-            assert_eq!(plausible_usage(&counted, &request), None, "{counted:?}");
+            assert_eq!(plausible_usage(&client_usage, &request), None, "{client_usage:?}");
         }
     }
 
@@ -166,11 +165,12 @@ mod tests {
         let request = ModelRequest::new(Conversation::new("rules"), 100);
         let input = i32::try_from(8 * estimated_tokens(&request) + 10_000).unwrap();
         let output = 4 * 100 + 10_000;
-        let counted =
-            |input, output| plausible_usage(&counted(Some(input), Some(output), None), &request);
-        assert!(counted(input, output).is_some());
-        assert_eq!(counted(input + 1, output), None);
-        assert_eq!(counted(input, output + 1), None);
+        let usage = |input, output| {
+            plausible_usage(&client_usage(Some(input), Some(output), None), &request)
+        };
+        assert!(usage(input, output).is_some());
+        assert_eq!(usage(input + 1, output), None);
+        assert_eq!(usage(input, output + 1), None);
     }
 
     #[test]
@@ -191,19 +191,20 @@ mod tests {
                 (Wire::Gemini, json!({ "usageMetadata": { "thoughtsTokenCount": number } })),
             ]
         };
-        for garbled in
+        for invalid in
             [json!(1.5), json!(3.0), json!(-1), json!("12"), json!(true), json!(1u64 << 29)]
         {
-            for (wire, frame) in frames(&garbled) {
+            for (wire, frame) in frames(&invalid) {
                 assert!(has_invalid_usage(wire, &frame), "{frame}");
             }
         }
-        for fine in [json!(0), json!(12), json!(null)] {
-            for (wire, frame) in frames(&fine) {
+        for valid in [json!(0), json!(12), json!(null)] {
+            for (wire, frame) in frames(&valid) {
                 assert!(!has_invalid_usage(wire, &frame), "{frame}");
             }
         }
-        let beside = json!({ "usage": { "cost": 0.5, "prompt_time": -1.5, "service_tier": "x" } });
-        assert!(!has_invalid_usage(Wire::OpenAiChat, &beside));
+        let other_numbers =
+            json!({ "usage": { "cost": 0.5, "prompt_time": -1.5, "service_tier": "x" } });
+        assert!(!has_invalid_usage(Wire::OpenAiChat, &other_numbers));
     }
 }

@@ -100,7 +100,7 @@ pub(super) fn from_status(
     let retry_after = delay_in_headers(header).or_else(|| error_body.delay());
     let message = match error_body.message.trim() {
         "" => format!("HTTP status {status} without a message"),
-        said => said.to_owned(),
+        text => text.to_owned(),
     };
     match error_body.kind().or_else(|| kind_of_status(status)) {
         Some(kind) => kind.error(message, retry_after),
@@ -114,7 +114,7 @@ pub(super) fn from_event(body: &Value, started: ReplyStarted) -> ModelError {
     let error_body = ErrorBody::from_json(body);
     let message = match error_body.message.trim() {
         "" => "error without a message".to_owned(),
-        said => said.to_owned(),
+        text => text.to_owned(),
     };
     let kind = error_body.kind().or_else(|| error_body.status.and_then(kind_of_status));
     match (kind, started) {
@@ -161,12 +161,12 @@ pub(super) fn clean_error(error: ModelError, redactor: &Redactor) -> ModelError 
     }
 }
 
-/// No connection, so the request was not sent.
+/// Error if there was no connection, so the request was not sent.
 pub(super) fn not_connected(message: String) -> ModelError {
     ModelError::Transport { message, spent: FailureCost::Nothing }
 }
 
-/// The request may have arrived.
+/// Error if no response came. The request may have arrived and cost money.
 pub(super) fn no_response(message: String) -> ModelError {
     ModelError::Transport { message, spent: FailureCost::Unknown }
 }
@@ -174,17 +174,17 @@ pub(super) fn no_response(message: String) -> ModelError {
 /// One line of at most 300 characters, with invisible characters escaped.
 pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
-    // Limits the scanned text; ten times the output allows for long runs of spaces.
+    // Limit the work on long texts. Ten times the output is far more than one line needs.
     for word in text.split_whitespace().take(10 * MAX_MESSAGE_CHARS) {
         if !line.is_empty() {
             line.push(' ');
         }
         for character in word.chars().take(MAX_MESSAGE_CHARS + 1) {
             match character {
-                hidden if hidden.is_control() || is_invisible(hidden) => {
-                    line.extend(hidden.escape_unicode());
+                character if character.is_control() || is_invisible(character) => {
+                    line.extend(character.escape_unicode());
                 }
-                seen => line.push(seen),
+                character => line.push(character),
             }
         }
     }
@@ -290,12 +290,12 @@ impl ErrorBody {
                 .and_then(|code| u16::try_from(code).ok()),
             ..Self::default()
         };
-        let named = ["type", "code", "status"].iter().filter_map(|name| inner.get(name));
+        let code_fields = ["type", "code", "status"].iter().filter_map(|name| inner.get(name));
         let reasons = details.clone().filter_map(|detail| detail.get("reason"));
-        let innermost = inner.pointer("/innererror/code");
-        error_body.codes = named
+        let inner_code = inner.pointer("/innererror/code");
+        error_body.codes = code_fields
             .chain(reasons)
-            .chain(innermost)
+            .chain(inner_code)
             .filter_map(Value::as_str)
             .map(str::to_ascii_lowercase)
             .collect();
@@ -310,22 +310,23 @@ impl ErrorBody {
     }
 
     fn kind(&self) -> Option<VendorErrorKind> {
-        let sentence = self.message.to_lowercase();
-        let coded = |codes: &[&str]| codes.iter().any(|code| self.codes.iter().any(|c| c == code));
-        let says = |parts: &[&str]| parts.iter().any(|part| sentence.contains(part));
-        if coded(&CONTEXT_CODES) || says(&CONTEXT_SENTENCES) {
+        let message = self.message.to_lowercase();
+        let has_code =
+            |codes: &[&str]| codes.iter().any(|code| self.codes.iter().any(|c| c == code));
+        let message_contains = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
+        if has_code(&CONTEXT_CODES) || message_contains(&CONTEXT_SENTENCES) {
             Some(VendorErrorKind::Context)
-        } else if coded(&CREDIT_CODES) || says(&CREDIT_SENTENCES) {
+        } else if has_code(&CREDIT_CODES) || message_contains(&CREDIT_SENTENCES) {
             Some(VendorErrorKind::Credit)
-        } else if coded(&REFUSED_CODES) || says(&REFUSED_SENTENCES) {
+        } else if has_code(&REFUSED_CODES) || message_contains(&REFUSED_SENTENCES) {
             Some(VendorErrorKind::Refused)
-        } else if coded(&KEY_CODES) {
+        } else if has_code(&KEY_CODES) {
             Some(VendorErrorKind::Key)
-        } else if coded(&RATE_CODES) {
+        } else if has_code(&RATE_CODES) {
             Some(VendorErrorKind::Rate)
-        } else if coded(&OVERLOADED_CODES) {
+        } else if has_code(&OVERLOADED_CODES) {
             Some(VendorErrorKind::Overloaded)
-        } else if coded(&SERVER_ERROR_CODES) {
+        } else if has_code(&SERVER_ERROR_CODES) {
             Some(VendorErrorKind::ServerError)
         } else {
             None
@@ -334,16 +335,16 @@ impl ErrorBody {
 
     /// Delay requested in the body.
     fn delay(&self) -> Option<Duration> {
-        if let Some(delay) = self.retry_delay.as_deref().and_then(parse_span) {
+        if let Some(delay) = self.retry_delay.as_deref().and_then(parse_duration) {
             return Some(delay);
         }
-        let sentence = self.message.to_lowercase();
+        let message = self.message.to_lowercase();
         let rest = ["try again in ", "retry in "]
             .iter()
-            .find_map(|words| Some(sentence.split_once(words)?.1))?;
+            .find_map(|phrase| Some(message.split_once(phrase)?.1))?;
         let text: String =
             rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '.').collect();
-        parse_span(text.trim_end_matches('.'))
+        parse_duration(text.trim_end_matches('.'))
     }
 }
 
@@ -353,17 +354,18 @@ fn delay_in_headers(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration>
     if let Some(milliseconds) = number("retry-after-ms") {
         return seconds(milliseconds / 1000.0);
     }
-    if let Some(whole) = number("retry-after") {
-        return seconds(whole);
+    if let Some(delay) = number("retry-after") {
+        return seconds(delay);
     }
     if let Some(delay) = delay_until_date(header) {
         return Some(delay);
     }
-    // OpenAI reports remaining requests and tokens separately. Use those that ran out.
-    let resets = ["requests", "tokens"].iter().filter_map(|what| {
-        let left = header(&format!("x-ratelimit-remaining-{what}"))?;
-        let reset = header(&format!("x-ratelimit-reset-{what}"))?;
-        (left.trim() == "0").then(|| parse_span(reset.trim())).flatten()
+    // OpenAI reports remaining requests and tokens separately. Use the delay of the one that ran
+    // out.
+    let resets = ["requests", "tokens"].iter().filter_map(|resource| {
+        let remaining = header(&format!("x-ratelimit-remaining-{resource}"))?;
+        let reset = header(&format!("x-ratelimit-reset-{resource}"))?;
+        (remaining.trim() == "0").then(|| parse_duration(reset.trim())).flatten()
     });
     resets.max()
 }
@@ -376,15 +378,15 @@ fn delay_until_date(header: &dyn Fn(&str) -> Option<String>) -> Option<Duration>
 }
 
 /// Parses a duration as vendors write it: `7.2s`, `20ms`, `6m0s`, `1h2m3.5s`.
-fn parse_span(text: &str) -> Option<Duration> {
+fn parse_duration(text: &str) -> Option<Duration> {
     let mut total = 0.0;
     let mut rest = text;
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(digits);
-        let unit = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit);
-        let in_seconds = match unit {
+        let number_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, tail) = rest.split_at(number_end);
+        let unit = tail.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(tail.len());
+        let (unit, tail) = tail.split_at(unit);
+        let unit_seconds = match unit {
             "ms" => 0.001,
             "s" => 1.0,
             "m" => 60.0,
@@ -392,8 +394,8 @@ fn parse_span(text: &str) -> Option<Duration> {
             "d" => 86400.0,
             _ => return None,
         };
-        total += number.parse::<f64>().ok()? * in_seconds;
-        rest = after;
+        total += number.parse::<f64>().ok()? * unit_seconds;
+        rest = tail;
     }
     (!text.is_empty()).then(|| seconds(total)).flatten()
 }

@@ -5,8 +5,8 @@ use super::*;
 fn check(names: &str, expected: Expect) {
     let lines = names.lines().map(str::trim).map(|name| match name.parse() {
         Ok(ModelName::Live(live)) => {
-            let shown = ModelName::Live(live.clone()).to_string();
-            assert_eq!(shown.parse(), Ok(ModelName::Live(live.clone())), "{shown}");
+            let name_text = ModelName::Live(live.clone()).to_string();
+            assert_eq!(name_text.parse(), Ok(ModelName::Live(live.clone())), "{name_text}");
             let url = live.base_url.map(|url| format!(" | {url}")).unwrap_or_default();
             format!("{} | {}{url}\n", live.provider, live.model)
         }

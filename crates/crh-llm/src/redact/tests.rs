@@ -54,19 +54,22 @@ fn base64_is_masked_at_every_alignment() {
         for after in ["", "z", "zz"] {
             let text = format!("{before}{KEY}{after}");
             for encoded in [STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)] {
-                let shown = redactor().redact(&format!("body {encoded} end")).into_owned();
-                assert!(shown.contains(MASK), "{shown}");
-                let left = shown.replace(MASK, "");
+                let redacted_text = redactor().redact(&format!("body {encoded} end")).into_owned();
+                assert!(redacted_text.contains(MASK), "{redacted_text}");
+                let rest = redacted_text.replace(MASK, "");
                 let allowed = "body  end".len() + 2 * before.len() + 12;
-                assert!(left.len() <= allowed, "{left}");
+                assert!(rest.len() <= allowed, "{rest}");
             }
         }
     }
     // The shortest masked fragment at each alignment, within other text.
     for before in ["", "x", "xy"] {
         let encoded = STANDARD.encode(format!("{before}{}zzz", &KEY[12..24]));
-        let shown = redactor().redact(&encoded).into_owned();
-        assert!(shown.contains(MASK) && shown.len() <= MASK.len() + 9, "{shown}");
+        let redacted_text = redactor().redact(&encoded).into_owned();
+        assert!(
+            redacted_text.contains(MASK) && redacted_text.len() <= MASK.len() + 9,
+            "{redacted_text}"
+        );
     }
 }
 

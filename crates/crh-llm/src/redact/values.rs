@@ -1,7 +1,8 @@
 //! Known secrets: all their fragments of a minimum length, plain and encoded.
 //!
-//! Fragments of one length are stored in a hash set, and each window of a text is looked up. This
-//! is linear in the text; longer fragments are found as overlapping short ones.
+//! Fragments of one length are stored in a hash set, and every substring of that length in a text
+//! is looked up. The time is linear in the length of the text. Longer fragments are found as
+//! overlapping short ones.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
@@ -12,18 +13,20 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Length of a masked fragment, so that half of a key is masked too. Shorter fragments would match
-/// ordinary words.
+/// Length of the fragments of long secrets, at most half of the secret, so that half a key is
+/// masked too. Shorter fragments would match ordinary words.
 const FRAGMENT_LEN: usize = 12;
 
-/// Minimum fragment length for keys too short for two fragments, of which half the key is used.
+/// Minimum fragment length. Fragments of a secret with fewer than two times `FRAGMENT_LEN` bytes
+/// are half as long as the secret, but not shorter than this.
 const MIN_FRAGMENT_LEN: usize = 6;
 
-/// Shorter secrets are masked only whole and unencoded, because their fragments are too common.
+/// Shorter secrets are masked only as a whole and unencoded, because their fragments are too
+/// common.
 const MIN_ENCODED_LEN: usize = 8;
 
-/// Shorter values, and plain words of up to a dozen letters, are not secrets. Users set `x` or
-/// `none` for servers that accept any key.
+/// Shorter values are not secrets, and neither are lower-case words of fewer than twelve letters.
+/// Users set `x` or `none` for servers that accept any key.
 const MIN_SECRET_LEN: usize = 4;
 
 /// Fragments of all known secrets.
@@ -35,34 +38,37 @@ pub(super) struct SecretValues {
 /// Fragments of one length.
 struct FragmentTable {
     length: usize,
-    /// Whether a fragment starts with these two bytes, as a fast filter.
-    begins: Box<[bool]>,
-    runs: HashSet<Box<[u8]>>,
+    /// For each pair of bytes, whether a fragment starts with it. This is a fast filter.
+    first_bytes: Box<[bool]>,
+    fragments: HashSet<Box<[u8]>>,
 }
 
 impl SecretValues {
     pub(super) fn new<'a>(secrets: impl IntoIterator<Item = &'a SecretString>) -> Self {
-        let mut runs: BTreeMap<usize, HashSet<Box<[u8]>>> = BTreeMap::new();
+        let mut fragments: BTreeMap<usize, HashSet<Box<[u8]>>> = BTreeMap::new();
         for secret in secrets {
             for (length, text) in encoded_forms(secret.expose_secret()) {
-                let set = runs.entry(length).or_default();
+                let set = fragments.entry(length).or_default();
                 set.extend(text.as_bytes().windows(length).map(Box::from));
             }
         }
         Self {
             tables: Arc::new(
-                runs.into_iter().map(|(length, runs)| FragmentTable::new(length, runs)).collect(),
+                fragments
+                    .into_iter()
+                    .map(|(length, fragments)| FragmentTable::new(length, fragments))
+                    .collect(),
             ),
         }
     }
 
     /// Ranges of fragments that do not overlap existing masks.
     pub(super) fn find_in(&self, text: &[u8], masks: &[Range<usize>]) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut ranges: Vec<Range<usize>> = Vec::new();
         for table in self.tables.iter() {
             let mut masks = masks.iter().peekable();
-            for (start, run) in text.windows(table.length).enumerate() {
-                if !table.contains(run) {
+            for (start, fragment) in text.windows(table.length).enumerate() {
+                if !table.contains(fragment) {
                     continue;
                 }
                 let end = start + table.length;
@@ -70,34 +76,34 @@ impl SecretValues {
                 if masks.peek().is_some_and(|mask| mask.start < end) {
                     continue;
                 }
-                match found.last_mut() {
+                match ranges.last_mut() {
                     Some(last) if start <= last.end && last.start <= start => {
                         last.end = last.end.max(end);
                     }
-                    Some(_) | None => found.push(start..end),
+                    Some(_) | None => ranges.push(start..end),
                 }
             }
         }
-        found
+        ranges
     }
 }
 
 impl FragmentTable {
-    fn new(length: usize, runs: HashSet<Box<[u8]>>) -> Self {
-        let mut begins = vec![false; 1 << 16].into_boxed_slice();
-        for run in &runs {
-            begins[first_two_bytes(run)] = true;
+    fn new(length: usize, fragments: HashSet<Box<[u8]>>) -> Self {
+        let mut first_bytes = vec![false; 1 << 16].into_boxed_slice();
+        for fragment in &fragments {
+            first_bytes[first_two_bytes(fragment)] = true;
         }
-        Self { length, begins, runs }
+        Self { length, first_bytes, fragments }
     }
 
-    fn contains(&self, run: &[u8]) -> bool {
-        self.begins[first_two_bytes(run)] && self.runs.contains(run)
+    fn contains(&self, fragment: &[u8]) -> bool {
+        self.first_bytes[first_two_bytes(fragment)] && self.fragments.contains(fragment)
     }
 }
 
-fn first_two_bytes(run: &[u8]) -> usize {
-    let byte = |index: usize| run.get(index).map_or(0, |byte| usize::from(*byte));
+fn first_two_bytes(fragment: &[u8]) -> usize {
+    let byte = |index: usize| fragment.get(index).map_or(0, |byte| usize::from(*byte));
     byte(0) << 8 | byte(1)
 }
 
@@ -111,35 +117,36 @@ fn encoded_forms(secret: &str) -> Vec<(usize, String)> {
     if length < MIN_ENCODED_LEN {
         return vec![(length, secret.to_owned())];
     }
-    let run =
+    let fragment_length =
         if length >= 2 * FRAGMENT_LEN { FRAGMENT_LEN } else { (length / 2).max(MIN_FRAGMENT_LEN) };
     let escaped = json_escaped(secret);
     let mut forms = vec![
-        (run, secret.to_owned()),
-        (run, percent_encoded(secret, HexCase::Upper)),
-        (run, percent_encoded(secret, HexCase::Lower)),
-        (run, escaped.replace('/', "\\/")),
-        (run, escaped),
-        (2 * run, hex_encoded(secret, HexCase::Upper)),
-        (2 * run, hex_encoded(secret, HexCase::Lower)),
+        (fragment_length, secret.to_owned()),
+        (fragment_length, percent_encoded(secret, HexCase::Upper)),
+        (fragment_length, percent_encoded(secret, HexCase::Lower)),
+        (fragment_length, escaped.replace('/', "\\/")),
+        (fragment_length, escaped),
+        (2 * fragment_length, hex_encoded(secret, HexCase::Upper)),
+        (2 * fragment_length, hex_encoded(secret, HexCase::Lower)),
     ];
-    // Complete base64 characters in a fragment of n bytes at any alignment. Up to four bits at its
-    // edges share characters with their neighbours.
-    let encoded_run = (8 * run - 4) / 6;
-    for before in 0..3 {
-        forms.push((encoded_run, base64_fragment(secret, before, &STANDARD)));
-        forms.push((encoded_run, base64_fragment(secret, before, &URL_SAFE)));
+    // Number of base64 characters that depend only on one fragment, at any alignment. Up to four
+    // bits at the edges of the fragment share characters with their neighbours.
+    let base64_length = (8 * fragment_length - 4) / 6;
+    for preceding_bytes in 0..3 {
+        forms.push((base64_length, base64_fragment(secret, preceding_bytes, &STANDARD)));
+        forms.push((base64_length, base64_fragment(secret, preceding_bytes, &URL_SAFE)));
     }
     forms
 }
 
-/// Base64 characters that depend only on the secret, if this many bytes (modulo three) precede it.
-fn base64_fragment(secret: &str, before: usize, engine: &impl Engine) -> String {
-    let bytes: Vec<u8> = [0].repeat(before).into_iter().chain(secret.bytes()).collect();
+/// Base64 characters that depend only on the secret, if `preceding_bytes` bytes (modulo three)
+/// precede it.
+fn base64_fragment(secret: &str, preceding_bytes: usize, engine: &impl Engine) -> String {
+    let bytes: Vec<u8> = [0].repeat(preceding_bytes).into_iter().chain(secret.bytes()).collect();
     let encoded = engine.encode(&bytes);
-    let first = (8 * before).div_ceil(6);
+    let start = (8 * preceding_bytes).div_ceil(6);
     let end = 8 * bytes.len() / 6;
-    encoded[first..end].to_owned()
+    encoded[start..end].to_owned()
 }
 
 #[derive(Clone, Copy)]
@@ -148,29 +155,29 @@ enum HexCase {
     Lower,
 }
 
-/// Encodes all but unreserved characters.
+/// Percent-encodes all bytes except the unreserved characters of URLs.
 fn percent_encoded(secret: &str, hex: HexCase) -> String {
     secret.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             out.push(char::from(byte));
             return out;
         }
-        let written = match hex {
+        let result = match hex {
             HexCase::Upper => write!(out, "%{byte:02X}"),
             HexCase::Lower => write!(out, "%{byte:02x}"),
         };
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
+        debug_assert!(result.is_ok(), "writing to a string does not fail");
         out
     })
 }
 
 fn hex_encoded(secret: &str, hex: HexCase) -> String {
     secret.bytes().fold(String::new(), |mut out, byte| {
-        let written = match hex {
+        let result = match hex {
             HexCase::Upper => write!(out, "{byte:02X}"),
             HexCase::Lower => write!(out, "{byte:02x}"),
         };
-        debug_assert!(written.is_ok(), "writing to a string does not fail");
+        debug_assert!(result.is_ok(), "writing to a string does not fail");
         out
     })
 }

@@ -185,8 +185,8 @@ fn errors_name_what_is_missing() {
         "#]],
     );
     let path = BTreeMap::from([("https://host/path".to_owned(), "KEY".to_owned())]);
-    let refused = ModelEnvironment::new(BTreeMap::new(), path).unwrap_err();
-    expect!["`model.keys` assigns `KEY` to something that is not an origin: write only scheme, host and port: `https://gateway.example:8443`"].assert_eq(&format!("{refused}: {}", refused.hint()));
+    let error = ModelEnvironment::new(BTreeMap::new(), path).unwrap_err();
+    expect!["`model.keys` assigns `KEY` to something that is not an origin: write only scheme, host and port: `https://gateway.example:8443`"].assert_eq(&format!("{error}: {}", error.hint()));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn default_is_the_first_provider_with_a_key() {
         Ok(models) => format!("{} {} {}\n", models.reviewer, models.cheap, models.escalation),
         Err(error) => format!("{error}\n  {}\n", error.hint()),
     };
-    let shown = [
+    let errors = [
         "OPENROUTER_API_KEY=or GEMINI_API_KEY=ge ANTHROPIC_API_KEY=an OPENAI_API_KEY=oa",
         "OPENROUTER_API_KEY=or GEMINI_API_KEY=ge ANTHROPIC_API_KEY=an OPENAI_API_KEY=",
         "OPENROUTER_API_KEY=or GEMINI_API_KEY=ge",
@@ -211,7 +211,7 @@ fn default_is_the_first_provider_with_a_key() {
         openrouter:openai/gpt-4.1-mini openrouter:openai/gpt-4.1-mini openrouter:openai/gpt-4.1
         no model is configured: none of `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `OPENROUTER_API_KEY` is set
           set one of them, or choose a model that needs no key: `ollama:MODEL`, `openai:MODEL@http://localhost:8080/v1`
-    "#]].assert_eq(&shown.concat());
+    "#]].assert_eq(&errors.concat());
 }
 
 #[test]

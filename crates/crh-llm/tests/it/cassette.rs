@@ -67,10 +67,11 @@ async fn recorded_and_played(wire: Wire) {
     );
     let recorder = Arc::new(Recorder::create(&path, redactor()).unwrap());
     let model = Model::live("openai:gpt", facts(), live(wire, fake.url()));
-    let said = conversation(&model.with_recorder(Arc::clone(&recorder))).await;
+    let recorded_text = conversation(&model.with_recorder(Arc::clone(&recorder))).await;
     assert_eq!(recorder.finish().unwrap(), 4, "{wire:?}");
     fake.verify();
-    let arguments = said[1].as_ref().unwrap().turn.calls().next().unwrap().arguments.clone();
+    let arguments =
+        recorded_text[1].as_ref().unwrap().turn.calls().next().unwrap().arguments.clone();
     assert_eq!(arguments, CallArguments::Json(json!({ "path": KEY })), "{wire:?}");
 
     let written = fs::read_to_string(&path).unwrap();
@@ -79,7 +80,7 @@ async fn recorded_and_played(wire: Wire) {
         "{wire:?}"
     );
     let played = conversation(&Model::replay(&path, redactor()).unwrap()).await;
-    let expected: Vec<_> = said.into_iter().map(masked).collect();
+    let expected: Vec<_> = recorded_text.into_iter().map(masked).collect();
     assert_eq!(played, expected, "{wire:?}");
 }
 

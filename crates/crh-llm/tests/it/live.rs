@@ -56,15 +56,16 @@ fn with_schema(request: ModelRequest) -> ModelRequest {
 #[ignore = "needs a real server: set CRH_LIVE_BASE_URL"]
 async fn live_text_streams_with_usage() {
     for wire in TESTED_WIRES {
-        let (reply, heard) =
+        let (reply, progress) =
             watch(&live(wire), &text_request("What is the capital of France?", 40)).await;
         let reply = reply.unwrap();
-        let said = reply.turn.full_text();
-        assert!(!said.is_empty(), "{wire:?}");
-        assert_eq!(heard[0], "started", "{wire:?}");
-        let streamed: String = heard.iter().filter_map(|line| line.strip_prefix("text ")).collect();
-        assert_eq!(streamed, said, "{wire:?}");
-        assert!(heard.len() > 3, "{wire:?} came in one piece: {heard:?}");
+        let text = reply.turn.full_text();
+        assert!(!text.is_empty(), "{wire:?}");
+        assert_eq!(progress[0], "started", "{wire:?}");
+        let streamed: String =
+            progress.iter().filter_map(|line| line.strip_prefix("text ")).collect();
+        assert_eq!(streamed, text, "{wire:?}");
+        assert!(progress.len() > 3, "{wire:?} came in one piece: {progress:?}");
         let usage = reply.usage.unwrap();
         assert!(usage.input >= 10 && (2..=40).contains(&usage.output), "{wire:?}: {usage:?}");
         assert!(usage.cache_read <= usage.input, "{wire:?}: {usage:?}");
@@ -75,18 +76,23 @@ async fn live_text_streams_with_usage() {
 #[ignore = "needs a real server: set CRH_LIVE_BASE_URL"]
 async fn live_schema_is_enforced_and_truncation_detected() {
     for wire in TESTED_WIRES {
-        let whole =
+        let full_reply =
             ask(&live(wire), &with_schema(text_request("Name a city.", 200))).await.unwrap();
-        let cut = ask(&live(wire), &with_schema(text_request("Name a city.", 3))).await.unwrap();
-        assert_eq!((whole.stop, cut.stop), (StopCause::Done, StopCause::Length), "{wire:?}");
+        let cut_reply =
+            ask(&live(wire), &with_schema(text_request("Name a city.", 3))).await.unwrap();
+        assert_eq!(
+            (full_reply.stop, cut_reply.stop),
+            (StopCause::Done, StopCause::Length),
+            "{wire:?}"
+        );
         // llama.cpp accepts a schema in every API but enforces it only in this one.
         if wire == Wire::OpenAiChat {
-            let answer: Value = serde_json::from_str(&whole.turn.full_text()).unwrap();
+            let answer: Value = serde_json::from_str(&full_reply.turn.full_text()).unwrap();
             assert!(answer["city"].is_string(), "{answer}");
             assert!(
-                serde_json::from_str::<Value>(&cut.turn.full_text()).is_err(),
+                serde_json::from_str::<Value>(&cut_reply.turn.full_text()).is_err(),
                 "{:?}",
-                cut.turn
+                cut_reply.turn
             );
         }
     }

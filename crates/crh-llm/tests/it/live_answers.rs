@@ -11,19 +11,19 @@ use crh_llm::{
 };
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
-    Scripted, Tokens, calls, calls_all, calls_raw, fills_context, says, says_nothing,
+    ScriptedReply, Tokens, calls, calls_all, calls_raw, fills_context, says, says_nothing,
 };
 
 /// Prints the reply for each API, one block for equal ones.
-async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
+async fn check(scripted: impl Fn() -> ScriptedReply, expected: Expect) {
     let mut blocks: Vec<(String, String)> = Vec::new();
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [scripted()]);
         let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
-        let shown = reply_text(&reply);
-        match blocks.iter_mut().find(|(_, known)| *known == shown) {
+        let text = reply_text(&reply);
+        match blocks.iter_mut().find(|(_, known)| *known == text) {
             Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
-            None => blocks.push((format!("{wire:?}"), shown)),
+            None => blocks.push((format!("{wire:?}"), text)),
         }
     }
     let text: Vec<String> =
@@ -32,7 +32,7 @@ async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
 }
 
 /// Two calls, thoughts, and text with multi-byte characters.
-fn reply_with_everything() -> Scripted {
+fn reply_with_everything() -> ScriptedReply {
     says("Füße 🦀 tragen — weit")
         .and_calls("look", json!({ "path": "äöü/🦀.rs" }))
         .and_calls("find", json!({ "path": "b.rs", "words": ["a", "b"] }))
@@ -43,11 +43,11 @@ fn reply_with_everything() -> Scripted {
 async fn text_streams_after_a_started_event() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hello there.").pieces(3)]);
-        let (reply, heard) = watch(&live(wire, model.url()), &question()).await;
+        let (reply, progress) = watch(&live(wire, model.url()), &question()).await;
         assert_eq!(reply.unwrap().turn.full_text(), "Hello there.", "{wire:?}");
-        assert_eq!(heard[0], "started", "{wire:?}");
-        let texts: String = heard[1..].iter().map(|line| &line["text ".len()..]).collect();
-        assert_eq!((texts.as_str(), heard.len()), ("Hello there.", 4), "{wire:?} {heard:?}");
+        assert_eq!(progress[0], "started", "{wire:?}");
+        let texts: String = progress[1..].iter().map(|line| &line["text ".len()..]).collect();
+        assert_eq!((texts.as_str(), progress.len()), ("Hello there.", 4), "{wire:?} {progress:?}");
     }
 }
 
@@ -103,7 +103,7 @@ async fn split_points_do_not_change_a_reply() {
         let model = FakeModel::start();
         let live = live(wire, model.url());
         model.script("tester", [reply_with_everything()]);
-        let whole = ask(&live, &task()).await.unwrap();
+        let full_reply = ask(&live, &task()).await.unwrap();
         for chunk in [1, 2, 7, 1000] {
             for pieces in [1, 5] {
                 let torn = reply_with_everything().chunks(chunk).pieces(pieces).unknown_events();
@@ -115,8 +115,8 @@ async fn split_points_do_not_change_a_reply() {
                     match reply {
                         Ok(mut reply) => {
                             // The fake model derives call ids from the request number.
-                            same_ids(&mut reply, &whole);
-                            assert_eq!(reply, whole, "{case}");
+                            same_ids(&mut reply, &full_reply);
+                            assert_eq!(reply, full_reply, "{case}");
                         }
                         // If the client loses an event at a split line end, the reply must be an
                         // error.
@@ -140,10 +140,10 @@ async fn crlf_events_are_read_in_every_api() {
             [reply_with_everything(), reply_with_everything().crlf().unknown_events()],
         );
         let live = live(wire, model.url());
-        let whole = ask(&live, &task()).await.unwrap();
+        let full_reply = ask(&live, &task()).await.unwrap();
         let mut reply = ask(&live, &task()).await.unwrap();
-        same_ids(&mut reply, &whole);
-        assert_eq!(reply, whole, "{wire:?}");
+        same_ids(&mut reply, &full_reply);
+        assert_eq!(reply, full_reply, "{wire:?}");
     }
 }
 
@@ -330,7 +330,7 @@ async fn count_over_32_bits_is_discarded_or_ends_the_stream() {
 }
 
 /// Asks, answers the calls and asks again. Returns the body of the second request.
-async fn second_body(wire: Wire, first: Scripted) -> serde_json::Value {
+async fn second_body(wire: Wire, first: ScriptedReply) -> serde_json::Value {
     let model = FakeModel::start().on("tester", [first, says("done")]);
     let live = live(wire, model.url());
     let mut request: ModelRequest = task();

@@ -9,20 +9,20 @@ use super::live_setup::{KEY, WIRES, ask, endpoint, live, question};
 use crh_llm::{Endpoint, ModelError, NetworkSettings, Timeouts, VendorClient, Wire};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
-    Malformed, Scripted, bad_key, bad_request, calls, context_full, declines, fails_with, hangs_up,
-    malformed, no_credit, overloaded, rate_limited, refuses, refuses_prompt, says, says_nothing,
-    server_error,
+    Malformed, ScriptedReply, bad_key, bad_request, calls, context_full, declines, fails_with,
+    hangs_up, malformed, no_credit, overloaded, rate_limited, refuses, refuses_prompt, says,
+    says_nothing, server_error,
 };
 
 /// Prints the error for each API, one line for equal ones.
-async fn check(scripted: impl Fn() -> Scripted, expected: Expect) {
+async fn check(scripted: impl Fn() -> ScriptedReply, expected: Expect) {
     check_with(&WIRES, Timeouts::default(), scripted, expected).await;
 }
 
 async fn check_with(
     wires: &[Wire],
     timeouts: Timeouts,
-    scripted: impl Fn() -> Scripted,
+    scripted: impl Fn() -> ScriptedReply,
     expected: Expect,
 ) {
     let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
@@ -293,11 +293,11 @@ async fn connection_lost_before_reply_may_cost_money() {
 async fn silent_vendor_times_out() {
     let second = Duration::from_secs(1);
     let begin = Timeouts { connect: second, first_byte: second / 4, ..Timeouts::default() };
-    let late = || says("late").delayed(Duration::from_secs(20));
+    let late_reply = || says("late").delayed(Duration::from_secs(20));
     check_with(
         &WIRES,
         begin,
-        late,
+        late_reply,
         expect![[r#"
             OpenAiChat
                 Transport { message: "no reply within 1.25 s (`URL/chat/completions`)", spent: Unknown }
@@ -336,8 +336,8 @@ async fn refused_connection_costs_nothing() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let live = live(Wire::Anthropic, format!("http://127.0.0.1:{port}/v1"));
     let error = ask(&live, &question()).await.unwrap_err();
-    let shown = format!("{error:?}").replace(&port.to_string(), "PORT");
-    expect![[r#"Transport { message: "connection failed: Connection refused (os error 111) (`http://127.0.0.1:PORT/v1/messages`)", spent: Nothing }"#]].assert_eq(&shown);
+    let error_text = format!("{error:?}").replace(&port.to_string(), "PORT");
+    expect![[r#"Transport { message: "connection failed: Connection refused (os error 111) (`http://127.0.0.1:PORT/v1/messages`)", spent: Nothing }"#]].assert_eq(&error_text);
 }
 
 #[tokio::test]
@@ -348,24 +348,25 @@ async fn wrong_address_and_missing_key_are_explained() {
         let model = FakeModel::start().on("tester", [nothing_there, no_key]);
         let endpoint = Endpoint { key: None, ..endpoint(wire, model.url()) };
         let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
-        let told = ask(&live, &question()).await.unwrap_err().to_string();
+        let message = ask(&live, &question()).await.unwrap_err().to_string();
         let expected = format!("… (`{}/", model.url());
-        assert!(told.contains(&expected) && told.ends_with("`)"), "{told}");
-        let told = ask(&live, &question()).await.unwrap_err().to_string();
-        assert!(told.ends_with("…; no key was sent"), "{told}");
+        assert!(message.contains(&expected) && message.ends_with("`)"), "{message}");
+        let message = ask(&live, &question()).await.unwrap_err().to_string();
+        assert!(message.ends_with("…; no key was sent"), "{message}");
     }
 }
 
 #[tokio::test]
 async fn cut_stream_is_never_a_reply() {
-    let whole = || calls("look", json!({ "path": "ä.rs" })).and_says("So.").thinking("Hm.", "c2ln");
+    let full_reply =
+        || calls("look", json!({ "path": "ä.rs" })).and_says("So.").thinking("Hm.", "c2ln");
     for wire in WIRES {
         let model = FakeModel::start();
         let live = live(wire, model.url());
         // Cuts the stream in steps; only a cut after its end is a reply.
         let mut answers = 0;
         for bytes in (1..8_000).step_by(61) {
-            model.script("tester", [whole().cut_after_bytes(bytes)]);
+            model.script("tester", [full_reply().cut_after_bytes(bytes)]);
             match ask(&live, &question()).await {
                 Ok(reply) => {
                     answers += 1;

@@ -96,9 +96,9 @@ async fn key_and_caller_are_sent_in_headers() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hi")]);
         ask(&live(wire, model.url()), &question()).await.unwrap();
-        let asked = model.requests().pop().unwrap();
-        lines.push_str(&format!("{}\n", asked.path));
-        let mut headers = asked.headers.clone();
+        let request = model.requests().pop().unwrap();
+        lines.push_str(&format!("{}\n", request.path));
+        let mut headers = request.headers.clone();
         headers.sort();
         for (name, value) in &headers {
             if !matches!(name.as_str(), "host" | "content-length") {
@@ -161,12 +161,12 @@ async fn redirects_are_not_followed() {
         let elsewhere = FakeModel::start();
         let model = FakeModel::start().on("tester", [redirects(elsewhere.url())]);
         let error = ask(&live(wire, model.url()), &question()).await.unwrap_err();
-        let told = format!(
+        let message = format!(
             "the server redirects to `{}` (307); crh follows no redirects, to protect the API key (`{}/",
             elsewhere.url(),
             model.url()
         );
-        assert!(error.to_string().contains(&told), "{wire:?}: {error}");
+        assert!(error.to_string().contains(&message), "{wire:?}: {error}");
         assert!(matches!(error, ModelError::BadRequest { .. }), "{wire:?}: {error:?}");
     }
 }
@@ -243,8 +243,8 @@ async fn connect_timeout_costs_nothing() {
         let Err(ModelError::Transport { message, spent: FailureCost::Nothing }) = error else {
             panic!("{wire:?}: {error:?}")
         };
-        let told = format!("connection failed: operation timed out (`{url}/");
-        assert!(message.starts_with(&told), "{wire:?}: {message}");
+        let expected = format!("connection failed: operation timed out (`{url}/");
+        assert!(message.starts_with(&expected), "{wire:?}: {message}");
     }
 }
 
@@ -297,8 +297,8 @@ async fn configured_ca_file_is_trusted() {
     let url = format!("https://{}/v1", server.address);
     let error =
         ask(&super::live_setup::live(Wire::OpenAiChat, url), &question()).await.unwrap_err();
-    let shown = format!("{error:?}").replace(&server.address.to_string(), "ADDRESS");
-    expect![[r#"Transport { message: "connection failed: invalid peer certificate: UnknownIssuer (`https://ADDRESS/v1/chat/completions`)", spent: Nothing }"#]].assert_eq(&shown);
+    let error_text = format!("{error:?}").replace(&server.address.to_string(), "ADDRESS");
+    expect![[r#"Transport { message: "connection failed: invalid peer certificate: UnknownIssuer (`https://ADDRESS/v1/chat/completions`)", spent: Nothing }"#]].assert_eq(&error_text);
     assert_eq!(server.head(), "");
 }
 
@@ -319,9 +319,9 @@ fn invalid_settings_fail_before_the_first_request() {
         (right(), NetworkSettings { ca_files: vec![PathBuf::from("/dev/zero")], ..direct() }),
     ] {
         let error: ModelSetupError = VendorClient::new(endpoint, &network).unwrap_err();
-        let shown = format!("{error}\n");
-        assert!(!format!("{shown}{error:?}").contains("secret"), "{shown}");
-        lines.push_str(&shown.replace(env!("CARGO_MANIFEST_DIR"), "…"));
+        let text = format!("{error}\n");
+        assert!(!format!("{text}{error:?}").contains("secret"), "{text}");
+        lines.push_str(&text.replace(env!("CARGO_MANIFEST_DIR"), "…"));
     }
     expect![[r#"
         the API key contains invalid characters; does it contain a line break?
@@ -396,7 +396,7 @@ async fn clones_share_a_connection() {
 fn debug_and_errors_never_show_the_key() {
     let endpoint = endpoint(Wire::OpenAiChat, "https://api.openai.com/v1");
     let live = VendorClient::new(endpoint.clone(), &NetworkSettings::default()).unwrap();
-    let shown = format!("{live:?} {endpoint:?} {live:#?} {endpoint:#?}");
-    assert!(!shown.contains(KEY), "{shown}");
-    assert!(shown.contains("gpt-4.1-mini"), "{shown}");
+    let debug_text = format!("{live:?} {endpoint:?} {live:#?} {endpoint:#?}");
+    assert!(!debug_text.contains(KEY), "{debug_text}");
+    assert!(debug_text.contains("gpt-4.1-mini"), "{debug_text}");
 }

@@ -32,9 +32,9 @@ async fn settings(wire: Wire, request: &ModelRequest) -> String {
 
 #[tokio::test]
 async fn plain_request_sets_no_extra_fields() {
-    let mut shown = String::new();
+    let mut report = String::new();
     for wire in WIRES {
-        shown.push_str(&settings(wire, &question()).await);
+        report.push_str(&settings(wire, &question()).await);
     }
     expect![[r#"
         OpenAiChat
@@ -59,7 +59,7 @@ async fn plain_request_sets_no_extra_fields() {
             generationConfig: {"maxOutputTokens":500}
             systemInstruction: {"parts":[{"text":"Be brief."}]}
     "#]]
-    .assert_eq(&shown);
+    .assert_eq(&report);
 }
 
 #[tokio::test]
@@ -78,9 +78,9 @@ async fn all_options_are_sent_in_each_api() {
         effort: Some(Effort::High),
         ..question()
     };
-    let mut shown = String::new();
+    let mut report = String::new();
     for wire in WIRES {
-        shown.push_str(&settings(wire, &request).await);
+        report.push_str(&settings(wire, &request).await);
     }
     expect![[r#"
         OpenAiChat
@@ -120,7 +120,7 @@ async fn all_options_are_sent_in_each_api() {
             systemInstruction: {"parts":[{"text":"Be brief."}]}
             toolConfig: {"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["look"]}}
             tools: [{"functionDeclarations":[{"name":"look","description":"Can look.","parametersJsonSchema":{"type":"object","properties":{"path":{"type":"string"}}}}]}]
-    "#]].assert_eq(&shown);
+    "#]].assert_eq(&report);
 }
 
 #[tokio::test]
@@ -169,11 +169,11 @@ async fn anthropic_gets_at_most_four_breakpoints() {
         let body = body(Wire::Anthropic, &long(marked)).await;
         let blocks = body["messages"].as_array().unwrap().iter();
         let blocks = blocks.filter_map(|message| message["content"].as_array()).flatten();
-        let kept: Vec<&str> = blocks
+        let marked_blocks: Vec<&str> = blocks
             .filter(|block| block["cache_control"] == json!({ "type": "ephemeral" }))
             .map(|block| block["text"].as_str().or(block["content"].as_str()).unwrap())
             .collect();
-        assert_eq!(kept, expected, "{marked} marked");
+        assert_eq!(marked_blocks, expected, "{marked} marked");
     }
 }
 

@@ -62,16 +62,16 @@ pub(crate) async fn watch(
     live: &VendorClient,
     request: &ModelRequest,
 ) -> (Result<ModelReply, ModelError>, Vec<String>) {
-    let mut heard: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut hear = |progress: ReplyProgress<'_>| {
-        heard.push(match progress {
+        lines.push(match progress {
             ReplyProgress::Started => "started".to_owned(),
             ReplyProgress::Text(text) => format!("text {text}"),
             ReplyProgress::Thought(text) => format!("thought {text}"),
         });
     };
     let reply = live.ask("tester", request, &mut hear).await;
-    (reply, heard)
+    (reply, lines)
 }
 
 /// Prints a reply as short lines.
@@ -80,7 +80,7 @@ pub(crate) fn reply_text(reply: &ModelReply) -> String {
     for part in &reply.turn.parts {
         match part {
             TurnPart::Text(text) => writeln!(lines, "text {text}"),
-            TurnPart::Thinking(Thinking::Said { text, signature }) => {
+            TurnPart::Thinking(Thinking::Readable { text, signature }) => {
                 let [text, signature] =
                     [text, signature].map(|word| word.as_deref().unwrap_or("-").to_owned());
                 writeln!(lines, "thought {text} / {signature}")

@@ -26,13 +26,16 @@ async fn trap_1_model_name_suffix_is_not_an_effort() {
             "org/m:free",
         ] {
             let model = FakeModel::start().on("tester", [says("Hi")]);
-            let named = Endpoint { model: name.to_owned(), ..endpoint(wire, model.url()) };
-            ask(&VendorClient::new(named, &NetworkSettings::default()).unwrap(), &question())
-                .await
-                .unwrap();
-            let asked = model.requests().pop().unwrap();
-            assert_eq!(asked.model, name, "{wire:?}");
-            let body = asked.body.to_string();
+            let named_endpoint = Endpoint { model: name.to_owned(), ..endpoint(wire, model.url()) };
+            ask(
+                &VendorClient::new(named_endpoint, &NetworkSettings::default()).unwrap(),
+                &question(),
+            )
+            .await
+            .unwrap();
+            let request = model.requests().pop().unwrap();
+            assert_eq!(request.model, name, "{wire:?}");
+            let body = request.body.to_string();
             for word in ["effort", "thinking"] {
                 assert!(!body.contains(word), "{wire:?} {name}: {body}");
             }
@@ -90,11 +93,11 @@ async fn trap_5_errors_do_not_show_request_or_reply() {
         let live = live(wire, model.url());
         for _ in 0..count {
             if let Err(error) = ask(&live, &secret).await {
-                let shown = format!("{error} {error:?}");
+                let error_text = format!("{error} {error:?}");
                 for hidden in
                     ["the code under review", "Be brief", "other fields", "Sign in", "choices"]
                 {
-                    assert!(!shown.contains(hidden), "{wire:?}: {shown}");
+                    assert!(!error_text.contains(hidden), "{wire:?}: {error_text}");
                 }
             }
         }

@@ -39,7 +39,7 @@ pub(crate) fn coverage(
     let claims_by_path = coverage_claims(review_runs);
     let files = change.scope.files.iter().zip(diff.files()).enumerate();
     files
-        .map(|(at, (scope_file, file))| {
+        .map(|(index, (scope_file, file))| {
             let path = file.path.shown().into_owned();
             let (state, reason) = match &scope_file.decision {
                 ScopeDecision::Out(reason @ SkipReason::ReviewedBefore { .. }) => {
@@ -50,7 +50,7 @@ pub(crate) fn coverage(
                     let claims =
                         claims_by_path.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
                     match file_coverage(diff, end, file, claims) {
-                        (CoverageState::Reviewed, _) if unreadable_files.contains(&at) => {
+                        (CoverageState::Reviewed, _) if unreadable_files.contains(&index) => {
                             let reason = "part of its diff is unreadable".to_owned();
                             (CoverageState::Truncated, reason)
                         }
@@ -152,7 +152,8 @@ fn pieces_cover_file(diff: &Diff, file: &FileDiff, claims: &[CoverageClaim<'_>])
     !pieces.is_empty() && changed_lines.all(|line| is_in_piece(line.number))
 }
 
-/// Higher means that more of the file was read. Runs do not decide what is out of scope.
+/// Rank of a state: a higher number means that more of the file was read. Runs do not report files
+/// as out of scope.
 fn rank(state: CoverageState) -> u8 {
     match state {
         CoverageState::NotReviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => 0,

@@ -16,7 +16,7 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
         *list = shown_issues;
         hidden_issues.extend(rest);
     }
-    // Issues over the cap would be hidden by the severity anyway.
+    // A finding below the minimum severity that the cap dropped would be hidden anyway.
     let is_below = |dropped: &&mut DroppedFinding| {
         let severity = dropped.member.as_ref().map(|member| member.finding.severity);
         dropped.fate == Fate::OverCap && severity.is_some_and(|severity| severity > min)

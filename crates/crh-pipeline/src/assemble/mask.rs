@@ -1,5 +1,5 @@
-//! Masks secrets in a report. Structs are destructured field by field, so that a new field fails to
-//! compile until it is handled here.
+//! Masks secrets in a report. This file destructures structs field by field. A new field does not
+//! compile until this file handles it.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub fn mask(report: Report, credentials: &ChangeSecrets) -> Report {
     mask_report(mask_report(report, &ReportMask(credentials)), &ReportMask(&quoted_secrets))
 }
 
-/// Masks API keys: a model that saw a key may repeat it.
+/// Masks API keys, since a model that saw a key may repeat it.
 pub fn mask_keys(report: Report, keys: &Redactor) -> Report {
     mask_report(report, &ReportMask(&ChangeSecrets::from_keys(keys)))
 }

@@ -33,11 +33,12 @@ pub(super) fn notes(context: &PanelContext, records: &[&RunRecord]) -> ReviewerN
     // Without this note the reader could not tell whether the schema was checked.
     let is_schema_run = |record: &&&RunRecord| {
         let reviewer = context.team.get(&record.assignment.reviewer);
-        reviewer.is_some_and(|it| it.returns == Returns::Notes(NotesSection::SchemaDrift))
+        reviewer
+            .is_some_and(|reviewer| reviewer.returns == Returns::Notes(NotesSection::SchemaDrift))
     };
     let mut schema_runs = records.iter().filter(is_schema_run).peekable();
     let is_schema_checked =
-        schema_runs.peek().is_some() && schema_runs.all(|it| it.ended == RunEnd::Completed);
+        schema_runs.peek().is_some() && schema_runs.all(|run| run.ended == RunEnd::Completed);
     if is_schema_checked && notes.schema_drift.is_empty() {
         notes.schema_drift.push(NO_DRIFT.to_owned());
     }

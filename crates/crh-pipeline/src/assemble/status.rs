@@ -1,15 +1,15 @@
 //! Status of a review.
 //!
 //! The worst status wins: `error`, `truncated`, `degraded`, `ok`. A cancelled review is
-//! `truncated`, even if no run finished. A run that hit the budget makes it `truncated` too, since
-//! a larger budget would have helped.
+//! `truncated`, even if no run finished. A run that hit the budget makes the review `truncated`
+//! too, since a larger budget would have helped.
 
 use super::ReportInputs;
 use crate::runs::{RunEnd, RunRecord};
 use crh_review::finding::Severity;
 use crh_review::report::{CoverageState, FileCoverage, Issue, Status, Validation};
 
-/// Computes the status. `counting` are the runs that count as review.
+/// Computes the status. `review_runs` are the runs that count as review.
 pub(super) fn status(
     inputs: &ReportInputs<'_>,
     review_runs: &[&RunRecord],
@@ -30,13 +30,13 @@ pub(super) fn status(
         }
     };
     let is_truncated = inputs.interrupted
-        || reviewers.iter().any(|it| it.limited.is_some() || it.ended == RunEnd::Cancelled)
+        || reviewers.iter().any(|run| run.limited.is_some() || run.ended == RunEnd::Cancelled)
         || coverage.iter().any(is_left_out)
-        || checks.iter().any(|it| it.limited.is_some()) && has_unchecked_urgent_issue(inputs)
+        || checks.iter().any(|run| run.limited.is_some()) && has_unchecked_urgent_issue(inputs)
         || has_stray_problems(inputs);
     if is_truncated {
         Status::Truncated
-    } else if reviewer_failed || checks.iter().any(|it| has_failed(it) && it.limited.is_none()) {
+    } else if reviewer_failed || checks.iter().any(|run| has_failed(run) && run.limited.is_none()) {
         Status::Degraded
     } else {
         Status::Ok
@@ -56,7 +56,7 @@ fn has_unchecked_urgent_issue(inputs: &ReportInputs<'_>) -> bool {
         Validation::NotRun | Validation::Degraded => true,
         Validation::Confirmed | Validation::Unsure | Validation::ByCode => false,
     };
-    inputs.merged.issues.iter().any(|it| it.severity <= Severity::P1 && is_unchecked(it))
+    inputs.merged.issues.iter().any(|issue| issue.severity <= Severity::P1 && is_unchecked(issue))
 }
 
 /// Whether the diff has an unreadable part that belongs to no file.

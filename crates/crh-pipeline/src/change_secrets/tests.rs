@@ -22,8 +22,11 @@ fn removed_and_context_lines_are_masked_too() {
     let diff = diff();
     let secrets = ChangeSecrets::from_diff(&diff);
     let hidden = secrets.mask_diff(&diff);
-    let shown = String::from_utf8_lossy(hidden.raw()).into_owned();
-    assert!(!shown.contains("Xk29vQp41mZr") && !shown.contains(&token()), "{shown}");
+    let masked_text = String::from_utf8_lossy(hidden.raw()).into_owned();
+    assert!(
+        !masked_text.contains("Xk29vQp41mZr") && !masked_text.contains(&token()),
+        "{masked_text}"
+    );
     assert_eq!(hidden.files(), diff.files());
     let mut text = format!("it has {}, {} and {KEPT}", token(), &token()[..20]);
     secrets.mask(&mut text);
@@ -113,9 +116,9 @@ fn password_equal_to_file_name_keeps_path_and_diff() {
     assert_eq!(numbered, json!({ "file": "app.py", "snippet": "x = '[redacted 0]'" }));
     assert_eq!(secrets.restore(numbered), Some(value));
     for path in ["app.py", "src/app.py"] {
-        let mut shown = path.to_owned();
-        secrets.mask_path(&mut shown);
-        assert_eq!(shown, path);
+        let mut masked_path = path.to_owned();
+        secrets.mask_path(&mut masked_path);
+        assert_eq!(masked_path, path);
     }
 }
 

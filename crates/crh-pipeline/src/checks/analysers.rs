@@ -13,7 +13,8 @@ pub(crate) fn is_analyser(name: &str) -> bool {
     crh_lint::analysers::NAMES.contains(&name)
 }
 
-/// Analysers with files in the change. If they cannot be sandboxed here, none and the reason.
+/// Analysers that can check files of the change. If this machine has no sandbox for them, the list
+/// is empty and the second value is the reason.
 pub(crate) fn plan_analysers(
     subject: &ChangeUnderReview,
     options: &CheckOptions,
@@ -37,7 +38,7 @@ pub(crate) fn plan_analysers(
     (planned.into_iter().map(|(name, files)| (name, parts(files))).collect(), None)
 }
 
-/// Runs the analysers. Without a sandbox nothing runs; the plan has reported that.
+/// Runs the analysers. Without a sandbox nothing runs. The notes of the plan say so.
 pub(super) fn run_planned(
     analysers: Option<&Analysers>,
     change: &ChangeView<'_>,

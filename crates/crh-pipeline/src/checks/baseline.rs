@@ -29,8 +29,8 @@ pub const BASELINE: &str = ".crh/baseline.json";
 
 /// Format version. Increased when older readers would misread the file.
 const SCHEMA_VERSION: u32 = 1;
-/// Enough to distinguish the lines of a file. A reader of the baseline can check a guess of a whole
-/// line against its hash, but cannot compute the line from the hash.
+/// Hex digits of a line hash: enough to distinguish the lines of a file. A reader of the baseline
+/// can check a guess of a whole line against its hash, but cannot compute the line from the hash.
 const HASH_CHARS: usize = 16;
 
 /// Prefix of the names of rules for credentials. A change cannot suppress their findings by baseline

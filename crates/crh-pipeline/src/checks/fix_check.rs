@@ -1,5 +1,5 @@
-//! Runs static checks on a fix, which is treated as a change from the reviewed tree to the fixed
-//! one.
+//! Runs static checks on a fix. The fix is treated as a change from the reviewed tree to the fixed
+//! tree.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,12 +36,12 @@ pub fn check_fix(
     after: &str,
 ) -> Result<Vec<Member>, FixError> {
     let diff = Diff::read(bare.diff(before, after)?);
-    let none = || PathGlobs::new::<&str>([]);
-    // Check everything again, including generated and large files.
+    let no_globs = || PathGlobs::new::<&str>([]);
+    // All files are checked, including generated and large ones.
     let rules = ScopeRules {
-        exclude: none()?,
+        exclude: no_globs()?,
         include: PathGlobs::new(["**"])?,
-        generated: none()?,
+        generated: no_globs()?,
         max_file_bytes: u64::MAX,
     };
     let scope = decide_scope(&diff, &DiffOnly, &rules);
@@ -55,10 +55,10 @@ pub fn check_fix(
     };
     // SARIF files are about the reviewed tree.
     let options = CheckOptions { sarif: Vec::new(), sarif_base: Vec::new(), ..options.clone() };
-    let changed: BTreeSet<String> =
+    let changed_paths: BTreeSet<String> =
         fix.diff.files().iter().map(|file| file.path.shown().into_owned()).collect();
     let records = run_checks(&fix, &options).into_iter().chain(run_analysers(&fix, &options));
     let members = records.flat_map(|record| record.members);
     // Findings about comments and descriptions existed before the fix.
-    Ok(members.filter(|member| changed.contains(&member.finding.file)).collect())
+    Ok(members.filter(|member| changed_paths.contains(&member.finding.file)).collect())
 }

@@ -43,7 +43,8 @@ const SECRETS: &str = "secrets";
 /// Size limit for scanning skipped files. The same as for files under review.
 const SKIPPED_FILE_BYTES_MAX: usize = 1_000_000;
 
-/// A check with more findings than this was triggered by generated code. The worst ones are kept.
+/// Maximum number of findings per check. More of them mostly come from generated code. The most
+/// severe ones are kept.
 const FINDINGS_MAX: usize = 50;
 
 /// Git modes of regular files. Symlinks and submodules have no lines.
@@ -53,30 +54,34 @@ const FILE_MODES: [u32; 2] = [0o100_644, 0o100_755];
 pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
-    let all = all_files(subject);
+    let all_files = all_files(subject);
     let revisions = subject.tool_context.repository();
-    let repository =
-        revisions.as_ref().ok().map(|it| RevisionProject::new(it, subject.tool_context.stop()));
+    let repository = revisions
+        .as_ref()
+        .ok()
+        .map(|revisions| RevisionProject::new(revisions, subject.tool_context.stop()));
     let project = repository.as_ref().map(|repository| repository as &dyn Project);
-    let change = ChangeView::new(&in_scope, &all, project);
+    let change = ChangeView::new(&in_scope, &all_files, project);
     let round = subject.workspace().ok().and_then(|workspace| workspace.latest());
-    let patterns =
-        revisions.as_ref().map(|it| rules::patterns_for_change(it, options.change_origin, round));
+    let patterns = revisions
+        .as_ref()
+        .map(|revisions| rules::patterns_for_change(revisions, options.change_origin, round));
     let (patterns, rule_notes) = patterns.unwrap_or_default();
     let parts: Vec<DiffPart> = in_scope.iter().map(|file| DiffPart::whole(&file.path)).collect();
     let (runs, injection) = std::thread::scope(|scope| {
         let runs = scope.spawn(|| crh_lint::review(&change, &patterns));
-        let injection = injection_run(subject, parts, &all);
+        let injection = injection_run(subject, parts, &all_files);
         (runs.join(), injection)
     });
-    // Each check catches its own panics; this is a bug in the code around them.
+    // Each check catches its own panics. A panic that arrives here is a bug in the code around
+    // them.
     let runs = runs.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     let no_repository = match &revisions {
         Ok(_) => None,
         Err(ToolError::TellModel(why) | ToolError::Abort(why)) => Some(why),
     };
     let unread_files: BTreeMap<String, String> = match no_repository {
-        None => runs.iter().flat_map(|run| run.unread.iter().cloned()).collect(),
+        None => runs.iter().flat_map(|run| run.skipped_files.iter().cloned()).collect(),
         Some(_) => BTreeMap::new(),
     };
     let mut records: Vec<RunRecord> =
@@ -87,7 +92,7 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
     let secrets = records.iter_mut().find(|record| record.assignment.name == SECRETS);
     secrets.into_iter().for_each(|record| scan_skipped_files(record, subject));
     records.extend(sarif::records(&change, options));
-    suppress::suppress(&mut records, &all, project, options);
+    suppress::suppress(&mut records, &all_files, project, options);
     records.iter_mut().for_each(cap_findings);
     records.push(injection);
     records.iter_mut().for_each(|record| mark_partly_read(record, &unread_files));
@@ -104,8 +109,8 @@ fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, Stri
     }
 }
 
-/// Searches generated and vendored files for credentials: these leak too. Files that the user
-/// excludes are not searched.
+/// Searches generated and vendored files for credentials, since credentials leak from such files
+/// too. Files that the user excludes are not searched.
 fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview) {
     let mut files = Vec::new();
     for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
@@ -140,22 +145,22 @@ fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview) {
     record.took_ms += skipped_files_run.took_ms;
 }
 
-/// Runs the installed analysers. They may take long, so nothing waits for them.
+/// Runs the installed analysers. They may take long, so the other checks do not wait for them.
 pub(crate) fn run_analysers(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<RunRecord> {
     let Ok(revisions) = subject.tool_context.repository() else { return Vec::new() };
     let in_scope: Vec<ChangedFile> =
         subject.files().map(|(_, file)| changed_file(&subject.diff, file)).collect();
-    let all = all_files(subject);
+    let all_files = all_files(subject);
     let repository = RevisionProject::new(revisions, subject.tool_context.stop());
-    let change = ChangeView::new(&in_scope, &all, Some(&repository));
+    let change = ChangeView::new(&in_scope, &all_files, Some(&repository));
     let mut records = analysers::run_planned(options.analysers.as_deref(), &change);
-    suppress::suppress(&mut records, &all, Some(&repository), options);
+    suppress::suppress(&mut records, &all_files, Some(&repository), options);
     records.iter_mut().for_each(cap_findings);
     records
 }
 
-/// Drops surplus findings after suppression. Keeps the worst ones, so that the verdict does not
-/// improve.
+/// Drops surplus findings after suppression. The most severe findings stay, since the verdict
+/// depends on them.
 fn cap_findings(record: &mut RunRecord) {
     let surplus_count = record.members.len().saturating_sub(FINDINGS_MAX);
     if surplus_count == 0 {
@@ -175,8 +180,8 @@ fn cap_findings(record: &mut RunRecord) {
     record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));
 }
 
-/// Text that cannot be read may contain a prompt injection. That is a failure, since a note would
-/// leave the change green.
+/// Searches texts for prompt injection. Text that cannot be read may contain one, so the run fails.
+/// A mere note would let the review pass.
 fn injection_run(
     subject: &ChangeUnderReview,
     parts: Vec<DiffPart>,
@@ -214,10 +219,10 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
         Ok(output) => new_record(assignment, output),
         Err(why) => RunRecord::failed(assignment, why),
     };
-    let repository_error = no_repository.filter(|_| !run.unread.is_empty());
-    let unread = run.unread.into_iter();
+    let repository_error = no_repository.filter(|_| !run.skipped_files.is_empty());
+    let skipped_files = run.skipped_files.into_iter();
     let reasons: BTreeMap<String, String> =
-        unread.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
+        skipped_files.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
     for file in &mut record.coverage {
         if let Some(why) = reasons.get(&file.path) {
             file.state = CoverageState::NotReviewed;
@@ -229,7 +234,7 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
         record.notes.extend(notes);
     }
     record.notes.extend(repository_error.map(|why| format!("nothing was checked: {why}")));
-    record.took_ms = milliseconds(run.took);
+    record.took_ms = milliseconds(run.duration);
     record
 }
 
@@ -312,7 +317,7 @@ fn has_lines(mode: Option<u32>) -> bool {
     mode.is_none_or(|mode| FILE_MODES.contains(&mode))
 }
 
-/// Texts that people wrote about the change, and errors of those that could not be read.
+/// Texts that people wrote about the change, and errors about texts that could not be read.
 fn human_texts(subject: &ChangeUnderReview) -> (Vec<ChangeText>, Vec<String>) {
     let workspace = match subject.workspace() {
         Ok(workspace) => workspace,
@@ -358,8 +363,8 @@ pub(crate) fn comments(workspace: &Workspace, notes: &mut Vec<String>) -> Vec<Wo
     });
     let replies = threads.into_iter().flat_map(|thread| thread.replies);
     let mut seen = BTreeSet::new();
-    let all = general.into_iter().chain(inline.into_values().flatten()).chain(replies);
-    all.filter(|comment| seen.insert((comment.id.clone(), comment.content.clone()))).collect()
+    let comments = general.into_iter().chain(inline.into_values().flatten()).chain(replies);
+    comments.filter(|comment| seen.insert((comment.id.clone(), comment.content.clone()))).collect()
 }
 
 /// Reads a JSON file of the workspace. On an error, adds a note and returns the default.

@@ -37,7 +37,7 @@ pub enum ChangeOrigin {
 }
 
 impl ChangeOrigin {
-    /// Which end of the change supplies the repository's own rules and reviewers: `base` or `head`.
+    /// Which revision supplies the repository's own rules and reviewers: `base` or `head`.
     ///
     /// The author of a change must not choose how it is reviewed. Only uncommitted work is
     /// certainly reviewed by its own author.
@@ -64,8 +64,8 @@ pub struct IgnoredPaths {
 /// Where a suppression comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuppressionOrigin {
-    /// It existed before the change.
+    /// The suppression existed before the change.
     Before,
-    /// The change adds it.
+    /// The change adds the suppression.
     ThisChange,
 }

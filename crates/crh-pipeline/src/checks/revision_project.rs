@@ -72,7 +72,7 @@ impl Project for RevisionProject<'_> {
         let results = search(objects, revision, &query, &|_| true, self.stop)
             .map_err(|why| why.to_string())?;
         let is_complete = results.total <= u64::try_from(max_matches).unwrap_or(u64::MAX)
-            && results.unread.is_empty();
+            && results.unreadable_files.is_empty();
         let lines = results.matches.into_iter().map(|hit| SearchHit {
             path: RepoPath::new(hit.path).shown().into_owned(),
             line: u32::try_from(hit.line).unwrap_or(u32::MAX),

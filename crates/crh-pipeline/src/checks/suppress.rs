@@ -14,12 +14,12 @@ use crh_review::report::{DroppedFinding, Fate};
 
 /// Settings file of the repository.
 const SETTINGS: &str = "crh.toml";
-/// How many places a warning lists. The report has all.
+/// How many places a warning lists. The report lists all of them.
 const SHOWN_PLACES_MAX: usize = 5;
 /// Rules that nothing can suppress.
 const UNSUPPRESSABLE: &str = "injection/";
 
-/// Part of a reason if the change itself adds the suppression.
+/// Text that a reason contains if the change itself adds the suppression.
 const ADDED_BY_CHANGE: &str = ", added by this change";
 /// How far above a finding an ineffective `crh:ignore` is still reported.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
@@ -39,8 +39,10 @@ pub(super) fn suppress(
 ) {
     let change = FindingFiles::new(records, files, project);
     let old_baseline = previous_baseline(files, project);
-    let mut claims =
-        options.baseline.as_ref().map(|it| BaselineClaims::new(it, old_baseline.as_ref()));
+    let mut claims = options
+        .baseline
+        .as_ref()
+        .map(|baseline| BaselineClaims::new(baseline, old_baseline.as_ref()));
     for record in records.iter_mut() {
         let mut added_places = Vec::new();
         let members = std::mem::take(&mut record.members);
@@ -63,11 +65,13 @@ pub(super) fn suppress(
     }
 }
 
-/// The baseline before the change, if the change touches it. An invalid one counts as empty.
+/// The baseline before the change, if the change touches the baseline. An invalid baseline counts
+/// as empty.
 fn previous_baseline(files: &[ChangedFile], project: Option<&dyn Project>) -> Option<Baseline> {
     let file = files.iter().find(|file| file.path == BASELINE)?;
-    let old = file.old_path.as_ref().and_then(|path| project?.file(Side::Old, path).ok().flatten());
-    Some(old.and_then(|bytes| Baseline::parse(&bytes).ok()).unwrap_or_default())
+    let old_bytes =
+        file.old_path.as_ref().and_then(|path| project?.file(Side::Old, path).ok().flatten());
+    Some(old_bytes.and_then(|bytes| Baseline::parse(&bytes).ok()).unwrap_or_default())
 }
 
 /// Whether the change itself suppresses this finding.
@@ -91,12 +95,12 @@ fn self_suppression_warning(mut places: Vec<String>) -> Option<String> {
     let finding_count = places.len();
     places.dedup();
     let s = if finding_count == 1 { "" } else { "s" };
-    let more = places.len().saturating_sub(SHOWN_PLACES_MAX);
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let omitted = places.len().saturating_sub(SHOWN_PLACES_MAX);
+    let rest_text = if omitted > 0 { format!(" and {omitted} more") } else { String::new() };
     places.truncate(SHOWN_PLACES_MAX);
     (finding_count > 0).then(|| {
         format!(
-            "this change suppresses {finding_count} finding{s} about itself: {}{more}",
+            "this change suppresses {finding_count} finding{s} about itself: {}{rest_text}",
             places.join(", ")
         )
     })
@@ -123,7 +127,8 @@ impl<'a> FindingFiles<'a> {
         let members = || records.iter().flat_map(|record| &record.members);
         for Member { finding, .. } in members() {
             if !texts.contains_key(&finding.file) {
-                let bytes = project.and_then(|it| it.file(Side::New, &finding.file).ok().flatten());
+                let bytes = project
+                    .and_then(|project| project.file(Side::New, &finding.file).ok().flatten());
                 let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
                 let text = text.map(|text| FileText {
                     ignores: IgnoreComments::read(&finding.file, &text),
@@ -164,7 +169,7 @@ impl<'a> FindingFiles<'a> {
         let file_text = self.texts.get(&finding.file)?;
         let (first, last) = new_lines(finding)?;
         let suppression = file_text.ignores.suppression_for(rule, first, last)?;
-        let (by, line) = (&suppression.by, suppression.line);
+        let (excerpt, line) = (&suppression.excerpt, suppression.line);
         let file = self.by_path.get(finding.file.as_str());
         let is_added = file.is_some_and(|file| is_added(file, line));
         let added_note = if is_added { ADDED_BY_CHANGE } else { "" };
@@ -174,7 +179,7 @@ impl<'a> FindingFiles<'a> {
         };
         let place = || format!("`{}:{line}`", finding.file);
         Some(SuppressionReason {
-            reason: format!("`{by}` on line {line}{added_note}{why}"),
+            reason: format!("`{excerpt}` on line {line}{added_note}{why}"),
             added_at: is_added.then(place),
         })
     }
@@ -182,18 +187,19 @@ impl<'a> FindingFiles<'a> {
     /// The line of a finding, from the file or else from the diff.
     fn line(&self, finding: &Finding) -> String {
         let Some((number, _)) = new_lines(finding) else { return String::new() };
-        let at = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
-        let text = self.texts.get(&finding.file).and_then(|text| text.lines.get(at));
+        let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+        let text = self.texts.get(&finding.file).and_then(|text| text.lines.get(index));
         let added_line = || {
             let file = self.by_path.get(finding.file.as_str())?;
-            let at = file.added.binary_search_by_key(&number, |line| line.number).ok()?;
-            file.added.get(at).map(|line| String::from_utf8_lossy(&line.text).into_owned())
+            let index = file.added.binary_search_by_key(&number, |line| line.number).ok()?;
+            file.added.get(index).map(|line| String::from_utf8_lossy(&line.text).into_owned())
         };
         text.cloned().or_else(added_line).unwrap_or_default()
     }
 
-    /// Reports each ineffective `crh:ignore` near a finding once: to the reviewer that it names, or
-    /// else to the reviewer of the nearest finding. Returns indexes of records.
+    /// Notes on ineffective `crh:ignore` comments near findings, with the index of the record that
+    /// gets the note. Each comment is reported once: to the reviewer that the comment names, or
+    /// else to the reviewer of the nearest finding.
     fn invalid_ignore_notes(&self, records: &[RunRecord]) -> Vec<(usize, String)> {
         let mut by_file: BTreeMap<&str, BTreeMap<u32, Vec<InvalidIgnore>>> = BTreeMap::new();
         let mut nearest: BTreeMap<(&str, u32), (u32, usize)> = BTreeMap::new();

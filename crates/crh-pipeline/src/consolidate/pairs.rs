@@ -22,7 +22,8 @@ const TURNS: u32 = 3;
 const OUTPUT_TOKENS: u32 = 4_000;
 /// Maximum number of pairs in one call. Further pairs stay separate.
 const PAIRS_MAX: usize = 40;
-/// Maximum wait for rate limits. Undecided duplicates are less harmful than unvalidated issues.
+/// Maximum wait for rate limits. A longer wait would take time from validation, and unvalidated
+/// issues are worse than duplicates.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Maximum characters of each explanation.
 const WHY_CHARS: usize = 500;
@@ -46,7 +47,7 @@ pub(super) async fn ask_about_pairs(
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
-        about: "for deciding about pairs",
+        role_phrase: "for deciding about pairs",
         max_wait: MAX_WAIT,
         permits: None,
     };
@@ -83,6 +84,6 @@ fn pair_lines(pairs: &[CandidatePair]) -> String {
         let (left, right) = (side(&pair.left), side(&pair.right));
         json!({ "id": pair.id, "file": pair.file, "left": left, "right": right })
     });
-    let json_line = |row: Value| stable_json_line(&row).unwrap_or_else(|_| row.to_string());
-    values.map(|row| format!("{}\n", json_line(row).trim_end())).collect()
+    let json_line = |value: Value| stable_json_line(&value).unwrap_or_else(|_| value.to_string());
+    values.map(|value| format!("{}\n", json_line(value).trim_end())).collect()
 }

@@ -12,8 +12,8 @@ use crate::reviewers::ExtraMaterial;
 use crate::text::{cut, one_line};
 use crate::workspace::{Workspace, WorkspaceComment, WorkspaceThread};
 
-/// Maximum characters per kind: about twenty conversations or six hundred migrations. Tools show
-/// the rest.
+/// Maximum characters per kind of material: about twenty conversations or six hundred migrations.
+/// Reviewers read the rest with tools.
 const MATERIAL_CHARS_MAX: usize = 30_000;
 /// Maximum characters of a comment.
 const COMMENT_CHARS: usize = 1_000;
@@ -35,15 +35,15 @@ pub(super) fn extra_material(
         (ExtraMaterial::Comments, "comments", comments(change)),
         (ExtraMaterial::Migrations, "migrations", migrations),
     ];
-    let there = rows.into_iter().filter(|(_, _, text)| !text.is_empty());
-    (there.map(|(given, kind, text)| (given, fence(kind, &text))).collect(), notes)
+    let present = rows.into_iter().filter(|(_, _, text)| !text.is_empty());
+    (present.map(|(material, kind, text)| (material, fence(kind, &text))).collect(), notes)
 }
 
 fn standards_entry(standard: &StandardsFile) -> String {
     let StandardsFile { place, path, folder } = standard;
-    let of =
+    let area =
         if folder.is_empty() { "the whole repository".to_owned() } else { format!("`{folder}/`") };
-    format!("{path} (for {of}; read it as `{place}` and cite it as `{path}`)\n")
+    format!("{path} (for {area}; read it as `{place}` and cite it as `{path}`)\n")
 }
 
 fn solution_entry(solution: &Solution) -> String {
@@ -53,32 +53,33 @@ fn solution_entry(solution: &Solution) -> String {
 /// Comments on the change. Review threads come first, with their place and state.
 fn comments(change: &ChangeUnderReview) -> String {
     let Ok(workspace) = change.workspace() else { return String::new() };
-    let mut rows: Vec<String> = Vec::new();
+    let mut entries: Vec<String> = Vec::new();
     for round in workspace.rounds() {
-        rows.extend(threads(workspace, &round.id).iter().map(thread_entry));
+        entries.extend(threads(workspace, &round.id).iter().map(thread_entry));
     }
     for round in workspace.rounds() {
         let general = workspace.general_comments(&round.id).unwrap_or_default();
-        rows.extend(
+        entries.extend(
             general.iter().map(|comment| format!("about the change\n{}", comment_entry(comment))),
         );
     }
-    bounded_entries(rows, "`comments_general` and `comments_inline`")
+    bounded_entries(entries, "`comments_general` and `comments_inline`")
 }
 
-/// Rows up to the limit, then the number of further rows and the tools that show them.
-fn bounded_entries(rows: impl IntoIterator<Item = String>, tools: &str) -> String {
+/// Entries up to [`MATERIAL_CHARS_MAX`], then the number of omitted entries and the tools that show
+/// them.
+fn bounded_entries(entries: impl IntoIterator<Item = String>, tools: &str) -> String {
     let mut text = String::new();
-    let mut more = 0;
-    for row in rows {
-        if more == 0 && text.len() + row.len() <= MATERIAL_CHARS_MAX {
-            text.push_str(&row);
+    let mut omitted = 0;
+    for entry in entries {
+        if omitted == 0 && text.len() + entry.len() <= MATERIAL_CHARS_MAX {
+            text.push_str(&entry);
         } else {
-            more += 1;
+            omitted += 1;
         }
     }
-    if more > 0 {
-        text.push_str(&format!("[{more} more: {tools}]\n"));
+    if omitted > 0 {
+        text.push_str(&format!("[{omitted} more: {tools}]\n"));
     }
     text
 }
@@ -94,8 +95,8 @@ fn thread_entry(thread: &WorkspaceThread) -> String {
     let line = thread.line.map(|line| format!(":{line}")).unwrap_or_default();
     let resolved = if thread.resolved { ", resolved" } else { "" };
     let outdated = if thread.outdated { ", its code has changed since" } else { "" };
-    let said: String = thread.replies.iter().map(comment_entry).collect();
-    format!("about {file}{line}{resolved}{outdated}\n{said}")
+    let replies: String = thread.replies.iter().map(comment_entry).collect();
+    format!("about {file}{line}{resolved}{outdated}\n{replies}")
 }
 
 fn comment_entry(comment: &WorkspaceComment) -> String {

@@ -12,7 +12,7 @@ pub(super) const INTENT_CHARS: usize = 600;
 /// Maximum number of commit subjects in an intent.
 const SUBJECTS_MAX: usize = 4;
 
-/// Words without information, in lower case.
+/// Words that could describe any change, in lower case.
 const EMPTY_WORDS: [&str; 14] = [
     "wip", "fix", "fixes", "update", "updates", "changes", "change", "misc", "stuff", "cleanup",
     "refactor", "test", "tmp", "progress",
@@ -23,13 +23,13 @@ const EMPTY_WORDS: [&str; 14] = [
 pub struct Intent {
     /// Two or three sentences. Empty if unknown.
     pub text: String,
-    /// A sentence on what is unclear.
+    /// A sentence on what is unclear about the change. None if the intent is clear.
     pub doubt: Option<String>,
 }
 
 /// The intent that the change states. If it states none, the result has a doubt.
-pub(super) fn intent_from_metadata(subject: &ChangeUnderReview) -> Intent {
-    let Ok(workspace) = subject.workspace() else { return unknown_intent() };
+pub(super) fn intent_from_metadata(change: &ChangeUnderReview) -> Intent {
+    let Ok(workspace) = change.workspace() else { return unknown_intent() };
     let commits = workspace.bytes("commits.json").ok();
     let commits: Vec<CommitEntry> =
         commits.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
@@ -42,22 +42,23 @@ fn stated_intent(metadata: &ChangeMetadata, commits: &[CommitEntry]) -> Intent {
     let subjects: Vec<String> = commits
         .iter()
         .map(|commit| one_line(&commit.subject))
-        .filter(|it| is_informative(it))
+        .filter(|subject| is_informative(subject))
         .collect();
-    let more = body.or_else(|| {
-        let mut first = subjects.clone();
-        first.truncate(SUBJECTS_MAX);
-        first.retain(|subject| *subject != title);
-        (!first.is_empty()).then(|| first.join("; "))
+    let details = body.or_else(|| {
+        let mut shown_subjects = subjects.clone();
+        shown_subjects.truncate(SUBJECTS_MAX);
+        shown_subjects.retain(|subject| *subject != title);
+        (!shown_subjects.is_empty()).then(|| shown_subjects.join("; "))
     });
-    let all: Vec<String> = [Some(title.clone()).filter(|title| is_informative(title)), more]
-        .into_iter()
-        .flatten()
-        .map(|text| with_period(&text))
-        .collect();
-    match all.is_empty() {
+    let sentences: Vec<String> =
+        [Some(title.clone()).filter(|title| is_informative(title)), details]
+            .into_iter()
+            .flatten()
+            .map(|text| with_period(&text))
+            .collect();
+    match sentences.is_empty() {
         true => unknown_intent(),
-        false => Intent { text: cut(&all.join(" "), INTENT_CHARS), doubt: None },
+        false => Intent { text: cut(&sentences.join(" "), INTENT_CHARS), doubt: None },
     }
 }
 
@@ -68,11 +69,11 @@ fn unknown_intent() -> Intent {
 
 /// Whether a paragraph is prose and not part of a template.
 fn is_prose(paragraph: &str) -> bool {
-    let is_skeleton = paragraph.starts_with(['#', '-', '*', '<', '|', '>', '`', '[']);
-    !is_skeleton && is_informative(paragraph)
+    let is_template_line = paragraph.starts_with(['#', '-', '*', '<', '|', '>', '`', '[']);
+    !is_template_line && is_informative(paragraph)
 }
 
-/// Whether a line has a word that does not fit every change.
+/// Whether a line has a word that says something about this change.
 fn is_informative(line: &str) -> bool {
     let words: Vec<String> = line
         .split(|char: char| !char.is_alphanumeric())

@@ -11,7 +11,7 @@ use super::intent::INTENT_CHARS;
 use crate::journal::ReviewJournal;
 use crate::text::{cut, one_line, with_period};
 
-/// A callback that asks the user. Clones share it.
+/// A callback that asks the user what the change is for. Clones share the callback.
 #[derive(Clone)]
 pub struct IntentPrompt(Arc<PromptFn>);
 
@@ -19,16 +19,16 @@ pub struct IntentPrompt(Arc<PromptFn>);
 type PromptFn = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 impl IntentPrompt {
-    /// Wraps a callback. It may block: it is called on its own thread.
+    /// Wraps a callback. The callback may block, since crh calls it on a separate thread.
     pub fn new(ask: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks about the doubt of an intent, if there is one, and returns the time that took. Without
+    /// If the intent has a doubt, asks the user about it. Returns how long the user took. Without
     /// an answer, or if the review is cancelled, the doubt stays.
     pub(super) async fn clarify(&self, intent: &mut Intent, journal: &ReviewJournal) -> Duration {
         let Some(doubt) = intent.doubt.clone() else { return Duration::ZERO };
-        let since = Instant::now();
+        let start = Instant::now();
         let ask = self.0.clone();
         let answer = tokio::task::spawn_blocking(move || ask(&doubt));
         let answer = tokio::select! {
@@ -38,10 +38,10 @@ impl IntentPrompt {
         let answer = answer.map(|answer| one_line(&answer)).filter(|answer| !answer.is_empty());
         if let Some(answer) = answer {
             // The answer of the user comes first, then what the change says.
-            let both = [with_period(&answer), intent.text.clone()].join(" ");
-            *intent = Intent { text: cut(both.trim_end(), INTENT_CHARS), doubt: None };
+            let text = [with_period(&answer), intent.text.clone()].join(" ");
+            *intent = Intent { text: cut(text.trim_end(), INTENT_CHARS), doubt: None };
         }
-        since.elapsed()
+        start.elapsed()
     }
 }
 

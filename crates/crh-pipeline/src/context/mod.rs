@@ -1,8 +1,8 @@
-//! Stage "context": what a panel knows before it starts. That is the intent of the change, the team
-//! with reasons, and extra material.
+//! Stage "context": prepares a panel. It finds the intent of the change, chooses the team with
+//! reasons, and collects extra material.
 //!
-//! Rules choose the team; one cheap model call, the scout, states the intent and may add reviewers.
-//! If that call fails, the review continues with the result of the rules and a note.
+//! Rules choose the team. Then one cheap model call, the scout, states the intent and may add
+//! reviewers. If that call fails, the review continues with the team that the rules chose.
 
 mod extra_material;
 mod intent;
@@ -38,7 +38,7 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 
-/// What a panel knows before it starts. Empty for other strategies.
+/// Everything that a panel needs before it starts. Empty for other strategies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PanelContext {
     /// Purpose of the change.
@@ -75,14 +75,14 @@ struct PanelDraft {
 pub async fn build_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
-    work: ChangeOrigin,
+    origin: ChangeOrigin,
     ctx: Option<&ReviewContext>,
-    person: Option<&IntentPrompt>,
+    intent_prompt: Option<&IntentPrompt>,
 ) -> PanelContext {
     let Some(ctx) = ctx.filter(|_| options.strategy == Strategy::Panel) else {
         return PanelContext::default();
     };
-    let draft = draft_context(change, options, work, ctx.models.min_context());
+    let draft = draft_context(change, options, origin, ctx.models.min_context());
     if draft.context.parts.is_empty() {
         return draft.context;
     }
@@ -93,8 +93,8 @@ pub async fn build_context(
         let (answer, record) = scout::ask_scout(ctx, &candidates).await;
         draft.with_scout_answer(answer, record)
     };
-    if let Some(person) = person {
-        context.user_wait = person.clarify(&mut context.intent, &ctx.journal).await;
+    if let Some(intent_prompt) = intent_prompt {
+        context.user_wait = intent_prompt.clarify(&mut context.intent, &ctx.journal).await;
         // Store the user's answer, so that a resumed review does not ask again.
         if let (Some(scout), None) = (&mut context.scout, &context.intent.doubt) {
             scout.answer["intent"] = Value::from(context.intent.text.clone());
@@ -119,24 +119,26 @@ pub struct Panel {
 }
 
 /// Chooses the reviewers of a change without asking a model.
-pub fn panel(change: &ChangeUnderReview, options: &PanelOptions, work: ChangeOrigin) -> Panel {
-    let (catalogue, notes) = catalogue(change, work);
+pub fn panel(change: &ChangeUnderReview, options: &PanelOptions, origin: ChangeOrigin) -> Panel {
+    let (catalogue, notes) = catalogue(change, origin);
     let (facts, selection) = (ChangeFacts::from_change(change), options.selection());
     let team = choose_team(&catalogue, &facts, &selection, &[]);
-    let on_call = candidates(&catalogue, &facts, &selection, &team);
-    let on_call = on_call.into_iter().map(|reviewer| reviewer.name.clone()).collect();
-    Panel { catalogue, team, scout_candidates: on_call, notes }
+    let scout_candidates = candidates(&catalogue, &facts, &selection, &team);
+    let scout_candidates =
+        scout_candidates.into_iter().map(|reviewer| reviewer.name.clone()).collect();
+    Panel { catalogue, team, scout_candidates, notes }
 }
 
 /// All reviewers for a change, and a note on each of the repository's own reviewers that cannot be
 /// used.
 pub fn catalogue(
     change: &ChangeUnderReview,
-    work: ChangeOrigin,
+    origin: ChangeOrigin,
 ) -> (ReviewerCatalogue, Vec<String>) {
-    let (files, mut notes) = own_reviewers(change, work);
-    let (catalogue, unusable) = ReviewerCatalogue::built_in().clone().with_own_reviewers(&files);
-    notes.extend(unusable);
+    let (files, mut notes) = own_reviewers(change, origin);
+    let (catalogue, unusable_notes) =
+        ReviewerCatalogue::built_in().clone().with_own_reviewers(&files);
+    notes.extend(unusable_notes);
     (catalogue, notes)
 }
 
@@ -144,11 +146,11 @@ pub fn catalogue(
 pub fn context_without_models(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
-    work: ChangeOrigin,
+    origin: ChangeOrigin,
     context: u64,
 ) -> PanelContext {
     match options.strategy {
-        Strategy::Panel => draft_context(change, options, work, context).context,
+        Strategy::Panel => draft_context(change, options, origin, context).context,
         Strategy::Single | Strategy::Delegate | Strategy::Static => PanelContext::default(),
     }
 }
@@ -156,16 +158,16 @@ pub fn context_without_models(
 fn draft_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
-    work: ChangeOrigin,
+    origin: ChangeOrigin,
     context: u64,
 ) -> PanelDraft {
-    let (catalogue, mut notes) = catalogue(change, work);
+    let (catalogue, mut notes) = catalogue(change, origin);
     let facts = ChangeFacts::from_change(change);
     let selection = options.panel.selection();
     let team = choose_team(&catalogue, &facts, &selection, &[]);
     let intent = intent::intent_from_metadata(change);
-    let (extra, unread) = extra_material::extra_material(change, &facts, &intent.text);
-    notes.extend(unread);
+    let (material, material_notes) = extra_material::extra_material(change, &facts, &intent.text);
+    notes.extend(material_notes);
     let plan = requirements_doc::find_requirements(change, &options.panel);
     notes.extend(plan.notes);
     let context = PanelContext {
@@ -173,7 +175,7 @@ fn draft_context(
         team,
         parts: group_files(change, context, &options.budget),
         document: plan.document,
-        extra_material: extra,
+        extra_material: material,
         scout: None,
         user_wait: Duration::ZERO,
         notes,
@@ -181,21 +183,22 @@ fn draft_context(
     PanelDraft { catalogue, facts, selection, context }
 }
 
-/// The reviewers that only the scout can add.
+/// The reviewers that the rules do not choose and the scout may add.
 fn candidates<'a>(
     catalogue: &'a ReviewerCatalogue,
     facts: &ChangeFacts,
     selection: &PanelSelection,
     chosen: &Team,
 ) -> Vec<&'a Reviewer> {
-    let could_be = |reviewer: &&Reviewer| {
-        let wish = ScoutSuggestion { name: reviewer.name.clone(), why: reviewer.soft.clone() };
-        let added = choose_team(catalogue, facts, selection, &[wish]);
+    let can_be_added = |reviewer: &&Reviewer| {
+        let suggestion =
+            ScoutSuggestion { name: reviewer.name.clone(), why: reviewer.soft.clone() };
+        let larger_team = choose_team(catalogue, facts, selection, &[suggestion]);
         !reviewer.soft.is_empty()
             && chosen.get(&reviewer.name).is_none()
-            && added.get(&reviewer.name).is_some()
+            && larger_team.get(&reviewer.name).is_some()
     };
-    catalogue.reviewers().iter().filter(could_be).collect()
+    catalogue.reviewers().iter().filter(can_be_added).collect()
 }
 
 impl PanelDraft {
@@ -245,8 +248,8 @@ impl PanelContext {
         waived: &[String],
     ) -> Option<(report::Plan, Vec<Member>)> {
         let document = self.document.as_ref()?;
-        let judge = |run: &&RunRecord| run.assignment.name == requirements::REVIEWER;
-        let answer = runs.records.iter().find(judge).map(|run| run.answer.clone());
+        let is_judge = |run: &&RunRecord| run.assignment.name == requirements::REVIEWER;
+        let answer = runs.records.iter().find(is_judge).map(|run| run.answer.clone());
         let judged: Option<RequirementJudgements> =
             answer.and_then(|answer| serde_json::from_value(answer).ok());
         let waived: BTreeSet<String> = waived.iter().cloned().collect();
@@ -294,8 +297,8 @@ impl PanelContext {
     }
 }
 
-/// The revision whose project instructions apply: `head` for local changes, `base` for proposed
-/// ones, whose author may be anyone.
+/// The revision whose project instructions apply: `head` for local changes, `base` for changes from
+/// a forge. The author of such a change could otherwise give instructions to the reviewers.
 pub(crate) fn instructions_revision(change: &ChangeUnderReview) -> &'static str {
     let is_proposed =
         change.workspace().is_ok_and(|workspace| !workspace.metadata().url.is_empty());

@@ -23,7 +23,7 @@ const RUN_NAME: &str = "scout";
 const TURNS: u32 = 3;
 /// An intent and a few names; the rest is for models that reason first.
 const OUTPUT_TOKENS: u32 = 4_000;
-/// Maximum wait for rate limits. A review without the scout is better than a late one.
+/// Maximum wait for rate limits. After that time the review starts without an answer of the scout.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 /// Maximum characters of a reason.
 const WHY_CHARS: usize = 160;
@@ -45,12 +45,12 @@ pub(super) struct ScoutAnswer {
     pub(super) reviewers: Vec<ScoutSuggestion>,
 }
 
-/// Asks the scout. Returns None without an answer.
+/// Asks the scout. The answer is None if the call fails.
 pub(super) async fn ask_scout(
     ctx: &ReviewContext,
     candidates: &[&Reviewer],
 ) -> (Option<ScoutAnswer>, RunRecord) {
-    let names: Vec<String> = candidates.iter().map(|it| it.name.clone()).collect();
+    let names: Vec<String> = candidates.iter().map(|reviewer| reviewer.name.clone()).collect();
     let question = ModelQuestion {
         assignment: assignment(ctx),
         model: ctx.models.small_or_reviewer(),
@@ -59,22 +59,23 @@ pub(super) async fn ask_scout(
         turns: TURNS,
         tool_calls: 0,
         output_tokens: OUTPUT_TOKENS,
-        about: "for whoever is asked before the review",
+        role_phrase: "for whoever is asked before the review",
         max_wait: MAX_WAIT,
         permits: None,
     };
-    let was_told = AtomicBool::new(false);
-    let read = move |value| {
+    let already_refused = AtomicBool::new(false);
+    let parse = move |value| {
         let report = parse_arguments::<ReportScout>(value)?;
-        // Unknown names are refused once, then ignored: the rest of the answer is worth more.
-        let again = was_told.swap(true, Ordering::Relaxed);
+        // The model gets one chance to correct unknown names. Then they are ignored, since the rest
+        // of the answer is worth more.
+        let refused_before = already_refused.swap(true, Ordering::Relaxed);
         validate_answer(
             report,
             &names,
-            if again { UnlistedNames::Ignored } else { UnlistedNames::Refused },
+            if refused_before { UnlistedNames::Ignored } else { UnlistedNames::Refused },
         )
     };
-    let (report, record) = ask::<ReportScout, _>(ctx, question, read).await;
+    let (report, record) = ask::<ReportScout, _>(ctx, question, parse).await;
     (report.map(|report| to_answer(report, candidates)), record)
 }
 
@@ -90,22 +91,35 @@ fn assignment(ctx: &ReviewContext) -> Assignment {
 }
 
 fn prompt(ctx: &ReviewContext, candidates: &[&Reviewer]) -> String {
-    let issues = ctx.change.workspace().ok().and_then(|it| it.bytes("linked-issues.json").ok());
+    let issues = ctx
+        .change
+        .workspace()
+        .ok()
+        .and_then(|workspace| workspace.bytes("linked-issues.json").ok());
     let issues: Vec<LinkedIssueEntry> =
         issues.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let issues: Vec<String> = issues
         .iter()
         .take(ISSUES_MAX)
-        .map(|it| format!("{} {}\n{}\n", it.id, one_line(&it.title), cut(&it.body, ISSUE_CHARS)))
+        .map(|issue| {
+            format!("{} {}\n{}\n", issue.id, one_line(&issue.title), cut(&issue.body, ISSUE_CHARS))
+        })
         .collect();
     let candidates: String = candidates
         .iter()
-        .map(|it| format!("{}: {}; if {}\n", it.name, one_line(&it.lens), one_line(&it.soft)))
+        .map(|reviewer| {
+            format!(
+                "{}: {}; if {}\n",
+                reviewer.name,
+                one_line(&reviewer.lens),
+                one_line(&reviewer.soft)
+            )
+        })
         .collect();
     ctx.prompts.scout(&issues.join("\n"), &candidates)
 }
 
-/// Refuses an empty intent and unknown names, so that a typo does not lose a reviewer.
+/// Refuses an empty intent. Refuses unknown names too, since a typo would lose a reviewer.
 fn validate_answer(
     report: ReportScout,
     names: &[String],
@@ -137,7 +151,7 @@ fn to_answer(report: ReportScout, candidates: &[&Reviewer]) -> ScoutAnswer {
         doubt: report
             .doubt
             .map(|doubt| cut(&one_line(&doubt), WHY_CHARS))
-            .filter(|it| !it.is_empty()),
+            .filter(|doubt| !doubt.is_empty()),
     };
     ScoutAnswer { reviewers: reviewers.collect(), intent }
 }

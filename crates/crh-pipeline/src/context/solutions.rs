@@ -16,10 +16,10 @@ use crh_review::finding::Side;
 
 /// Folder of the solutions.
 const FOLDER: &str = "docs/solutions";
-/// Included for every change, if it exists.
+/// A file that is included for every change, if it exists.
 const CRITICAL_PATTERNS: &str = "docs/solutions/patterns/critical-patterns.md";
-/// Maximum number of files to search. The last ones by name are kept, since they are mostly the
-/// newest.
+/// Maximum number of files to search. If there are more, the last ones by name are searched. Names
+/// often start with a date, so these are mostly the newest.
 const FILES_MAX: usize = 500;
 /// Maximum size of a solution.
 const FILE_MAX: u64 = 64 << 10;
@@ -27,7 +27,7 @@ const FILE_MAX: u64 = 64 << 10;
 const BEST_MAX: usize = 5;
 /// Maximum characters of a solution in the prompt.
 const TEXT_CHARS_MAX: usize = 4_000;
-/// Minimum score: one word in the front matter, or a few in the text.
+/// Minimum score of a match: one word in the front matter, or four words in the text.
 const SCORE_MIN: u32 = 4;
 /// Minimum length of a keyword.
 const WORD_CHARS_MIN: usize = 3;
@@ -81,8 +81,8 @@ enum FrontMatterField {
     Other(serde::de::IgnoredAny),
 }
 
-/// The solutions for a change: critical patterns first, then the best matches; and notes on files
-/// that could not be read. `intent` is the stated purpose of the change.
+/// The solutions for a change: critical patterns first, then the best matches. The second value has
+/// notes on files that could not be read. `intent` is the stated purpose of the change.
 pub fn solutions_for(change: &ChangeUnderReview, intent: &str) -> (Vec<Solution>, Vec<String>) {
     let Ok(revisions) = change.tool_context.repository() else { return Default::default() };
     let Some(revision) = revisions.resolve(Some(instructions_revision(change))) else {
@@ -94,14 +94,14 @@ pub fn solutions_for(change: &ChangeUnderReview, intent: &str) -> (Vec<Solution>
         return Default::default();
     }
     let mut notes = Vec::new();
-    let mut written = Vec::new();
+    let mut files = Vec::new();
     for path in paths {
         match read_solution(&tree, &path) {
-            Ok(text) => written.push(SolutionFile { path, text }),
+            Ok(text) => files.push(SolutionFile { path, text }),
             Err(why) => notes.push(format!("`{path}` was not searched: {why}")),
         }
     }
-    (best_matches(&written, &keywords(change, intent)), notes)
+    (best_matches(&files, &keywords(change, intent)), notes)
 }
 
 /// Paths of the solutions, sorted.
@@ -109,17 +109,18 @@ pub(crate) fn paths(tree: &RevisionTree<'_>) -> Vec<String> {
     // A folder that cannot be listed counts as empty.
     let paths = tree.files_below(FOLDER).unwrap_or_default();
     let paths = paths.into_iter().filter_map(|path| String::from_utf8(path).ok());
-    let is_one = |path: &String| path.ends_with(".md") && !path.ends_with("/README.md");
-    let mut paths: Vec<String> = paths.filter(is_one).collect();
-    let over = paths.len().saturating_sub(FILES_MAX);
-    let critical = paths.iter().take(over).any(|path| path == CRITICAL_PATTERNS);
-    paths.drain(..over);
-    paths.extend(Some(CRITICAL_PATTERNS.to_owned()).filter(|_| critical));
+    let is_solution = |path: &String| path.ends_with(".md") && !path.ends_with("/README.md");
+    let mut paths: Vec<String> = paths.filter(is_solution).collect();
+    let excess = paths.len().saturating_sub(FILES_MAX);
+    let drops_critical_patterns = paths.iter().take(excess).any(|path| path == CRITICAL_PATTERNS);
+    paths.drain(..excess);
+    paths.extend(Some(CRITICAL_PATTERNS.to_owned()).filter(|_| drops_critical_patterns));
     paths
 }
 
 fn read_solution(tree: &RevisionTree<'_>, path: &str) -> Result<String, String> {
-    let size = tree.stat(path.as_bytes()).map_err(|why| why.to_string())?.map_or(0, |it| it.1);
+    let size =
+        tree.stat(path.as_bytes()).map_err(|why| why.to_string())?.map_or(0, |(_, size)| size);
     if size > FILE_MAX {
         return Err(format!("it has {size} bytes, more than {FILE_MAX}"));
     }
@@ -129,74 +130,75 @@ fn read_solution(tree: &RevisionTree<'_>, path: &str) -> Result<String, String> 
 
 /// Keywords of a change: from its paths, changed symbols and intent.
 fn keywords(change: &ChangeUnderReview, intent: &str) -> BTreeSet<String> {
-    let mut found: BTreeSet<String> = words(intent).collect();
+    let mut keywords: BTreeSet<String> = words(intent).collect();
     let code = CodeReader::new(change);
-    for (at, (file, diff)) in change.files().enumerate() {
+    for (index, (file, diff)) in change.files().enumerate() {
         let path = file.path.shown();
         let stem = path.rsplit_once('.').map_or(&*path, |(stem, _)| stem);
-        found.extend(words(stem));
-        let symbols = (at < PARSED_MAX).then(|| code.symbols(Side::New, &path)).flatten();
+        keywords.extend(words(stem));
+        let symbols = (index < PARSED_MAX).then(|| code.symbols(Side::New, &path)).flatten();
         for symbol in symbols.iter().flat_map(|symbols| symbols.all()) {
-            let is_touched = diff.hunks.iter().any(|hunk| {
+            let is_changed = diff.hunks.iter().any(|hunk| {
                 let end = hunk.new.start.saturating_add(hunk.new.len);
                 symbol.start < end && hunk.new.start <= symbol.end
             });
-            if is_touched {
-                found.extend(words(&symbol.name));
+            if is_changed {
+                keywords.extend(words(&symbol.name));
             }
         }
-        if found.len() > KEYWORDS_MAX {
+        if keywords.len() > KEYWORDS_MAX {
             break;
         }
     }
-    found.into_iter().take(KEYWORDS_MAX).collect()
+    keywords.into_iter().take(KEYWORDS_MAX).collect()
 }
 
 /// Keywords of a text.
 fn words(text: &str) -> impl Iterator<Item = String> {
-    let is_one = |word: &String| {
+    let is_keyword = |word: &String| {
         word.chars().count() >= WORD_CHARS_MIN && !STOP_WORDS.contains(&word.as_str())
     };
-    name_words(text).filter(is_one)
+    name_words(text).filter(is_keyword)
 }
 
 /// The critical patterns and the best other matches. Ties are sorted by path.
-fn best_matches(written: &[SolutionFile], keywords: &BTreeSet<String>) -> Vec<Solution> {
+fn best_matches(files: &[SolutionFile], keywords: &BTreeSet<String>) -> Vec<Solution> {
     let (critical, others): (Vec<&SolutionFile>, Vec<&SolutionFile>) =
-        written.iter().partition(|it| it.path == CRITICAL_PATTERNS);
+        files.iter().partition(|file| file.path == CRITICAL_PATTERNS);
     let indexed: Vec<(&SolutionFile, BTreeMap<String, u32>)> =
-        others.into_iter().map(|it| (it, word_weights(it))).collect();
-    let is_everywhere = |word: &&String| {
+        others.into_iter().map(|file| (file, word_weights(file))).collect();
+    let is_common = |word: &&String| {
         let count = indexed.iter().filter(|(_, words)| words.contains_key(*word)).count();
-        // A word that most solutions contain does not distinguish them.
+        // Words that most solutions contain do not help to choose. Fewer than four files show no
+        // pattern.
         indexed.len() >= 4 && count * 2 > indexed.len()
     };
-    let telling: Vec<&String> = keywords.iter().filter(|word| !is_everywhere(word)).collect();
+    let distinctive: Vec<&String> = keywords.iter().filter(|word| !is_common(word)).collect();
     let score = |words: &BTreeMap<String, u32>| -> u32 {
-        telling.iter().filter_map(|word| words.get(*word)).sum()
+        distinctive.iter().filter_map(|word| words.get(*word)).sum()
     };
     let mut scored: Vec<(u32, &SolutionFile)> =
-        indexed.iter().map(|(it, words)| (score(words), *it)).collect();
+        indexed.iter().map(|(file, words)| (score(words), *file)).collect();
     scored.retain(|(score, _)| *score >= SCORE_MIN);
     scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.path.cmp(&b.1.path)));
-    let best = scored.into_iter().take(BEST_MAX).map(|(_, it)| it);
+    let best = scored.into_iter().take(BEST_MAX).map(|(_, file)| file);
     critical.into_iter().chain(best).map(to_solution).collect()
 }
 
 /// Words of a solution with their weights.
-fn word_weights(written: &SolutionFile) -> BTreeMap<String, u32> {
-    let (about, body) = split_front_matter(&written.text);
+fn word_weights(file: &SolutionFile) -> BTreeMap<String, u32> {
+    let (front_matter, body) = split_front_matter(&file.text);
     let mut weights = BTreeMap::new();
     let mut weigh = |text: &str, weight: u32| {
         for word in words(text) {
-            let known = weights.entry(word).or_insert(weight);
-            *known = weight.max(*known);
+            let highest = weights.entry(word).or_insert(weight);
+            *highest = weight.max(*highest);
         }
     };
     weigh(body, TEXT_WEIGHT);
     weigh(heading(body).unwrap_or_default(), FRONT_MATTER_WEIGHT);
-    weigh(written.path.trim_start_matches(FOLDER).trim_end_matches(".md"), PATH_WEIGHT);
-    for field in about.0.values() {
+    weigh(file.path.trim_start_matches(FOLDER).trim_end_matches(".md"), PATH_WEIGHT);
+    for field in front_matter.0.values() {
         match field {
             FrontMatterField::Word(word) => weigh(word, FRONT_MATTER_WEIGHT),
             FrontMatterField::List(words) => {
@@ -211,7 +213,7 @@ fn word_weights(written: &SolutionFile) -> BTreeMap<String, u32> {
 /// Splits off the front matter. Invalid front matter counts as text.
 fn split_front_matter(text: &str) -> (SolutionFrontMatter, &str) {
     match front_matter::split(text) {
-        Ok((about, body)) => (front_matter::parse_yaml(about).unwrap_or_default(), body),
+        Ok((yaml, body)) => (front_matter::parse_yaml(yaml).unwrap_or_default(), body),
         Err(_) => (SolutionFrontMatter::default(), text),
     }
 }
@@ -221,18 +223,18 @@ fn heading(body: &str) -> Option<&str> {
     body.lines().find_map(|line| line.strip_prefix("# ")).map(str::trim)
 }
 
-fn to_solution(written: &SolutionFile) -> Solution {
-    let (about, body) = split_front_matter(&written.text);
-    let titled = match about.0.get("title") {
+fn to_solution(file: &SolutionFile) -> Solution {
+    let (front_matter, body) = split_front_matter(&file.text);
+    let stated_title = match front_matter.0.get("title") {
         Some(FrontMatterField::Word(title)) => Some(title.trim().to_owned()),
         Some(FrontMatterField::List(_) | FrontMatterField::Other(_)) | None => None,
     };
     let title =
-        titled.or_else(|| heading(body).map(str::to_owned)).filter(|title| !title.is_empty());
+        stated_title.or_else(|| heading(body).map(str::to_owned)).filter(|title| !title.is_empty());
     Solution {
-        path: written.path.clone(),
-        title: title.unwrap_or_else(|| written.path.clone()),
-        text: cut(written.text.trim(), TEXT_CHARS_MAX),
+        path: file.path.clone(),
+        title: title.unwrap_or_else(|| file.path.clone()),
+        text: cut(file.text.trim(), TEXT_CHARS_MAX),
     }
 }
 
@@ -243,13 +245,13 @@ mod tests {
     use super::*;
 
     fn check(files: &[(&str, &str)], keywords: &str, expected: Expect) {
-        let written = |(path, text): &(&str, &str)| SolutionFile {
+        let solution_file = |(path, text): &(&str, &str)| SolutionFile {
             path: format!("{FOLDER}/{path}"),
             text: (*text).to_owned(),
         };
-        let written: Vec<SolutionFile> = files.iter().map(written).collect();
-        let found = best_matches(&written, &words(keywords).collect());
-        let lines = found.iter().map(|it| format!("{} | {}\n", it.path, it.title));
+        let solution_files: Vec<SolutionFile> = files.iter().map(solution_file).collect();
+        let matches = best_matches(&solution_files, &words(keywords).collect());
+        let lines = matches.iter().map(|it| format!("{} | {}\n", it.path, it.title));
         expected.assert_eq(&lines.collect::<String>());
     }
 
@@ -340,8 +342,8 @@ mod tests {
     fn long_solution_is_truncated() {
         let text = "x".repeat(TEXT_CHARS_MAX + 1);
         let long = SolutionFile { path: CRITICAL_PATTERNS.to_owned(), text };
-        let found = best_matches(&[long], &BTreeSet::new());
-        assert_eq!(found[0].text.chars().count(), TEXT_CHARS_MAX + 1);
-        assert!(found[0].text.ends_with('…'));
+        let matches = best_matches(&[long], &BTreeSet::new());
+        assert_eq!(matches[0].text.chars().count(), TEXT_CHARS_MAX + 1);
+        assert!(matches[0].text.ends_with('…'));
     }
 }

@@ -23,11 +23,11 @@ pub struct StandardsFile {
 /// The standards files for the files under review, outermost first.
 pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let Ok(workspace) = change.workspace() else { return Vec::new() };
-    // A workspace that cannot be read fails elsewhere.
-    let there = workspace.agent_files().unwrap_or_default();
+    // An unreadable workspace is reported by the stages that depend on it.
+    let agent_files = workspace.agent_files().unwrap_or_default();
     let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
-    let there = there.iter().map(String::as_str).collect();
-    standards(&there, &changed, &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()))
+    let agent_files = agent_files.iter().map(String::as_str).collect();
+    standards(&agent_files, &changed, &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()))
 }
 
 /// Path of the file for the whole repository. None if unknown.
@@ -38,25 +38,29 @@ fn main_path(change: &ChangeUnderReview) -> Option<String> {
     crate::agent_files::main_path(objects, revision)
 }
 
-fn standards(there: &BTreeSet<&str>, changed: &[&RepoPath], main: &str) -> Vec<StandardsFile> {
+fn standards(
+    agent_files: &BTreeSet<&str>,
+    changed: &[&RepoPath],
+    main_path: &str,
+) -> Vec<StandardsFile> {
     let standard = |folder: &[u8], path: String, place: String| StandardsFile {
         place: format!("agent/{place}"),
         path,
         folder: RepoPath::new(folder).shown().into_owned(),
     };
-    let mut found = Vec::new();
-    if there.contains(MAIN_PLACE) && !changed.is_empty() {
-        found.push(standard(b"", main.to_owned(), MAIN_PLACE.to_owned()));
+    let mut standards_files = Vec::new();
+    if agent_files.contains(MAIN_PLACE) && !changed.is_empty() {
+        standards_files.push(standard(b"", main_path.to_owned(), MAIN_PLACE.to_owned()));
     }
     for path in crate::agent_files::nested_paths(changed) {
         let place = nested_file_place(&path);
-        if there.contains(place.as_str()) {
+        if agent_files.contains(place.as_str()) {
             let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
-            let shown = RepoPath::new(path.as_slice()).shown().into_owned();
-            found.push(standard(&path[..end], shown, place));
+            let path_text = RepoPath::new(path.as_slice()).shown().into_owned();
+            standards_files.push(standard(&path[..end], path_text, place));
         }
     }
-    found
+    standards_files
 }
 
 #[cfg(test)]
@@ -67,26 +71,26 @@ mod tests {
     fn standards_file_applies_below_its_folder() {
         let check = |there: &[&str], changed: &[&str], expected: &[(&str, &str, &str)]| {
             let changed: Vec<RepoPath> = changed.iter().map(|path| RepoPath::new(*path)).collect();
-            let found = standards(
+            let actual = standards(
                 &there.iter().copied().collect(),
                 &changed.iter().collect::<Vec<_>>(),
                 "CLAUDE.md",
             );
-            let found: Vec<(&str, &str, &str)> = found
+            let actual: Vec<(&str, &str, &str)> = actual
                 .iter()
                 .map(|it| (it.folder.as_str(), it.path.as_str(), it.place.as_str()))
                 .collect();
-            assert_eq!(found, expected);
+            assert_eq!(actual, expected);
         };
-        let there = [
+        let agent_files = [
             "AGENTS.md",
             "rules/web%2FAGENTS.md",
             "rules/web%2Fdeep%2FCLAUDE.md",
             "rules/style.md",
         ];
-        check(&there, &["a.rs"], &[("", "CLAUDE.md", "agent/AGENTS.md")]);
+        check(&agent_files, &["a.rs"], &[("", "CLAUDE.md", "agent/AGENTS.md")]);
         check(
-            &there,
+            &agent_files,
             &["web/deep/a.ts"],
             &[
                 ("", "CLAUDE.md", "agent/AGENTS.md"),
@@ -94,7 +98,7 @@ mod tests {
                 ("web/deep", "web/deep/CLAUDE.md", "agent/rules/web%2Fdeep%2FCLAUDE.md"),
             ],
         );
-        check(&there[1..], &["web2/a.ts", "b.ts"], &[]);
-        check(&there, &[], &[]);
+        check(&agent_files[1..], &["web2/a.ts", "b.ts"], &[]);
+        check(&agent_files, &[], &[]);
     }
 }

@@ -54,8 +54,9 @@ fn dismissals_are_stored_per_repository() {
         Dismissals::default()
     );
 
-    let again = Dismissals::update(state, "o/r", |list| list.add("k1", dismissal("no"))).unwrap();
-    assert_eq!(again, Some(dismissal("by design")));
+    let previous =
+        Dismissals::update(state, "o/r", |list| list.add("k1", dismissal("no"))).unwrap();
+    assert_eq!(previous, Some(dismissal("by design")));
     let undone = Dismissals::update(state, "o/r", |list| list.remove("k1")).unwrap();
     assert_eq!(undone, Some(dismissal("no")));
     assert_eq!(Dismissals::update(state, "o/r", |list| list.remove("k1")).unwrap(), None);

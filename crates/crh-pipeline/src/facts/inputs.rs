@@ -11,10 +11,10 @@ use crate::scope::{
 };
 use crh_review::diff::{FileChange, LineKind};
 
-/// Maximum number of executable lines. Larger changes are generated, and the first lines are
-/// enough.
+/// Maximum number of executable lines that are read. Larger changes are mostly generated, and their
+/// first lines show the facts.
 const LINES_MAX: usize = 50_000;
-/// Maximum bytes of a line. The rest is data.
+/// Maximum bytes of a line that are read. What follows is mostly data, not code.
 const LINE_BYTES_MAX: usize = 500;
 /// Maximum size of a `Gemfile`.
 const GEMFILE_MAX: u64 = 64 << 10;
@@ -50,9 +50,9 @@ pub(super) struct InputFile {
     pub(super) added: LineCounts,
     pub(super) removed: LineCounts,
     /// Whether the file is in scope.
-    pub(super) is_in: bool,
-    /// Whether its role and all of its changed lines are known.
-    pub(super) is_plain: bool,
+    pub(super) is_in_scope: bool,
+    /// Whether crh knows the role of the file and all of its changed lines.
+    pub(super) is_fully_known: bool,
 }
 
 /// An executable line.
@@ -86,8 +86,8 @@ impl InputLine<'_> {
 
 /// The files that facts are derived from: files in scope, moved files and generated ones.
 pub(super) fn input_files(change: &ChangeUnderReview) -> Vec<InputFile> {
-    let known = change.scope.files.iter().zip(change.diff.files()).filter_map(|(file, diff)| {
-        let is_in = match &file.decision {
+    let inputs = change.scope.files.iter().zip(change.diff.files()).filter_map(|(file, diff)| {
+        let is_in_scope = match &file.decision {
             ScopeDecision::In => true,
             ScopeDecision::Out(SkipReason::MoveOnly) => false,
             ScopeDecision::Out(reason) if reason.is_written_by_others() => false,
@@ -101,14 +101,14 @@ pub(super) fn input_files(change: &ChangeUnderReview) -> Vec<InputFile> {
             language: file.language,
             added: file.added,
             removed: file.removed,
-            is_in,
-            is_plain: is_plain(file),
+            is_in_scope,
+            is_fully_known: is_fully_known(file),
         })
     });
-    known.collect()
+    inputs.collect()
 }
 
-fn is_plain(file: &ScopeFile) -> bool {
+fn is_fully_known(file: &ScopeFile) -> bool {
     file.notes.iter().all(|note| !matches!(note, ScopeNote::UnknownKind | ScopeNote::LinesNotShown))
 }
 
@@ -122,7 +122,7 @@ pub(super) fn collect_inputs<'a>(
         // Unreadable comments are reported by the static checks.
         inputs.comments = checks::comments(workspace, &mut Vec::new()).len();
     }
-    inputs.standards = standards_for(change).into_iter().map(|it| it.path).collect();
+    inputs.standards = standards_for(change).into_iter().map(|file| file.path).collect();
     let Ok(revisions) = change.tool_context.repository() else { return inputs };
     let objects = revisions.objects();
     if let Some(head) = revisions.resolve(Some("head")) {
@@ -137,18 +137,18 @@ pub(super) fn collect_inputs<'a>(
     inputs
 }
 
-/// Executable lines, up to the maximum.
+/// Executable lines, at most [`LINES_MAX`].
 fn input_lines<'a>(change: &ChangeUnderReview, files: &'a [InputFile]) -> Vec<InputLine<'a>> {
     let by_path: HashMap<&str, &InputFile> = files
         .iter()
-        .filter(|file| file.is_in && file.role == FileRole::Executable)
+        .filter(|file| file.is_in_scope && file.role == FileRole::Executable)
         .map(|file| (file.path.as_str(), file))
         .collect();
     let mut lines = Vec::new();
     for (scoped, diff) in change.files() {
-        let shown = scoped.path.shown();
-        let Some(file) = by_path.get(&*shown) else { continue };
-        let kind = FileKind::of_path(&shown);
+        let path = scoped.path.shown();
+        let Some(file) = by_path.get(&*path) else { continue };
+        let kind = FileKind::of_path(&path);
         for line in diff.hunks.iter().flat_map(|hunk| change.diff.lines(hunk)) {
             let (is_added, number) = match line.kind {
                 LineKind::Added => (true, line.new),
@@ -178,7 +178,7 @@ fn input_lines<'a>(change: &ChangeUnderReview, files: &'a [InputFile]) -> Vec<In
 fn rails_gemfiles(tree: &RevisionTree<'_>, files: &[InputFile]) -> BTreeSet<String> {
     let ruby = files.iter().filter(|file| file.language == Some("ruby"));
     let folders: BTreeSet<&str> = ruby.filter_map(|file| rails_root(&file.path)).collect();
-    let asks = |folder: &&&str| {
+    let requires_rails = |folder: &&&str| {
         let path = format!("{folder}Gemfile");
         let size = tree.stat(path.as_bytes()).ok().flatten().map_or(u64::MAX, |(_, size)| size);
         let text = Some(path).filter(|_| size <= GEMFILE_MAX);
@@ -189,7 +189,7 @@ fn rails_gemfiles(tree: &RevisionTree<'_>, files: &[InputFile]) -> BTreeSet<Stri
             line.starts_with("gem \"rails\"")
         })
     };
-    let folders = folders.iter().take(RAILS_FOLDERS_MAX).filter(asks);
+    let folders = folders.iter().take(RAILS_FOLDERS_MAX).filter(requires_rails);
     folders.map(|folder| (*folder).to_owned()).collect()
 }
 

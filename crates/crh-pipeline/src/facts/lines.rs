@@ -9,8 +9,8 @@ use regex::Regex;
 use super::inputs::{FactInputs, InputLine};
 use super::word_index::names;
 
-/// Names used in authentication and permission checks, in lower case, sorted.
-const CHECKS: &[&str] = &[
+/// Names used in authentication and permission checks, in lower case, sorted for binary search.
+const PERMISSION_NAMES: &[&str] = &[
     "authenticate_user",
     "authorize",
     "authorize_resource",
@@ -46,8 +46,8 @@ const CHECKS: &[&str] = &[
     "user_passes_test",
 ];
 
-/// Names of browser APIs, in lower case, sorted.
-const BROWSER: &[&str] = &[
+/// Names of browser APIs, in lower case, sorted for binary search.
+const BROWSER_NAMES: &[&str] = &[
     "addeventlistener",
     "getelementbyid",
     "innerhtml",
@@ -102,16 +102,16 @@ const SIGNATURES: &[(&[&str], &str)] = &[
     ),
     (&["go"], r"^func (?:\([^)]*\) )?[A-Z]|^type [A-Z]"),
     (&["java", "csharp", "kotlin", "php", "swift"], r"^\s*(?:public|open)\b[^=;]*\("),
-    // Deeper lines are inside functions, and a leading underscore means private.
+    // Lines that are indented further are inside functions. A leading underscore means private.
     (&["python"], r"^(?:    )?(?:async )?(?:def|class) [A-Za-z]"),
 ];
 
 static SIGNATURE: LazyLock<Vec<(&[&str], Regex)>> = LazyLock::new(|| {
     // A test checks that every pattern compiles.
-    let read = |(languages, text): &(&'static [&'static str], &str)| {
+    let compile = |(languages, text): &(&'static [&'static str], &str)| {
         Some((*languages, Regex::new(text).ok()?))
     };
-    SIGNATURES.iter().filter_map(read).collect()
+    SIGNATURES.iter().filter_map(compile).collect()
 });
 
 /// The first line that declares a route.
@@ -152,23 +152,23 @@ pub(super) fn lost_signature<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a Input
 pub(super) fn permission_check<'a>(
     inputs: &'a FactInputs<'_>,
 ) -> Option<(&'a InputLine<'a>, &'a str)> {
-    first_named(inputs.lines.iter(), CHECKS)
+    first_line_with_name(inputs.lines.iter(), PERMISSION_NAMES)
 }
 
 /// The first line with a browser API, and its name.
 pub(super) fn browser_api<'a>(inputs: &'a FactInputs<'_>) -> Option<(&'a InputLine<'a>, &'a str)> {
     let is_script =
         |line: &&InputLine<'_>| matches!(line.language, Some("javascript" | "typescript" | "tsx"));
-    first_named(inputs.lines.iter().filter(is_script), BROWSER)
+    first_line_with_name(inputs.lines.iter().filter(is_script), BROWSER_NAMES)
 }
 
-fn first_named<'a>(
+fn first_line_with_name<'a>(
     mut lines: impl Iterator<Item = &'a InputLine<'a>>,
     list: &[&str],
 ) -> Option<(&'a InputLine<'a>, &'a str)> {
     lines.find_map(|line| {
-        let is_one = |name: &&str| list.binary_search(&name.to_lowercase().as_str()).is_ok();
-        names(&line.text).find(is_one).map(|name| (line, name))
+        let is_listed = |name: &&str| list.binary_search(&name.to_lowercase().as_str()).is_ok();
+        names(&line.text).find(is_listed).map(|name| (line, name))
     })
 }
 
@@ -180,7 +180,7 @@ mod tests {
     fn patterns_compile_and_lists_are_sorted() {
         assert!(ROUTES.is_some() && ARGUMENTS.is_some());
         assert_eq!(SIGNATURE.len(), SIGNATURES.len());
-        assert!(CHECKS.is_sorted() && BROWSER.is_sorted());
+        assert!(PERMISSION_NAMES.is_sorted() && BROWSER_NAMES.is_sorted());
         assert_eq!(super::super::paths::unreadable_globs(), Vec::<String>::new());
     }
 }

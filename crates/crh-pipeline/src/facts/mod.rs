@@ -26,7 +26,7 @@ pub enum ChangeFact {
     CodeWithoutTests,
     /// A test changed.
     Tests,
-    /// It contains a data migration.
+    /// The change contains a data migration.
     Migrations,
     /// A database schema changed.
     Schema,
@@ -34,11 +34,11 @@ pub enum ChangeFact {
     PublicApi,
     /// A guard changed: CI, test setup, lint configuration, a permission check.
     Guard,
-    /// It has comments.
+    /// The change has comments of people.
     Comments,
     /// A standards file applies to a changed file.
     Standards,
-    /// The project has solutions of earlier problems.
+    /// The project has documents about solved problems, in `docs/solutions`.
     Solutions,
     /// The project has tools or prompts for agents, and the change adds a feature for users.
     AgentSurface,
@@ -85,11 +85,13 @@ impl ChangeFact {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeFacts {
     /// Facts with their evidence: a sentence without a period.
-    known: BTreeMap<ChangeFact, String>,
+    #[serde(rename = "known")]
+    evidence_by_fact: BTreeMap<ChangeFact, String>,
     /// Files in scope.
     files: Vec<FactFile>,
-    /// Migrations and schema files.
-    stored: Vec<String>,
+    /// Paths of migrations and schema files.
+    #[serde(rename = "stored")]
+    migrations: Vec<String>,
     /// Size of the change.
     extent: Extent,
     /// Words of added executable lines.
@@ -108,7 +110,7 @@ pub struct FactFile {
     pub lines: u64,
 }
 
-/// Size of a change, as far as a small one needs fewer reviewers.
+/// Size of a change. Small changes need fewer reviewers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Extent {
@@ -130,7 +132,7 @@ impl ChangeFacts {
 
     /// Derives the facts from inputs.
     fn from_inputs(files: &[InputFile], inputs: &FactInputs<'_>) -> Self {
-        let in_scope = files.iter().filter(|file| file.is_in);
+        let in_scope = files.iter().filter(|file| file.is_in_scope);
         let is_about_storage =
             |file: &&InputFile| paths::is_migration(file) || paths::is_schema(file);
         let fact_file = |file: &InputFile| FactFile {
@@ -139,27 +141,31 @@ impl ChangeFacts {
             lines: file.executable(),
         };
         Self {
-            known: rules::derive_facts(files, inputs),
+            evidence_by_fact: rules::derive_facts(files, inputs),
             extent: rules::extent(files),
             words: WordIndex::from_lines(inputs.lines.iter().filter(|line| line.is_added)),
-            stored: files.iter().filter(is_about_storage).map(|file| file.path.clone()).collect(),
+            migrations: files
+                .iter()
+                .filter(is_about_storage)
+                .map(|file| file.path.clone())
+                .collect(),
             files: in_scope.map(fact_file).collect(),
         }
     }
 
     /// Evidence for a fact. None if the fact does not hold.
     pub fn witness(&self, fact: ChangeFact) -> Option<&str> {
-        self.known.get(&fact).map(String::as_str)
+        self.evidence_by_fact.get(&fact).map(String::as_str)
     }
 
     /// Whether a fact holds.
     pub fn has(&self, fact: ChangeFact) -> bool {
-        self.known.contains_key(&fact)
+        self.evidence_by_fact.contains_key(&fact)
     }
 
     /// All facts with their evidence.
-    pub fn known(&self) -> impl Iterator<Item = (ChangeFact, &str)> {
-        self.known.iter().map(|(fact, witness)| (*fact, witness.as_str()))
+    pub fn with_evidence(&self) -> impl Iterator<Item = (ChangeFact, &str)> {
+        self.evidence_by_fact.iter().map(|(fact, witness)| (*fact, witness.as_str()))
     }
 
     /// Size of the change.
@@ -174,7 +180,7 @@ impl ChangeFacts {
 
     /// Migrations and schema files, in diff order.
     pub fn migrations(&self) -> impl Iterator<Item = &str> {
-        self.stored.iter().map(String::as_str)
+        self.migrations.iter().map(String::as_str)
     }
 
     /// Number of added and removed executable lines.
@@ -182,10 +188,11 @@ impl ChangeFacts {
         self.files.iter().map(|file| file.lines).sum()
     }
 
-    /// The same, for files in these languages.
+    /// Number of added and removed executable lines in files in these languages.
     pub fn lines_in(&self, languages: &[&str]) -> u64 {
-        let is_in = |file: &&FactFile| file.language.is_some_and(|it| languages.contains(&it));
-        self.files.iter().filter(is_in).map(|file| file.lines).sum()
+        let has_language =
+            |file: &&FactFile| file.language.is_some_and(|language| languages.contains(&language));
+        self.files.iter().filter(has_language).map(|file| file.lines).sum()
     }
 
     /// The first added executable line with a word, as text. `word` is in lower case. If
@@ -200,7 +207,7 @@ impl ChangeFacts {
 impl ChangeFacts {
     pub(crate) fn add_fact(&mut self, name: &str) {
         let fact: ChangeFact = serde_json::from_value(name.into()).unwrap();
-        self.known.insert(fact, format!("<{fact}>"));
+        self.evidence_by_fact.insert(fact, format!("<{fact}>"));
     }
 
     pub(crate) fn add_file(&mut self, file: FactFile) {

@@ -6,7 +6,8 @@ use super::inputs::InputFile;
 use crate::scope::FileRole;
 use crh_git::PathGlobs;
 
-/// Paths of guards, by description.
+/// Globs of guards, with the predicate of the sentence that describes them. A guard is a file whose
+/// change affects how later changes are checked.
 const GUARDS: &[(&str, &[&str])] = &[
     (
         "is run by CI",
@@ -121,10 +122,10 @@ const SCHEMA_NAMES: &[&str] = &["schema.rb", "structure.sql", "schema.sql", "sch
 
 static GUARD_GLOBS: LazyLock<Vec<(&'static str, PathGlobs)>> = LazyLock::new(|| {
     // A test checks that every pattern compiles.
-    let read = |(what, globs): &(&'static str, &[&str])| {
-        (*what, PathGlobs::new(*globs).unwrap_or_default())
+    let compile = |(description, globs): &(&'static str, &[&str])| {
+        (*description, PathGlobs::new(*globs).unwrap_or_default())
     };
-    GUARDS.iter().map(read).collect()
+    GUARDS.iter().map(compile).collect()
 });
 
 /// Why a file is a guard, as the predicate of a sentence.
@@ -136,7 +137,10 @@ pub(super) fn guard(file: &InputFile) -> Option<&'static str> {
 
 /// Why a path is a guard, regardless of the contents.
 pub(super) fn guard_at(path: &str) -> Option<&'static str> {
-    GUARD_GLOBS.iter().find(|(_, globs)| globs.is_match(path.as_bytes())).map(|it| it.0)
+    GUARD_GLOBS
+        .iter()
+        .find(|(_, globs)| globs.is_match(path.as_bytes()))
+        .map(|(predicate, _)| *predicate)
 }
 
 fn is_auth(path: &str) -> bool {
@@ -162,8 +166,8 @@ pub(super) fn is_migration(file: &InputFile) -> bool {
     let folders: Vec<&str> = lower.split('/').rev().skip(1).collect();
     let has = |folder: &str| folders.contains(&folder);
     let is_numbered =
-        name.trim_start_matches(['m', 'v']).starts_with(|it: char| it.is_ascii_digit());
-    // `migrate` and `migration` are also names of other tools.
+        name.trim_start_matches(['m', 'v']).starts_with(|char: char| char.is_ascii_digit());
+    // Folders named `migrate` or `migration` need a second sign, since they also hold other things.
     has("migrations")
         || has("data_migrations")
         || (has("migrate") || has("migration")) && (has("db") || is_numbered)
@@ -175,39 +179,41 @@ pub(super) fn is_migration(file: &InputFile) -> bool {
 /// Whether a file is a database schema.
 pub(super) fn is_schema(file: &InputFile) -> bool {
     let name = file.name();
-    let is_kept = SCHEMA_NAMES.contains(&name.as_str()) || name.ends_with(".prisma");
-    let is_drizzle = file.path.split('/').any(|it| matches!(it, "db" | "drizzle" | "database"))
-        && matches!(name.as_str(), "schema.ts" | "schema.js");
-    file.role != FileRole::Test && (is_kept || is_drizzle)
+    let is_schema_name = SCHEMA_NAMES.contains(&name.as_str()) || name.ends_with(".prisma");
+    let is_drizzle =
+        file.path.split('/').any(|folder| matches!(folder, "db" | "drizzle" | "database"))
+            && matches!(name.as_str(), "schema.ts" | "schema.js");
+    file.role != FileRole::Test && (is_schema_name || is_drizzle)
 }
 
 /// Whether a path belongs to tools or prompts for agents.
 pub(super) fn is_for_agents(path: &str) -> bool {
-    let is_folder = |part: &str| {
+    let is_agent_folder = |part: &str| {
         matches!(part, ".claude" | "mcp" | "mcp_server" | "mcp-server" | "prompts" | "agent_tools")
     };
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    folders.split('/').any(is_folder) || matches!(name, "SKILL.md" | ".mcp.json" | "mcp.json")
+    folders.split('/').any(is_agent_folder) || matches!(name, "SKILL.md" | ".mcp.json" | "mcp.json")
 }
 
 /// Whether a file defines a public interface, whichever of its lines changed.
 pub(super) fn is_contract(file: &InputFile) -> bool {
     let name = file.name();
-    let ends = [".proto", ".graphql", ".graphqls", ".avsc", ".thrift", ".d.ts"];
+    let extensions = [".proto", ".graphql", ".graphqls", ".avsc", ".thrift", ".d.ts"];
     let is_data = [".yml", ".yaml", ".json"].iter().any(|end| name.ends_with(end));
-    let is_described = is_data && (name.starts_with("openapi") || name.starts_with("swagger"));
-    let is_served = matches!(name.as_str(), "routes.rb" | "urls.py" | "serializers.py")
-        || file.path.split('/').any(|it| it == "serializers");
+    let is_openapi = is_data && (name.starts_with("openapi") || name.starts_with("swagger"));
+    let is_route_or_serializer =
+        matches!(name.as_str(), "routes.rb" | "urls.py" | "serializers.py")
+            || file.path.split('/').any(|folder| folder == "serializers");
     match file.role {
         FileRole::Test | FileRole::Prose => false,
         FileRole::Executable | FileRole::Config | FileRole::Other => {
-            ends.iter().any(|end| name.ends_with(end)) || is_described || is_served
+            extensions.iter().any(|end| name.ends_with(end)) || is_openapi || is_route_or_serializer
         }
     }
 }
 
 #[cfg(test)]
 pub(super) fn unreadable_globs() -> Vec<String> {
-    let wrong = |glob: &&str| PathGlobs::new([glob]).err().map(|why| why.to_string());
-    GUARDS.iter().flat_map(|(_, globs)| globs.iter()).filter_map(wrong).collect()
+    let glob_error = |glob: &&str| PathGlobs::new([glob]).err().map(|why| why.to_string());
+    GUARDS.iter().flat_map(|(_, globs)| globs.iter()).filter_map(glob_error).collect()
 }

@@ -7,7 +7,7 @@ use super::{ChangeFact, Extent, lines, paths};
 use crate::scope::{FileRole, LineCounts, role_of_path};
 use crh_review::diff::FileChange;
 
-/// Number of added executable lines that make a structural change.
+/// Number of added executable lines from which a change counts as structural.
 const STRUCTURE_LINES: u64 = 100;
 
 /// Extensions of browser code.
@@ -40,10 +40,10 @@ pub(super) fn derive_facts(
     facts.into_iter().filter_map(|(fact, witness)| Some((fact, witness?))).collect()
 }
 
-/// Size of a change. Unknown files make it `More`.
+/// Size of a change. A file that crh does not fully know makes the result [`Extent::More`].
 pub(super) fn extent(files: &[InputFile]) -> Extent {
-    let files: Vec<&InputFile> = files.iter().filter(|file| file.is_in).collect();
-    if !files.iter().all(|file| file.is_plain) {
+    let files: Vec<&InputFile> = files.iter().filter(|file| file.is_in_scope).collect();
+    if !files.iter().all(|file| file.is_fully_known) {
         return Extent::More;
     }
     let read_by_programs =
@@ -59,18 +59,18 @@ pub(super) fn extent(files: &[InputFile]) -> Extent {
     }
 }
 
-/// Evidence: the first file that satisfies a predicate.
+/// Evidence for a fact: the path of the first file that matches, followed by `predicate`.
 fn first_file_that(
     files: &[InputFile],
-    is_one: impl Fn(&InputFile) -> bool,
-    what: &str,
+    matches: impl Fn(&InputFile) -> bool,
+    predicate: &str,
 ) -> Option<String> {
-    files.iter().find(|file| is_one(file)).map(|file| format!("`{}` {what}", file.path))
+    files.iter().find(|file| matches(file)).map(|file| format!("`{}` {predicate}", file.path))
 }
 
 /// Files in scope with changed executable lines.
 fn executable_files(files: &[InputFile]) -> impl Iterator<Item = &InputFile> {
-    files.iter().filter(|file| file.is_in && file.executable() > 0)
+    files.iter().filter(|file| file.is_in_scope && file.executable() > 0)
 }
 
 fn code(files: &[InputFile]) -> Option<String> {
@@ -82,8 +82,8 @@ fn code_without_tests(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<St
     if files.iter().any(|file| file.role == FileRole::Test) || inline_test(inputs).is_some() {
         return None;
     }
-    let is_test = |path: &&String| role_of_path(path) == FileRole::Test;
-    let test_path = inputs.tree.iter().find(is_test)?;
+    let is_test_path = |path: &&String| role_of_path(path) == FileRole::Test;
+    let test_path = inputs.tree.iter().find(is_test_path)?;
     Some(format!(
         "`{}` changed, and no test did, of which there are some (`{test_path}`)",
         first.path
@@ -91,9 +91,9 @@ fn code_without_tests(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<St
 }
 
 fn tests(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
-    let is_test = |file: &InputFile| file.is_in && file.role == FileRole::Test;
+    let is_test_file = |file: &InputFile| file.is_in_scope && file.role == FileRole::Test;
     let inline = || inline_test(inputs).map(|line| format!("{} is that of a test", line.place()));
-    first_file_that(files, is_test, "is a test").or_else(inline)
+    first_file_that(files, is_test_file, "is a test").or_else(inline)
 }
 
 /// A line of an inline test.
@@ -126,32 +126,32 @@ fn guard(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
         let (line, name) = lines::permission_check(inputs)?;
         Some(format!("{} says `{name}`, which decides who may do what", line.place()))
     };
-    let moved_away = |file: &InputFile| {
+    let moved_guard = |file: &InputFile| {
         let old = file.old_path.as_ref().filter(|old| **old != file.path)?;
-        let what = paths::guard_at(old)?;
-        Some(format!("`{old}`, which {what}, is moved to `{}`", file.path))
+        let predicate = paths::guard_at(old)?;
+        Some(format!("`{old}`, which {predicate}, is moved to `{}`", file.path))
     };
-    let by_path = files.iter().filter(|file| file.is_in).find_map(by_path);
-    by_path.or_else(|| files.iter().find_map(moved_away)).or_else(by_line)
+    let by_path = files.iter().filter(|file| file.is_in_scope).find_map(by_path);
+    by_path.or_else(|| files.iter().find_map(moved_guard)).or_else(by_line)
 }
 
 fn comments(inputs: &FactInputs<'_>) -> Option<String> {
     match inputs.comments {
         0 => None,
         1 => Some("there is a comment on the change".to_owned()),
-        more => Some(format!("there are {more} comments on the change")),
+        count => Some(format!("there are {count} comments on the change")),
     }
 }
 
 fn standards(inputs: &FactInputs<'_>) -> Option<String> {
-    inputs.standards.first().map(|place| format!("`{place}` holds for changed files"))
+    inputs.standards.first().map(|path| format!("`{path}` holds for changed files"))
 }
 
 fn solutions(inputs: &FactInputs<'_>) -> Option<String> {
     match inputs.solutions {
         0 => None,
         1 => Some("`docs/solutions` has a file".to_owned()),
-        more => Some(format!("`docs/solutions` has {more} files")),
+        count => Some(format!("`docs/solutions` has {count} files")),
     }
 }
 
@@ -163,30 +163,31 @@ fn agent_surface(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String>
         let is_new = |file: &&InputFile| file.change == FileChange::Added && is_view(file);
         executable_files(files).find(is_new).map(|file| format!("`{}` is new", file.path))
     };
-    let offered = lines::added_route(inputs)
+    let feature = lines::added_route(inputs)
         .or_else(added_argument)
         .map(|line| format!("{} offers something new", line.place()))
         .or_else(new_view)?;
-    Some(format!("{offered}, and agents work with `{tools}`"))
+    Some(format!("{feature}, and agents work with `{tools}`"))
 }
 
 fn cli(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
     let line = lines::cli_argument(inputs);
-    let is_one = |file: &&InputFile| {
+    let is_cli_file = |file: &&InputFile| {
         let name = file.name();
         let stem = name.split('.').next().unwrap_or(&name);
         stem == "cli" || file.path.split('/').rev().skip(1).any(|folder| folder == "cli")
     };
     line.map(|line| format!("{} is about arguments of a program", line.place())).or_else(|| {
         executable_files(files)
-            .find(is_one)
+            .find(is_cli_file)
             .map(|file| format!("`{}` is a command line", file.path))
     })
 }
 
 fn docs(files: &[InputFile]) -> Option<String> {
-    let is_prose = |file: &InputFile| file.is_in && file.role == FileRole::Prose;
-    let is_commented = |file: &InputFile| file.is_in && file.added.prose + file.removed.prose > 0;
+    let is_prose = |file: &InputFile| file.is_in_scope && file.role == FileRole::Prose;
+    let is_commented =
+        |file: &InputFile| file.is_in_scope && file.added.prose + file.removed.prose > 0;
     first_file_that(files, is_prose, "is read by people")
         .or_else(|| first_file_that(files, is_commented, "has comments that changed"))
 }
@@ -213,28 +214,30 @@ fn rails(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
         let settings = format!("{folder}config/application.rb");
         inputs.tree.binary_search(&settings).is_ok() || inputs.rails_gemfiles.contains(folder)
     };
-    let is_one = |file: &&InputFile| {
+    let is_rails_file = |file: &&InputFile| {
         file.language == Some("ruby") && rails_root(&file.path).is_some_and(is_rails)
     };
-    let file = executable_files(files).find(is_one)?;
+    let file = executable_files(files).find(is_rails_file)?;
     Some(format!("`{}` belongs to a Rails application", file.path))
 }
 
 fn structure(files: &[InputFile]) -> Option<String> {
     let is_new = |file: &InputFile| {
-        file.is_in && file.role == FileRole::Executable && file.change == FileChange::Added
+        file.is_in_scope && file.role == FileRole::Executable && file.change == FileChange::Added
     };
     let is_moved =
         |file: &InputFile| file.role == FileRole::Executable && file.change == FileChange::Renamed;
     let added: u64 = executable_files(files).map(|file| file.added.executable).sum();
-    let much = (added >= STRUCTURE_LINES).then(|| format!("{added} lines that run are new"));
-    much.or_else(|| first_file_that(files, is_new, "is new"))
+    let size_witness =
+        (added >= STRUCTURE_LINES).then(|| format!("{added} lines that run are new"));
+    size_witness
+        .or_else(|| first_file_that(files, is_new, "is new"))
         .or_else(|| first_file_that(files, is_moved, "moved"))
 }
 
 fn deletions(files: &[InputFile]) -> Option<String> {
-    let is_gone = |file: &InputFile| {
-        file.is_in && file.role == FileRole::Executable && file.change == FileChange::Deleted
+    let is_deleted = |file: &InputFile| {
+        file.is_in_scope && file.role == FileRole::Executable && file.change == FileChange::Deleted
     };
-    first_file_that(files, is_gone, "is gone")
+    first_file_that(files, is_deleted, "is gone")
 }

@@ -60,10 +60,10 @@ fn facts(text: &str, tree: &[&str]) -> ChangeFacts {
 
 fn check(text: &str, tree: &[&str], expected: Expect) {
     let facts = facts(text, tree);
-    let mut shown: String =
-        facts.known().map(|(fact, witness)| format!("{fact}: {witness}\n")).collect();
-    shown += &format!("{:?}, {} lines\n", facts.extent(), facts.lines());
-    expected.assert_eq(&shown);
+    let mut actual: String =
+        facts.with_evidence().map(|(fact, witness)| format!("{fact}: {witness}\n")).collect();
+    actual += &format!("{:?}, {} lines\n", facts.extent(), facts.lines());
+    expected.assert_eq(&actual);
 }
 
 #[test]
@@ -476,13 +476,14 @@ fn new_and_deleted_files_are_structural() {
 #[test]
 fn many_new_lines_are_structural() {
     let lines: String = (0..100).map(|at| format!("  +go({at})\n")).collect();
-    let known = facts(&format!("a.py\n{lines}"), &[]);
-    assert_eq!(known.witness(ChangeFact::Structure), Some("100 lines that run are new"));
+    let change_facts = facts(&format!("a.py\n{lines}"), &[]);
+    assert_eq!(change_facts.witness(ChangeFact::Structure), Some("100 lines that run are new"));
     let inputs = FactInputs { comments: 2, solutions: 1, ..FactInputs::default() };
-    let known = ChangeFacts::from_inputs(&[], &inputs);
-    let shown: Vec<String> = known.known().map(|(fact, why)| format!("{fact}: {why}")).collect();
+    let change_facts = ChangeFacts::from_inputs(&[], &inputs);
+    let fact_lines: Vec<String> =
+        change_facts.with_evidence().map(|(fact, why)| format!("{fact}: {why}")).collect();
     assert_eq!(
-        shown,
+        fact_lines,
         ["comments: there are 2 comments on the change", "solutions: `docs/solutions` has a file"]
     );
 }
@@ -520,8 +521,10 @@ fn words_come_from_added_lines_in_scope() {
 #[test]
 fn moved_guard_is_still_a_guard() {
     let facts = facts("docs/ci.yml from .github/workflows/ci.yml\na.py\n  +x = 1\n", &[]);
-    let guard =
-        facts.known().find(|(fact, _)| *fact == ChangeFact::Guard).map(|it| it.1.to_owned());
+    let guard = facts
+        .with_evidence()
+        .find(|(fact, _)| *fact == ChangeFact::Guard)
+        .map(|it| it.1.to_owned());
     expect![[r#"
         Some(
             "`.github/workflows/ci.yml`, which is run by CI, is moved to `docs/ci.yml`",

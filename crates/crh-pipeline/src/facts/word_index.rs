@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::inputs::InputLine;
 use crh_lint::name_words;
 
-/// Maximum length of a name. Longer ones are data.
+/// Maximum length of a name. Longer ones are data, such as encoded files.
 const WORD_CHARS_MAX: usize = 60;
-/// Maximum number of words. Larger changes are generated.
+/// Maximum number of words in the index. Changes with more words are mostly generated.
 const WORDS_MAX: usize = 100_000;
 
 /// Words in lower case. Names are split too: `currentUser` and `current_user` contain `user`.
@@ -27,11 +27,11 @@ struct WordPlace {
 impl WordIndex {
     /// Indexes lines.
     pub(super) fn from_lines<'a>(lines: impl Iterator<Item = &'a InputLine<'a>>) -> Self {
-        let mut words = Self::default();
+        let mut index = Self::default();
         for line in lines {
             let mut add = |word: &str| {
-                if words.places.len() < WORDS_MAX || words.places.contains_key(word) {
-                    words.add(word, line);
+                if index.places.len() < WORDS_MAX || index.places.contains_key(word) {
+                    index.add(word, line);
                 }
             };
             for name in names(&line.text) {
@@ -40,7 +40,7 @@ impl WordIndex {
                 parts.iter().filter(|_| parts.len() > 1).for_each(|part| add(part));
             }
         }
-        words
+        index
     }
 
     fn add(&mut self, word: &str, line: &InputLine<'_>) {
@@ -55,15 +55,16 @@ impl WordIndex {
 
     /// The first place of a word in files in these languages, or in any file if the list is empty.
     pub(super) fn place_of(&self, word: &str, languages: &[&str]) -> Option<&str> {
-        let is_in = |place: &&WordPlace| {
-            languages.is_empty() || place.language.is_some_and(|it| languages.contains(&it))
+        let has_language = |place: &&WordPlace| {
+            languages.is_empty()
+                || place.language.is_some_and(|language| languages.contains(&language))
         };
-        self.places.get(word)?.iter().find(is_in).map(|it| it.place.as_str())
+        self.places.get(word)?.iter().find(has_language).map(|place| place.place.as_str())
     }
 }
 
 /// Names and numbers in a line.
 pub(super) fn names(line: &str) -> impl Iterator<Item = &str> {
-    let names = line.split(|it: char| !it.is_alphanumeric() && it != '_');
+    let names = line.split(|char: char| !char.is_alphanumeric() && char != '_');
     names.filter(|name| !name.is_empty() && name.len() <= WORD_CHARS_MAX)
 }

@@ -16,17 +16,17 @@ pub(super) fn accept_work(
 ) -> Result<AcceptedWork, String> {
     let differences = differences.map_err(|why| format!("cannot compare its tree: {why}"))?;
     let mut edits = Vec::new();
-    for CheckoutDifference { path, what } in differences {
-        let rejection = |what: &str| {
+    for CheckoutDifference { path, kind } in differences {
+        let rejection = |reason: &str| {
             let path = one_line(&String::from_utf8_lossy(&path));
-            format!("it changed `{path}`, {what}; all its work is rejected")
+            format!("it changed `{path}`, {reason}; all its work is rejected")
         };
         let name = String::from_utf8(path.clone()).ok();
         let Some(name) = name.filter(|name| fix_task.files.contains(name)) else {
             return Err(rejection("which is not one of its files"));
         };
-        match what {
-            // Deleting a file fixes nothing. A person must decide that.
+        match kind {
+            // A person must decide whether a file is deleted.
             DifferenceKind::Text { before: Some(_), after: None } => {
                 let name = one_line(&name);
                 return Err(format!("it deleted `{name}`; all its work is rejected"));
@@ -41,8 +41,8 @@ pub(super) fn accept_work(
                 let issues = BTreeSet::new();
                 edits.push(FileEdit { path: name, before, after, issues });
             }
-            DifferenceKind::Other(what) => {
-                return Err(rejection(&format!("but not its text ({what})")));
+            DifferenceKind::Other(description) => {
+                return Err(rejection(&format!("but not its text ({description})")));
             }
         }
     }

@@ -32,11 +32,11 @@ use crate::tools::session;
 use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
 use crh_git::TempCheckout;
 
-/// Enough to read, edit and check a dozen issues.
+/// Maximum turns: enough to read, edit and check a dozen issues.
 const TURNS_MAX: u32 = 40;
-/// A few for each of twenty issues.
+/// Maximum tool calls: six for each of twenty issues.
 const TOOL_CALLS_MAX: u32 = 120;
-/// Limit for one fixer. The ledger limits the whole review.
+/// Maximum tokens of one fixer. The ledger limits the whole review.
 const TOKENS_MAX: u64 = 2_000_000;
 
 /// Result of a fixer.
@@ -74,7 +74,7 @@ pub async fn repair(context: &ReviewContext, fix_task: &FixTask, tree: &TempChec
     let (run, label) = (name.clone(), fix_task.label());
     context.journal.emit(ReviewEvent::RunStarted { run, label, files: fix_task.files.len() });
     let sandbox = Arc::new(FixSandbox::new(tree, &fix_task.files));
-    // Not the cheap model: a fix that breaks something costs more than it saves.
+    // A cheaper model would save less than a fix that breaks something costs.
     let model = &context.models.escalation;
     let task = AgentTask {
         caller: name.clone(),
@@ -100,7 +100,7 @@ pub async fn repair(context: &ReviewContext, fix_task: &FixTask, tree: &TempChec
     let refusals = sandbox.finish();
     let mut record = RunRecord::new(assignment);
     record.add_usage(&finished_run, model.name());
-    record.took_ms = milliseconds(finished_run.took);
+    record.took_ms = milliseconds(finished_run.duration);
     record.limited = finished_run.end.limit_reached;
     record.ended = RunEnd::from_outcome(&finished_run.end.outcome);
     record.notes.extend(refusal_note(&refusals));

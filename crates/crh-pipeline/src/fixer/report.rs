@@ -11,7 +11,7 @@ use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
 
-/// Most sentences are less than half as long.
+/// Maximum characters of a sentence. Most sentences are less than half as long.
 const SENTENCE_CHARS: usize = 400;
 
 /// Reports what became of every issue, and ends your work: call it once, last, alone, after all edits. Only fixers may call this.
@@ -80,16 +80,18 @@ pub(super) fn parse_report(
     let mut reported = BTreeMap::new();
     for IssueRepair { number, outcome, sentence, files } in repairs {
         let Some(issue_file) = expectations.issues.get(&number) else {
-            let known: Vec<String> = expectations.issues.keys().map(u32::to_string).collect();
-            return Err(format!("there is no issue {number}; there are {}.", known.join(", ")));
+            let numbers: Vec<String> = expectations.issues.keys().map(u32::to_string).collect();
+            return Err(format!("there is no issue {number}; there are {}.", numbers.join(", ")));
         };
         let sentence = cut(&one_line(&sentence), SENTENCE_CHARS);
         if sentence.is_empty() {
             return Err(format!("the sentence about issue {number} is empty."));
         }
-        if let Some(other) = files.iter().find(|file| !expectations.files.contains(*file)) {
-            let other = cut(&one_line(other), SENTENCE_CHARS);
-            return Err(format!("`{other}`, named for issue {number}, is none of your files."));
+        if let Some(foreign_file) = files.iter().find(|file| !expectations.files.contains(*file)) {
+            let foreign_file = cut(&one_line(foreign_file), SENTENCE_CHARS);
+            return Err(format!(
+                "`{foreign_file}`, named for issue {number}, is none of your files."
+            ));
         }
         let issue_outcome = match outcome {
             RepairOutcome::Done => IssueOutcome::Done(sentence),
@@ -100,10 +102,12 @@ pub(super) fn parse_report(
             return Err(format!("issue {number} stands there twice; give one entry for each."));
         }
     }
-    let done_repairs: Vec<&ReportedRepair> =
-        reported.values().filter(|it| matches!(it.outcome, IssueOutcome::Done(_))).collect();
+    let done_repairs: Vec<&ReportedRepair> = reported
+        .values()
+        .filter(|repair| matches!(repair.outcome, IssueOutcome::Done(_)))
+        .collect();
     let belongs_to_no_issue =
-        |path: &&String| !done_repairs.iter().any(|it| it.files.contains(*path));
+        |path: &&String| !done_repairs.iter().any(|repair| repair.files.contains(*path));
     match changed.iter().find(belongs_to_no_issue) {
         // If no issue is done, nothing is accepted anyway.
         Some(path) if !done_repairs.is_empty() => Err(format!(
@@ -125,7 +129,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         let issues = [(1, "a.py".to_owned()), (2, "b.py".to_owned())].into();
         let expectations = ReportExpectations { issues, files: names(&["a.py", "b.py", "c.py"]) };
-        let shown =
+        let actual =
             match parse_report(json!({ "repairs": repairs }), &expectations, &names(changed)) {
                 Ok(reported) => reported
                     .iter()
@@ -133,7 +137,7 @@ mod tests {
                     .collect(),
                 Err(told) => told,
             };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     fn entry(number: u32, outcome: &str) -> Value {

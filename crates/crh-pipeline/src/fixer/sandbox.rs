@@ -14,7 +14,8 @@ use super::tools::{EditFile, ReadWorktree, WriteFile};
 use crate::text::{cut, numbered_line, one_line};
 use crh_git::{TempCheckout, check_path};
 
-/// Larger files are hardly written by hand, and edits of them cannot be checked.
+/// Maximum size of a file that the fixer may edit. Larger files are hardly written by hand, and a
+/// person could not check edits of them.
 const FILE_MAX: u64 = 1 << 20;
 /// Lines to show around a change, as in a diff.
 const CONTEXT_LINES: u32 = 3;
@@ -24,7 +25,7 @@ const EXCERPT_CONTEXT: u32 = 30;
 const EXCERPT_LINES_MAX: u32 = 240;
 /// Maximum number of lines per reply. The model can read on.
 const LINES_MAX: usize = 800;
-/// Longer lines are hardly written by hand.
+/// Maximum characters of a line to show. Longer lines are hardly written by hand.
 const LINE_CHARS: usize = 400;
 /// How many files an error lists.
 const SHOWN_FILES_MAX: usize = 10;
@@ -63,9 +64,9 @@ pub(super) enum ToolRejection {
 
 impl FixSandbox {
     pub(super) fn new(tree: &TempCheckout, files: &BTreeSet<String>) -> Self {
-        let missing_files = tree.skipped().iter().filter_map(|it| {
-            let path = String::from_utf8(it.path.clone()).ok()?;
-            Some((path, it.why.clone()))
+        let missing_files = tree.skipped().iter().filter_map(|skipped| {
+            let path = String::from_utf8(skipped.path.clone()).ok()?;
+            Some((path, skipped.reason.clone()))
         });
         Self {
             root: tree.path().to_owned(),
@@ -114,8 +115,8 @@ impl FixSandbox {
         let mut state = self.open_state()?;
         let WriteFile { path, content } = input;
         let file = self.count_refusal(&mut state, self.writable_path(path))?;
-        let before = self.count_refusal(&mut state, read_bytes(path, &file))?;
-        let line_endings = match &before {
+        let old_bytes = self.count_refusal(&mut state, read_bytes(path, &file))?;
+        let line_endings = match &old_bytes {
             Some(bytes) => LineEndings::detect(
                 &self.count_refusal(&mut state, decode_text(path, bytes.clone()))?,
             ),
@@ -125,10 +126,10 @@ impl FixSandbox {
         if content.contains('\0') {
             return Err(failed("`content` has a NUL character, which no text has".to_owned()));
         }
-        if before.as_deref() == Some(content.as_bytes()) {
+        if old_bytes.as_deref() == Some(content.as_bytes()) {
             return Err(failed(format!("{} holds that already", display_path(path))));
         }
-        let write_result = self.write_text(&mut state, path, &file, before, content.as_bytes());
+        let write_result = self.write_text(&mut state, path, &file, old_bytes, content.as_bytes());
         self.count_refusal(&mut state, write_result)?;
         Ok(format!("{} is written: {} lines.", display_path(path), content.lines().count()))
     }
@@ -179,12 +180,12 @@ impl FixSandbox {
         if !self.files.contains(path) {
             let names: Vec<String> =
                 self.files.iter().take(SHOWN_FILES_MAX).map(|name| display_path(name)).collect();
-            let more = match self.files.len().saturating_sub(SHOWN_FILES_MAX) {
+            let rest_text = match self.files.len().saturating_sub(SHOWN_FILES_MAX) {
                 0 => String::new(),
-                more => format!(" and {more} more"),
+                omitted => format!(" and {omitted} more"),
             };
             let message = format!(
-                "{} is none of your files: you may change {}{more}, and nothing else",
+                "{} is none of your files: you may change {}{rest_text}, and nothing else",
                 display_path(path),
                 names.join(", ")
             );

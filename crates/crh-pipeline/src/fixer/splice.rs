@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-/// Occurrences are counted up to this number.
+/// Number up to which occurrences are counted. The error message says "more than" for more.
 const COUNTED_MAX: usize = 100;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl LineEndings {
         let (newlines, crlf_newlines) = (text.matches('\n').count(), text.matches("\r\n").count());
         match crlf_newlines {
             0 => Self::Lf,
-            with if with == newlines => Self::CrLf,
+            count if count == newlines => Self::CrLf,
             _ => Self::Mixed,
         }
     }
@@ -54,7 +54,7 @@ pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<SplicedText, St
     if old == new {
         return Err("`old` and `new` are the same: nothing would change".to_owned());
     }
-    let at = match occurrences(text, &old).as_slice() {
+    let start = match occurrences(text, &old).as_slice() {
         [] if line_endings == LineEndings::Mixed && old.contains('\n') => {
             return Err("`old` occurs 0 times: the file has line ends of both kinds, so replace \
                         within one line"
@@ -65,30 +65,31 @@ pub(super) fn splice(text: &str, old: &str, new: &str) -> Result<SplicedText, St
                         without line numbers"
                 .to_owned());
         }
-        [at] => *at,
+        [position] => *position,
         positions => {
-            let more = if positions.len() > COUNTED_MAX { "more than " } else { "" };
+            let more_than = if positions.len() > COUNTED_MAX { "more than " } else { "" };
             let count = positions.len().min(COUNTED_MAX);
             return Err(format!(
-                "`old` occurs {more}{count} times: take in lines around it until it occurs once"
+                "`old` occurs {more_than}{count} times: take in lines around it until it occurs once"
             ));
         }
     };
-    let (before, after) = (&text[..at], &text[at + old.len()..]);
+    let (before, after) = (&text[..start], &text[start + old.len()..]);
     let first = newline_count(before) + 1;
     let last = first + newline_count(&new);
     Ok(SplicedText { text: format!("{before}{new}{after}"), lines: first..=last })
 }
 
-/// Positions of a piece, including overlapping ones, up to one more than the limit.
+/// Positions of a piece, including overlapping ones, up to one more than [`COUNTED_MAX`].
 fn occurrences(text: &str, piece: &str) -> Vec<usize> {
     let mut positions = Vec::new();
     let mut from = 0;
-    while let Some(at) = text[from..].find(piece)
+    while let Some(offset) = text[from..].find(piece)
         && positions.len() <= COUNTED_MAX
     {
-        positions.push(from + at);
-        from += at + text[from + at..].chars().next().map_or(1, char::len_utf8);
+        let position = from + offset;
+        positions.push(position);
+        from = position + text[position..].chars().next().map_or(1, char::len_utf8);
     }
     positions
 }
@@ -104,11 +105,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, old: &str, new: &str, expected: &str) {
-        let shown = match splice(text, old, new) {
+        let actual = match splice(text, old, new) {
             Ok(SplicedText { text, lines }) => format!("{}-{} {text}", lines.start(), lines.end()),
             Err(told) => told,
         };
-        assert_eq!(shown, expected);
+        assert_eq!(actual, expected);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crh_llm::Conversation;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-/// More issues than one run can repair with care.
+/// Maximum number of issues per run. A run cannot repair more of them with care.
 const ISSUES_MAX: usize = 40;
 
 /// Issues to repair and files to edit.
@@ -115,7 +115,7 @@ fn describe_issue(
     }
     let tree_excerpt = match location.side {
         Side::New => sandbox.code_excerpt(&location.file, location.line_start..=location.line_end),
-        // Removed lines are not in the tree.
+        // The working tree does not contain removed lines.
         Side::Old => None,
     };
     let code_excerpt =

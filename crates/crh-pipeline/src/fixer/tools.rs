@@ -117,7 +117,7 @@ impl Toolbox for FixerTools {
             Ok(text) => fixer_tool.outcome(text),
             Err(ToolRejection::Failed(message)) => ToolOutcome::Failed(message),
             Err(ToolRejection::Refused(message)) => {
-                context.journal.emit(ReviewEvent::Refused { run, told: message.clone() });
+                context.journal.emit(ReviewEvent::Refused { run, message: message.clone() });
                 ToolOutcome::Failed(message)
             }
         })

@@ -120,7 +120,7 @@ fn unknown_configurations_do_not_match() {
         PreviousReviewLookup::Review(Box::new(last)).incremental(&now),
         Err(FullReviewReason::OtherConfiguration)
     );
-    let none = PreviousReviewLookup::Nothing("there is none".to_owned());
+    let none = PreviousReviewLookup::Unavailable("there is none".to_owned());
     assert_eq!(
         none.incremental(&now),
         Err(FullReviewReason::NoPreviousReview("there is none".to_owned()))

@@ -105,12 +105,12 @@ fn run_has_one_transcript_and_is_stored_at_its_end() {
 #[test]
 fn unwritable_folder_warns_once_and_review_continues() {
     let place = TempDir::new().unwrap();
-    let made = folder(place.path());
+    let run_folder = folder(place.path());
     // Files in the place of folders fail even for root.
     for name in ["stages", "transcripts"] {
-        fs::write(made.path().join(name), "").unwrap();
+        fs::write(run_folder.path().join(name), "").unwrap();
     }
-    let (journal, heard) = journal(Some(made));
+    let (journal, heard) = journal(Some(run_folder));
     assert_eq!(journal.stage(Stage::Plan, || 1), 1);
     journal.store_run(&record("single"));
     assert!(journal.transcript("single").error().is_none());

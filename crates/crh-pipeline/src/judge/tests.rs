@@ -70,13 +70,13 @@ fn empty_side_makes_no_question() {
 
 #[test]
 fn twin_question_shows_places_in_the_twin() {
-    let known = Expected {
+    let defect = Expected {
         on_twin: vec![span("b.py", 4, 4), span("b.py", 7, 9)],
         ..expected(vec![span("a.py", 1, 1)], "The sum is wrong.")
     };
     let unknown = expected(vec![span("a.py", 1, 1), span("c.py", 2, 2)], "The mean is wrong.");
     let report = reported("b.py", 4, "wrong", "");
-    let question = JudgeQuestion::for_twin(1, &[known, unknown], &[report]).unwrap();
+    let question = JudgeQuestion::for_twin(1, &[defect, unknown], &[report]).unwrap();
     expect![[r#"
         place: b.py line 4; b.py lines 7 to 9
         The sum is wrong.

@@ -25,10 +25,12 @@ pub(crate) const TURN_TOKENS: u32 = 16_000;
 pub struct CostEstimate {
     /// Assignments in plan order.
     pub assignments: Vec<PlannedAssignment>,
-    /// Maximum cost. The ledger refuses calls beyond it.
-    pub worst: Money,
-    /// The part of it that is reserved for final turns and validation.
-    pub held_back: Money,
+    /// Maximum cost of the review. The ledger refuses calls that would exceed it.
+    #[serde(rename = "worst")]
+    pub max_cost: Money,
+    /// The part of `max_cost` that the ledger reserves for final turns and validation.
+    #[serde(rename = "held_back")]
+    pub reserved_cost: Money,
     /// Maximum number of model calls.
     pub llm_calls: u32,
     /// Maximum number of input tokens.
@@ -45,7 +47,8 @@ pub struct PlannedAssignment {
     /// Number of files.
     pub files: usize,
     /// The first model call. None for static checks.
-    pub asks: Option<FirstCallEstimate>,
+    #[serde(rename = "asks")]
+    pub first_call: Option<FirstCallEstimate>,
 }
 
 /// Estimate of the first model call of an assignment.
@@ -58,7 +61,8 @@ pub struct FirstCallEstimate {
     /// Maximum output tokens per call.
     pub output_tokens: u64,
     /// Maximum cost of the first call. None if the price is unknown.
-    pub worst_call: Option<Money>,
+    #[serde(rename = "worst_call")]
+    pub max_call_cost: Option<Money>,
     /// Maximum number of calls: that of the whole review.
     pub calls: u32,
 }
@@ -81,9 +85,9 @@ pub fn estimate(
     let plan_assignment = |assignment: &Assignment| PlannedAssignment {
         name: assignment.name.clone(),
         files: assignment.parts.len(),
-        asks: estimate_prompts
+        first_call: estimate_prompts
             .first_question(assignment, models, options, context)
-            .map(|it| first_call_estimate(&it, budget.llm_calls)),
+            .map(|question| first_call_estimate(&question, budget.llm_calls)),
     };
     let assignments: Vec<PlannedAssignment> =
         plan.assignments.iter().map(plan_assignment).collect();
@@ -103,14 +107,14 @@ pub fn estimate(
     let budget = budget.ledger_budget();
     let models = [&models.reviewer, &models.cheap, &models.escalation];
     let (asks_model, has_paid_model) = (
-        assignments.iter().any(|planned| planned.asks.is_some()),
+        assignments.iter().any(|planned| planned.first_call.is_some()),
         models.iter().any(|model| !is_free(model)),
     );
     let if_paid = |money| if asks_model && has_paid_model { money } else { Money::ZERO };
     CostEstimate {
         assignments,
-        worst: if_paid(budget.money),
-        held_back: if_paid(budget.held_back()),
+        max_cost: if_paid(budget.money),
+        reserved_cost: if_paid(budget.held_back()),
         llm_calls: if asks_model { budget.llm_calls } else { 0 },
         input_tokens: if asks_model { budget.input_tokens } else { 0 },
         notes,
@@ -126,7 +130,7 @@ struct EstimatePrompts {
 struct FirstQuestion<'a> {
     model: &'a Model,
     prompts: &'a Prompts,
-    own: String,
+    instructions: String,
 }
 
 impl EstimatePrompts {
@@ -140,7 +144,7 @@ impl EstimatePrompts {
         context: &PanelContext,
     ) -> Option<FirstQuestion<'a>> {
         let prompts = &*self.prompts;
-        let (model, own) = match assignment.name.as_str() {
+        let (model, instructions) = match assignment.name.as_str() {
             SINGLE => (&models.reviewer, prompts.single("", "")),
             ORCHESTRATOR => (&models.reviewer, prompts.orchestrator()),
             requirements::REVIEWER => (
@@ -149,7 +153,7 @@ impl EstimatePrompts {
             ),
             _ => return self.lens_question(assignment, models, options, context),
         };
-        Some(FirstQuestion { model, prompts, own })
+        Some(FirstQuestion { model, prompts, instructions })
     }
 
     fn lens_question<'a>(
@@ -163,25 +167,25 @@ impl EstimatePrompts {
         let prompts = self.parts.get(context.part_of(assignment))?;
         let (intent, extra_material) =
             (context.intent.text.as_str(), context.extra_material_for(reviewer));
-        let brief = ReviewerBrief { reviewer, assignment, intent, given: &extra_material };
+        let brief = ReviewerBrief { reviewer, assignment, intent, extra_material: &extra_material };
         let model = models.for_tier(options.panel.tier(reviewer));
-        Some(FirstQuestion { model, prompts, own: prompts.lens(&brief, "") })
+        Some(FirstQuestion { model, prompts, instructions: prompts.lens(&brief, "") })
     }
 }
 
 fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEstimate {
-    let FirstQuestion { model, prompts, own } = question;
+    let FirstQuestion { model, prompts, instructions } = question;
     let facts = model.facts();
     let output_tokens = facts.max_output.min(TURN_TOKENS.into());
-    let request = ModelRequest::new(prompts.conversation(own), TURN_TOKENS);
+    let request = ModelRequest::new(prompts.conversation(instructions), TURN_TOKENS);
     let input_tokens = estimated_tokens(&ModelRequest { tools: prompts.tools(), ..request });
-    let worst_call =
+    let max_call_cost =
         facts.price.as_ref().map(|price| price.worst_case(input_tokens, output_tokens));
     FirstCallEstimate {
         model: model.name().to_owned(),
         input_tokens,
         output_tokens,
-        worst_call,
+        max_call_cost,
         calls,
     }
 }
@@ -195,21 +199,21 @@ impl fmt::Display for CostEstimate {
     /// One line per assignment, then the notes, then the limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.assignments.iter().map(|planned| planned.name.len()).max().unwrap_or(0);
-        for PlannedAssignment { name, files, asks } in &self.assignments {
+        for PlannedAssignment { name, files, first_call } in &self.assignments {
             let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             write!(f, "{name:<width$}  {files}, ")?;
-            match asks {
+            match first_call {
                 None => writeln!(f, "no model")?,
-                Some(asks) => writeln!(f, "{asks}")?,
+                Some(first_call) => writeln!(f, "{first_call}")?,
             }
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
         }
-        let Self { worst, held_back, llm_calls, input_tokens, .. } = self;
+        let Self { max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
         writeln!(
             f,
-            "at most {worst}, of which {held_back} are reserved for final turns and validation; \
+            "at most {max_cost}, of which {reserved_cost} are reserved for final turns and validation; \
              at most {llm_calls} model calls and {input_tokens} input tokens"
         )
     }
@@ -217,10 +221,10 @@ impl fmt::Display for CostEstimate {
 
 impl fmt::Display for FirstCallEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { model, input_tokens, worst_call, .. } = self;
+        let Self { model, input_tokens, max_call_cost, .. } = self;
         write!(f, "{model}: first call at most {input_tokens} tokens and ")?;
-        match worst_call {
-            Some(worst) => write!(f, "{worst}"),
+        match max_call_cost {
+            Some(cost) => write!(f, "{cost}"),
             None => f.write_str("unknown cost"),
         }
     }

@@ -35,8 +35,8 @@ pub fn parts_of(change: &ChangeUnderReview, paths: &[String]) -> Vec<DiffPart> {
     parts
 }
 
-/// Splits the diff of a file into line ranges of at most `most` bytes. Cuts before a hunk if the
-/// piece is then at least half full, otherwise between two lines.
+/// Splits the diff of a file into line ranges of at most `max_bytes`. A piece ends before a hunk if
+/// it is then at least half full. Otherwise it ends between two lines of a hunk.
 pub(crate) fn split_diff(diff: &Diff, file: &FileDiff, max_bytes: usize) -> Vec<(u32, u32)> {
     let hunks: Vec<u32> = file.hunks.iter().map(|hunk| hunk.first_line).collect();
     let lines = diff.patch(file).split_inclusive(|byte| *byte == b'\n');
@@ -50,10 +50,10 @@ pub(crate) fn split_diff(diff: &Diff, file: &FileDiff, max_bytes: usize) -> Vec<
             hunk = Some((number, size));
         }
         while size > 0 && size + line.len() > max_bytes {
-            let hunk_cut = hunk.take().filter(|(_, before)| before * 2 >= max_bytes);
-            let (cut, cut_size) = hunk_cut.unwrap_or((number, size));
-            pieces.push((first, cut - 1));
-            (first, size) = (cut, size - cut_size);
+            let cut_at_hunk = hunk.take().filter(|(_, bytes_before)| bytes_before * 2 >= max_bytes);
+            let (next_first, cut_size) = cut_at_hunk.unwrap_or((number, size));
+            pieces.push((first, next_first - 1));
+            (first, size) = (next_first, size - cut_size);
         }
         size += line.len();
         last = number;

@@ -18,14 +18,14 @@ use crh_review::diff::Diff;
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, change) = sample::change_under_review(&sample::contents(diff));
     let plan = plan(&change, strategy, &CheckOptions::default(), &PanelContext::default());
-    let mut shown = String::new();
+    let mut actual = String::new();
     for assignment in &plan.assignments {
         let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();
         let row = format!("{} {} {}", assignment.name, paths.join(" "), assignment.why);
-        shown.push_str(&format!("{}\n", row.trim_end()));
+        actual.push_str(&format!("{}\n", row.trim_end()));
     }
-    shown.push_str(&plan.notes.join("\n"));
-    expected.assert_eq(&shown);
+    actual.push_str(&plan.notes.join("\n"));
+    expected.assert_eq(&actual);
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn large_file_is_split_between_hunks_if_possible() {
     let large = sample::file_of("large.rs", &[2_000, 1_500, 7_000, 10]);
     let diff = sample::files_of(&["a.rs"], 10) + &large + &sample::files_of(&["b.rs"], 10);
     let (_folder, change) = sample::change_under_review(&sample::contents(diff));
-    let asked = ["b.rs", "large.rs", "nowhere.rs"].map(str::to_owned);
-    let parts = parts_of(&change, &asked);
-    let shown: String =
+    let paths = ["b.rs", "large.rs", "nowhere.rs"].map(str::to_owned);
+    let parts = parts_of(&change, &paths);
+    let actual: String =
         parts.iter().map(|part| format!("{} {:?}\n", part.path, part.diff_lines)).collect();
     expect![[r#"
         large.rs Some((16, 2020))
@@ -162,7 +162,7 @@ fn large_file_is_split_between_hunks_if_possible() {
         large.rs Some((9017, 10533))
         b.rs None
     "#]]
-    .assert_eq(&shown);
+    .assert_eq(&actual);
     let (_, file) = change.file("large.rs").unwrap();
     let lines: Vec<&[u8]> = change.diff.numbered_lines().map(|(_, line)| line).collect();
     let mut next = file.first_line();
@@ -209,14 +209,14 @@ fn estimate_for(strategy: Strategy, price: Option<Price>) -> CostEstimate {
     let model = model("openai:fake", price);
     let models = ModelSet { reviewer: model.clone(), cheap: model.clone(), escalation: model };
     let options = ReviewOptions { strategy, ..options };
-    let known = context::context_without_models(
+    let panel_context = context::context_without_models(
         &change,
         &options,
         ChangeOrigin::default(),
         models.min_context(),
     );
-    let plan = plan(&change, strategy, &CheckOptions::default(), &known);
-    estimate(&plan, &change, &models, &options, &known)
+    let plan = plan(&change, strategy, &CheckOptions::default(), &panel_context);
+    estimate(&plan, &change, &models, &options, &panel_context)
 }
 
 fn paid() -> Option<Price> {
@@ -230,23 +230,23 @@ fn panel_estimate_names_every_reviewers_model() {
     let estimate = estimate_for(Strategy::Panel, paid());
     let asks = |name: &str| {
         let row = estimate.assignments.iter().find(|it| it.name == name).unwrap();
-        row.asks.clone()
+        row.first_call.clone()
     };
     assert_eq!(asks("secrets"), None);
     let correctness = asks("correctness").unwrap();
     assert!((5_000..60_000).contains(&correctness.input_tokens), "{}", correctness.input_tokens);
-    assert!(estimate.worst > Money::ZERO && estimate.llm_calls > 0);
+    assert!(estimate.max_cost > Money::ZERO && estimate.llm_calls > 0);
     assert!(estimate.to_string().contains("may add reviewers"), "{estimate}");
 }
 
 #[test]
 fn estimate_shows_plan_and_limits() {
     let estimate = estimate_for(Strategy::Delegate, paid());
-    let asks = estimate.assignments.last().unwrap().asks.clone().unwrap();
+    let asks = estimate.assignments.last().unwrap().first_call.clone().unwrap();
     let expected = paid().unwrap().worst_case(asks.input_tokens, 10_000);
-    assert_eq!(asks.worst_call, Some(expected));
+    assert_eq!(asks.max_call_cost, Some(expected));
     assert!((5_000..60_000).contains(&asks.input_tokens), "{}", asks.input_tokens);
-    let shown = estimate.to_string().replace(&asks.input_tokens.to_string(), "N");
+    let actual = estimate.to_string().replace(&asks.input_tokens.to_string(), "N");
     expect![[r#"
         secrets       2 files, no model
         syntax        2 files, no model
@@ -259,19 +259,19 @@ fn estimate_shows_plan_and_limits() {
         orchestrator  2 files, openai:fake: first call at most N tokens and X
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
         at most 2.0000 USD, of which 0.4000 USD are reserved for final turns and validation; at most 200 model calls and 4000000 input tokens
-    "#]].assert_eq(&shown.replace(&expected.to_string(), "X"));
+    "#]].assert_eq(&actual.replace(&expected.to_string(), "X"));
 }
 
 #[test]
 fn free_models_and_static_checks_cost_nothing() {
     let nothing = |estimate: &CostEstimate| {
-        (estimate.worst, estimate.held_back) == (Money::ZERO, Money::ZERO)
+        (estimate.max_cost, estimate.reserved_cost) == (Money::ZERO, Money::ZERO)
     };
     assert!(nothing(&estimate_for(Strategy::Delegate, Some(Price::free()))));
     let checks = estimate_for(Strategy::Static, paid());
     assert!(nothing(&checks));
     assert_eq!(checks.llm_calls, 0);
     let unknown = estimate_for(Strategy::Single, None);
-    assert_eq!(unknown.worst, Money::cents(200));
+    assert_eq!(unknown.max_cost, Money::cents(200));
     assert!(unknown.to_string().contains("unknown cost"));
 }

@@ -51,14 +51,14 @@ impl Discussion {
         Self { general: workspace_comments(comments), threads: threads.collect(), spots }
     }
 
-    /// Comments by line of the numbered diff, for the files that `is_meant` accepts.
+    /// Comments by line of the numbered diff, for the files that `includes_file` accepts.
     pub(super) fn inline_comments(
         &self,
         diff: &Diff,
-        is_meant: impl Fn(&RepoPath) -> bool,
+        includes_file: impl Fn(&RepoPath) -> bool,
     ) -> BTreeMap<u32, Vec<WorkspaceComment>> {
-        let files = FilesBySide::new(diff, is_meant);
-        // Cached: a file may have thousands of threads.
+        let files = FilesBySide::new(diff, includes_file);
+        // The maps are cached, since a file may have thousands of threads.
         let mut maps: HashMap<&RepoPath, LineMap> = HashMap::new();
         let mut inline: BTreeMap<u32, Vec<WorkspaceComment>> = BTreeMap::new();
         for (thread, spot) in self.threads.iter().zip(&self.spots) {
@@ -77,14 +77,14 @@ impl Discussion {
 struct FilesBySide<'d>(HashMap<(Side, &'d RepoPath), &'d FileDiff>);
 
 impl<'d> FilesBySide<'d> {
-    fn new(diff: &'d Diff, is_meant: impl Fn(&RepoPath) -> bool) -> Self {
+    fn new(diff: &'d Diff, includes_file: impl Fn(&RepoPath) -> bool) -> Self {
         let mut files = HashMap::new();
-        for file in diff.files().iter().filter(|file| is_meant(&file.path)) {
+        for file in diff.files().iter().filter(|file| includes_file(&file.path)) {
             files.insert((Side::New, &file.path), file);
             files.insert((Side::Old, old_path(file)), file);
         }
         // Some forges use the new name for both sides of a renamed file.
-        for file in diff.files().iter().filter(|file| is_meant(&file.path)) {
+        for file in diff.files().iter().filter(|file| includes_file(&file.path)) {
             files.entry((Side::Old, &file.path)).or_insert(file);
         }
         Self(files)
@@ -94,8 +94,8 @@ impl<'d> FilesBySide<'d> {
         let path = RepoPath::new(spot.file.as_bytes());
         // Paths that are not UTF-8 are quoted as in git.
         let unquoted = || RepoPath::from_quoted(spot.file.as_bytes());
-        let found = self.0.get(&(spot.side, &path)).copied();
-        found.or_else(|| self.0.get(&(spot.side, &unquoted()?)).copied())
+        let file = self.0.get(&(spot.side, &path)).copied();
+        file.or_else(|| self.0.get(&(spot.side, &unquoted()?)).copied())
     }
 }
 
@@ -106,22 +106,26 @@ fn old_path(file: &FileDiff) -> &RepoPath {
 /// Maps positions in one diff to positions in another.
 fn map_spots(spots: &[Option<DiffSpot>], theirs: &Diff, ours: &Diff) -> Vec<Option<DiffSpot>> {
     let all = |_: &RepoPath| true;
-    let (files, own_files) = (FilesBySide::new(theirs, all), FilesBySide::new(ours, all));
-    // Cached: a file may have thousands of threads.
-    let mut known: HashMap<(&RepoPath, &RepoPath), (LineMap, LineMatcher<'_>)> = HashMap::new();
-    let mut move_one = |spot: &DiffSpot| {
-        let (file, own) = (files.find(spot)?, own_files.find(spot)?);
-        let (map, both) = known.entry((&file.path, &own.path)).or_insert_with(|| {
-            (theirs.line_map(file), LineMatcher::new((theirs, file), (ours, own)))
-        });
-        let line = both.our_line(map.number_of(spot.side, spot.line)?)?;
+    let (their_files, our_files) = (FilesBySide::new(theirs, all), FilesBySide::new(ours, all));
+    // The matchers are cached, since a file may have thousands of threads.
+    let mut matchers: HashMap<(&RepoPath, &RepoPath), (LineMap, LineMatcher<'_>)> = HashMap::new();
+    let mut map_spot = |spot: &DiffSpot| {
+        let (their_file, our_file) = (their_files.find(spot)?, our_files.find(spot)?);
+        let (map, matcher) =
+            matchers.entry((&their_file.path, &our_file.path)).or_insert_with(|| {
+                (
+                    theirs.line_map(their_file),
+                    LineMatcher::new((theirs, their_file), (ours, our_file)),
+                )
+            });
+        let line = matcher.our_line(map.number_of(spot.side, spot.line)?)?;
         let (path, line) = match spot.side {
-            Side::Old => (old_path(own), line.old),
-            Side::New => (&own.path, line.new),
+            Side::Old => (old_path(our_file), line.old),
+            Side::New => (&our_file.path, line.new),
         };
         Some(DiffSpot { file: path.shown().into_owned(), side: spot.side, line })
     };
-    spots.iter().map(|spot| move_one(spot.as_ref()?)).collect()
+    spots.iter().map(|spot| map_spot(spot.as_ref()?)).collect()
 }
 
 fn workspace_comments(comments: &[crh_forge::DiscussionComment]) -> Vec<WorkspaceComment> {

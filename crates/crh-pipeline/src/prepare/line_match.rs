@@ -1,5 +1,5 @@
-//! Finds the line of our diff that a line of the forge's diff shows. Matches by content and
-//! context, since the two diffs may compare different commits. Pure.
+//! Finds the line of our diff that corresponds to a line of the forge's diff. The two diffs may
+//! compare different commits, so lines are matched by content and context. Pure code without I/O.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use crh_review::diff::{Diff, DiffLine, FileDiff, LineKind};
 /// How many context lines to compare on each side. Equal lines usually differ much sooner.
 const CONTEXT_LINES_MAX: usize = 50;
 
-/// Do not match lines that occur more often than this, such as lone braces. Bounds the cost for
-/// hostile diffs.
+/// Lines that occur more often than this, such as lone braces, are not matched. This limits the
+/// cost for hostile diffs.
 const CANDIDATES_MAX: usize = 200;
 
 /// Kind and text of a line.
@@ -19,8 +19,8 @@ type LineContent<'d> = (LineKind, &'d [u8]);
 pub(super) struct LineMatcher<'d> {
     theirs: FileLines<'d>,
     ours: FileLines<'d>,
-    /// Whether both diffs have the same lines, apart from their numbers.
-    is_same: bool,
+    /// Whether both diffs have the same lines, apart from the line numbers.
+    is_identical: bool,
 }
 
 struct FileLines<'d> {
@@ -39,48 +39,53 @@ struct SharedContext {
 impl<'d> LineMatcher<'d> {
     pub(super) fn new(theirs: (&'d Diff, &FileDiff), ours: (&'d Diff, &FileDiff)) -> Self {
         let (theirs, ours) = (FileLines::from_file(theirs), FileLines::from_file(ours));
-        let is_same = theirs.contents().eq(ours.contents());
-        Self { theirs, ours, is_same }
+        let is_identical = theirs.contents().eq(ours.contents());
+        Self { theirs, ours, is_identical }
     }
 
     /// Our line for a line number of their diff. `None` if the match is ambiguous.
     pub(super) fn our_line(&self, number: u32) -> Option<&DiffLine<'d>> {
-        let at = self.theirs.lines.binary_search_by_key(&number, |(_, line)| line.number).ok()?;
-        let found = if self.is_same { at } else { self.best_match(at)? };
-        self.ours.lines.get(found).map(|(_, line)| line)
+        let their_index =
+            self.theirs.lines.binary_search_by_key(&number, |(_, line)| line.number).ok()?;
+        let our_index = if self.is_identical { their_index } else { self.best_match(their_index)? };
+        self.ours.lines.get(our_index).map(|(_, line)| line)
     }
 
-    /// The candidate with the most context in common. If several are equally good, their number
-    /// must be the same in both diffs; then the order decides.
-    fn best_match(&self, at: usize) -> Option<usize> {
-        let text = content(&self.theirs.lines[at].1);
-        let (here, there) = (self.ours.by_text.get(&text)?, self.theirs.by_text.get(&text)?);
-        if here.len().max(there.len()) > CANDIDATES_MAX {
+    /// Our line with the same content that has the most context in common with their line. If
+    /// several of our lines are equally good, their diff must have equally many such lines. Then
+    /// the n-th of them matches our n-th.
+    fn best_match(&self, their_index: usize) -> Option<usize> {
+        let text = content(&self.theirs.lines[their_index].1);
+        let (our_candidates, their_candidates) =
+            (self.ours.by_text.get(&text)?, self.theirs.by_text.get(&text)?);
+        if our_candidates.len().max(their_candidates.len()) > CANDIDATES_MAX {
             return None;
         }
-        let around = |found: &usize| self.theirs.shared_context(at, &self.ours, *found);
-        let widest = here.iter().map(around).max_by_key(|it| it.before + it.after)?;
-        let is_best = |found: &&usize| {
-            let it = around(found);
-            it.before + it.after == widest.before + widest.after
+        let context =
+            |our_index: &usize| self.theirs.shared_context(their_index, &self.ours, *our_index);
+        let widest =
+            our_candidates.iter().map(context).max_by_key(|shared| shared.before + shared.after)?;
+        let is_best = |our_index: &&usize| {
+            let shared = context(our_index);
+            shared.before + shared.after == widest.before + widest.after
         };
-        let best: Vec<usize> = here.iter().filter(is_best).copied().collect();
-        if best.iter().any(|found| around(found) != widest) {
+        let best_candidates: Vec<usize> = our_candidates.iter().filter(is_best).copied().collect();
+        if best_candidates.iter().any(|our_index| context(our_index) != widest) {
             return None;
         }
-        // A context line is identified only by a changed line near it: the rest of a file is full
-        // of equal lines.
-        let window = &self.theirs.lines[at - widest.before..=at + widest.after];
+        // A context line matches only if a changed line is near it, since unchanged code has many
+        // equal lines.
+        let window = &self.theirs.lines[their_index - widest.before..=their_index + widest.after];
         if window.iter().all(|(_, line)| line.kind == LineKind::Context) {
             return None;
         }
-        let is_twin = |twin: &&usize| {
-            let it = self.theirs.shared_context(at, &self.theirs, **twin);
-            it.before >= widest.before && it.after >= widest.after
+        let is_equal = |their_line: &&usize| {
+            let shared = self.theirs.shared_context(their_index, &self.theirs, **their_line);
+            shared.before >= widest.before && shared.after >= widest.after
         };
-        let twins: Vec<usize> = there.iter().filter(is_twin).copied().collect();
-        let rank = twins.iter().position(|twin| *twin == at)?;
-        (best.len() == twins.len()).then(|| best[rank])
+        let equal_lines: Vec<usize> = their_candidates.iter().filter(is_equal).copied().collect();
+        let rank = equal_lines.iter().position(|their_line| *their_line == their_index)?;
+        (best_candidates.len() == equal_lines.len()).then(|| best_candidates[rank])
     }
 }
 
@@ -91,8 +96,8 @@ impl<'d> FileLines<'d> {
         let lines: Vec<(usize, DiffLine<'d>)> =
             lines.filter(|(_, line)| line.kind != LineKind::Remark).collect();
         let mut by_text: BTreeMap<LineContent<'d>, Vec<usize>> = BTreeMap::new();
-        for (at, (_, line)) in lines.iter().enumerate() {
-            by_text.entry(content(line)).or_default().push(at);
+        for (index, (_, line)) in lines.iter().enumerate() {
+            by_text.entry(content(line)).or_default().push(index);
         }
         Self { lines, by_text }
     }
@@ -102,23 +107,25 @@ impl<'d> FileLines<'d> {
     }
 
     /// How many lines around two lines are equal, within their hunks.
-    fn shared_context(&self, at: usize, other: &Self, there: usize) -> SharedContext {
-        let is_same = |(one, two): &(Option<usize>, Option<usize>)| {
-            let one = one.and_then(|it| self.content_in_hunk(at, it));
-            one.is_some() && one == two.and_then(|it| other.content_in_hunk(there, it))
+    fn shared_context(&self, index: usize, other: &Self, other_index: usize) -> SharedContext {
+        let is_equal = |(one, two): &(Option<usize>, Option<usize>)| {
+            let one = one.and_then(|line| self.content_in_hunk(index, line));
+            one.is_some() && one == two.and_then(|line| other.content_in_hunk(other_index, line))
         };
-        let back = (1..=CONTEXT_LINES_MAX).map(|by| (at.checked_sub(by), there.checked_sub(by)));
-        let on = (1..=CONTEXT_LINES_MAX).map(|by| (at.checked_add(by), there.checked_add(by)));
+        let before =
+            (1..=CONTEXT_LINES_MAX).map(|by| (index.checked_sub(by), other_index.checked_sub(by)));
+        let after =
+            (1..=CONTEXT_LINES_MAX).map(|by| (index.checked_add(by), other_index.checked_add(by)));
         SharedContext {
-            before: back.take_while(is_same).count(),
-            after: on.take_while(is_same).count(),
+            before: before.take_while(is_equal).count(),
+            after: after.take_while(is_equal).count(),
         }
     }
 
     /// Content of another line, if it is in the same hunk.
-    fn content_in_hunk(&self, at: usize, other: usize) -> Option<LineContent<'d>> {
+    fn content_in_hunk(&self, index: usize, other: usize) -> Option<LineContent<'d>> {
         let (hunk, line) = self.lines.get(other)?;
-        (*hunk == self.lines[at].0).then(|| content(line))
+        (*hunk == self.lines[index].0).then(|| content(line))
     }
 }
 
@@ -134,14 +141,14 @@ mod tests {
     fn check(theirs: &str, ours: &str) -> String {
         let header = "diff --git a/f b/f\n--- a/f\n+++ b/f\n";
         let [theirs, ours] = [theirs, ours].map(|text| Diff::read(format!("{header}{text}")));
-        let both = LineMatcher::new((&theirs, &theirs.files()[0]), (&ours, &ours.files()[0]));
+        let matcher = LineMatcher::new((&theirs, &theirs.files()[0]), (&ours, &ours.files()[0]));
         let row = |(_, line): &(usize, DiffLine<'_>)| {
             let text = String::from_utf8_lossy(line.raw).trim_end().to_owned();
-            let found =
-                both.our_line(line.number).map_or_else(String::new, |it| it.number.to_string());
-            format!("{text}: {found}").trim_end().to_owned()
+            let our_number =
+                matcher.our_line(line.number).map_or_else(String::new, |it| it.number.to_string());
+            format!("{text}: {our_number}").trim_end().to_owned()
         };
-        both.theirs.lines.iter().map(row).collect::<Vec<_>>().join("\n")
+        matcher.theirs.lines.iter().map(row).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -181,7 +188,7 @@ mod tests {
     #[test]
     fn too_many_equal_lines_are_not_matched() {
         let added = |count: usize| format!("@@ -0,0 +1,{count} @@\n{}", "+x\n".repeat(count));
-        let said = check(&added(CANDIDATES_MAX + 1), &added(CANDIDATES_MAX + 2));
-        assert!(said.lines().all(|line| line == "+x:"), "{said}");
+        let actual = check(&added(CANDIDATES_MAX + 1), &added(CANDIDATES_MAX + 2));
+        assert!(actual.lines().all(|line| line == "+x:"), "{actual}");
     }
 }

@@ -86,12 +86,12 @@ fn earlier(id: &str, head: &str, at: &str, diff: &str) -> EarlierRound {
 }
 
 /// Every round: id, date, and comments by line.
-fn shown(change: PinnedChange) -> Vec<String> {
+fn round_lines(change: PinnedChange) -> Vec<String> {
     let (contents, _) = workspace_contents(change, None).unwrap();
     let row = |round: &WorkspaceRound| {
         let inline = round.inline.iter().map(|(line, said)| {
-            let said: Vec<&str> = said.iter().map(|comment| comment.id.as_str()).collect();
-            format!(" {line}:{}", said.join("+"))
+            let ids: Vec<&str> = said.iter().map(|comment| comment.id.as_str()).collect();
+            format!(" {line}:{}", ids.join("+"))
         });
         let at = round.created_at.clone().unwrap_or_default();
         format!("{} {at} threads:{}{}", round.id, round.threads.len(), inline.collect::<String>())
@@ -111,7 +111,7 @@ fn threads_map_to_lines_on_both_sides() {
         DiscussionThread { spot: None, ..thread("gone", "b.py", Side::New, 1) },
     ];
     assert_eq!(
-        shown(change("head", DIFF, threads, Vec::new())),
+        round_lines(change("head", DIFF, threads, Vec::new())),
         ["2 2026-01-01 threads:7 9:removed+by-new-name 10:added 15:context"]
     );
 }
@@ -120,7 +120,7 @@ fn threads_map_to_lines_on_both_sides() {
 fn reviewed_round_is_last_despite_wrong_clocks() {
     let first = earlier("1", "first", "2026-01-02", DIFF);
     assert_eq!(
-        shown(change("head", DIFF, Vec::new(), vec![first])),
+        round_lines(change("head", DIFF, Vec::new(), vec![first])),
         ["1 2026-01-02 threads:0", "2 2026-01-02 threads:0"]
     );
 }
@@ -130,7 +130,7 @@ fn uncommitted_round_has_no_date() {
     let proposed = earlier("2", "head", "2026-01-01", DIFF);
     let local =
         PinnedChange { created_at: None, ..change("local", DIFF, Vec::new(), vec![proposed]) };
-    assert_eq!(shown(local), ["2 2026-01-01 threads:0", "3  threads:0"]);
+    assert_eq!(round_lines(local), ["2 2026-01-01 threads:0", "3  threads:0"]);
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn with_local_commits_threads_map_only_in_unchanged_files() {
     let local = DIFF.replace("+more", "+much more");
     let proposed = earlier("2", "head", "2026-01-01", DIFF);
     assert_eq!(
-        shown(change("local", &local, threads(), vec![proposed])),
+        round_lines(change("local", &local, threads(), vec![proposed])),
         ["2 2026-01-01 threads:0 10:a 16:b", "3 2026-01-01 threads:2 10:a"]
     );
     assert_eq!(
-        shown(change("local", &local, threads(), Vec::new())),
+        round_lines(change("local", &local, threads(), Vec::new())),
         ["1 2025-12-31 threads:2"],
         "without the proposed diff the lines are unknown"
     );
@@ -152,10 +152,10 @@ fn with_local_commits_threads_map_only_in_unchanged_files() {
 /// A Launchpad change with this head.
 fn change_in_rounds(head: &str, earlier: Vec<EarlierRound>) -> PinnedChange {
     let mut change = change(head, DIFF, Vec::new(), earlier);
-    let said = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
+    let threads = [thread("then", "b.py", Side::New, 2), thread("now", "a.py", Side::New, 2)];
     let proposal = &mut change.proposed.as_mut().unwrap().proposal;
     proposal.kind = ProposalKind::MergeProposal;
-    for ((round, id), said) in proposal.rounds.iter_mut().zip(["7", "9"]).zip(said) {
+    for ((round, id), said) in proposal.rounds.iter_mut().zip(["7", "9"]).zip(threads) {
         round.id = id.to_owned();
         round.diff = Some(DIFF.as_bytes().to_vec());
         round.threads = vec![said];
@@ -167,12 +167,12 @@ fn change_in_rounds(head: &str, earlier: Vec<EarlierRound>) -> PinnedChange {
 fn comments_stay_with_their_round() {
     let first = || earlier("7", "first", "2026-01-01", DIFF);
     assert_eq!(
-        shown(change_in_rounds("head", vec![first()])),
+        round_lines(change_in_rounds("head", vec![first()])),
         ["7 2026-01-01 threads:1 16:then", "9 2026-01-01 threads:1 10:now"]
     );
     let second = earlier("9", "head", "2026-01-01", DIFF);
     assert_eq!(
-        shown(change_in_rounds("newer", vec![first(), second])),
+        round_lines(change_in_rounds("newer", vec![first(), second])),
         [
             "7 2026-01-01 threads:1 16:then",
             "9 2026-01-01 threads:1 10:now",
@@ -203,8 +203,8 @@ fn comment_on_merge_diff_is_matched_by_line_content() {
     let (contents, _) = workspace_contents(change, None).unwrap();
     let round = contents.rounds.last().unwrap();
     let at = |number: u32| round.inline.get(&number).map(|said| said[0].id.as_str());
-    let found: Vec<_> = round.inline.keys().map(|number| (*number, at(*number).unwrap())).collect();
-    assert_eq!(found, [(8, "context"), (9, "removed"), (10, "added"), (16, "more")]);
+    let lines: Vec<_> = round.inline.keys().map(|number| (*number, at(*number).unwrap())).collect();
+    assert_eq!(lines, [(8, "context"), (9, "removed"), (10, "added"), (16, "more")]);
     let lines: Vec<_> = round.threads.iter().map(|thread| (&*thread.id, thread.line)).collect();
     let expected = [
         ("target", None),

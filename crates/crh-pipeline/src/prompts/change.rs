@@ -20,12 +20,13 @@ const DIFF_CHARS: usize = 120_000;
 /// 16,000) and the longest answer.
 const RESERVED_TOKENS: u64 = 32_000;
 
-/// The diff may take half of the remaining context by our estimate. That is a quarter of it in
-/// reality, which leaves room for tool results.
-const CONTEXT_SHARE: u64 = 2;
+/// The diff may take half of the context that is left after [`RESERVED_TOKENS`]. crh estimates
+/// about twice as many tokens as the model counts, so the diff really takes about a quarter. The
+/// rest is for tool results.
+const CONTEXT_DIVISOR: u64 = 2;
 
-/// The diff of one call may take half of the input token budget.
-const ALLOWANCE_SHARE: u64 = 2;
+/// The diff of one call may take half of the review's budget of input tokens.
+const BUDGET_DIVISOR: u64 = 2;
 
 /// Maximum characters of the description.
 const DESCRIPTION_CHARS: usize = 8_000;
@@ -45,8 +46,8 @@ pub(super) struct RenderedChange {
     pub(super) notes: Vec<String>,
 }
 
-/// Renders the change. `context` is the smallest context window of the models, in tokens. With
-/// `parts`, only their diffs are included.
+/// Renders the change. `context` is the smallest context window of the models, in tokens. If
+/// `parts` are given, the prompt contains only the diffs of these parts.
 pub(super) fn render_change(
     change: &ChangeUnderReview,
     context: u64,
@@ -54,26 +55,26 @@ pub(super) fn render_change(
     parts: Option<&[DiffPart]>,
 ) -> RenderedChange {
     let mut notes = Vec::new();
-    let read = ChangeDescription::load(change).unwrap_or_else(|error| {
+    let details = ChangeDescription::load(change).unwrap_or_else(|error| {
         notes.push(format!(
             "the prompts lack the title, description and commits of the change: {error}"
         ));
         ChangeDescription::default()
     });
-    let (diff, without_room) = diff(change, DiffRoom::new(context, budget), parts);
+    let (diff, omitted) = diff(change, DiffSpace::new(context, budget), parts);
     let under_review = change.files().map(|(scope, file)| file_row(&change.diff, scope, file));
     let left_out = change.scope.files.iter().filter_map(left_out_row);
     let prompt = files::Change {
-        about: fence("about", &about(&read.metadata)),
-        description: fence_or_none("description", &description(&read.metadata)),
-        commits: list("commits", read.commits.iter().map(|commit| one_line(&commit.subject))),
+        about: fence("about", &about(&details.metadata)),
+        description: fence_or_none("description", &description(&details.metadata)),
+        commits: list("commits", details.commits.iter().map(|commit| one_line(&commit.subject))),
         files: list("files", under_review),
         left_out: list("files-left-out", left_out),
-        instructions: list("instructions", read.instructions.iter().map(|name| path(name))),
+        instructions: list("instructions", details.instructions.iter().map(|name| path(name))),
         diff: fence_or_none("numbered-diff", &diff),
-        not_shown: list("files-not-shown", without_room.iter().map(OmittedDiff::row)),
+        not_shown: list("files-not-shown", omitted.iter().map(OmittedDiff::row)),
     };
-    let not_shown = without_room.into_iter().map(|file| file.path).collect();
+    let not_shown = omitted.into_iter().map(|file| file.path).collect();
     RenderedChange { prompt, not_shown, notes }
 }
 
@@ -102,17 +103,17 @@ fn about(metadata: &ChangeMetadata) -> String {
         title, author, source_git_path, target_git_path, base_rev, head_rev, ..
     } = metadata;
     let line_or_empty = |text: &Option<String>| one_line(text.as_deref().unwrap_or_default());
-    let joined = |name: &Option<String>, id: &Option<String>| {
+    let name_and_id = |name: &Option<String>, id: &Option<String>| {
         [line_or_empty(name), line_or_empty(id)].join(" ").trim().to_owned()
     };
-    let rows = [
+    let entries = [
         ("title", one_line(title)),
         ("author", line_or_empty(author)),
-        ("base", joined(target_git_path, base_rev)),
-        ("head", joined(source_git_path, head_rev)),
+        ("base", name_and_id(target_git_path, base_rev)),
+        ("head", name_and_id(source_git_path, head_rev)),
     ];
-    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    rows.map(|(name, value)| format!("{name}: {value}\n")).collect()
+    let entries = entries.into_iter().filter(|(_, value)| !value.is_empty());
+    entries.map(|(name, value)| format!("{name}: {value}\n")).collect()
 }
 
 /// The description, truncated.
@@ -141,12 +142,12 @@ fn file_row(diff: &Diff, scope: &ScopeFile, file: &FileDiff) -> String {
         FileRole::Config => "config",
         FileRole::Other => "data",
     };
-    let was = scope.old_path.as_ref().map(|old| format!(" (was {})", path(&old.shown())));
+    let old_path = scope.old_path.as_ref().map(|old| format!(" (was {})", path(&old.shown())));
     let (first, last) = diff_lines(diff, file);
     format!(
         "{path}{was}: {status} +{added} -{removed}, {role}, diff lines {first}-{last}",
         path = path(&scope.path.shown()),
-        was = was.unwrap_or_default(),
+        was = old_path.unwrap_or_default(),
         added = file.additions,
         removed = file.deletions,
     )
@@ -161,42 +162,43 @@ fn left_out_row(file: &ScopeFile) -> Option<String> {
     }
 }
 
-/// Groups the files in scope so that the diffs of each group fit into one prompt, in diff order. A
-/// file that does not fit is split. A new folder starts a new group if the current one is at least
+/// Groups the files in scope, in diff order. The diffs of each group fit into one prompt. A file
+/// that does not fit is split. A new folder starts a new group if the current group is at least
 /// half full.
 pub(crate) fn group_files(
     change: &ChangeUnderReview,
     context: u64,
     budget: &ReviewBudget,
 ) -> Vec<Vec<DiffPart>> {
-    let whole = DiffRoom::new(context, budget);
-    let mut groups: Vec<(Vec<DiffPart>, DiffRoom)> = Vec::new();
+    let full_space = DiffSpace::new(context, budget);
+    let mut groups: Vec<(Vec<DiffPart>, DiffSpace)> = Vec::new();
     let mut folder = String::new();
     for (scope, file) in change.files() {
         let path = scope.path.shown().into_owned();
-        let own = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let is_new = own != folder;
-        own.clone_into(&mut folder);
-        for (part, text) in fitting_parts(&change.diff, file, &path, &whole) {
-            let fits = whole.clone().try_take(&text);
-            let last = groups.last_mut().filter(|_| fits);
-            let last = last.filter(|(_, room)| !(is_new && room.chars * 2 <= whole.chars));
-            if let Some((parts, room)) = last {
+        let file_folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let is_new_folder = file_folder != folder;
+        file_folder.clone_into(&mut folder);
+        for (part, text) in fitting_parts(&change.diff, file, &path, &full_space) {
+            let fits = full_space.clone().try_take(&text);
+            let current_group = groups.last_mut().filter(|_| fits);
+            let current_group = current_group
+                .filter(|(_, space)| !(is_new_folder && space.chars * 2 <= full_space.chars));
+            if let Some((parts, space)) = current_group {
                 // A file that changes its type is in the diff twice.
                 if parts.last() == Some(&part) {
                     continue;
                 }
-                if room.try_take(&text) {
+                if space.try_take(&text) {
                     parts.push(part);
                     continue;
                 }
             }
-            let mut room = whole.clone();
-            if !room.try_take(&text) {
-                // A part that fits nowhere is alone in its group and is not shown.
-                room = DiffRoom { chars: 0, tokens: 0 };
+            let mut space = full_space.clone();
+            if !space.try_take(&text) {
+                // The part fits into no prompt: it is alone in its group, and its diff is omitted.
+                space = DiffSpace { chars: 0, tokens: 0 };
             }
-            groups.push((vec![part], room));
+            groups.push((vec![part], space));
         }
     }
     groups.into_iter().map(|(parts, _)| parts).collect()
@@ -207,25 +209,25 @@ fn fitting_parts(
     diff: &Diff,
     file: &FileDiff,
     path: &str,
-    room: &DiffRoom,
+    space: &DiffSpace,
 ) -> Vec<(DiffPart, String)> {
     let text = numbered_diff(diff, file);
-    if room.clone().try_take(&text) {
+    if space.clone().try_take(&text) {
         return vec![(DiffPart::whole(path), text)];
     }
-    let mut most = room.chars / 2;
+    let mut max_bytes = space.chars / 2;
     loop {
-        let cut: Vec<(DiffPart, String)> = split_diff(diff, file, most)
+        let pieces: Vec<(DiffPart, String)> = split_diff(diff, file, max_bytes)
             .into_iter()
             .map(|lines| {
                 let part = DiffPart { path: path.to_owned(), diff_lines: Some(lines) };
                 (part, select_lines(&text, file.first_line(), lines))
             })
             .collect();
-        if most <= PIECE_MIN || cut.iter().all(|(_, text)| room.clone().try_take(text)) {
-            return cut;
+        if max_bytes <= PIECE_MIN || pieces.iter().all(|(_, text)| space.clone().try_take(text)) {
+            return pieces;
         }
-        most /= 2;
+        max_bytes /= 2;
     }
 }
 
@@ -235,20 +237,20 @@ fn select_lines(text: &str, first: u32, (from, to): (u32, u32)) -> String {
     lines.filter(|(number, _)| (from..=to).contains(number)).map(|(_, line)| line).collect()
 }
 
-/// Remaining room for diffs.
+/// Space for diffs in a prompt that is not yet taken.
 #[derive(Debug, Clone)]
-struct DiffRoom {
+struct DiffSpace {
     chars: usize,
     tokens: u64,
 }
 
-impl DiffRoom {
+impl DiffSpace {
     fn new(context: u64, budget: &ReviewBudget) -> Self {
-        let in_context = context.saturating_sub(RESERVED_TOKENS) / CONTEXT_SHARE;
-        Self { chars: DIFF_CHARS, tokens: in_context.min(budget.input_tokens / ALLOWANCE_SHARE) }
+        let in_context = context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR;
+        Self { chars: DIFF_CHARS, tokens: in_context.min(budget.input_tokens / BUDGET_DIVISOR) }
     }
 
-    /// Takes the room for a text, if it fits.
+    /// Subtracts the size of a text. Returns false and changes nothing if the text does not fit.
     fn try_take(&mut self, text: &str) -> bool {
         let left =
             self.chars.checked_sub(text.len()).zip(self.tokens.checked_sub(text_tokens(text)));
@@ -271,34 +273,34 @@ impl OmittedDiff {
     }
 }
 
-/// The numbered diffs that fit, and the files that do not. A file is shown completely or not at
-/// all; a large file does not block the following ones.
+/// The numbered diffs that fit, and the files whose diff does not fit. A diff is shown completely
+/// or not at all. A diff that does not fit does not stop the following ones.
 fn diff(
     change: &ChangeUnderReview,
-    mut room: DiffRoom,
+    mut space: DiffSpace,
     parts: Option<&[DiffPart]>,
 ) -> (String, Vec<OmittedDiff>) {
-    let (mut shown, mut not_shown) = (String::new(), Vec::new());
+    let (mut shown_text, mut not_shown) = (String::new(), Vec::new());
     for (scope, file) in change.files() {
         let path = scope.path.shown();
         let text = match parts {
-            // Numbering makes it longer: do not copy what cannot fit.
-            None if change.diff.patch(file).len() > room.chars => None,
+            // Line numbers make a diff longer, so a diff that is too long without them cannot fit.
+            None if change.diff.patch(file).len() > space.chars => None,
             None => Some(numbered_diff(&change.diff, file)),
             Some(parts) => part_lines(&change.diff, file, parts, &path),
         };
-        match text.filter(|text| room.try_take(text)) {
-            Some(text) => shown.push_str(&text),
+        match text.filter(|text| space.try_take(text)) {
+            Some(text) => shown_text.push_str(&text),
             None => {
                 let (first, last) = diff_lines(&change.diff, file);
                 not_shown.push(OmittedDiff { path: path.into_owned(), first, last });
             }
         }
     }
-    (shown, not_shown)
+    (shown_text, not_shown)
 }
 
-/// The numbered lines of a file in these parts. None if it has none.
+/// The numbered diff lines of a file that belong to these parts. None if no part contains the file.
 fn part_lines(diff: &Diff, file: &FileDiff, parts: &[DiffPart], path: &str) -> Option<String> {
     let parts: Vec<&DiffPart> = parts.iter().filter(|part| part.path == path).collect();
     let text = (!parts.is_empty()).then(|| numbered_diff(diff, file))?;
@@ -332,19 +334,19 @@ fn diff_lines(diff: &Diff, file: &FileDiff) -> (u32, u32) {
     (first, first.saturating_add(lines).saturating_sub(1).max(first))
 }
 
-/// Rows in a fence, up to the limit, then the number of further rows.
+/// Rows in a fence, up to [`LIST_CHARS`], then the number of omitted rows.
 fn list(kind: &str, rows: impl IntoIterator<Item = String>) -> String {
-    let (mut text, mut more) = (String::new(), 0_usize);
+    let (mut text, mut omitted) = (String::new(), 0_usize);
     for row in rows {
-        if more == 0 && text.len() + row.len() < LIST_CHARS {
+        if omitted == 0 && text.len() + row.len() < LIST_CHARS {
             text.push_str(&row);
             text.push('\n');
         } else {
-            more += 1;
+            omitted += 1;
         }
     }
-    if more > 0 {
-        text.push_str(&format!("[{more} more]\n"));
+    if omitted > 0 {
+        text.push_str(&format!("[{omitted} more]\n"));
     }
     fence_or_none(kind, &text)
 }

@@ -1,5 +1,6 @@
-//! Prompts. Each is a Markdown file with a struct; every slot of the file is a field and every
-//! field a slot, checked at compile time. Text of the change or of a model is fenced.
+//! Prompts. Each prompt is a Markdown file with `{{slots}}` and a struct with one field per slot;
+//! the compiler checks that they match. Text of the change or of a model is put into a fence, which
+//! marks it as data.
 
 mod change;
 mod fence;
@@ -49,14 +50,14 @@ impl Prompts {
     /// Renders the prompts for a change. `context` is the smallest context window of the models, in
     /// tokens.
     pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
-        let shown = change::render_change(change, context, &options.budget, None);
-        let (together, tools) = match options.strategy {
+        let rendered = change::render_change(change, context, &options.budget, None);
+        let (panel_text, tools) = match options.strategy {
             Strategy::Panel => (panel_rules(options), panel_tools()),
             Strategy::Single | Strategy::Delegate | Strategy::Static => {
                 (String::new(), agent_tools())
             }
         };
-        Self::build(shown, together, tools, options)
+        Self::build(rendered, panel_text, tools, options)
     }
 
     /// Renders the prompts for one part of a large change.
@@ -66,34 +67,34 @@ impl Prompts {
         context: u64,
         part: &ChangePart,
     ) -> Self {
-        let shown = change::render_change(change, context, &options.budget, Some(&part.parts));
-        let about = files::ChangePart {
+        let rendered = change::render_change(change, context, &options.budget, Some(&part.parts));
+        let part_prompt = files::ChangePart {
             number: part.number.to_string(),
             count: part.count.to_string(),
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
-        let together = format!("{}\n\n{}", about.render(), panel_rules(options));
-        Self::build(shown, together, panel_tools(), options)
+        let panel_text = format!("{}\n\n{}", part_prompt.render(), panel_rules(options));
+        Self::build(rendered, panel_text, panel_tools(), options)
     }
 
     fn build(
-        shown: change::RenderedChange,
+        rendered: change::RenderedChange,
         panel_text: String,
         tools: Vec<ToolSpec>,
         options: &ReviewOptions,
     ) -> Self {
-        let change::RenderedChange { prompt, not_shown, notes } = shown;
+        let change::RenderedChange { prompt, not_shown, notes } = rendered;
         let language = one_line(&options.language);
         let language = if language.is_empty() { ENGLISH.to_owned() } else { language };
-        let own = |text: &Option<String>, built_in: &dyn Fn() -> String| {
+        let override_or = |text: &Option<String>, built_in: &dyn Fn() -> String| {
             text.as_ref().map_or_else(built_in, |text| text.trim_end().to_owned())
         };
         Self {
-            system: own(&options.overrides.system, &|| files::Rules {}.render()),
+            system: override_or(&options.overrides.system, &|| files::Rules {}.render()),
             change: prompt.render(),
             panel_text,
             tools,
-            reviewer: own(&options.overrides.reviewer, &|| files::Reviewer {}.render()),
+            reviewer: override_or(&options.overrides.reviewer, &|| files::Reviewer {}.render()),
             language: files::Language { language }.render(),
             not_shown,
             notes,
@@ -120,12 +121,12 @@ impl Prompts {
         &self.notes
     }
 
-    /// System prompt, shared prefix and the instructions `own` of one agent. The prefix is
-    /// identical for all agents and ends with a cache breakpoint.
-    pub fn conversation(&self, own: &str) -> Conversation {
+    /// System prompt, shared prefix and the instructions of one agent. The prefix is identical for
+    /// all agents and ends with a cache breakpoint.
+    pub fn conversation(&self, instructions: &str) -> Conversation {
         let mut conversation = Conversation::new(&self.system);
         conversation.push_user(self.shared(), CacheMark::Breakpoint);
-        conversation.push_user(own, CacheMark::Unmarked);
+        conversation.push_user(instructions, CacheMark::Unmarked);
         conversation
     }
 
@@ -133,7 +134,7 @@ impl Prompts {
     fn shared(&self) -> String {
         match self.panel_text.as_str() {
             "" => self.change.clone(),
-            together => format!("{}\n\n{together}", self.change),
+            panel_text => format!("{}\n\n{panel_text}", self.change),
         }
     }
 
@@ -190,12 +191,16 @@ impl Prompts {
     }
 
     /// Instructions for a panel reviewer. `static_findings` has one finding per line, or is empty.
-    pub fn lens(&self, lens: &ReviewerBrief<'_>, static_findings: &str) -> String {
-        let ReviewerBrief { reviewer, assignment, intent, given } = lens;
+    pub fn lens(&self, brief: &ReviewerBrief<'_>, static_findings: &str) -> String {
+        let ReviewerBrief { reviewer, assignment, intent, extra_material } = brief;
         let (name, prompt) = (reviewer.name.clone(), reviewer.prompt.trim().to_owned());
         let intent = change::fence_or_none("intent", intent);
         let why = change::fence_or_none("reason", &assignment.why);
-        let given = if given.is_empty() { "None.".to_owned() } else { (*given).to_owned() };
+        let given = if extra_material.is_empty() {
+            "None.".to_owned()
+        } else {
+            (*extra_material).to_owned()
+        };
         let files: String = assignment.parts.iter().map(part_row).collect();
         let files = change::fence_or_none("files", &files);
         let cap = reviewer.cap.to_string();
@@ -232,8 +237,8 @@ impl Prompts {
         })
     }
 
-    /// The conversation of the fixer. It has its own rules, since all other agents must not change
-    /// files. Issues and files are fenced here.
+    /// The conversation of the fixer. The fixer has its own system prompt, since the system prompt
+    /// of the other agents forbids them to change files. Issues and files are fenced here.
     pub fn fixer(&self, issues: &str, files: &str) -> Conversation {
         let (rules, task) = fixer::prompts(issues, files);
         let mut conversation = Conversation::new(rules.render());
@@ -284,13 +289,13 @@ pub struct ReviewerBrief<'a> {
     /// Intent of the change. Empty if unknown.
     pub intent: &'a str,
     /// Extra material, each piece in a [`fence`]. Empty if there is none.
-    pub given: &'a str,
+    pub extra_material: &'a str,
 }
 
 /// How panel reviewers work: built in, or replaced by the user.
 fn panel_rules(options: &ReviewOptions) -> String {
-    let own = options.overrides.reviewer.as_ref();
-    own.map_or_else(|| files::Panel {}.render(), |text| text.trim_end().to_owned())
+    let replacement = options.overrides.reviewer.as_ref();
+    replacement.map_or_else(|| files::Panel {}.render(), |text| text.trim_end().to_owned())
 }
 
 fn part_row(part: &DiffPart) -> String {
@@ -304,22 +309,22 @@ fn part_row(part: &DiffPart) -> String {
 fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) -> String {
     let PromptOverrides { system, reviewer } = overrides;
     let in_use = |(name, text): &(&'static str, &'static str)| {
-        let own = match *name {
+        let replacement = match *name {
             files::Rules::FILE => system.as_deref(),
             files::Reviewer::FILE | files::Panel::FILE => reviewer.as_deref(),
             _ => None,
         };
-        (*name, own.unwrap_or(text).to_owned())
+        (*name, replacement.unwrap_or(text).to_owned())
     };
     let files: Vec<_> = files::FILES.iter().map(in_use).collect();
-    // JSON, so that no text can imitate a file boundary.
+    // As JSON, no text can imitate a file boundary.
     let reviewers = ReviewerCatalogue::built_in().version();
     hash_json(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
 }
 
-fn hash_json(all: &Value) -> String {
-    let all = stable_json_line(all).unwrap_or_else(|_| all.to_string());
-    let mut id = content_id(all.as_bytes());
+fn hash_json(value: &Value) -> String {
+    let text = stable_json_line(value).unwrap_or_else(|_| value.to_string());
+    let mut id = content_id(text.as_bytes());
     id.truncate(VERSION_DIGITS);
     id
 }

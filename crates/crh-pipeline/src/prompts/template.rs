@@ -25,13 +25,13 @@ pub(super) trait Prompt {
 /// Declares prompts: struct, file, and the compile-time check that they agree.
 macro_rules! prompts {
     ($(
-        $(#[$about:meta])*
-        $name:ident = $file:literal { $( $(#[$what:meta])* $slot:ident, )* }
+        $(#[$struct_doc:meta])*
+        $name:ident = $file:literal { $( $(#[$field_doc:meta])* $slot:ident, )* }
     )*) => {
         $(
-            $(#[$about])*
+            $(#[$struct_doc])*
             #[derive(Debug, Clone, PartialEq, Eq)]
-            pub(super) struct $name { $( $(#[$what])* pub(super) $slot: String, )* }
+            pub(super) struct $name { $( $(#[$field_doc])* pub(super) $slot: String, )* }
 
             impl $crate::prompts::template::Prompt for $name {
                 const FILE: &'static str = $file;
@@ -65,12 +65,12 @@ pub(super) use prompts;
 
 /// Whether a text has exactly these slots, each once.
 pub(super) const fn slots_match(text: &str, slots: &[&str]) -> bool {
-    let mut at = 0;
-    while at < slots.len() {
-        if count(text, slots[at].as_bytes(), CLOSE.as_bytes()) != 1 {
+    let mut index = 0;
+    while index < slots.len() {
+        if count(text, slots[index].as_bytes(), CLOSE.as_bytes()) != 1 {
             return false;
         }
-        at += 1;
+        index += 1;
     }
     count(text, b"", b"") == slots.len()
 }
@@ -78,23 +78,23 @@ pub(super) const fn slots_match(text: &str, slots: &[&str]) -> bool {
 /// How often a slot with this name occurs.
 const fn count(text: &str, name: &[u8], close: &[u8]) -> usize {
     let text = text.as_bytes();
-    let (mut at, mut found) = (0, 0);
-    while at < text.len() {
-        if is_at(text, at, OPEN.as_bytes())
-            && is_at(text, at + OPEN.len(), name)
-            && is_at(text, at + OPEN.len() + name.len(), close)
+    let (mut index, mut matches) = (0, 0);
+    while index < text.len() {
+        if is_at(text, index, OPEN.as_bytes())
+            && is_at(text, index + OPEN.len(), name)
+            && is_at(text, index + OPEN.len() + name.len(), close)
         {
-            found += 1;
+            matches += 1;
         }
-        at += 1;
+        index += 1;
     }
-    found
+    matches
 }
 
-const fn is_at(text: &[u8], at: usize, what: &[u8]) -> bool {
+const fn is_at(text: &[u8], start: usize, expected: &[u8]) -> bool {
     let mut offset = 0;
-    while offset < what.len() {
-        if at + offset >= text.len() || text[at + offset] != what[offset] {
+    while offset < expected.len() {
+        if start + offset >= text.len() || text[start + offset] != expected[offset] {
             return false;
         }
         offset += 1;
@@ -108,13 +108,13 @@ fn fill_slots(text: &str, slots: &[(&str, &str)]) -> String {
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN) {
         out.push_str(before);
-        let slot = after.split_once(CLOSE).and_then(|(name, behind)| {
-            slots.iter().find(|(slot, _)| *slot == name).map(|(_, value)| (value, behind))
+        let slot = after.split_once(CLOSE).and_then(|(name, remainder)| {
+            slots.iter().find(|(slot, _)| *slot == name).map(|(_, value)| (value, remainder))
         });
         match slot {
-            Some((value, behind)) => {
+            Some((value, remainder)) => {
                 out.push_str(value);
-                rest = behind;
+                rest = remainder;
             }
             None => {
                 out.push_str(OPEN);

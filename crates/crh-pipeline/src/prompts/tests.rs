@@ -75,7 +75,7 @@ fn part_of_a_panel() -> Prompts {
 
 fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> ReviewerBrief<'a> {
     let reviewer = ReviewerCatalogue::built_in().get(reviewer).unwrap();
-    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", given: "" }
+    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", extra_material: "" }
 }
 
 /// Every rendered prompt, by file name.
@@ -295,11 +295,12 @@ fn diffs_are_shown_in_order_while_they_fit() {
     let check = |context: u64, profile: Profile, expected: &[&str]| {
         let options = ReviewOptions { budget: profile.budget(), ..sample::options() };
         let prompts = Prompts::new(&change, &options, context);
-        let shown: Vec<_> = names.into_iter().filter(|name| prompts.shows_diff_of(name)).collect();
-        assert_eq!(shown, expected, "{context}");
+        let shown_names: Vec<_> =
+            names.into_iter().filter(|name| prompts.shows_diff_of(name)).collect();
+        assert_eq!(shown_names, expected, "{context}");
         for name in names {
             let header = format!("  diff --git a/{name} b/{name}\n");
-            assert_eq!(prompts.change.contains(&header), shown.contains(&name), "{name}");
+            assert_eq!(prompts.change.contains(&header), shown_names.contains(&name), "{name}");
         }
         prompts.change
     };
@@ -362,7 +363,7 @@ fn prompts_are_deterministic() {
     let contents = sample::contents(sample::DIFF);
     let (folder, change) = sample::change_under_review(&contents);
     let (_other, same) = sample::change_under_review(&contents);
-    let again = sample::open_change(Workspace::open(&folder.path().join("ws")).unwrap());
+    let reopened_change = sample::open_change(Workspace::open(&folder.path().join("ws")).unwrap());
     let bytes = |change: &ChangeUnderReview| {
         let prompts = Prompts::new(change, &sample::options(), CONTEXT);
         let part = assignment("sub-agent-1", vec![DiffPart::whole("shop/orders.py")]);
@@ -370,7 +371,7 @@ fn prompts_are_deterministic() {
     };
     let first = bytes(&change);
     assert_eq!(first, bytes(&change));
-    assert_eq!(first, bytes(&again));
+    assert_eq!(first, bytes(&reopened_change));
     assert_eq!(first, bytes(&same));
 }
 

@@ -73,7 +73,7 @@ mod tests {
     fn check(requirements: Value, expected: Expect) {
         let text = "# Requirements\n- R1: charge\n- R2: refund\n";
         let (document, _) = parse_document("docs/plans/a.md", PlanSource::Explicit, text);
-        let shown = match parse_answer(json!({ "requirements": requirements }), &document) {
+        let actual = match parse_answer(json!({ "requirements": requirements }), &document) {
             Ok(judged) => judged
                 .items
                 .iter()
@@ -81,7 +81,7 @@ mod tests {
                 .collect(),
             Err(error) => error,
         };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     #[test]

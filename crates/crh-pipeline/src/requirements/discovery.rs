@@ -12,9 +12,10 @@ pub const PLANS_FOLDER: &str = "docs/plans/";
 const BODY_MAX: usize = 256 * 1024;
 /// Maximum number of keywords of a branch name.
 const KEYWORDS_MAX: usize = 3;
-/// Shorter words must match completely: `pay` is not `payload`.
+/// Minimum length of a word that may match the beginning of a longer word. Shorter words must match
+/// completely: `pay` does not match `payload`.
 const PREFIX_MATCH_MIN: usize = 4;
-/// Shorter words are ignored.
+/// Minimum length of a keyword.
 const WORD_MIN: usize = 3;
 
 /// Words that many plans and branches contain, sorted.
@@ -139,8 +140,9 @@ pub fn discover(
     search
 }
 
-/// The document that the description links to. One link is explicit; of several, the newest
-/// matching one is inferred. Only existing files count.
+/// The document that the description links to. If there is one link, its document counts as
+/// explicit. If there are several, the newest document that matches the title counts as inferred.
+/// Only existing files count.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {
@@ -187,8 +189,8 @@ fn mentioned_plans(body: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     let is_name =
         |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.' | '/' | '+');
-    for (at, _) in body.match_indices(PLANS_FOLDER) {
-        let words_before = body[..at].rsplit(|char: char| {
+    for (start, _) in body.match_indices(PLANS_FOLDER) {
+        let words_before = body[..start].rsplit(|char: char| {
             char.is_whitespace() || matches!(char, '(' | '[' | '<' | '`' | '"' | '\'' | '*' | '|')
         });
         let text_before = words_before.into_iter().next().unwrap_or_default();
@@ -197,7 +199,7 @@ fn mentioned_plans(body: &str) -> Vec<String> {
         if !(is_url || matches!(text_before.rsplit(':').next(), Some("" | "/" | "./"))) {
             continue;
         }
-        let rest = &body[at + PLANS_FOLDER.len()..];
+        let rest = &body[start + PLANS_FOLDER.len()..];
         let rest = &rest[..rest.find(|char| !is_name(char)).unwrap_or(rest.len())];
         let Some(end) = rest.find(".md").map(|end| end + ".md".len()) else { continue };
         let (name, suffix) = rest.split_at(end);

@@ -95,10 +95,10 @@ fn section(heading: &str) -> Option<DocSection> {
 }
 
 /// Items of a section: entries with an id, and units with a checkbox. If there are none, the
-/// outermost list items, or for units the headings; they are numbered in order.
+/// outermost list items count as items, or for units the headings. crh numbers them in order.
 fn items(entries: &[MarkdownEntry], section: DocSection) -> Vec<RequirementItem> {
     let identified_items: Vec<(Option<String>, RequirementItem)> =
-        (0..entries.len()).filter_map(|at| identified_item(entries, at, section)).collect();
+        (0..entries.len()).filter_map(|index| identified_item(entries, index, section)).collect();
     let raw_items = match identified_items.is_empty() {
         false => identified_items,
         true => unidentified_items(entries, section),
@@ -109,18 +109,18 @@ fn items(entries: &[MarkdownEntry], section: DocSection) -> Vec<RequirementItem>
 /// An entry with an id, or a unit with a checkbox.
 fn identified_item(
     entries: &[MarkdownEntry],
-    at: usize,
+    index: usize,
     section: DocSection,
 ) -> Option<(Option<String>, RequirementItem)> {
-    let entry = &entries[at];
+    let entry = &entries[index];
     let done = match entry.kind {
         EntryKind::Item { done, .. } => done,
         EntryKind::Heading(_) | EntryKind::Row(_) | EntryKind::Line => None,
     };
     let Some((id, rest)) = parse_id(&entry.text, section) else {
-        let is_box = section == DocSection::Units
+        let has_checkbox = section == DocSection::Units
             && matches!(entry.kind, EntryKind::Item { depth: 1, done: Some(_) });
-        return is_box.then(|| (None, item(&entry.text, entry.line, done)));
+        return has_checkbox.then(|| (None, item(&entry.text, entry.line, done)));
     };
     let text = match &entry.kind {
         EntryKind::Row(cells) => {
@@ -129,7 +129,7 @@ fn identified_item(
         }
         // `### R1` with the text on the next line.
         EntryKind::Heading(_) if rest.is_empty() => {
-            let next_line = entries.get(at + 1).filter(|next| next.kind == EntryKind::Line);
+            let next_line = entries.get(index + 1).filter(|next| next.kind == EntryKind::Line);
             next_line.map(|next| next.text.clone()).unwrap_or_default()
         }
         EntryKind::Heading(_) | EntryKind::Item { .. } | EntryKind::Line => rest.to_owned(),
@@ -138,8 +138,8 @@ fn identified_item(
     (!text.is_empty()).then(|| (Some(id), item(&text, entry.line, done)))
 }
 
-/// Headings of the first level, or items of outermost lists. Headings among requirements only group
-/// them.
+/// Headings of the first level for units, otherwise items of the outermost lists. A heading in the
+/// section on requirements only groups requirements.
 fn unidentified_items(
     entries: &[MarkdownEntry],
     section: DocSection,

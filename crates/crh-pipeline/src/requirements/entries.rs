@@ -35,8 +35,8 @@ pub(super) fn parse_entries(text: &str) -> Vec<MarkdownEntry> {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-    let starts = text.match_indices('\n').map(|(at, _)| at).collect();
-    let mut reader = EntryReader { line_ends: starts, ..EntryReader::default() };
+    let line_ends = text.match_indices('\n').map(|(offset, _)| offset).collect();
+    let mut reader = EntryReader { line_ends, ..EntryReader::default() };
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         reader.handle_event(event, range);
     }
@@ -141,8 +141,8 @@ impl EntryReader {
     }
 
     /// The line number of an offset. Like in git, a lone carriage return does not end a line.
-    fn line(&self, at: usize) -> u32 {
-        let line = self.line_ends.partition_point(|end| *end < at) + 1;
+    fn line(&self, offset: usize) -> u32 {
+        let line = self.line_ends.partition_point(|end| *end < offset) + 1;
         u32::try_from(line).unwrap_or(u32::MAX)
     }
 
@@ -157,10 +157,10 @@ impl EntryReader {
     }
 
     /// Each line of a paragraph is an entry, since people write `R1: …` line by line.
-    fn next_line(&mut self, at: usize) {
+    fn next_line(&mut self, offset: usize) {
         match &mut self.current_entry {
             Some(MarkdownEntry { kind: EntryKind::Line, .. }) => {
-                let line = self.line(at);
+                let line = self.line(offset);
                 self.flush();
                 self.current_entry =
                     Some(MarkdownEntry { kind: EntryKind::Line, text: String::new(), line });

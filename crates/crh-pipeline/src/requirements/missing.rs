@@ -25,7 +25,7 @@ pub fn missing_findings(
 ) -> (Plan, Vec<Member>) {
     let judgement_items = judgements.iter().flat_map(|judged| &judged.items);
     let judgement_by_id: BTreeMap<&str, &RequirementJudgement> =
-        judgement_items.map(|it| (it.id.as_str(), it)).collect();
+        judgement_items.map(|item| (item.id.as_str(), item)).collect();
     let mut requirements = Vec::new();
     let mut members = Vec::new();
     for item in &document.items {

@@ -1,4 +1,4 @@
-//! Compares the reviewed change with the checkout. crh applies fixes only if they match.
+//! Compares the reviewed change with the checkout. crh applies fixes only if the two match.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +10,15 @@ use crh_git::{SnapshotScope, Store};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckoutMatch {
-    /// The checkout is what was reviewed.
+    /// The checkout is identical to the reviewed change.
     AsReviewed,
     /// The checkout has uncommitted changes that were not reviewed.
-    WithMore,
-    /// The checkout is something else, or there is none.
+    #[serde(rename = "with_more")]
+    WithUnreviewedChanges,
+    /// The checkout does not contain the reviewed change, or there is no checkout.
     #[default]
-    No,
+    #[serde(rename = "no")]
+    Different,
 }
 
 /// Compares the checkout of a repository with a change.
@@ -32,11 +34,11 @@ pub fn match_checkout(
         Target::PullRequest(_) => {
             Ok(match change.proposed.as_ref().map(|proposed| proposed.reviewed_head) {
                 Some(ReviewedHead::Checkout) => CheckoutMatch::AsReviewed,
-                Some(ReviewedHead::Proposed) | None => CheckoutMatch::No,
+                Some(ReviewedHead::Proposed) | None => CheckoutMatch::Different,
             })
         }
         Target::Named(_) => match_branch(store, change),
-        Target::Commit(_) | Target::Range(_) | Target::Diff(_) => Ok(CheckoutMatch::No),
+        Target::Commit(_) | Target::Range(_) | Target::Diff(_) => Ok(CheckoutMatch::Different),
     }
 }
 
@@ -44,18 +46,15 @@ pub fn match_checkout(
 fn match_branch(store: &Store, change: &PinnedChange) -> Result<CheckoutMatch, TargetError> {
     let repository = store.repository();
     let Some(name) = repository.branch().filter(|_| repository.work_tree.is_some()) else {
-        return Ok(CheckoutMatch::No);
+        return Ok(CheckoutMatch::Different);
     };
     let tip = repository.head()?;
     if change.source != format!("refs/heads/{name}") || tip.is_none() || tip != change.head {
-        return Ok(CheckoutMatch::No);
+        return Ok(CheckoutMatch::Different);
     }
-    Ok(
-        match take_snapshot(store, SnapshotScope::Tracked, tip.as_deref())?
-            == tip.unwrap_or_default()
-        {
-            true => CheckoutMatch::AsReviewed,
-            false => CheckoutMatch::WithMore,
-        },
-    )
+    let snapshot = take_snapshot(store, SnapshotScope::Tracked, tip.as_deref())?;
+    Ok(match snapshot == tip.unwrap_or_default() {
+        true => CheckoutMatch::AsReviewed,
+        false => CheckoutMatch::WithUnreviewedChanges,
+    })
 }

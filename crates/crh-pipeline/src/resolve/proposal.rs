@@ -11,7 +11,7 @@ use crh_git::{BaseError, FetchAddress, GitError, MissingError, NetworkMode, Pinn
 use crh_review::diff::Diff;
 use crh_review::identity::is_commit_id;
 
-/// How many earlier rounds reviewers see. Each costs a diff.
+/// How many earlier rounds reviewers see. For each of them crh fetches commits and computes a diff.
 const EARLIER_ROUNDS_MAX: usize = 5;
 
 /// A change that is proposed at a forge.
@@ -79,9 +79,9 @@ impl ProposalRemotes {
         if self.is_same_repository() {
             return fetch(&self.target, &pins);
         }
-        let [of_target, of_source] = pins;
-        fetch(&self.target, &[of_target])?;
-        fetch(&self.source, &[of_source])
+        let [target_pin, source_pin] = pins;
+        fetch(&self.target, &[target_pin])?;
+        fetch(&self.source, &[source_pin])
     }
 
     /// Fetches enough history to find the merge base of the target's tip and `head`, a descendant
@@ -93,14 +93,14 @@ impl ProposalRemotes {
         fetched: &str,
         head: &str,
     ) -> Result<(), TargetError> {
-        let deepened = match self.is_same_repository() {
+        let result = match self.is_same_repository() {
             true => store.deepen_from_address(&self.target, tip, head),
             false => {
                 let fetched = [(&self.source, fetched), (&self.target, tip)];
                 store.deepen_from_two(fetched, tip, head)
             }
         };
-        deepened.map_err(|source| forge_error(source, &self.target))
+        result.map_err(|source| forge_error(source, &self.target))
     }
 
     fn is_same_repository(&self) -> bool {
@@ -126,26 +126,26 @@ pub fn resolve_proposal(
     options: &ResolveOptions<'_>,
 ) -> Result<PinnedChange, TargetError> {
     let (tip, head) = (proposal.target.commit.clone(), proposal.source.commit.clone());
-    if let Some(other) = [&tip, &head].into_iter().find(|commit| !is_commit_id(commit)) {
-        return Err(TargetError::NoSuchName(other.clone()));
+    if let Some(invalid) = [&tip, &head].into_iter().find(|commit| !is_commit_id(commit)) {
+        return Err(TargetError::NoSuchName(invalid.clone()));
     }
     fetch_ends(store, &proposal, remotes, options)?;
-    let local = local_tip(store, &proposal, under_review)?;
-    let under = local.as_deref().unwrap_or(&head);
-    let base = merge_base(store, remotes, (&tip, &head), under, options)?;
-    let (pinned, under_review) = match &local {
+    let checkout_tip = local_tip(store, &proposal, under_review)?;
+    let reviewed_tip = checkout_tip.as_deref().unwrap_or(&head);
+    let base = merge_base(store, remotes, (&tip, &head), reviewed_tip, options)?;
+    let (reviewed_commit, under_review) = match &checkout_tip {
         Some(tip) => (snapshot_checkout(store, tip, options)?, ReviewedHead::Checkout),
         None => (head.clone(), ReviewedHead::Proposed),
     };
     let mut notes = criss_cross_note(base.others);
-    notes.extend(
-        local.as_deref().and_then(|local| local_commits_note(store, &proposal, local, &pinned)),
-    );
+    notes.extend(checkout_tip.as_deref().and_then(|checkout_tip| {
+        local_commits_note(store, &proposal, checkout_tip, &reviewed_commit)
+    }));
     notes.extend(proposal.notes.iter().cloned());
     let range = ResolvedRange {
-        dirty: local.as_ref().is_some_and(|tip| *tip != pinned),
+        dirty: checkout_tip.as_ref().is_some_and(|tip| *tip != reviewed_commit),
         base: base.commit,
-        head: pinned,
+        head: reviewed_commit,
         source: format!("refs/heads/{}", proposal.source.branch),
         target: format!("refs/heads/{}", proposal.target.branch),
         notes,
@@ -153,11 +153,11 @@ pub fn resolve_proposal(
     if store.is_partial() {
         fetch_missing_objects(store, &range, Some(&tip), options)?;
     }
-    let looked_at = match local {
+    let target = match checkout_tip {
         Some(_) => Target::CurrentBranch,
         None => Target::PullRequest(proposal.number.clone()),
     };
-    let mut change = build_change(store, range, &looked_at, options)?;
+    let mut change = build_change(store, range, &target, options)?;
     change.title.clone_from(&proposal.title);
     change.body.clone_from(&proposal.body);
     change.author = proposal.author.clone().unwrap_or_default();
@@ -174,9 +174,9 @@ fn fetch_ends(
     remotes: &ProposalRemotes,
     options: &ResolveOptions<'_>,
 ) -> Result<(), TargetError> {
-    let of_target = format!("refs/heads/{}", proposal.target.branch);
+    let target_ref = format!("refs/heads/{}", proposal.target.branch);
     let pins = [
-        PinnedCommit { commit: &proposal.target.commit, via_ref: Some(&of_target) },
+        PinnedCommit { commit: &proposal.target.commit, via_ref: Some(&target_ref) },
         PinnedCommit { commit: &proposal.source.commit, via_ref: Some(&remotes.head_ref) },
     ];
     match options.network {
@@ -212,14 +212,15 @@ fn local_tip(
     let Some(tip) = repository.head()? else { return Ok(None) };
     Ok(match under_review {
         ReviewedHead::Checkout => Some(tip),
-        // Every later checkout contains a merged change without continuing it.
+        // The proposal is closed. If it was merged, every later checkout contains its head, so that
+        // says nothing about this checkout.
         ReviewedHead::Proposed if !proposal.open => None,
-        // An author works on a branch. CI checks out a detached head, often a test merge of both
-        // ends.
+        // Authors work on a branch. CI checks out a detached head, often a test merge of the target
+        // branch and the proposal.
         ReviewedHead::Proposed if repository.branch().is_none() => None,
         ReviewedHead::Proposed => {
-            let goes_on = store.bare().is_ancestor(&proposal.source.commit, &tip)?;
-            goes_on.then_some(tip)
+            let contains_proposal = store.bare().is_ancestor(&proposal.source.commit, &tip)?;
+            contains_proposal.then_some(tip)
         }
     })
 }
@@ -228,7 +229,7 @@ fn local_tip(
 fn local_commits_note(
     store: &Store,
     proposal: &ChangeProposal,
-    local: &str,
+    checkout_tip: &str,
     under_review: &str,
 ) -> Option<String> {
     let (head, word) = (proposal.source.commit.as_str(), proposal.kind.word());
@@ -236,8 +237,8 @@ fn local_commits_note(
     if under_review == head {
         return None;
     }
-    let goes_on = store.bare().is_ancestor(head, local).unwrap_or(false);
-    Some(if goes_on {
+    let contains_head = store.bare().is_ancestor(head, checkout_tip).unwrap_or(false);
+    Some(if contains_head {
         format!(
             "the review includes local changes on top of the head of the {word}, `{}`",
             short(head)
@@ -250,7 +251,7 @@ fn local_commits_note(
     })
 }
 
-/// Merge base, and how many other ones there are.
+/// A merge base, and the number of other merge bases.
 struct MergeBase {
     commit: String,
     others: usize,
@@ -269,10 +270,10 @@ fn merge_base(
     if !store.merge_base_is_known(tip, head)? {
         return Err(MissingError::MergeBase(tip.to_owned(), head.to_owned()).into());
     }
-    let mut partings = store.bare().merge_bases(tip, head)?.into_iter();
+    let mut merge_bases = store.bare().merge_bases(tip, head)?.into_iter();
     let unrelated = || BaseError::Unrelated { base: tip.to_owned(), head: head.to_owned() };
-    let commit = partings.next().ok_or_else(unrelated)?;
-    Ok(MergeBase { commit, others: partings.len() })
+    let commit = merge_bases.next().ok_or_else(unrelated)?;
+    Ok(MergeBase { commit, others: merge_bases.len() })
 }
 
 /// Loads the earlier rounds. Adds a note for each that cannot be loaded.
@@ -284,48 +285,48 @@ fn earlier_rounds(
     change: &mut PinnedChange,
 ) -> Result<Vec<EarlierRound>, TargetError> {
     let current = round_with_head(proposal, change.head.as_deref()).map(|round| round.id.as_str());
-    let is_before = |round: &&ProposalRound| Some(round.id.as_str()) != current;
-    let rounds: Vec<&ProposalRound> = proposal.rounds.iter().filter(is_before).collect();
-    // The forge has sent some diffs already; these are free.
-    let costly = rounds.iter().filter(|round| round.diff.is_none()).count();
-    let mut left_out = costly.saturating_sub(EARLIER_ROUNDS_MAX);
+    let is_earlier = |round: &&ProposalRound| Some(round.id.as_str()) != current;
+    let rounds: Vec<&ProposalRound> = proposal.rounds.iter().filter(is_earlier).collect();
+    // The forge already sent the diffs of some rounds. Only the other rounds cost a fetch.
+    let without_diff = rounds.iter().filter(|round| round.diff.is_none()).count();
+    let mut left_out = without_diff.saturating_sub(EARLIER_ROUNDS_MAX);
     if left_out > 0 {
         change.notes.push(format!(
             "{left_out} earlier rounds are left out: reviewers see the last {EARLIER_ROUNDS_MAX}"
         ));
     }
-    let mut shown = Vec::new();
+    let mut loaded = Vec::new();
     for round in rounds {
         if round.diff.is_none() && left_out > 0 {
             left_out -= 1;
             continue;
         }
         match load_round(store, proposal, remotes, round, options) {
-            Ok(earlier) => shown.extend(earlier),
+            Ok(earlier) => loaded.extend(earlier),
             // After a rebase, git may have deleted the old commits.
             Err(error) => {
                 let (id, head) = (&round.id, &round.head);
-                let what = match has_comments(round) {
+                let result = match has_comments(round) {
                     true => {
-                        shown.push(round_from_text(round, Vec::new()));
+                        loaded.push(round_with_diff(round, Vec::new()));
                         "has no diff"
                     }
                     false => "is left out",
                 };
-                change.notes.push(format!("round {id} with the head `{head}` {what}: {error}"));
+                change.notes.push(format!("round {id} with the head `{head}` {result}: {error}"));
             }
         }
     }
-    Ok(shown)
+    Ok(loaded)
 }
 
 fn has_comments(round: &ProposalRound) -> bool {
     !round.comments.is_empty() || !round.threads.is_empty()
 }
 
-/// A round with the diff from the forge. Comments refer to its lines, and its commits may exist
-/// only at the forge.
-fn round_from_text(round: &ProposalRound, text: Vec<u8>) -> EarlierRound {
+/// A round with the diff from the forge. Comments refer to lines of that diff, and the commits of
+/// the round may exist only at the forge.
+fn round_with_diff(round: &ProposalRound, text: Vec<u8>) -> EarlierRound {
     EarlierRound {
         id: round.id.clone(),
         created_at: round.created_at.clone(),
@@ -335,7 +336,7 @@ fn round_from_text(round: &ProposalRound, text: Vec<u8>) -> EarlierRound {
     }
 }
 
-/// Loads a round. `None` if it changes nothing and has no comments.
+/// Loads a round. `None` if the round changes nothing and has no comments.
 fn load_round(
     store: &Store,
     proposal: &ChangeProposal,
@@ -344,7 +345,7 @@ fn load_round(
     options: &ResolveOptions<'_>,
 ) -> Result<Option<EarlierRound>, TargetError> {
     if let Some(text) = &round.diff {
-        return Ok(Some(round_from_text(round, text.clone())));
+        return Ok(Some(round_with_diff(round, text.clone())));
     }
     let tip = round.target.as_deref().unwrap_or(&proposal.target.commit);
     let pins = [tip, &round.head].map(|commit| PinnedCommit { commit, via_ref: None });
@@ -367,8 +368,10 @@ fn load_round(
     }
     let (id, head) = (round.id.clone(), round.head.clone());
     let created_at = match &round.created_at {
-        Some(seen) => Some(seen.clone()),
-        None => store.bare().commits(std::slice::from_ref(&head))?.pop().map(|it| it.committed),
+        Some(date) => Some(date.clone()),
+        None => {
+            store.bare().commits(std::slice::from_ref(&head))?.pop().map(|commit| commit.committed)
+        }
     };
     Ok(Some(EarlierRound { id, created_at, base: Some(base), head, diff }))
 }

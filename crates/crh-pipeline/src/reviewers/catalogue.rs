@@ -7,9 +7,9 @@ use super::{Returns, Reviewer, ReviewerFile, ReviewerOrigin, front_matter};
 use crate::plan::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
 use crh_review::identity::content_id;
 
-/// Names of other runs.
+/// Names that crh uses for runs of its own, so no reviewer may have them.
 const RESERVED_NAMES: [&str; 5] = ["scout", "requirements", "pairs", SINGLE, ORCHESTRATOR];
-/// Prefixes of names of other runs.
+/// Prefixes of names that crh uses for runs of its own.
 const RESERVED_PREFIXES: [&str; 2] = [SUB_AGENT, "validate"];
 
 /// Embeds the built-in reviewer files, in catalogue order.
@@ -46,11 +46,11 @@ pub(super) const FILES: &[(&str, &str)] = &files![
 ];
 
 static BUILT_IN: LazyLock<ReviewerCatalogue> = LazyLock::new(|| {
-    let read = |(_, text): &(&str, &str)| {
+    let parse = |(_, text): &(&str, &str)| {
         front_matter::parse_reviewer(text.as_bytes(), ReviewerOrigin::BuiltIn).ok()
     };
     // A test checks that every file parses.
-    ReviewerCatalogue { reviewers: FILES.iter().filter_map(read).collect() }
+    ReviewerCatalogue { reviewers: FILES.iter().filter_map(parse).collect() }
 });
 
 /// All reviewers.
@@ -71,13 +71,13 @@ impl ReviewerCatalogue {
         let mut notes = Vec::new();
         let mut own: Vec<Reviewer> = Vec::new();
         for file in files {
-            let read = parse_own_reviewer(file).and_then(|reviewer| {
+            let parsed = parse_own_reviewer(file).and_then(|reviewer| {
                 match name_conflict(&self, &own, &reviewer) {
                     Some(why) => Err(why),
                     None => Ok(reviewer),
                 }
             });
-            match read {
+            match parsed {
                 Ok(reviewer) => own.push(reviewer),
                 Err(why) => notes.push(format!("the reviewer `{}` is not used: {why}", file.path)),
             }
@@ -133,16 +133,18 @@ fn name_conflict(
 ) -> Option<String> {
     let names = std::iter::once(&reviewer.name).chain(&reviewer.aliases);
     names.into_iter().find_map(|name| {
-        let is_run = RESERVED_NAMES.contains(&name.as_str())
-            || RESERVED_PREFIXES.iter().any(|start| name.starts_with(start))
+        let is_reserved = RESERVED_NAMES.contains(&name.as_str())
+            || RESERVED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || is_static(name);
-        let by = built_in.reviewers.iter().chain(own).find(|it| it.has_name(name));
-        match by {
-            Some(by) => Some(format!(
+        let namesake = built_in.reviewers.iter().chain(own).find(|other| other.has_name(name));
+        match namesake {
+            Some(other) => Some(format!(
                 "the name `{name}` is taken by another reviewer ({}): choose another one",
-                by.origin
+                other.origin
             )),
-            None if is_run => Some(format!("the name `{name}` is reserved: choose another one")),
+            None if is_reserved => {
+                Some(format!("the name `{name}` is reserved: choose another one"))
+            }
             None if !front_matter::is_name(name) => Some(format!(
                 "`{name}` is not a valid name: use lower-case letters, digits and hyphens"
             )),

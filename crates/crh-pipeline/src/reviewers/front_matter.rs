@@ -12,10 +12,10 @@ use crh_git::PathGlobs;
 use crh_review::finding::{AutofixClass, Category, Owner, Severity};
 use crh_syntax::Language;
 
-/// Maximum size of a reviewer file. Built-in prompts have three to six thousand characters; longer
-/// ones take room from the change.
+/// Maximum size of a reviewer file. Built-in prompts have three to six thousand characters. A
+/// longer prompt leaves less of the model's context for the change.
 pub(super) const FILE_MAX: u64 = 64 << 10;
-/// Maximum number of YAML values.
+/// Maximum number of YAML values. The file may be hostile, and a real one has fewer than a hundred.
 const VALUES_MAX: usize = 2_000;
 /// Maximum YAML depth. The deepest value is a word in a list in a trigger.
 const DEPTH_MAX: usize = 8;
@@ -25,9 +25,9 @@ const LENS_MAX: usize = 200;
 const SOFT_MAX: usize = 500;
 /// Maximum length of a name, which is shown in tables and used in file names.
 const NAME_MAX: usize = 40;
-/// Default of `cap`.
+/// Default of `cap`, the maximum number of findings per run.
 const DEFAULT_CAP: usize = 8;
-/// Maximum of `cap`.
+/// Largest allowed value of `cap`.
 const CAP_MAX: usize = 50;
 
 /// Keys of the front matter.
@@ -93,7 +93,8 @@ struct TriggerFields {
     languages: Option<Vec<String>>,
 }
 
-/// Parses a file. The error completes a sentence and says what to do.
+/// Parses a file. The error completes the sentence "the reviewer `FILE` is not used: …" and says
+/// what to do.
 pub(super) fn parse_reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Reviewer, String> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| "it is not UTF-8: save it in that encoding".to_owned())?;
@@ -121,8 +122,8 @@ pub(super) fn parse_reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Rev
     if prompt.trim().is_empty() {
         return Err("the prompt is empty: write it after the front matter".to_owned());
     }
-    let when = front.when.into_iter().enumerate().map(|(at, when)| {
-        parse_trigger(when).map_err(|why| format!("entry {} of `when` {why}", at + 1))
+    let when = front.when.into_iter().enumerate().map(|(index, when)| {
+        parse_trigger(when).map_err(|why| format!("entry {} of `when` {why}", index + 1))
     });
     Ok(Reviewer {
         name,
@@ -133,7 +134,7 @@ pub(super) fn parse_reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Rev
         soft: front.soft.trim().to_owned(),
         tier: front.tier,
         category: front.category,
-        route: front.route.map_or(Ok(DEFAULT_ROUTE), |route| read_route(&route))?,
+        route: front.route.map_or(Ok(DEFAULT_ROUTE), |route| parse_route(&route))?,
         max_severity: front.max_severity.unwrap_or(Severity::P0),
         cap,
         returns: returns(&front.returns),
@@ -151,17 +152,18 @@ const DEFAULT_ROUTE: Route =
 /// Splits a text into front matter and body. The front matter includes its opening line, so that
 /// line numbers in errors match the file.
 pub(crate) fn split(text: &str) -> Result<(&str, &str), String> {
-    let missing =
+    let missing_front_matter =
         || "it has no front matter: write the keys between two `---` lines at the top".to_owned();
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
-    let first = lines.next().filter(|line| line.trim_end() == "---").ok_or_else(missing)?;
-    let mut at = first.len();
+    let first =
+        lines.next().filter(|line| line.trim_end() == "---").ok_or_else(missing_front_matter)?;
+    let mut offset = first.len();
     for line in lines {
         if line.trim_end() == "---" {
-            return Ok((&text[..at], &text[at + line.len()..]));
+            return Ok((&text[..offset], &text[offset + line.len()..]));
         }
-        at += line.len();
+        offset += line.len();
     }
     Err("its front matter is not closed: add a `---` line after the keys".to_owned())
 }
@@ -170,25 +172,26 @@ pub(crate) fn split(text: &str) -> Result<(&str, &str), String> {
 pub(crate) fn parse_yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let budget = serde_saphyr::budget! { max_nodes: VALUES_MAX, max_depth: DEPTH_MAX };
     let options = serde_saphyr::options! { budget: budget };
-    serde_saphyr::from_str_with_options(text, options).map_err(|why| {
-        let why = why.without_snippet().to_string();
-        format!("its front matter is invalid: {}", why.lines().next().unwrap_or_default())
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let error = error.without_snippet().to_string();
+        format!("its front matter is invalid: {}", error.lines().next().unwrap_or_default())
     })
 }
 
-/// Whether a text is a valid name. A trailing number would look like a part of another reviewer's
-/// work.
+/// Whether a text is a valid name. Names that end with a number are not: `security-2` is the name
+/// of the second run of `security` on a large change.
 pub(super) fn is_name(name: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    let last = name.rsplit('-').next().unwrap_or(name);
+    let is_name_byte =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let last_word = name.rsplit('-').next().unwrap_or(name);
     name.len() <= NAME_MAX
-        && name.bytes().all(is_plain)
-        && name.starts_with(|it: char| it.is_ascii_lowercase())
-        && !last.bytes().all(|byte| byte.is_ascii_digit())
+        && name.bytes().all(is_name_byte)
+        && name.starts_with(|char: char| char.is_ascii_lowercase())
+        && !last_word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn returns(back: &ReturnsKeyword) -> Returns {
-    match back {
+fn returns(keyword: &ReturnsKeyword) -> Returns {
+    match keyword {
         ReturnsKeyword::Findings => Returns::Findings,
         ReturnsKeyword::Learnings => Returns::Notes(NotesSection::Learnings),
         ReturnsKeyword::AgentNative => Returns::Notes(NotesSection::AgentNative),
@@ -198,15 +201,15 @@ fn returns(back: &ReturnsKeyword) -> Returns {
 }
 
 /// Parses `manual -> human`.
-fn read_route(text: &str) -> Result<Route, String> {
-    let wrong = || {
+fn parse_route(text: &str) -> Result<Route, String> {
+    let invalid_route = || {
         format!(
             "`route: {text}` is not a valid route: write a class and an owner, such as `manual -> downstream-resolver`"
         )
     };
-    let (class, owner) = text.split_once("->").ok_or_else(wrong)?;
-    let class = parse_word(class).ok_or_else(wrong)?;
-    let owner = parse_word(owner).ok_or_else(wrong)?;
+    let (class, owner) = text.split_once("->").ok_or_else(invalid_route)?;
+    let class = parse_word(class).ok_or_else(invalid_route)?;
+    let owner = parse_word(owner).ok_or_else(invalid_route)?;
     Ok(Route { class, owner })
 }
 
@@ -235,14 +238,14 @@ fn parse_trigger(when: TriggerFields) -> Result<Trigger, String> {
         return Err("has `lines: 0`: write at least 1".to_owned());
     }
     let words = words.unwrap_or_default();
-    let is_word = |word: &&String| word.chars().all(|it| it.is_alphanumeric() || it == '_');
+    let is_word = |word: &&String| word.chars().all(|char| char.is_alphanumeric() || char == '_');
     if let Some(word) = words.iter().find(|word| word.is_empty() || !is_word(word)) {
         return Err(format!("has the invalid word `{word}`: use only letters, digits and `_`"));
     }
-    let named = |name: &String| {
+    let language_name = |name: &String| {
         Language::from_name(name).map(Language::name).ok_or_else(|| {
-            let known: Vec<&str> = Language::ALL.into_iter().map(Language::name).collect();
-            format!("has the unknown language `{name}`: use one of {}", known.join(", "))
+            let languages: Vec<&str> = Language::ALL.into_iter().map(Language::name).collect();
+            format!("has the unknown language `{name}`: use one of {}", languages.join(", "))
         })
     };
     let languages = languages.unwrap_or_default();
@@ -254,6 +257,6 @@ fn parse_trigger(when: TriggerFields) -> Result<Trigger, String> {
             .transpose()
             .map_err(|why| format!("cannot be used: {why}"))?,
         words: words.iter().map(|word| word.to_lowercase()).collect(),
-        languages: languages.iter().map(named).collect::<Result<_, _>>()?,
+        languages: languages.iter().map(language_name).collect::<Result<_, _>>()?,
     })
 }

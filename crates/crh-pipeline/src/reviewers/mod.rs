@@ -27,9 +27,10 @@ pub struct Reviewer {
     pub lens: String,
     /// Whether it runs on every change with `--depth full`.
     pub in_full: bool,
-    /// Triggers. Any of them is enough.
+    /// Triggers. One that fires is enough.
     pub when: Vec<Trigger>,
-    /// Further condition, in words for the scout. Empty if there is none.
+    /// Further condition, in words. The scout (a model) decides whether it holds. Empty if there is
+    /// none.
     pub soft: String,
     /// Strength of its model.
     pub tier: ModelTier,
@@ -37,7 +38,7 @@ pub struct Reviewer {
     pub category: Category,
     /// Default route of its findings.
     pub route: Route,
-    /// Maximum severity of its findings. More severe ones are lowered to it.
+    /// Maximum severity of its findings. crh lowers more severe findings to this severity.
     pub max_severity: Severity,
     /// Maximum number of findings per run.
     pub cap: usize,
@@ -45,7 +46,8 @@ pub struct Reviewer {
     pub returns: Returns,
     /// Extra material that it gets.
     pub given: Vec<ExtraMaterial>,
-    /// Facts that it needs. Any of them is enough; without one it never runs.
+    /// Facts that it needs. One of them is enough. If none holds, the reviewer never runs. An empty
+    /// list needs nothing.
     pub needs: Vec<ChangeFact>,
     /// Prompt.
     pub prompt: String,

@@ -11,20 +11,21 @@ const REVIEWERS_FOLDER: RepoConfigFolder = RepoConfigFolder {
     path: ".crh/reviewers",
     item: "reviewer",
     extensions: &[".md"],
-    // The scout reads about all of them on every change. The built-in catalogue has half as many.
+    // The scout reads one row per reviewer on every change. Half as many reviewers are built in.
     files_max: 50,
     file_max: FILE_MAX,
 };
 
-/// The files of the repository's own reviewers, and notes on unreadable ones. They are read from
-/// the base, except for uncommitted work: the author of a change must not choose its reviewers.
+/// The files of the repository's own reviewers, and notes on unreadable files. crh reads them from
+/// the base revision, since the author of a change must not choose its reviewers. Only for
+/// uncommitted work, crh reads them from the working tree.
 pub fn own_reviewers(
     change: &ChangeUnderReview,
-    work: ChangeOrigin,
+    origin: ChangeOrigin,
 ) -> (Vec<ReviewerFile>, Vec<String>) {
     let Ok(revisions) = change.tool_context.repository() else { return Default::default() };
     let round = change.workspace().ok().and_then(|workspace| workspace.latest());
-    let (files, notes) = REVIEWERS_FOLDER.read(revisions, work.config_revision(round));
+    let (files, notes) = REVIEWERS_FOLDER.read(revisions, origin.config_revision(round));
     let files = files.into_iter().map(|(path, bytes)| ReviewerFile { path, bytes });
     (files.collect(), notes)
 }

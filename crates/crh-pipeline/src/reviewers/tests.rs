@@ -51,8 +51,8 @@ fn names_and_aliases_are_unique() {
 #[test]
 fn lookup_ignores_case_and_prefix() {
     let check = |name: &str, expected: Option<&str>| {
-        let found = ReviewerCatalogue::built_in().get(name).map(|it| it.name.as_str());
-        assert_eq!(found, expected, "{name}");
+        let actual_name = ReviewerCatalogue::built_in().get(name).map(|it| it.name.as_str());
+        assert_eq!(actual_name, expected, "{name}");
     };
     check("correctness", Some("correctness"));
     check("Correctness", Some("correctness"));
@@ -181,16 +181,16 @@ fn missing_keys_have_careful_defaults() {
 
 /// Notes on files that differ from [`FILE`] in one text each.
 fn check(others: &[(&str, &str)], expected: Expect) {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for (text, other) in others {
         assert!(FILE.contains(text), "{text}");
         let (catalogue, notes) = catalogue_with(&[("a.md", &FILE.replace(text, other))]);
         assert_eq!(&catalogue, ReviewerCatalogue::built_in());
         let start = "the reviewer `.crh/reviewers/a.md` is not used: ";
         let [note] = notes.as_slice() else { panic!("{other}: {notes:?}") };
-        shown += &format!("{}\n", note.strip_prefix(start).unwrap());
+        actual += &format!("{}\n", note.strip_prefix(start).unwrap());
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 #[test]

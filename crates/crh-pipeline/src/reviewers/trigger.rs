@@ -3,7 +3,7 @@
 use crate::facts::{ChangeFact, ChangeFacts};
 use crh_git::PathGlobs;
 
-/// Conditions that must all hold. Unset ones hold.
+/// Conditions that must all hold. A condition that is not set always holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trigger {
     /// A fact that must hold.
@@ -22,40 +22,41 @@ pub struct Trigger {
 impl Trigger {
     /// The reason if the trigger fires, else None.
     pub fn fires(&self, facts: &ChangeFacts) -> Option<String> {
-        let mut why: Vec<String> = Vec::new();
+        let mut reasons: Vec<String> = Vec::new();
         if let Some(fact) = self.fact {
-            why.push(facts.witness(fact)?.to_owned());
+            reasons.push(facts.witness(fact)?.to_owned());
         }
         if !self.languages.is_empty() || self.lines.is_some() {
-            why.push(self.enough_lines(facts)?);
+            reasons.push(self.enough_lines(facts)?);
         }
         if let Some(globs) = &self.paths {
-            let matching = |path: &str| {
+            let path_reason = |path: &str| {
                 Some(format!("`{path}` is under `{}`", globs.first_match(path.as_bytes())?))
             };
-            why.push(facts.paths().find_map(matching)?);
+            reasons.push(facts.paths().find_map(path_reason)?);
         }
         if !self.words.is_empty() {
-            let place = |word: &String| {
+            let word_reason = |word: &String| {
                 Some(format!("{} says `{word}`", facts.place_of(word, &self.languages)?))
             };
-            why.push(self.words.iter().find_map(place)?);
+            reasons.push(self.words.iter().find_map(word_reason)?);
         }
-        Some(why.join(", and ")).filter(|why| !why.is_empty())
+        Some(reasons.join(", and ")).filter(|reasons| !reasons.is_empty())
     }
 
     /// The number of changed lines as a reason, if it is large enough.
     fn enough_lines(&self, facts: &ChangeFacts) -> Option<String> {
-        let wanted = self.lines.unwrap_or(1);
-        let (lines, of) = match self.languages.as_slice() {
+        let min_lines = self.lines.unwrap_or(1);
+        let (lines, kind) = match self.languages.as_slice() {
             [] => (facts.lines(), "executable".to_owned()),
             languages => {
-                let changed = |language: &&&str| facts.lines_in(&[language]) > 0;
-                let named: Vec<&str> = languages.iter().filter(changed).copied().collect();
-                (facts.lines_in(languages), named.join(" and "))
+                let has_changes = |language: &&&str| facts.lines_in(&[language]) > 0;
+                let changed_languages: Vec<&str> =
+                    languages.iter().filter(has_changes).copied().collect();
+                (facts.lines_in(languages), changed_languages.join(" and "))
             }
         };
         let s = if lines == 1 { "" } else { "s" };
-        (lines >= wanted).then(|| format!("{lines} {of} line{s} changed"))
+        (lines >= min_lines).then(|| format!("{lines} {kind} line{s} changed"))
     }
 }

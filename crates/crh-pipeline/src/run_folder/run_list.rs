@@ -34,7 +34,7 @@ const KNOWN_ENTRIES: [&str; 10] = [
     STAGES,
     WORKSPACE,
 ];
-/// A review that has not finished after this time was interrupted.
+/// A review that has not finished after a day was interrupted.
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many matching names an error lists.
 const SHOWN_NAMES_MAX: usize = 3;
@@ -74,7 +74,7 @@ pub struct RunSummary {
 pub enum RunsToKeep {
     /// Keep at least this many.
     Newest(usize),
-    /// Keep no run for being new.
+    /// Prune even the newest run.
     NoMinimum,
 }
 
@@ -113,19 +113,19 @@ pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderEr
     }
     let matching: Vec<&String> = names.iter().filter(|name| name.starts_with(wanted)).collect();
     match matching.as_slice() {
-        // An exact match wins: `…-2` begins with the name of the first run.
+        // An exact match wins, since the name of a first run is a prefix of the name with `-2`.
         several if several.iter().any(|name| *name == wanted) => {
             RunFolder::open(&runs.join(wanted))
         }
-        [one] if !wanted.is_empty() => RunFolder::open(&runs.join(one)),
+        [name] if !wanted.is_empty() => RunFolder::open(&runs.join(name)),
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
-        // Every name matches an empty prefix. Probably an unset shell variable.
+        // Every name matches an empty prefix. The user probably passed an unset shell variable.
         _ if wanted.is_empty() => {
             Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() })
         }
         several => {
-            let shown = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
-            Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: shown.collect() })
+            let names = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
+            Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: names.collect() })
         }
     }
 }
@@ -135,8 +135,8 @@ pub fn list_runs(runs: &Path) -> Result<Vec<RunSummary>, FolderError> {
     Ok(run_names(runs)?.iter().rev().map(|name| summarize_run(runs, name)).collect())
 }
 
-/// Runs that may be pruned, oldest first. Keeps running ones, and unfinished ones for a day, since
-/// another machine may be working on them.
+/// Runs that may be pruned, oldest first. Runs in progress are kept. Unfinished runs are kept for a
+/// day, since another machine may be working on them.
 pub fn prunable(
     runs: &Path,
     runs_to_keep: RunsToKeep,

@@ -1,4 +1,5 @@
-//! `telemetry.json`: time and cost of every stage and model call, from the transcripts. Pure.
+//! `telemetry.json`: time and cost of every stage and model call, from the transcripts. Pure code
+//! without I/O.
 //!
 //! A request without a recorded reply, because the process was killed, counts at its maximum cost.
 
@@ -39,7 +40,7 @@ pub struct StageTime {
 pub struct RunCalls {
     /// Name of its assignment.
     pub run: String,
-    /// How it ended, as in the transcript. `None` if it did not.
+    /// How the run ended, as in the transcript. `None` if it did not end.
     pub outcome: Option<String>,
     /// Limit that the run reached.
     pub limited: Option<LimitKind>,
@@ -166,7 +167,8 @@ struct BookedCost {
 /// Reads the calls of a run from its transcript. Skips malformed lines, such as the partial last
 /// line of a killed process.
 pub fn parse_calls<L: AsRef<[u8]>>(run: &str, lines: impl IntoIterator<Item = L>) -> Vec<RunCalls> {
-    let mut reader = TranscriptReader { run, runs: Vec::new(), unanswered: None, ids: Vec::new() };
+    let mut reader =
+        TranscriptReader { run, runs: Vec::new(), unanswered_cost: None, ids: Vec::new() };
     for line in lines {
         if let Ok(line) = serde_json::from_slice(line.as_ref()) {
             reader.read_line(line);
@@ -196,7 +198,7 @@ struct TranscriptReader<'a> {
     run: &'a str,
     runs: Vec<RunCalls>,
     /// Maximum cost of the request that has no reply yet.
-    unanswered: Option<Option<BookedCost>>,
+    unanswered_cost: Option<Option<BookedCost>>,
     /// Ids of the last reply's tool calls, in the order of its tools.
     ids: Vec<String>,
 }
@@ -211,7 +213,7 @@ impl TranscriptReader<'_> {
             TranscriptLine::Asked { turn, attempt, purpose, model, worst } => {
                 self.book_unanswered();
                 self.begin_call(turn, attempt, purpose, model);
-                self.unanswered = Some(worst);
+                self.unanswered_cost = Some(worst);
             }
             TranscriptLine::Replied { ms, cost, left, served } => {
                 self.book_attempt(ms, cost, left);
@@ -233,8 +235,8 @@ impl TranscriptReader<'_> {
                 }
             }
             TranscriptLine::ToolResult { id, ms } => {
-                let at = self.ids.iter().rposition(|known| *known == id);
-                let tool = at.and_then(|at| self.call()?.tools.get_mut(at));
+                let index = self.ids.iter().rposition(|known| *known == id);
+                let tool = index.and_then(|index| self.call()?.tools.get_mut(index));
                 if let Some(tool) = tool {
                     tool.took_ms = Some(ms);
                 }
@@ -281,7 +283,7 @@ impl TranscriptReader<'_> {
     }
 
     fn book_attempt(&mut self, ms: u64, cost: Option<BookedCost>, left: Value) {
-        self.unanswered = None;
+        self.unanswered_cost = None;
         let Some(call) = self.call() else { return };
         call.latency_ms = call.latency_ms.saturating_add(ms);
         call.left = left;
@@ -292,7 +294,7 @@ impl TranscriptReader<'_> {
 
     /// Books a request that will get no reply.
     fn book_unanswered(&mut self) {
-        let Some(worst) = self.unanswered.take() else { return };
+        let Some(worst) = self.unanswered_cost.take() else { return };
         let Some(call) = self.call() else { return };
         call.errors.push(UNANSWERED.to_owned());
         if let Some(worst) = worst {

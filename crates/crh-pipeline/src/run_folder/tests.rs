@@ -70,30 +70,30 @@ fn begun(runs: &Path, stamp: Timestamp) -> RunFolder {
 
 /// Files of a folder with their contents.
 fn contents(folder: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
+    let mut files = BTreeMap::new();
     let mut left = vec![folder.to_owned()];
     while let Some(path) = left.pop() {
         match path.is_dir() {
             true => left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
             false => {
                 let name = path.strip_prefix(folder).unwrap().display().to_string();
-                found.insert(name, fs::read_to_string(&path).unwrap());
+                files.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
     }
-    found
+    files
 }
 
 #[test]
 fn runs_in_one_second_get_private_ignored_folders() {
     let place = TempDir::new().unwrap();
     let runs = place.path().join(".crh/runs");
-    let made: Vec<RunFolder> =
+    let folders: Vec<RunFolder> =
         (0..3).map(|_| RunFolder::create(&runs, stamp(0), ID).unwrap()).collect();
-    let names: Vec<String> = made.iter().map(RunFolder::run_id).collect();
+    let names: Vec<String> = folders.iter().map(RunFolder::run_id).collect();
     let first = "20261115T000000Z_0123456789abcdef";
     assert_eq!(names, [first.to_owned(), format!("{first}-2"), format!("{first}-3")]);
-    for folder in made {
+    for folder in folders {
         assert_eq!(fs::metadata(folder.path()).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::read_to_string(folder.path().join(".gitignore")).unwrap(), "*\n");
     }
@@ -227,8 +227,8 @@ fn known_secrets_are_masked_and_look_alikes_kept() {
     folder.finish(&report, &[record], &[], Completion::At(stamp(0)));
     let files = contents(folder.path());
     let with = |word: &str| -> Vec<&str> {
-        let found = files.iter().filter(|(_, text)| text.contains(word));
-        found.map(|(name, _)| name.as_str()).collect()
+        let matches = files.iter().filter(|(_, text)| text.contains(word));
+        matches.map(|(name, _)| name.as_str()).collect()
     };
     assert_eq!(with(KNOWN), [""; 0]);
     assert_eq!(
@@ -315,7 +315,7 @@ fn run_is_found_by_name_prefix_or_latest() {
     fs::write(runs.join(format!("99980101T000000Z_{ID}")), "").unwrap();
     fs::create_dir(runs.join("99970101T000000Z_notanid")).unwrap();
 
-    let found = |wanted: Option<&str>| match find_run(runs, wanted) {
+    let find = |wanted: Option<&str>| match find_run(runs, wanted) {
         Ok(folder) => folder.run_id(),
         Err(error) => error.to_string().replace(runs.to_str().unwrap(), "RUNS"),
     };
@@ -340,23 +340,23 @@ fn run_is_found_by_name_prefix_or_latest() {
             "`20261115` is ambiguous: `20261115T090000Z_0123456789abcdef` or `20261115T000000Z_0123456789abcdef-2` or `20261115T000000Z_0123456789abcdef`",
         ),
     ] {
-        assert_eq!(found(wanted), expected, "{wanted:?}");
+        assert_eq!(find(wanted), expected, "{wanted:?}");
     }
 }
 
 #[test]
 fn foreign_folder_is_rejected_with_a_reason() {
     let place = TempDir::new().unwrap();
-    let said = |path: &Path| {
+    let error_text = |path: &Path| {
         let error = RunFolder::open(path).unwrap_err().to_string();
         error.replace(place.path().to_str().unwrap(), "HERE")
     };
     expect!["`HERE` is not a run folder: it contains no `metadata.json`"]
-        .assert_eq(&said(place.path()));
+        .assert_eq(&error_text(place.path()));
     expect!["`HERE/none` is not a run folder: it is not a folder"]
-        .assert_eq(&said(&place.path().join("none")));
+        .assert_eq(&error_text(&place.path().join("none")));
     fs::write(place.path().join("metadata.json"), "{}").unwrap();
-    let error = said(place.path());
+    let error = error_text(place.path());
     assert!(error.ends_with("missing field `run_id` at line 1 column 2"), "{error}");
 }
 
@@ -364,16 +364,16 @@ fn foreign_folder_is_rejected_with_a_reason() {
 fn missing_or_invalid_report_has_a_clear_error() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
-    let said = |folder: &RunFolder| folder.report().unwrap_err().to_string();
+    let report_error = |folder: &RunFolder| folder.report().unwrap_err().to_string();
     expect!["the run `20261115T000000Z_0123456789abcdef` is incomplete: it has no `review.json`"]
-        .assert_eq(&said(&folder));
+        .assert_eq(&report_error(&folder));
     let newer = Report { schema_version: 99, ..report("x") };
     folder.store("review.json", &newer).unwrap();
     expect!["cannot read `review.json` of the run `20261115T000000Z_0123456789abcdef`: it has schema_version 99, but this crh reads 1"]
-        .assert_eq(&said(&folder));
+        .assert_eq(&report_error(&folder));
     fs::write(folder.path().join("review.json"), "{").unwrap();
     expect!["cannot read `review.json` of the run `20261115T000000Z_0123456789abcdef`: EOF while parsing an object at line 1 column 1"]
-        .assert_eq(&said(&folder));
+        .assert_eq(&report_error(&folder));
 }
 
 #[test]
@@ -461,14 +461,14 @@ fn prune_keeps_young_running_and_foreign_folders() {
 #[test]
 fn deleting_a_run_keeps_symlink_targets() {
     let place = TempDir::new().unwrap();
-    let kept = place.path().join("kept");
-    fs::create_dir(&kept).unwrap();
-    fs::write(kept.join("a"), "a").unwrap();
+    let kept_path = place.path().join("kept");
+    fs::create_dir(&kept_path).unwrap();
+    fs::write(kept_path.join("a"), "a").unwrap();
     let folder = finished(&place.path().join("runs"), stamp(0));
-    symlink(&kept, folder.path().join("workspace")).unwrap();
+    symlink(&kept_path, folder.path().join("workspace")).unwrap();
     remove_run(folder.path()).unwrap();
     assert!(!folder.path().exists());
-    assert_eq!(fs::read_to_string(kept.join("a")).unwrap(), "a");
+    assert_eq!(fs::read_to_string(kept_path.join("a")).unwrap(), "a");
 }
 
 /// A call costs 30 input tokens, 4 output tokens and 2 cents; at most 100 each and 9 cents.

@@ -4,17 +4,19 @@ use super::SkipReason;
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::escape_invisible;
 
-/// How many lines to search for a marker. A licence header before it has up to thirty lines.
+/// How many lines to search for a marker, that is a comment such as `@generated`. A licence header
+/// before the marker has up to thirty lines.
 const HEADER_LINES: usize = 40;
-/// How much of a line to read and show. Markers are short, and a minified file is one line.
+/// Maximum bytes of a line to read and show. Markers are short, and a minified file is one long
+/// line.
 const LINE_BYTES_MAX: usize = 200;
-/// Mean line length of minified files. Formatters break lines at about 100 bytes, for a mean of 30;
-/// minifiers break at 500 bytes or never.
+/// Mean line length above which a file counts as minified. Formatted code has a mean of about 30
+/// bytes. Minifiers break lines at 500 bytes or never.
 const MINIFIED_MEAN_BYTES: u64 = 500;
 /// Extensions of files that may be minified.
 const MINIFIED_EXTENSIONS: &[&str] = &["js", "mjs", "cjs", "css"];
 
-/// Comment starts of all languages. A line with one of them is hardly code.
+/// Comment starts of all languages. A line that starts with one of them is probably not code.
 const COMMENT_STARTS: &[&str] =
     &["//", "/*", "*", "#", "<!--", "--", ";", "%", "'", "{-", "(*", "@rem ", "rem "];
 /// Lines that may precede a header comment.
@@ -71,7 +73,7 @@ pub(super) fn reason<'a, L: Iterator<Item = &'a [u8]>>(
 }
 
 /// Whether the first lines already rule out a skip reason.
-pub(super) fn is_plain<'a>(path: &str, first_lines: impl Iterator<Item = &'a [u8]>) -> bool {
+pub(super) fn has_no_marker<'a>(path: &str, first_lines: impl Iterator<Item = &'a [u8]>) -> bool {
     !can_be_minified(path) && matches!(scan_header(first_lines), HeaderScan::Unmarked)
 }
 
@@ -108,9 +110,11 @@ fn scan_header<'a>(lines: impl Iterator<Item = &'a [u8]>) -> HeaderScan {
 
 fn is_code(line: &str) -> bool {
     let line = line.to_lowercase();
-    let starts = |start: &&str| line.starts_with(*start);
-    // Check preambles too: some look like strings, some like comments.
-    !line.is_empty() && !PREAMBLES.iter().any(starts) && !COMMENT_STARTS.iter().any(starts)
+    let starts_line = |start: &&str| line.starts_with(*start);
+    // Preambles are checked separately, since some of them look like strings.
+    !line.is_empty()
+        && !PREAMBLES.iter().any(starts_line)
+        && !COMMENT_STARTS.iter().any(starts_line)
 }
 
 /// End of the block comment that the line opens and does not close.
@@ -125,7 +129,7 @@ fn marker(line: &str) -> Option<String> {
     let text =
         line.trim_start_matches(|char: char| !char.is_alphanumeric() && !"@<".contains(char));
     let text = text.trim_start_matches("<!--").trim_start();
-    // A quoted marker is only mentioned.
+    // A marker in quotes is a mention: the file is about markers, not generated.
     let prefix = &line[..line.len() - text.len()];
     if prefix.contains(['`', '"']) {
         return None;

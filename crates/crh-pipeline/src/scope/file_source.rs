@@ -7,7 +7,7 @@ use crh_review::diff::{Diff, RepoPath};
 use crh_review::finding::Side;
 
 /// Attribute names, as GitHub spells them.
-const NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
+const ATTRIBUTE_NAMES: [&str; 2] = ["linguist-generated", "linguist-vendored"];
 
 /// Facts about files that the diff does not contain. Implementations must be deterministic.
 pub trait FileSource {
@@ -53,12 +53,12 @@ pub struct RepositoryFiles<'a> {
     base: String,
     head: String,
     attributes: HashMap<Vec<u8>, FileAttributes>,
-    unread: Vec<(Vec<u8>, ReadError)>,
+    unreadable_attributes: Vec<(Vec<u8>, ReadError)>,
 }
 
 impl AttributeMark {
-    /// Interprets an attribute. `true` and `false` are plain strings to git, but not to users. Any
-    /// other value is ignored, so that a typo skips no file.
+    /// Interprets an attribute. Git treats `true` and `false` as plain strings, but users mean them
+    /// as values. Any other value is ignored, since a typo must not exclude a file from the review.
     pub fn from_state(name: &str, state: &AttributeState) -> Self {
         match state {
             AttributeState::Set => Self::Marked(name.to_owned()),
@@ -85,9 +85,9 @@ impl FileSource for DiffOnly {
 }
 
 impl<'a> RepositoryFiles<'a> {
-    /// Files of a change from `base` to `head`. `attributes_at` is the revision of the
-    /// `.gitattributes`. Use the base for changes by others, which could otherwise mark their own
-    /// files.
+    /// Files of a change from `base` to `head`. `attributes_revision` is the revision of the
+    /// `.gitattributes`. For changes by others it must be the base, since they could otherwise mark
+    /// their own files as generated.
     pub fn new(
         objects: &'a Objects,
         base: &str,
@@ -100,11 +100,11 @@ impl<'a> RepositoryFiles<'a> {
         };
         let paths: Vec<RepoPath> = diff.files().iter().flat_map(file_paths).collect();
         let bytes: Vec<&[u8]> = paths.iter().map(RepoPath::as_bytes).collect();
-        let result = read_attributes(objects, attributes_revision, &bytes, &NAMES)?;
+        let result = read_attributes(objects, attributes_revision, &bytes, &ATTRIBUTE_NAMES)?;
         let to_attributes = |states: &Vec<AttributeState>| match states.as_slice() {
             [generated, vendored] => FileAttributes {
-                generated: AttributeMark::from_state(NAMES[0], generated),
-                vendored: AttributeMark::from_state(NAMES[1], vendored),
+                generated: AttributeMark::from_state(ATTRIBUTE_NAMES[0], generated),
+                vendored: AttributeMark::from_state(ATTRIBUTE_NAMES[1], vendored),
             },
             _ => FileAttributes::default(),
         };
@@ -113,12 +113,18 @@ impl<'a> RepositoryFiles<'a> {
             .zip(&result.states)
             .map(|(path, states)| (path.to_vec(), to_attributes(states)));
         let (base, head) = (base.to_owned(), head.to_owned());
-        Ok(Self { objects, base, head, attributes: attributes.collect(), unread: result.unread })
+        Ok(Self {
+            objects,
+            base,
+            head,
+            attributes: attributes.collect(),
+            unreadable_attributes: result.unreadable_files,
+        })
     }
 
     /// Unreadable `.gitattributes`, with the reason.
     pub fn unreadable_attributes(&self) -> &[(Vec<u8>, ReadError)] {
-        &self.unread
+        &self.unreadable_attributes
     }
 
     fn revision(&self, side: Side) -> &str {

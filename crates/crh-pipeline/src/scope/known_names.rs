@@ -46,8 +46,9 @@ const LOCK_FILES: &[&str] = &[
     "yarn.lock",
 ];
 
-/// Folders of vendored code. Only unambiguous names, and `vendor`, which Go, PHP and Ruby tools
-/// fill. Projects that use it for other code can set `include` or `-linguist-vendored`.
+/// Folders of vendored code. All names are unambiguous except `vendor`, which Go, PHP and Ruby
+/// tools fill. Projects that use `vendor` for their own code can set `include` or
+/// `-linguist-vendored`.
 const VENDORED_FOLDERS: &[&str] = &[
     ".yarn/cache",
     ".yarn/plugins",

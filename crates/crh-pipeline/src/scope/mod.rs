@@ -4,8 +4,8 @@
 //! Invariants:
 //!
 //! - Every file of the diff appears exactly once, in the order of the diff.
-//! - Unknown means reviewed: unknown kinds of files count as executable, and unreadable content
-//!   hides nothing.
+//! - crh reviews a file that it does not know: unknown kinds of files count as executable, and an
+//!   unreadable file is not skipped because of its content.
 //! - A change cannot hide existing files. A marker of generated code counts if the file is new or
 //!   had one before. A renamed file is skipped for its path or attributes only if the same was true
 //!   of the old path. Attributes come from a revision that the caller chooses (the base, for
@@ -50,7 +50,8 @@ pub struct ScopeRules {
     pub include: PathGlobs,
     /// Generated, regardless of attributes.
     pub generated: PathGlobs,
-    /// Larger files are skipped. Size after the change, or before it for a deleted file.
+    /// Maximum size of a file, after the change or, for a deleted file, before it. Larger files are
+    /// skipped.
     pub max_file_bytes: u64,
 }
 
@@ -230,7 +231,7 @@ impl<F: FileSource> FileCase<'_, F> {
         if let Some(glob) = first_glob(&self.rules.exclude) {
             return Some(SkipReason::Excluded { glob });
         }
-        if let Some(reason) = self.nothing_to_read() {
+        if let Some(reason) = self.reason_without_lines() {
             return Some(reason);
         }
         if let Some(glob) = first_glob(&self.rules.include) {
@@ -245,7 +246,7 @@ impl<F: FileSource> FileCase<'_, F> {
             if self.had_reason_before_move() {
                 return Some(reason);
             }
-            self.notes.push(ScopeNote::NotBelieved { reason });
+            self.notes.push(ScopeNote::IgnoredClaim { reason });
         }
         let bytes = self.size();
         let limit = self.rules.max_file_bytes;
@@ -259,7 +260,7 @@ impl<F: FileSource> FileCase<'_, F> {
     }
 
     /// Reason why there is no line to read, if any.
-    fn nothing_to_read(&mut self) -> Option<SkipReason> {
+    fn reason_without_lines(&mut self) -> Option<SkipReason> {
         if self.has_mode(MODE_SUBMODULE) || self.problem == Some(&DiffProblemKind::SubmoduleLog) {
             return Some(SkipReason::Submodule);
         }
@@ -274,7 +275,7 @@ impl<F: FileSource> FileCase<'_, F> {
         if !self.file.hunks.is_empty() {
             return None;
         }
-        // The diff is damaged: lines may be missing.
+        // The diff of this file is damaged, so lines may be missing.
         if self.problem.is_some() {
             self.notes.push(ScopeNote::LinesNotShown);
             return None;
@@ -343,12 +344,12 @@ impl<F: FileSource> FileCase<'_, F> {
             FileChange::Copied => self.reason_in_side(name, Side::New),
             FileChange::Modified | FileChange::Renamed => {
                 // Reading files is slow; the diff often shows enough.
-                let is_plain = content::is_plain(name, self.shown_old_top());
-                if !is_plain && self.reason_in_side(name, Side::Old).is_some() {
+                let has_no_marker = content::has_no_marker(name, self.shown_old_top());
+                if !has_no_marker && self.reason_in_side(name, Side::Old).is_some() {
                     return self.reason_in_side(name, Side::New);
                 }
                 let added_marker = content::added_marker(self.diff, self.file);
-                self.notes.extend(added_marker.map(|reason| ScopeNote::NotBelieved { reason }));
+                self.notes.extend(added_marker.map(|reason| ScopeNote::IgnoredClaim { reason }));
                 None
             }
         }

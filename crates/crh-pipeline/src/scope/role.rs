@@ -1,8 +1,9 @@
 //! Determines the role of a file by its path, and counts changed lines by role.
 //!
-//! Unknown files count as executable, so that no change looks smaller than it is. Files that run
-//! others are executable too: `Makefile`, `justfile`, `CMakeLists.txt`, Terraform, notebooks,
-//! templates, `.mdx`. A `Dockerfile` and CI files are configuration: they are mostly data.
+//! Unknown files count as executable, since otherwise a change could look smaller than it is. Files
+//! that run programs are executable too: `Makefile`, `justfile`, `CMakeLists.txt`, Terraform,
+//! notebooks, templates, `.mdx`. A `Dockerfile` and CI files are mostly data, so they count as
+//! configuration.
 //!
 //! Limitation: tests inside a source file (`#[cfg(test)]`) count as executable. Telling them apart
 //! requires parsing both versions of every file.
@@ -57,7 +58,7 @@ pub(crate) struct FileKind {
     /// `false` if the role is a guess.
     pub(super) is_known: bool,
     /// Start of a line comment.
-    comment: Option<&'static str>,
+    comment_start: Option<&'static str>,
 }
 
 impl LineCounts {
@@ -130,15 +131,19 @@ pub(super) fn count_changed_lines(
 /// Whether a line is a comment for people. Comments without a space (`#!/bin/sh`, `//go:build`,
 /// `#pragma`) are for programs.
 fn is_comment(kind: &FileKind, text: &[u8]) -> bool {
-    let Some(rest) = kind.comment.and_then(|start| text.strip_prefix(start.as_bytes())) else {
+    let Some(rest) = kind.comment_start.and_then(|start| text.strip_prefix(start.as_bytes()))
+    else {
         return false;
     };
     let repeated_marks =
         rest.iter().take_while(|byte| matches!(byte, b'/' | b'#' | b'-' | b';')).count();
     let rest = &rest[repeated_marks..];
     // `//!` documents a Rust module; `#!` would be a shebang.
-    let rest =
-        if kind.comment == Some("//") { rest.strip_prefix(b"!").unwrap_or(rest) } else { rest };
+    let rest = if kind.comment_start == Some("//") {
+        rest.strip_prefix(b"!").unwrap_or(rest)
+    } else {
+        rest
+    };
     rest.first().is_none_or(u8::is_ascii_whitespace)
 }
 
@@ -165,13 +170,13 @@ pub(super) fn kind_of_path(path: &str, is_link: bool) -> FileKind {
     } else {
         (FileRole::Executable, false)
     };
-    let comment = match role {
+    let comment_start = match role {
         FileRole::Executable | FileRole::Test | FileRole::Config => {
             comment_start(path, name, &extension)
         }
         FileRole::Prose | FileRole::Other => None,
     };
-    FileKind { role, is_known, comment }
+    FileKind { role, is_known, comment_start }
 }
 
 /// Extension in lower case; `env` for `.env`.
@@ -183,11 +188,12 @@ fn has(list: &[&str], word: &str) -> bool {
     list.contains(&word)
 }
 
-/// Without `.txt`, which tests and build tools use too.
+/// Extensions of documentation. `.txt` is not in the list, since tests and build tools use it too.
 const PROSE_EXTENSIONS: &[&str] =
     &["md", "markdown", "rst", "adoc", "asciidoc", "org", "tex", "textile", "pod", "rdoc"];
 
-/// Names with or without `.txt`. Upper case only, since `install` is a program.
+/// Names of documentation, with or without `.txt`. In upper case only, since `install` is a
+/// program.
 const PROSE_NAMES: &[&str] = &[
     "AUTHORS",
     "CHANGELOG",
@@ -421,7 +427,7 @@ fn role_of_name(name: &str) -> Option<FileRole> {
     has(PROSE_NAMES, stem).then_some(FileRole::Prose)
 }
 
-/// Folders of tests and fixtures. Without `spec`, which may hold specifications.
+/// Folders of tests and fixtures. `spec` is not in the list, since it may hold specifications.
 const TEST_FOLDERS: &[&str] = &[
     "__mocks__",
     "__snapshots__",

@@ -100,7 +100,8 @@ pub enum ScopeNote {
         glob: String,
     },
     /// The change claims a skip reason that crh ignores.
-    NotBelieved {
+    #[serde(rename = "notBelieved")]
+    IgnoredClaim {
         /// Claimed reason.
         reason: SkipReason,
     },

@@ -115,11 +115,11 @@ fn rules(text: &str) -> ScopeRules {
 fn counts(lines: &LineCounts) -> String {
     let LineCounts { executable, test, prose, config, other, blank } = *lines;
     let all = [executable, test, prose, config, other, blank];
-    let shown = all.iter().zip("etpcob".chars()).filter(|(count, _)| **count > 0);
-    shown.map(|(count, word)| format!("{count}{word}")).collect()
+    let nonzero = all.iter().zip("etpcob".chars()).filter(|(count, _)| **count > 0);
+    nonzero.map(|(count, word)| format!("{count}{word}")).collect()
 }
 
-fn shown(scope: &Scope) -> String {
+fn scope_text(scope: &Scope) -> String {
     let mut text = String::new();
     for file in &scope.files {
         let path = file.path.shown();
@@ -131,7 +131,7 @@ fn shown(scope: &Scope) -> String {
         text.push_str(&format!("{path} +{added} -{removed} {decision}\n"));
         for note in &file.notes {
             match note {
-                ScopeNote::NotBelieved { reason } => {
+                ScopeNote::IgnoredClaim { reason } => {
                     text.push_str(&format!("  not believed: {}\n", reason.sentence()));
                 }
                 ScopeNote::Deleted
@@ -153,16 +153,16 @@ fn check(fixture: &str, expected: Expect) {
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]
 fn check_with(rule_lines: &str, fixture: &str, expected: Expect) {
     let fixture = Fixture::parse(fixture);
-    let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(rule_lines));
-    expected.assert_eq(&shown(&found));
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(rule_lines));
+    expected.assert_eq(&scope_text(&scope));
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]
 fn check_diff(fixture: &str, diff: &str, expected: Expect) {
     let diff: String =
         diff.lines().map(|line| format!("{}\n", line.trim_start_matches('|'))).collect();
-    let found = decide_scope(&Diff::read(diff), &Fake::of(&Fixture::parse(fixture)), &rules(""));
-    expected.assert_eq(&shown(&found));
+    let scope = decide_scope(&Diff::read(diff), &Fake::of(&Fixture::parse(fixture)), &rules(""));
+    expected.assert_eq(&scope_text(&scope));
 }
 
 #[test]
@@ -237,10 +237,10 @@ fn role_is_derived_from_the_path() {
         let paths: &mut String = by_role.entry((kind.role, !kind.is_known)).or_default();
         paths.push_str(&format!("  {path}\n"));
     }
-    let mut shown = String::new();
+    let mut actual = String::new();
     for ((role, is_unknown), paths) in by_role {
         let unknown = if is_unknown { ", unknown" } else { "" };
-        shown.push_str(&format!("{role:?}{unknown}\n{paths}"));
+        actual.push_str(&format!("{role:?}{unknown}\n{paths}"));
     }
     expect![[r#"
         Executable
@@ -293,7 +293,7 @@ fn role_is_derived_from_the_path() {
           a.po
           a.svg
     "#]]
-    .assert_eq(&shown);
+    .assert_eq(&actual);
 }
 
 #[test]
@@ -445,8 +445,8 @@ fn marker_counts_only_in_the_header() {
     };
     let is_in = |lines| {
         let fixture = fixture(lines);
-        let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
-        found.files[0].decision.is_in()
+        let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+        scope.files[0].decision.is_in()
     };
     assert_eq!((is_in(39), is_in(40)), (false, true));
 }
@@ -574,11 +574,11 @@ fn large_files_are_skipped() {
         "#]],
     );
     let fixture = Fixture { base: Vec::new(), head: vec![("new.rs".to_owned(), Some(large))] };
-    let found = decide_scope(&diff_of(&fixture), &DiffOnly, &rules(""));
+    let scope = decide_scope(&diff_of(&fixture), &DiffOnly, &rules(""));
     expect![[r#"
         new.rs +6000e - out, tooLarge: too large: it has 12000 bytes, more than 10000
     "#]]
-    .assert_eq(&shown(&found));
+    .assert_eq(&scope_text(&scope));
 }
 
 #[test]
@@ -621,7 +621,7 @@ index 0000000..e69de29
         logo.png + - out, binary: binary: it has no lines
         __init__.py + - out, empty: empty: it has no lines
     "#]]
-    .assert_eq(&shown(&forced));
+    .assert_eq(&scope_text(&forced));
 }
 
 #[test]
@@ -759,8 +759,12 @@ fn content_is_read_only_if_needed() {
     );
     let files = Fake::of(&fixture);
     decide_scope(&diff_of(&fixture), &files, &rules("exclude docs/"));
-    let asked = ["Old licensed.go", "Old pressed.js", "Old made.go", "New made.go"];
-    assert_eq!(*files.asked.borrow(), asked, "the diff shows that `edited.go` has no header");
+    let expected_reads = ["Old licensed.go", "Old pressed.js", "Old made.go", "New made.go"];
+    assert_eq!(
+        *files.asked.borrow(),
+        expected_reads,
+        "the diff shows that `edited.go` has no header"
+    );
 }
 
 #[test]
@@ -772,11 +776,12 @@ fn header_in_diff_decides_like_the_whole_file() {
         let digit = |place: u32| number / kinds.len().pow(place) % kinds.len();
         let lines: Vec<&[u8]> = (0..4).map(|place| kinds[digit(place)].as_bytes()).collect();
         let is_out = content::reason("a.go", || lines.iter().copied()).is_some();
-        for shown in 0..=lines.len() {
-            let is_plain = content::is_plain("a.go", lines[..shown].iter().copied());
-            assert!(!(is_plain && is_out), "{lines:?} {shown}");
-            assert!(!content::is_plain("a.js", lines[..shown].iter().copied()));
-            decided += usize::from(is_plain);
+        for shown_count in 0..=lines.len() {
+            let has_no_marker =
+                content::has_no_marker("a.go", lines[..shown_count].iter().copied());
+            assert!(!(has_no_marker && is_out), "{lines:?} {shown_count}");
+            assert!(!content::has_no_marker("a.js", lines[..shown_count].iter().copied()));
+            decided += usize::from(has_no_marker);
         }
     }
     assert!(decided > 1_000, "{decided}");
@@ -793,8 +798,8 @@ fn scope_json_is_deterministic() {
         x
         ",
     );
-    let found = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
-    let json = crh_review::stable_json_line(&found).unwrap();
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    let json = crh_review::stable_json_line(&scope).unwrap();
     // Wrapped as a person would.
     expect![[r#"
         {"files":[{"added":{"blank":0,"config":1,"executable":0,"other":0,"prose":0,"test":0},
@@ -872,15 +877,15 @@ proptest! {
             }).collect(),
         };
         let diff = diff_of(&fixture);
-        let found = decide_scope(&diff, &Fake::of(&fixture), &rules(rule));
+        let scope = decide_scope(&diff, &Fake::of(&fixture), &rules(rule));
         let expected: Vec<_> = diff.files().iter().map(|file| &file.path).collect();
         prop_assert_eq!(expected.len(), paths.len());
-        prop_assert_eq!(found.files.iter().map(|file| &file.path).collect::<Vec<_>>(), expected);
-        for (file, shown) in found.files.iter().zip(diff.files()) {
+        prop_assert_eq!(scope.files.iter().map(|file| &file.path).collect::<Vec<_>>(), expected);
+        for (file, shown) in scope.files.iter().zip(diff.files()) {
             prop_assert_eq!(file.added.total(), u64::from(shown.additions));
             prop_assert_eq!(file.removed.total(), u64::from(shown.deletions));
         }
-        let totals = &found.totals;
+        let totals = &scope.totals;
         prop_assert_eq!(totals.files_in + totals.files_out, u32::try_from(paths.len()).unwrap());
         let all: u32 = diff.files().iter().map(|file| file.additions + file.deletions).sum();
         let counted = totals.added.total() + totals.removed.total() + totals.left_out;

@@ -75,8 +75,9 @@ pub struct SinkReceipt {
 pub enum SinkDelivery {
     /// Delivered.
     Written,
-    /// Not delivered: dry run.
-    Shown,
+    /// Not delivered, since this is a dry run.
+    #[serde(rename = "shown")]
+    DryRun,
     /// Not delivered, and the reason.
     Failed(String),
 }

@@ -30,7 +30,7 @@ fn emitted(sinks: &[ReportSink]) -> (Vec<SinkDelivery>, String) {
 #[test]
 fn sink_names_parse_or_list_alternatives() {
     let words = "stdout file:a/b:c.json file: file github github-comment github-check github-sarif launchpad Stdout https://x";
-    let mut shown = String::new();
+    let mut actual = String::new();
     for word in words.split(' ') {
         let parsed = match word.parse::<ReportSink>() {
             Ok(sink) => {
@@ -39,7 +39,7 @@ fn sink_names_parse_or_list_alternatives() {
             }
             Err(error) => error.to_string(),
         };
-        shown += &format!("{word}: {parsed}\n");
+        actual += &format!("{word}: {parsed}\n");
     }
     expect![[r#"
         stdout: Stdout
@@ -54,7 +54,7 @@ fn sink_names_parse_or_list_alternatives() {
         Stdout: unknown sink `Stdout`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
         https://x: unknown sink `https://x`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
     "#]]
-    .assert_eq(&shown);
+    .assert_eq(&actual);
 }
 
 #[test]
@@ -79,14 +79,14 @@ fn stdout_gets_one_line_of_json() {
 #[test]
 fn file_extension_selects_the_format() {
     let folder = TempDir::new().unwrap();
-    let mut shown = String::new();
+    let mut actual = String::new();
     for name in ["r.json", "r.md", "r.html", "r.SARIF", "r.txt", "r"] {
         let path = folder.path().join(name);
         fs::write(&path, "before\n".repeat(10_000)).unwrap();
         assert_eq!(emitted(&[ReportSink::File(path.clone())]).0, [SinkDelivery::Written], "{name}");
         let text = fs::read_to_string(&path).unwrap();
         let first: String = text.lines().take(2).collect::<Vec<_>>().join(" | ");
-        shown += &format!("{name}: {first}\n");
+        actual += &format!("{name}: {first}\n");
         let mode = fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o400, 0o400);
     }
@@ -99,7 +99,7 @@ fn file_extension_selects_the_format() {
         r.SARIF: { |   "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
         r.txt: Scope:  0 files, +0 -0 | 
         r: { |   "applied_fixes": [],
-    "#]].assert_eq(&shown);
+    "#]].assert_eq(&actual);
 }
 
 #[test]
@@ -124,14 +124,17 @@ fn failed_sink_does_not_stop_the_others() {
     sinks.insert(0, ReportSink::Stdout);
     let receipts =
         emit(&report(), &sinks, &mut |_| Err(io::Error::other("the pipe is closed")), &mut nowhere);
-    let shown: Vec<_> = receipts.iter().map(|receipt| receipt.delivery.clone()).collect();
+    let deliveries: Vec<_> = receipts.iter().map(|receipt| receipt.delivery.clone()).collect();
     let failed = |text: String| SinkDelivery::Failed(text);
-    assert_eq!(shown[0], failed("the pipe is closed".to_owned()));
-    assert_eq!(shown[1], failed(format!("`{}` exists and is not a regular file", taken.display())));
-    assert!(
-        matches!(&shown[2], SinkDelivery::Failed(why) if why.contains("no/r.json")),
-        "{shown:?}"
+    assert_eq!(deliveries[0], failed("the pipe is closed".to_owned()));
+    assert_eq!(
+        deliveries[1],
+        failed(format!("`{}` exists and is not a regular file", taken.display()))
     );
-    assert_eq!(shown[3], SinkDelivery::Written);
+    assert!(
+        matches!(&deliveries[2], SinkDelivery::Failed(why) if why.contains("no/r.json")),
+        "{deliveries:?}"
+    );
+    assert_eq!(deliveries[3], SinkDelivery::Written);
     assert!(path.is_file());
 }

@@ -55,12 +55,12 @@ fn check(known: &str, words: &str, expected: Expect) {
     let team = choose_team(ReviewerCatalogue::built_in(), &facts(known), &wanted, &scouted);
     let all = team.chosen.len() + team.left_out.len();
     assert_eq!(all, ReviewerCatalogue::built_in().reviewers().len());
-    let mut shown = String::new();
+    let mut actual = String::new();
     for chosen in &team.chosen {
-        shown += &format!("{} -- {}\n", chosen.reviewer.name, chosen.why);
+        actual += &format!("{} -- {}\n", chosen.reviewer.name, chosen.why);
     }
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for left in team.left_out.iter().filter(|it| it.why != NOTHING) {
+    for left in team.left_out.iter().filter(|it| it.why != NO_TRIGGER) {
         match reasons.iter_mut().find(|(why, _)| *why == left.why) {
             Some((_, names)) => names.push(&left.name),
             None => reasons.push((&left.why, vec![&left.name])),
@@ -69,10 +69,10 @@ fn check(known: &str, words: &str, expected: Expect) {
     for (why, names) in reasons {
         let names =
             if names.len() > 5 { format!("{} more", names.len()) } else { names.join(", ") };
-        shown += &format!("not {names}: {why}\n");
+        actual += &format!("not {names}: {why}\n");
     }
-    team.notes.iter().for_each(|note| shown += &format!("! {note}\n"));
-    expected.assert_eq(&shown);
+    team.notes.iter().for_each(|note| actual += &format!("! {note}\n"));
+    expected.assert_eq(&actual);
 }
 
 /// The reviewers that facts alone trigger, without the default reviewer.
@@ -155,20 +155,21 @@ fact code =>
 
 #[test]
 fn triggers_fire_only_with_their_facts() {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for line in TRIGGERS.lines() {
-        let (known, _) = line.split_once(" =>").unwrap();
-        let row = format!("{known} => {}", chosen_names(&known.replace(" + ", "\n")));
-        shown += &format!("{}\n", row.trim_end());
+        let (facts_part, _) = line.split_once(" =>").unwrap();
+        let row = format!("{facts_part} => {}", chosen_names(&facts_part.replace(" + ", "\n")));
+        actual += &format!("{}\n", row.trim_end());
     }
-    assert_eq!(shown, TRIGGERS);
+    assert_eq!(actual, TRIGGERS);
 }
 
 #[test]
 fn every_reviewer_has_a_trigger_test() {
     for reviewer in &ReviewerCatalogue::built_in().reviewers()[1..] {
-        let mut asked = TRIGGERS.lines().filter_map(|line| line.split_once(" => "));
-        let is_named = asked.any(|(_, names)| names.split(' ').any(|name| name == reviewer.name));
+        let mut test_lines = TRIGGERS.lines().filter_map(|line| line.split_once(" => "));
+        let is_named =
+            test_lines.any(|(_, names)| names.split(' ').any(|name| name == reviewer.name));
         assert!(is_named, "{}", reviewer.name);
     }
 }

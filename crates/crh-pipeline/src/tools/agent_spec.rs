@@ -125,11 +125,14 @@ impl AgentTool for RunRuff {
             let skipped = format!("`{}` is no Python file", input.filename);
             return ToolReply::json(&json!({ "findings": [], "skipped": skipped }));
         }
-        // No `findings` next to an error: an empty list would look like a clean file.
+        // A reply with an error has no `findings`, since an empty list would look like a clean
+        // file.
         let error = |kind: &str, message: &str| {
             ToolReply::json(&json!({ "error": { "kind": kind, "message": message } }))
         };
-        let result = ctx.analysers().and_then(|it| it.ruff(&input.filename, &input.file_content));
+        let result = ctx
+            .analysers()
+            .and_then(|analysers| analysers.ruff(&input.filename, &input.file_content));
         match result {
             Some(Ok(findings)) => list_reply("findings", json!({}), &findings),
             Some(Err(why)) => error("failed", &format!("`ruff` has checked nothing: {why}")),
@@ -151,8 +154,8 @@ impl Snippet {
 
 fn parse_language(name: &str) -> Result<Language, ToolError> {
     Language::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
-        let known = known.join("`, `");
-        ToolError::TellModel(format!("there is no language `{name}` here; there are `{known}`"))
+        let names: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
+        let names = names.join("`, `");
+        ToolError::TellModel(format!("there is no language `{name}` here; there are `{names}`"))
     })
 }

@@ -60,14 +60,14 @@ fn explain_error(path: &str, problem: &str) -> String {
     if let Some((field, known)) =
         problem.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", "))
     {
-        let known = match known {
+        let hint = match known {
             "there are no fields" => "this tool takes none".to_owned(),
             _ => format!(
                 "there are {}",
                 known.trim_start_matches("expected ").trim_start_matches("one of ")
             ),
         };
-        return format!("there is no argument {field}; {known}");
+        return format!("there is no argument {field}; {hint}");
     }
     let kind = problem.strip_prefix("invalid type: ").or(problem.strip_prefix("invalid value: "));
     match kind.and_then(|rest| rest.rsplit_once(", expected ")) {
@@ -210,11 +210,11 @@ mod tests {
     }
 
     fn check(text: &str, expected: Expect) {
-        let shown = match parse_object(text).and_then(read::<Input>) {
+        let actual = match parse_object(text).and_then(read::<Input>) {
             Ok(input) => format!("{input:?}"),
             Err(error) => error.to_string(),
         };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     #[test]

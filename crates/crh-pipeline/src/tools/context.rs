@@ -97,13 +97,13 @@ impl ToolContext {
         text: impl FnOnce() -> Option<String>,
     ) -> Option<Arc<Symbols>> {
         let key = (side, path.to_owned());
-        let parsed = || self.parsed_symbols.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(symbols) = parsed().get(&key) {
+        let cache = || self.parsed_symbols.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(symbols) = cache().get(&key) {
             return symbols.clone();
         }
         let language = Language::from_path(path)?;
         let parsed_file = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
-        parsed().insert(key, parsed_file.clone());
+        cache().insert(key, parsed_file.clone());
         parsed_file
     }
 

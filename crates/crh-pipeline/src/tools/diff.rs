@@ -159,8 +159,8 @@ impl AgentTool for DiffNumbered {
         }
         let full_length = content.len();
         Ok(ToolReply::lines(content, move |content| {
-            let shown = u32::try_from(content.lines().count()).unwrap_or(u32::MAX);
-            let last = (start + shown).saturating_sub(1).min(end);
+            let shown_lines = u32::try_from(content.lines().count()).unwrap_or(u32::MAX);
+            let last = (start + shown_lines).saturating_sub(1).min(end);
             let mut value = json!({
                 "content": content,
                 "start": start,
@@ -209,7 +209,7 @@ fn not_in_a_hunk(diff: &Diff, number: u32) -> String {
             "diff line {number} not found in any changed file: the diff has {total} lines"
         );
     }
-    let header = match diff.file_at(number).map(|at| diff.files()[at].path.shown()) {
+    let header = match diff.file_at(number).map(|index| diff.files()[index].path.shown()) {
         Some(path) => format!("the header of `{path}` or a remark of git's"),
         None => "text before the first file".to_owned(),
     };

@@ -16,7 +16,7 @@ const READ_LINES: usize = 2_000;
 const FIND_PATHS: usize = 1_000;
 /// Default number of names.
 const LS_NAMES: usize = 500;
-/// More entries never fit a reply.
+/// Maximum number of entries to list. More never fit into a reply.
 const ENTRIES_MAX: usize = 20_000;
 
 pub(super) struct ReadTool;

@@ -43,11 +43,11 @@ impl AgentTool for GetFunctionContext {
         else {
             return Err(ToolError::TellModel(not_found(&input, language)));
         };
-        let others = match context.others {
+        let other_matches = match context.other_matches {
             0 => Vec::new(),
             _ => other_definitions(&input, language, &context),
         };
-        let others: Vec<_> = others
+        let other_matches: Vec<_> = other_matches
             .iter()
             .map(|other| json!({ "name": other.name, "start_line": other.start, "end_line": other.end }))
             .collect();
@@ -62,8 +62,8 @@ impl AgentTool for GetFunctionContext {
             if context.heuristic {
                 value["heuristic"] = json!(true);
             }
-            if !others.is_empty() {
-                value["others"] = json!(others);
+            if !other_matches.is_empty() {
+                value["others"] = json!(other_matches);
             }
             if definition.len() < full_length {
                 value["truncated"] = json!(true);

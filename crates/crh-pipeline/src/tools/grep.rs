@@ -14,9 +14,9 @@ use crate::workspace::PathKind;
 
 /// Default number of matches.
 const MATCHES: usize = 100;
-/// More matches never fit a reply; they are only counted.
+/// Maximum number of matches to collect. More never fit into a reply, so they are only counted.
 const MATCHES_MAX: usize = 10_000;
-/// Truncate lines of minified files.
+/// Maximum characters of a line to show. Lines of minified files are longer.
 const LINE_CHARS: usize = 500;
 /// Maximum number of context lines.
 const CONTEXT_MAX: usize = 50;

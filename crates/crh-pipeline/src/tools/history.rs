@@ -176,7 +176,7 @@ impl<'a> BlameRow<'a> {
             date: &commit.authored,
             subject: &commit.subject,
             of_change: history.change_commits.contains(&blame_line.commit),
-            or_older: blame_line.or_older,
+            or_older: blame_line.may_be_older,
             original_path: original_path(&blame_line.original_path),
             original_line: blame_line.original_line,
         })

@@ -42,7 +42,8 @@ use serde_json::Value;
 
 use crate::workspace::{PathError, WorkspaceError};
 
-/// How often a waiting call checks for cancellation. Shorter than people notice.
+/// Interval at which a waiting call checks for cancellation. People do not notice such a short
+/// delay.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A tool.
@@ -64,10 +65,10 @@ pub trait AgentTool {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
-    /// The model can act on it: this text is its reply.
+    /// The model can correct the error. It gets this text as the reply.
     #[error("{0}")]
     TellModel(String),
-    /// The model cannot help: the run ends.
+    /// The model cannot correct the error, so the run ends.
     #[error("{0}")]
     Abort(String),
 }
@@ -78,7 +79,8 @@ pub struct ToolDescription {
     /// Name.
     pub name: &'static str,
     /// Description.
-    pub words: String,
+    #[serde(rename = "words")]
+    pub description: String,
     /// JSON Schema of the arguments.
     pub schema: Value,
 }
@@ -93,8 +95,8 @@ pub struct ToolLimits {
 }
 
 impl ToolLimits {
-    /// Ten seconds, after which a model should ask for less. 80,000 characters are about 20,000
-    /// tokens and leave room for many replies.
+    /// The usual limits. A model whose call takes more than ten seconds should ask for less. 80,000
+    /// characters are about 20,000 tokens, so a context holds many replies.
     pub const USUAL: Self = Self { time: Duration::from_secs(10), chars: 80_000 };
 }
 
@@ -111,8 +113,8 @@ const fn entry<T: AgentTool>() -> ToolEntry {
         name: T::NAME,
         is_quick: T::IS_QUICK,
         describe: || {
-            let (words, schema) = describe::<T::Input>();
-            ToolDescription { name: T::NAME, words, schema }
+            let (description, schema) = describe::<T::Input>();
+            ToolDescription { name: T::NAME, description, schema }
         },
         answer: |value, ctx| T::answer(arguments::read(value)?, ctx),
     }
@@ -307,7 +309,7 @@ mod tests {
         let mut names = Vec::new();
         let mut arguments = 0;
         for tool in catalogue() {
-            assert!(tool.words.len() > 20, "{}", tool.name);
+            assert!(tool.description.len() > 20, "{}", tool.name);
             assert_eq!(tool.schema["type"], "object", "{}", tool.name);
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);
             for (argument, schema) in tool.schema["properties"].as_object().into_iter().flatten() {

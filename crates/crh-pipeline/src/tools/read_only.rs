@@ -50,7 +50,7 @@ impl Toolbox for ReadOnlyTools {
                 call.name, self.purpose, self.final_tool
             );
             let run = self.run.clone();
-            self.context.journal.emit(ReviewEvent::Refused { run, told: message.clone() });
+            self.context.journal.emit(ReviewEvent::Refused { run, message: message.clone() });
             return ToolOutcome::Failed(message);
         }
         self.context.journal.emit(ReviewEvent::tool_called(&self.run, call));

@@ -1,5 +1,5 @@
-//! Replies of tools and their truncation. Text is cut at a line end, JSON between two rows, so that
-//! the part before the notice is valid JSON and states how much it shows.
+//! Replies of tools and their truncation. Text is cut at a line end. JSON is cut between two rows,
+//! so the part before the truncation notice is valid JSON and states how much it shows.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::ToolError;
 use crh_review::stable_json;
 
-/// Room for the longest notice and a newline before it.
+/// Maximum characters of a truncation notice and the newline before it.
 const NOTICE_CHARS_MAX: usize = 120;
 
 /// If a single row is too long for a reply, its texts are cut to one of these lengths.
@@ -24,7 +24,7 @@ enum ReplyBody {
 }
 
 impl ToolReply {
-    /// Plain text. If too long, its first lines are kept.
+    /// Plain text. If it is too long, the reply has its first lines.
     pub fn text(text: String) -> Self {
         Self(ReplyBody::Text(text))
     }
@@ -43,7 +43,8 @@ impl ToolReply {
 
     /// JSON with one long text. `show` returns the value with the text or its first lines.
     pub fn lines(text: String, show: impl Fn(&str) -> Value + Send + 'static) -> Self {
-        let mut line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+        let mut line_ends: Vec<usize> =
+            text.match_indices('\n').map(|(offset, _)| offset + 1).collect();
         if line_ends.last() != Some(&text.len()) && !text.is_empty() {
             line_ends.push(text.len());
         }
@@ -157,8 +158,8 @@ fn cut_texts(value: Value, length: usize) -> Value {
 /// characters.
 pub(super) fn first_lines(text: &str, chars: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(chars) else { return text };
-    let line_start = text[..end].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = text[line_start..].find('\n').map_or(text.len(), |at| line_start + at);
+    let line_start = text[..end].rfind('\n').map_or(0, |offset| offset + 1);
+    let line_end = text[line_start..].find('\n').map_or(text.len(), |offset| line_start + offset);
     if text[line_start..line_end].chars().nth(chars).is_some() {
         &text[..end]
     } else {
@@ -192,16 +193,16 @@ mod tests {
         let text = "one line\n".repeat(100);
         assert_eq!(ToolReply::text(text.clone()).render(900).unwrap(), text);
         let cut = ToolReply::text(text).render(899).unwrap();
-        let (kept, omitted) = parts(&cut);
-        assert_eq!((kept, omitted), ("one line\n".repeat(86).as_str(), 900 - 86 * 9));
+        let (kept_text, omitted) = parts(&cut);
+        assert_eq!((kept_text, omitted), ("one line\n".repeat(86).as_str(), 900 - 86 * 9));
     }
 
     #[test]
     fn single_long_line_is_cut_between_characters() {
         let cut =
             ToolReply::text(format!("short\n{}\nend\n", "é".repeat(1000))).render(220).unwrap();
-        let (kept, omitted) = parts(&cut);
-        assert_eq!(kept, format!("short\n{}\n", "é".repeat(94)));
+        let (kept_text, omitted) = parts(&cut);
+        assert_eq!(kept_text, format!("short\n{}\n", "é".repeat(94)));
         assert_eq!(omitted, 1011 - 100);
     }
 
@@ -210,11 +211,11 @@ mod tests {
         let rows: Vec<_> = (0..1000).map(|at| format!("row {at}")).collect();
         let cut = list(rows.clone()).render(1_000).unwrap();
         let value: Value = serde_json::from_str(parts(&cut).0).unwrap();
-        let shown = value["shown"].as_u64().unwrap() as usize;
-        assert_eq!(value["rows"], json!(rows[..shown]));
+        let shown_rows = value["shown"].as_u64().unwrap() as usize;
+        assert_eq!(value["rows"], json!(rows[..shown_rows]));
         assert_eq!(value["total"], 1000);
         // One more row would not fit.
-        let more = json!({ "rows": rows[..=shown], "shown": shown + 1, "total": 1000 });
+        let more = json!({ "rows": rows[..=shown_rows], "shown": shown_rows + 1, "total": 1000 });
         assert!(stable_json(&more).unwrap().chars().count() > 1_000 - NOTICE_CHARS_MAX);
         assert!(cut.chars().count() <= 1_000);
     }
@@ -247,21 +248,21 @@ mod tests {
         ) {
             let text = ToolReply::text(rows.concat()).render(limit).unwrap();
             prop_assert!(text.chars().count() <= limit);
-            let whole = list(rows.clone()).render(usize::MAX).unwrap();
+            let full_reply = list(rows.clone()).render(usize::MAX).unwrap();
             let reply = list(rows).render(limit).unwrap();
             prop_assert!(reply.chars().count() <= limit);
-            if reply != whole {
+            if reply != full_reply {
                 let (json, omitted) = parts(&reply);
                 prop_assert!(serde_json::from_str::<Value>(json).is_ok(), "{json}");
-                prop_assert_eq!(whole.chars().count() - omitted, json.chars().count());
+                prop_assert_eq!(full_reply.chars().count() - omitted, json.chars().count());
             }
         }
 
         #[test]
         fn first_lines_return_a_short_prefix(text in "[ab\\né]{0,80}", chars in 0_usize..90) {
-            let kept = first_lines(&text, chars);
-            prop_assert!(text.starts_with(kept));
-            prop_assert!(kept.chars().count() <= chars);
+            let kept_text = first_lines(&text, chars);
+            prop_assert!(text.starts_with(kept_text));
+            prop_assert!(kept_text.chars().count() <= chars);
         }
     }
 }

@@ -22,12 +22,12 @@ pub(super) const READ_LINES: u32 = 2_000;
 /// Default and maximum number of matches.
 const MATCHES: u32 = 200;
 const MATCHES_MAX: u32 = 10_000;
-/// Longer lines are hardly written by hand.
+/// Maximum characters of a matching line to show. Longer lines are hardly written by hand.
 const TEXT_CHARS: usize = 2_000;
 /// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
-/// How many paths to compare by edit distance, preferring similar lengths. Takes a fraction of a
-/// second.
+/// Maximum number of paths to compare by edit distance, those of similar length first. Comparing so
+/// many takes a fraction of a second.
 const COMPARED_MAX: usize = 5_000;
 
 pub(super) struct RepoRead;
@@ -132,8 +132,8 @@ impl AgentTool for RepoRead {
         let end = end.min(start.saturating_add(READ_LINES - 1));
         let content: String = lines[start as usize - 1..end as usize].concat();
         Ok(ToolReply::lines(content, move |content| {
-            let shown = content.split_inclusive('\n').count() as u64;
-            let end = u64::from(start) + shown - 1;
+            let shown_lines = content.split_inclusive('\n').count() as u64;
+            let end = u64::from(start) + shown_lines - 1;
             json!({
                 "path": path,
                 "startLine": start,
@@ -327,8 +327,9 @@ fn last_name(path: &[u8]) -> &[u8] {
 
 /// Adds the files that could not be searched, with the reason.
 pub(super) fn add_unsearched(result: &SearchResult, fields: &mut Value) {
-    if !result.unread.is_empty() {
-        let reasons: Vec<String> = result.unread.iter().map(|(_, why)| why.to_string()).collect();
+    if !result.unreadable_files.is_empty() {
+        let reasons: Vec<String> =
+            result.unreadable_files.iter().map(|(_, why)| why.to_string()).collect();
         fields["notSearched"] = json!(reasons);
     }
 }

@@ -4,8 +4,8 @@ use super::{ToolContext, ToolError, call, catalogue};
 use crh_agent::{ToolOutcome, Toolbox, run_on_thread};
 use crh_llm::{CallArguments, ToolCall, ToolSpec};
 
-/// All tools, over one workspace and repository. Runs with fewer permissions refuse calls
-/// themselves.
+/// All tools, over one workspace and repository. Toolboxes with fewer permissions wrap this one and
+/// refuse some calls.
 #[derive(Debug, Clone)]
 pub struct ReviewTools {
     ctx: ToolContext,
@@ -22,7 +22,7 @@ impl ReviewTools {
         let descriptions = catalogue().into_iter();
         let specs = descriptions.map(|tool| ToolSpec {
             name: tool.name.to_owned(),
-            description: tool.words,
+            description: tool.description,
             schema: tool.schema,
         });
         specs.collect()

@@ -342,12 +342,12 @@ mod tests {
 
     #[test]
     fn invalid_call_is_explained_in_a_sentence() {
-        let said = |arguments| parse_arguments::<DelegateReview>(arguments).unwrap_err();
-        expect!["the argument `scopes` is missing"].assert_eq(&said(json!({})));
-        expect!["the arguments are not a JSON object"].assert_eq(&said(json!([])));
+        let error_for = |arguments| parse_arguments::<DelegateReview>(arguments).unwrap_err();
+        expect!["the argument `scopes` is missing"].assert_eq(&error_for(json!({})));
+        expect!["the arguments are not a JSON object"].assert_eq(&error_for(json!([])));
         expect!["the argument `files` is missing"]
-            .assert_eq(&said(json!({ "scopes": [{ "scope": "a" }] })));
+            .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a" }] })));
         expect!["there is no argument `file`; there are `scope`, `files`, `focus`, `confirms`"]
-            .assert_eq(&said(json!({ "scopes": [{ "scope": "a", "file": "b" }] })));
+            .assert_eq(&error_for(json!({ "scopes": [{ "scope": "a", "file": "b" }] })));
     }
 }

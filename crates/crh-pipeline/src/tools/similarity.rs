@@ -2,7 +2,8 @@
 
 use strsim::levenshtein;
 
-/// Only the ends of longer names are compared, since edit distance takes quadratic time.
+/// Maximum characters of a name that are compared. Of a longer name, only the end is compared,
+/// since computing the edit distance takes quadratic time.
 const COMPARED_MAX: usize = 64;
 
 /// Candidates, most similar first; equally similar ones keep their order. An unqualified name
@@ -11,13 +12,18 @@ pub(super) fn rank_by_similarity<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Vec<&'a str> {
-    let (whole, last) = (comparable(name), comparable(last_part(name)));
+    let (whole_name, last_part_of_name) = (comparable(name), comparable(last_part(name)));
     let mut ranked: Vec<_> = candidates
         .into_iter()
         .map(|candidate| {
-            // Counts half a letter more than a match of the whole.
-            let last_part_distance = 2 * levenshtein(&last, &comparable(last_part(candidate))) + 1;
-            (last_part_distance.min(2 * levenshtein(&whole, &comparable(candidate))), candidate)
+            // Distances are doubled. A match of the last part counts half a letter more than a
+            // match of the whole name.
+            let last_part_distance =
+                2 * levenshtein(&last_part_of_name, &comparable(last_part(candidate))) + 1;
+            (
+                last_part_distance.min(2 * levenshtein(&whole_name, &comparable(candidate))),
+                candidate,
+            )
         })
         .collect();
     ranked.sort_by_key(|(distance, _)| *distance);

@@ -25,8 +25,8 @@ fn parse_judgements(
     let mut judgements = BTreeMap::new();
     for ClaimCheck { id, verdict, reason } in answer.checks {
         if !ids.contains(&id) {
-            let known: Vec<&str> = ids.iter().map(String::as_str).collect();
-            return Err(format!("there is no id `{id}`; there are `{}`", known.join("`, `")));
+            let valid_ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+            return Err(format!("there is no id `{id}`; there are `{}`", valid_ids.join("`, `")));
         }
         let result = match verdict {
             ClaimVerdict::Confirmed => JudgementResult::Confirmed,
@@ -56,14 +56,14 @@ mod tests {
 
     fn check(value: Value, expected: Expect) {
         let ids = ["a1", "b2"].map(str::to_owned).into();
-        let shown = match parse_judgements(value, &ids) {
+        let actual = match parse_judgements(value, &ids) {
             Ok(judgements) => judgements
                 .iter()
                 .map(|(id, said)| format!("{id} {:?} {}\n", said.result, said.reason))
                 .collect(),
             Err(error) => error,
         };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     #[test]

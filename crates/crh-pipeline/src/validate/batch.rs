@@ -16,7 +16,7 @@ use crh_review::report::Issue;
 const BATCH_SIZE: usize = 6;
 
 /// Maximum quotes from other files per issue.
-const ELSEWHERE_MAX: usize = 3;
+const OTHER_QUOTES_MAX: usize = 3;
 
 /// The issues of one validation run.
 #[derive(Debug, Clone)]
@@ -33,13 +33,14 @@ impl Batch {
     /// Splits issues into batches, the most urgent first.
     pub(super) fn from_issues(issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Vec<Self> {
         let batches = issues.chunks(BATCH_SIZE).enumerate();
-        batches.map(|(at, issues)| Self::new(at + 1, issues, code, diff)).collect()
+        batches.map(|(index, issues)| Self::new(index + 1, issues, code, diff)).collect()
     }
 
     fn new(number: usize, issues: &[&Issue], code: &CodeReader<'_>, diff: &Diff) -> Self {
-        let files: BTreeSet<&str> = issues.iter().map(|it| it.location.file.as_str()).collect();
+        let files: BTreeSet<&str> =
+            issues.iter().map(|issue| issue.location.file.as_str()).collect();
         let keys: Vec<&str> = issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
-        let shown: Vec<String> =
+        let candidates: Vec<String> =
             issues.iter().map(|issue| candidate_text(issue, code, diff)).collect();
         Self {
             assignment: Assignment {
@@ -51,7 +52,7 @@ impl Batch {
                 parts: files.into_iter().map(DiffPart::whole).collect(),
             },
             issues: issues.iter().copied().cloned().collect(),
-            candidates: shown.join("\n"),
+            candidates: candidates.join("\n"),
         }
     }
 
@@ -70,8 +71,8 @@ fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
         issue.location,
     );
     text += &format!("{}\n", fence("code", &excerpt(&issue.location, code, diff)));
-    let elsewhere = issue.evidence.iter().filter(|quote| quote.file != issue.location.file);
-    for quote in elsewhere.take(ELSEWHERE_MAX) {
+    let other_files = issue.evidence.iter().filter(|quote| quote.file != issue.location.file);
+    for quote in other_files.take(OTHER_QUOTES_MAX) {
         let (file, side) = (quote.file.clone(), quote.side);
         let place = Location { file, side, line_start: quote.line, line_end: quote.line };
         text += &format!("also cited: {place}\n{}\n", fence("code", &quote.snippet));
@@ -82,10 +83,10 @@ fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
 /// The first sentence. Findings state the observable effect first and the reasons after it.
 fn first_sentence(why: &str) -> &str {
     let why = why.trim();
-    let end = why.match_indices(['.', '!', '?', '\n']).find_map(|(at, sign)| {
-        let rest = &why[at + sign.len()..];
-        let ends = sign == "\n" || rest.is_empty() || rest.starts_with(char::is_whitespace);
-        ends.then_some(at + sign.len())
+    let end = why.match_indices(['.', '!', '?', '\n']).find_map(|(index, sign)| {
+        let rest = &why[index + sign.len()..];
+        let is_end = sign == "\n" || rest.is_empty() || rest.starts_with(char::is_whitespace);
+        is_end.then_some(index + sign.len())
     });
     why[..end.unwrap_or(why.len())].trim_end()
 }

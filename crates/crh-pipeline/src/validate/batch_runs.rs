@@ -43,44 +43,49 @@ impl BatchOutcome {
     }
 }
 
-/// Checks all batches and returns their results in order. Reuses results of an earlier attempt.
+/// Checks all batches and returns their results in order. A resumed review reuses the results of
+/// its earlier attempt.
 pub(super) async fn check_batches(batches: Vec<Batch>, ctx: &ReviewContext) -> Vec<BatchOutcome> {
     let limits = limits(ctx, batches.len());
-    let room = Arc::new(Semaphore::new(ctx.options.max_parallel.max(1)));
+    let permits = Arc::new(Semaphore::new(ctx.options.max_parallel.max(1)));
     let mut tasks = JoinSet::new();
     let mut records: Vec<Option<RunRecord>> = Vec::new();
-    for (at, batch) in batches.iter().enumerate() {
-        let earlier =
+    for (index, batch) in batches.iter().enumerate() {
+        let stored_record =
             ctx.journal.completed_runs().iter().find(|record| is_answer_for(record, batch));
-        records.push(earlier.cloned());
-        if earlier.is_none() {
-            let (batch, ctx, room) = (batch.clone(), ctx.clone(), room.clone());
+        records.push(stored_record.cloned());
+        if stored_record.is_none() {
+            let (batch, ctx, permits) = (batch.clone(), ctx.clone(), permits.clone());
             tasks.spawn(async move {
-                let _permit = room.acquire().await;
-                (at, check_batch(&batch, &ctx, limits).await)
+                let _permit = permits.acquire().await;
+                (index, check_batch(&batch, &ctx, limits).await)
             });
         }
     }
     // A task that panics leaves its record empty. Dropping this future aborts all tasks.
     while let Some(joined) = tasks.join_next().await {
-        if let Ok((at, record)) = joined {
-            records[at] = Some(record);
+        if let Ok((index, record)) = joined {
+            records[index] = Some(record);
         }
     }
-    let broken = |batch: &Batch| {
+    let crashed_record = |batch: &Batch| {
         RunRecord::failed(batch.assignment.clone(), "the validation run crashed (a bug in crh)")
     };
-    let each = batches.iter().zip(records);
-    each.map(|(batch, record)| batch_outcome(batch, record.unwrap_or_else(|| broken(batch))))
+    batches
+        .iter()
+        .zip(records)
+        .map(|(batch, record)| {
+            batch_outcome(batch, record.unwrap_or_else(|| crashed_record(batch)))
+        })
         .collect()
 }
 
-/// Limits per run. The remaining calls are divided, so that each run can reach an answer; the
-/// ledger bounds them together.
+/// Limits per run. The remaining calls are divided among the runs, so that each run can reach an
+/// answer. The ledger limits the calls, tokens and money of all runs together.
 fn limits(ctx: &ReviewContext, runs: usize) -> RunLimits {
     let budget = &ctx.options.budget;
-    let left = budget.llm_calls.saturating_sub(ctx.ledger.spent().llm_calls);
-    let share = left / u32::try_from(runs.max(1)).unwrap_or(u32::MAX);
+    let calls_left = budget.llm_calls.saturating_sub(ctx.ledger.spent().llm_calls);
+    let share = calls_left / u32::try_from(runs.max(1)).unwrap_or(u32::MAX);
     RunLimits {
         turns: share.clamp(1, TURNS),
         tool_calls: TOOL_CALLS,
@@ -92,37 +97,39 @@ fn limits(ctx: &ReviewContext, runs: usize) -> RunLimits {
 
 /// Whether an earlier run checked the same issues with the same findings.
 fn is_answer_for(record: &RunRecord, batch: &Batch) -> bool {
-    let speakers = batch.issues.iter().filter_map(|issue| issue.members.first());
-    let shown: Vec<_> = speakers.map(|member| &member.finding).collect();
-    let looked_at: Vec<_> = record.checked.iter().map(|checked| &checked.finding).collect();
-    record.ended == RunEnd::Completed && record.assignment == batch.assignment && looked_at == shown
+    let first_members = batch.issues.iter().filter_map(|issue| issue.members.first());
+    let findings: Vec<_> = first_members.map(|member| &member.finding).collect();
+    let checked_findings: Vec<_> = record.checked.iter().map(|checked| &checked.finding).collect();
+    record.ended == RunEnd::Completed
+        && record.assignment == batch.assignment
+        && checked_findings == findings
 }
 
 /// Checks a batch with a fresh run and stores the record.
 async fn check_batch(batch: &Batch, ctx: &ReviewContext, limits: RunLimits) -> RunRecord {
     let run = batch.assignment.name.clone();
-    // The label of the assignment consists of ids, which say nothing to people.
+    // The label of the assignment consists of issue ids. People get the number of issues instead.
     let label = plural(batch.issues.len(), "issue");
     let files = batch.assignment.parts.len();
     ctx.journal.emit(ReviewEvent::RunStarted { run: run.clone(), label, files });
     let model = checker_model(ctx);
-    let mut so_far = RunRecord::new(batch.assignment.clone());
+    let mut record = RunRecord::new(batch.assignment.clone());
     let finished = loop {
         let toolbox = ReadOnlyTools::new(ctx, &run, "for checking claims", ReportChecks::NAME);
         let run_context = ctx.run_context(&run, model, toolbox);
-        let asking = AgentRun::new(build_task(batch, ctx), limits, model.facts());
-        let driven = Box::pin(drive(asking, &run_context)).await;
-        so_far.took_ms = so_far.took_ms.saturating_add(milliseconds(driven.took));
-        so_far.add_usage(&driven, model.name());
+        let agent_run = AgentRun::new(build_task(batch, ctx), limits, model.facts());
+        let attempt = Box::pin(drive(agent_run, &run_context)).await;
+        record.took_ms = record.took_ms.saturating_add(milliseconds(attempt.duration));
+        record.add_usage(&attempt, model.name());
         // Validation is the last stage, so it may use all remaining time.
-        match rate_limit_wait(&driven.end.outcome, ctx.time_left()) {
+        match rate_limit_wait(&attempt.end.outcome, ctx.time_left()) {
             Some(wait) if !ctx.journal.cancel().is_cancelled() => {
                 ctx.wait_for_capacity(&run, wait).await;
             }
-            Some(_) | None => break driven,
+            Some(_) | None => break attempt,
         }
     };
-    let record = finish_record(batch, &finished, so_far);
+    finish_record(batch, &finished, &mut record);
     ctx.finish_run(&record);
     record
 }
@@ -140,8 +147,8 @@ fn build_task(batch: &Batch, ctx: &ReviewContext) -> AgentTask<BTreeMap<String, 
     }
 }
 
-/// The model that validates. Not the cheap one: a missed blocker costs more than it saves. The
-/// vendor's prompt cache is already warm for this model.
+/// The model that validates. A cheap model would save less than a wrongly refuted P0 costs. The
+/// vendor's prompt cache already has the shared prefix for this model.
 fn checker_model(ctx: &ReviewContext) -> &Model {
     match ctx.options.strategy {
         Strategy::Panel => &ctx.models.escalation,
@@ -149,13 +156,13 @@ fn checker_model(ctx: &ReviewContext) -> &Model {
     }
 }
 
-/// The stored record. Each judgement is stored in `checked` with the first finding of its issue.
+/// Adds the end of the run to its record. Each judgement is stored in `checked`, with the first
+/// finding of its issue.
 fn finish_record(
     batch: &Batch,
     finished: &FinishedRun<BTreeMap<String, Judgement>>,
-    so_far: RunRecord,
-) -> RunRecord {
-    let mut record = so_far;
+    record: &mut RunRecord,
+) {
     record.ended = RunEnd::from_outcome(&finished.end.outcome);
     if let AgentOutcome::Answered(judgements) = &finished.end.outcome {
         let judged = batch.issues.iter().filter_map(|issue| {
@@ -166,28 +173,30 @@ fn finish_record(
         record.checked = judged.collect();
     }
     record.limited = finished.end.limit_reached;
-    record
 }
 
 /// Judgements and note that follow from a record.
 fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
     let name = &record.assignment.name;
     let urgent = batch.issues.iter().filter(|issue| is_urgent(issue));
-    let severe = urgent.clone().count();
+    let urgent_count = urgent.clone().count();
     // A run that the budget or the user prevented is not a failure.
-    let was_asked = record.totals.llm_calls > 0;
+    let made_calls = record.totals.llm_calls > 0;
     let (judgements, note) = match &record.ended {
         RunEnd::Completed => {
             let judged = batch.issues.iter().filter_map(|issue| {
-                let speaker = &issue.members.first()?.finding;
-                let checked = record.checked.iter().find(|it| it.finding == *speaker)?;
+                let first_finding = &issue.members.first()?.finding;
+                let checked =
+                    record.checked.iter().find(|checked| checked.finding == *first_finding)?;
                 Some((issue.dedupe_key.clone(), checked.judgement.clone()))
             });
             (judged.collect(), None)
         }
-        RunEnd::Cancelled => (BTreeMap::new(), unchecked_note(severe, "the review was stopped")),
-        RunEnd::Failed(why) if record.limited.is_some() && !was_asked => {
-            (BTreeMap::new(), unchecked_note(severe, why))
+        RunEnd::Cancelled => {
+            (BTreeMap::new(), unchecked_note(urgent_count, "the review was stopped"))
+        }
+        RunEnd::Failed(why) if record.limited.is_some() && !made_calls => {
+            (BTreeMap::new(), unchecked_note(urgent_count, why))
         }
         RunEnd::Failed(why) => {
             let judgement = || Judgement {
@@ -196,8 +205,9 @@ fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
             };
             let failed = urgent.map(|issue| (issue.dedupe_key.clone(), judgement())).collect();
             let issues = plural(batch.issues.len(), "issue");
-            let note =
-                format!("{name} failed: {why}; {issues} not validated, {severe} of them P0 or P1");
+            let note = format!(
+                "{name} failed: {why}; {issues} not validated, {urgent_count} of them P0 or P1"
+            );
             (failed, Some(note))
         }
     };

@@ -1,11 +1,11 @@
-//! Parses claims that a search can settle: a name is unused, undefined, not imported or duplicated.
+//! Parses claims that a search can decide: a name is unused, undefined, not imported or duplicated.
 //!
 //! Only plain statements about one name count. `x is never called` can be looked up, `x is never
 //! called on shutdown` cannot.
 
 use crh_review::finding::Finding;
 
-/// A claim that a search can settle.
+/// A claim that a search can decide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) kind: ClaimKind,
@@ -13,26 +13,26 @@ pub(super) struct Claim {
     pub(super) name: String,
 }
 
-/// What is claimed about a name.
+/// What a finding claims about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClaimKind {
-    /// Nothing calls it.
+    /// Nothing calls the name.
     Uncalled,
-    /// Nothing uses it.
+    /// Nothing uses the name.
     Unused,
-    /// It is imported and nothing uses it.
+    /// The name is imported, but nothing uses it.
     UnusedImport,
-    /// It is used but does not exist.
+    /// The name is used, but it does not exist.
     Undefined,
-    /// It is used but not imported.
+    /// The name is used, but it is not imported.
     NotImported,
-    /// It is defined more than once.
+    /// The name is defined more than once.
     DefinedTwice,
-    /// It is imported more than once.
+    /// The name is imported more than once.
     ImportedTwice,
 }
 
-/// Words that do not change the meaning of a claim, sorted.
+/// Words that do not change the meaning of a claim, sorted for binary search.
 const FILLER_WORDS: &[&str] = &[
     "a",
     "actually",
@@ -75,7 +75,7 @@ const FILLER_WORDS: &[&str] = &[
     "type",
 ];
 
-/// Synonyms, sorted.
+/// Words and the words that replace them, sorted by the first for binary search.
 const SYNONYMS: &[(&str, &str)] = &[
     ("are", "is"),
     ("aren't", "is not"),
@@ -210,31 +210,31 @@ const NAMELESS_TITLES: &[&str] = &[
     "unused code",
 ];
 
-/// The claim of a finding, if it says nothing else: in its title, or in the first sentence of its
-/// explanation if the title names nothing. Missing definitions and imports are also accepted from
-/// the first sentence alone.
+/// The claim of a finding: the title, or else the first sentence of the explanation. The first
+/// sentence counts only if the title is one of [`NAMELESS_TITLES`], or if the claim is about a
+/// missing definition or import. None if the sentence says anything else.
 pub(super) fn parse_claim(finding: &Finding) -> Option<Claim> {
-    let in_title = parse_sentence(&finding.title);
-    if in_title.is_some() {
-        return in_title;
+    let title_claim = parse_sentence(&finding.title);
+    if title_claim.is_some() {
+        return title_claim;
     }
-    let first = first_sentence(&finding.why_it_matters);
-    let in_effect = parse_sentence(first)?;
-    let is_nameless = || {
+    let sentence = first_sentence(&finding.why_it_matters);
+    let effect_claim = parse_sentence(sentence)?;
+    let title_has_no_name = || {
         let clause = Clause::parse(&finding.title);
         NAMELESS_TITLES.contains(&clause.text.as_str())
     };
-    match in_effect.kind {
-        ClaimKind::Undefined | ClaimKind::NotImported => Some(in_effect),
+    match effect_claim.kind {
+        ClaimKind::Undefined | ClaimKind::NotImported => Some(effect_claim),
         ClaimKind::Uncalled
         | ClaimKind::Unused
         | ClaimKind::UnusedImport
         | ClaimKind::DefinedTwice
-        | ClaimKind::ImportedTwice => is_nameless().then_some(in_effect),
+        | ClaimKind::ImportedTwice => title_has_no_name().then_some(effect_claim),
     }
 }
 
-/// The only claim of an unconditional sentence.
+/// The claim of a sentence. None if the sentence has a condition or makes different claims.
 fn parse_sentence(sentence: &str) -> Option<Claim> {
     let words = sentence.to_lowercase();
     let mut words = words.split(|char: char| !char.is_alphanumeric() && char != '\'');
@@ -243,20 +243,20 @@ fn parse_sentence(sentence: &str) -> Option<Claim> {
     }
     let pieces = clauses(sentence);
     // `Unused import: x` is one claim in two pieces.
-    let joined = pieces.windows(2).map(|two| two.join(" "));
-    let mut found =
-        pieces.iter().map(|piece| (*piece).to_owned()).chain(joined).filter_map(|piece| {
+    let joined_pieces = pieces.windows(2).map(|pair| pair.join(" "));
+    let mut claims =
+        pieces.iter().map(|piece| (*piece).to_owned()).chain(joined_pieces).filter_map(|piece| {
             let clause = Clause::parse(&piece);
             let text = TAILS
                 .iter()
                 .find_map(|tail| clause.text.strip_suffix(tail))
                 .unwrap_or(&clause.text);
-            let (_, what) = CLAIMS.iter().find(|(claim, _)| *claim == text)?;
+            let (_, kind) = CLAIMS.iter().find(|(claim, _)| *claim == text)?;
             let [name] = clause.names.as_slice() else { return None };
-            Some(Claim { kind: *what, name: name.clone() })
+            Some(Claim { kind: *kind, name: name.clone() })
         });
-    let first = found.next()?;
-    found.all(|other| other == first).then_some(first)
+    let first_claim = claims.next()?;
+    claims.all(|other| other == first_claim).then_some(first_claim)
 }
 
 /// Splits a sentence at commas, colons and dashes.
@@ -290,8 +290,9 @@ impl Clause {
         words
             .retain(|word| !word.is_empty() && FILLER_WORDS.binary_search(&word.as_str()).is_err());
         for word in &mut words {
-            if let Ok(at) = SYNONYMS.binary_search_by_key(&word.as_str(), |(from, _)| from) {
-                SYNONYMS[at].1.clone_into(word);
+            if let Ok(index) = SYNONYMS.binary_search_by_key(&word.as_str(), |(synonym, _)| synonym)
+            {
+                SYNONYMS[index].1.clone_into(word);
             }
         }
         Self { text: words.join(" "), names }
@@ -303,27 +304,29 @@ fn parse_name(word: &str) -> Option<String> {
     let quoted = ['`', '\'']
         .iter()
         .find_map(|sign| word.strip_prefix(*sign).and_then(|rest| rest.strip_suffix(*sign)));
-    let called = quoted.unwrap_or(word).strip_suffix("()");
-    let bare = called.or(quoted).unwrap_or(word);
-    let is_part = |part: &str| {
+    let call = quoted.unwrap_or(word).strip_suffix("()");
+    let identifier = call.or(quoted).unwrap_or(word);
+    let is_segment = |part: &str| {
         let mut chars = part.chars();
         chars.next().is_some_and(|char| char.is_ascii_alphabetic() || char == '_')
             && chars.all(|char| char.is_ascii_alphanumeric() || char == '_')
     };
-    let is_name = !bare.is_empty() && bare.replace("::", ".").split('.').all(is_part);
-    let inside = || bare.trim_matches('_').chars().skip(1);
-    let is_plain = || bare.contains('_') || inside().any(|char| char.is_ascii_uppercase());
-    let has_lower = || bare.chars().any(|char| char.is_ascii_lowercase());
-    (is_name && (quoted.is_some() || called.is_some() || is_plain() && has_lower()))
-        .then(|| bare.to_owned())
+    let is_name =
+        !identifier.is_empty() && identifier.replace("::", ".").split('.').all(is_segment);
+    let inner_chars = || identifier.trim_matches('_').chars().skip(1);
+    let looks_like_code =
+        || identifier.contains('_') || inner_chars().any(|char| char.is_ascii_uppercase());
+    let has_lower = || identifier.chars().any(|char| char.is_ascii_lowercase());
+    (is_name && (quoted.is_some() || call.is_some() || looks_like_code() && has_lower()))
+        .then(|| identifier.to_owned())
 }
 
 fn first_sentence(text: &str) -> &str {
     let text = text.trim();
-    let end = text.match_indices(['.', '!', '?', '\n']).find(|(at, sign)| {
-        *sign == "\n" || text[at + sign.len()..].starts_with(char::is_whitespace)
+    let end = text.match_indices(['.', '!', '?', '\n']).find(|(index, sign)| {
+        *sign == "\n" || text[index + sign.len()..].starts_with(char::is_whitespace)
     });
-    end.map_or(text, |(at, _)| &text[..at])
+    end.map_or(text, |(index, _)| &text[..index])
 }
 
 #[cfg(test)]

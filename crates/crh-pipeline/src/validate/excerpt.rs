@@ -19,19 +19,20 @@ const FUNCTION_MAX: u32 = 150;
 /// Maximum lines of an excerpt.
 const LINES_MAX: u32 = 240;
 
-/// Maximum characters of an excerpt. Six of them share a prompt.
+/// Maximum characters of an excerpt. A prompt contains up to six excerpts, one per issue of a
+/// batch.
 const CHARS_MAX: usize = 16_000;
 
-/// Longer lines are cut: they were not written by hand.
+/// Maximum characters of a line. Longer lines are cut, since people do not write them by hand.
 const LINE_CHARS: usize = 400;
 
 /// The code around a location: from the file if there is a repository, otherwise from the diff.
 pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -> String {
     let rows = match code.text(location.side, &location.file) {
         Some(text) => {
-            let wanted = window(location, code);
+            let line_range = window(location, code);
             let lines = (1..).zip(text.lines());
-            let lines = lines.filter(|(number, _)| wanted.contains(number));
+            let lines = lines.filter(|(number, _)| line_range.contains(number));
             lines.map(|(number, line)| (number, number_line(number, line))).collect()
         }
         None => diff_lines(location, diff),
@@ -39,15 +40,15 @@ pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -
     keep_nearest(location, rows).into_iter().map(|(_, row)| row).collect()
 }
 
-/// Keeps the rows nearest to the cited lines.
+/// Removes rows that are far from the cited lines until the rest fits into [`CHARS_MAX`].
 fn keep_nearest(location: &Location, mut rows: VecDeque<(u32, String)>) -> VecDeque<(u32, String)> {
     let mut chars: usize = rows.iter().map(|(_, row)| row.len()).sum();
     while chars > CHARS_MAX {
         let (Some((first, _)), Some((last, _))) = (rows.front(), rows.back()) else { break };
         let before = location.line_start.saturating_sub(*first);
         let after = last.saturating_sub(location.line_end);
-        let cut = if before > after { rows.pop_front() } else { rows.pop_back() };
-        chars -= cut.map_or(chars, |(_, row)| row.len());
+        let removed = if before > after { rows.pop_front() } else { rows.pop_back() };
+        chars -= removed.map_or(chars, |(_, row)| row.len());
     }
     rows
 }
@@ -57,33 +58,36 @@ fn window(location: &Location, code: &CodeReader<'_>) -> RangeInclusive<u32> {
     let mut first = location.line_start.saturating_sub(LINES_AROUND).max(1);
     let mut last = location.line_end.saturating_add(LINES_AROUND);
     if let Some(symbols) = code.symbols(location.side, &location.file) {
-        let mut around = symbols.all().iter().filter(|symbol| match symbol.kind {
+        let mut enclosing_functions = symbols.all().iter().filter(|symbol| match symbol.kind {
             SymbolKind::Function | SymbolKind::Method => {
                 symbol.start <= location.line_start && location.line_start <= symbol.end
             }
             SymbolKind::Type | SymbolKind::Module => false,
         });
         // Outer functions come first, so the last one is the innermost.
-        if let Some(function) = around.next_back().filter(|it| it.end - it.start < FUNCTION_MAX) {
+        if let Some(function) = enclosing_functions
+            .next_back()
+            .filter(|function| function.end - function.start < FUNCTION_MAX)
+        {
             first = first.min(function.start);
             last = last.max(function.end);
         }
     }
-    // The cited lines are always included.
+    // Without this, the cap on the length could cut off the cited lines.
     first = first.max(location.line_start.saturating_sub(FUNCTION_MAX));
     first..=last.min(first.saturating_add(LINES_MAX - 1))
 }
 
 /// The diff lines around a location, with their signs.
 fn diff_lines(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
-    let near = |number: u32| {
+    let is_near = |number: u32| {
         number.saturating_add(LINES_AROUND) >= location.line_start
             && number <= location.line_end.saturating_add(LINES_AROUND)
     };
     let files = diff.files().iter().filter(|file| file.path.shown() == location.file.as_str());
     let lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
-    let shown = lines.filter_map(|line| {
-        // A line of the other side is placed by its own number.
+    let numbered_lines = lines.filter_map(|line| {
+        // A line that exists only on the other side is located by its number on that side.
         let number = match (location.side, line.kind) {
             (_, LineKind::Remark) => return None,
             (Side::Old, LineKind::Removed | LineKind::Context) => line.old,
@@ -97,9 +101,9 @@ fn diff_lines(location: &Location, diff: &Diff) -> VecDeque<(u32, String)> {
             LineKind::Context | LineKind::Remark => ' ',
         };
         let text = format!("{sign}{}", String::from_utf8_lossy(line.text()));
-        near(number).then(|| (number, number_line(number, &text)))
+        is_near(number).then(|| (number, number_line(number, &text)))
     });
-    shown.take(LINES_MAX as usize).collect()
+    numbered_lines.take(LINES_MAX as usize).collect()
 }
 
 fn number_line(number: u32, line: &str) -> String {

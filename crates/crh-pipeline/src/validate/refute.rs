@@ -23,13 +23,13 @@ use crh_review::report::{Issue, Validation};
 use crh_review::{Judgement, JudgementResult, Location};
 use crh_syntax::{Language, MentionRole, NameMention, Symbol, SymbolKind};
 
-/// Maximum number of names to search for.
+/// Maximum number of names to search for. A review has far fewer claims.
 const NAMES_MAX: usize = 64;
 
-/// Maximum number of matching lines.
+/// Maximum number of matching lines, which bounds the memory of the search.
 const MATCHES_MAX: usize = 20_000;
 
-/// Maximum number of files to parse.
+/// Maximum number of files to parse, which bounds the time.
 const FILES_MAX: usize = 200;
 
 /// Judgements on refuted issues, by `dedupe_key`.
@@ -38,14 +38,16 @@ pub(super) fn refute_claims(
     code: &CodeReader<'_>,
     stop: &AtomicBool,
 ) -> BTreeMap<String, Judgement> {
-    let claimed: Vec<(&Issue, Vec<Claim>)> = issues_with_claims(issues).collect();
-    let names =
-        claimed.iter().flat_map(|(_, claims)| claims).map(|claim| last_segment(&claim.name));
+    let claims_by_issue: Vec<(&Issue, Vec<Claim>)> = issues_with_claims(issues).collect();
+    let names = claims_by_issue
+        .iter()
+        .flat_map(|(_, claims)| claims)
+        .map(|claim| last_segment(&claim.name));
     let names: BTreeSet<&str> = names.take(NAMES_MAX).collect();
-    let mut tree = NameIndex::search(code, &names, stop);
-    let refuted = claimed.iter().filter_map(|(issue, claims)| {
+    let mut index = NameIndex::search(code, &names, stop);
+    let refuted = claims_by_issue.iter().filter_map(|(issue, claims)| {
         let reasons: Option<Vec<String>> =
-            claims.iter().map(|claim| tree.find_contradiction(claim, &issue.location)).collect();
+            claims.iter().map(|claim| index.find_contradiction(claim, &issue.location)).collect();
         let mut reasons = reasons?;
         reasons.dedup();
         let judgement = Judgement { result: JudgementResult::Refuted, reason: reasons.join("; ") };
@@ -61,12 +63,12 @@ pub(super) fn has_claims(issues: &[Issue]) -> bool {
 
 /// Issues that consist of claims only, with the claims.
 fn issues_with_claims(issues: &[Issue]) -> impl Iterator<Item = (&Issue, Vec<Claim>)> {
-    let is_asked =
+    let can_be_refuted =
         |issue: &&Issue| issue.validation != Validation::ByCode && issue.location.side == Side::New;
-    issues.iter().filter(is_asked).filter_map(|issue| Some((issue, claims(issue)?)))
+    issues.iter().filter(can_be_refuted).filter_map(|issue| Some((issue, claims(issue)?)))
 }
 
-/// The claims of an issue. None if a finding says anything else.
+/// The claims of an issue. None if one of its findings is not a claim that code can look up.
 fn claims(issue: &Issue) -> Option<Vec<Claim>> {
     let claims: Option<Vec<Claim>> =
         issue.members.iter().map(|member| parse_claim(&member.finding)).collect();
@@ -78,7 +80,7 @@ fn last_segment(name: &str) -> &str {
     name.rsplit(['.', ':']).next().unwrap_or(name)
 }
 
-/// Where the names in question occur in the tree at head.
+/// The files of the head revision in which the claimed names occur.
 struct NameIndex<'a> {
     code: &'a CodeReader<'a>,
     names: BTreeSet<&'a str>,
@@ -92,15 +94,15 @@ struct NameIndex<'a> {
 impl<'a> NameIndex<'a> {
     /// Searches the tree once for all names.
     fn search(code: &'a CodeReader<'a>, names: &BTreeSet<&'a str>, stop: &AtomicBool) -> Self {
-        let mut tree = Self {
+        let mut index = Self {
             code,
             names: names.clone(),
             files_by_name: BTreeMap::new(),
             is_complete: false,
             parsed: BTreeMap::new(),
         };
-        let Some(repository) = code.repository() else { return tree };
-        let Some(head) = repository.resolve(Some("head")) else { return tree };
+        let Some(repository) = code.repository() else { return index };
+        let Some(head) = repository.resolve(Some("head")) else { return index };
         // Names consist of letters, digits and underscores, so they need no escaping.
         let names: Vec<&str> = names.iter().copied().collect();
         let query = SearchQuery {
@@ -110,18 +112,19 @@ impl<'a> NameIndex<'a> {
             max_matches: MATCHES_MAX,
         };
         let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
-        let Ok(found) = search(repository.objects(), head, &query, &is_code, stop) else {
-            return tree;
+        let Ok(search_result) = search(repository.objects(), head, &query, &is_code, stop) else {
+            return index;
         };
-        tree.is_complete = found.total <= MATCHES_MAX as u64 && found.unread.is_empty();
-        for hit in &found.matches {
+        index.is_complete =
+            search_result.total <= MATCHES_MAX as u64 && search_result.unreadable_files.is_empty();
+        for hit in &search_result.matches {
             let text = String::from_utf8_lossy(&hit.text);
             let path = RepoPath::new(hit.path.as_slice()).shown().into_owned();
             for name in names.iter().filter(|name| text.contains(**name)) {
-                tree.files_by_name.entry(name).or_default().insert(path.clone());
+                index.files_by_name.entry(name).or_default().insert(path.clone());
             }
         }
-        tree
+        index
     }
 
     /// A parsed file. None if it has syntax errors.
@@ -156,17 +159,16 @@ impl<'a> NameIndex<'a> {
     fn find_use(&mut self, claim: &Claim, place: &Location) -> Option<String> {
         let name = last_segment(&claim.name).to_owned();
         let file = self.file(&place.file)?;
-        let defined = file.definition_at(&claim.name, place)?.clone();
-        if let Some(line) = use_in_file(file, &defined, claim.kind) {
+        let definition = file.definition_at(&claim.name, place)?.clone();
+        if let Some(line) = use_in_file(file, &definition, claim.kind) {
             return Some(used_at_text(&name, &place.file, line));
         }
-        // A call of a method elsewhere may mean another type's method.
-        if defined.name != name {
+        // The definition is a method. A call in another file may mean a method of another type.
+        if definition.name != name {
             return None;
         }
-        let elsewhere: Vec<String> =
-            self.files_by_name.get(name.as_str())?.iter().cloned().collect();
-        elsewhere.iter().filter(|path| **path != place.file && !is_test(path)).find_map(|path| {
+        let paths: Vec<String> = self.files_by_name.get(name.as_str())?.iter().cloned().collect();
+        paths.iter().filter(|path| **path != place.file && !is_test(path)).find_map(|path| {
             let file = self.file(path)?;
             let line = use_from_outside(file, &name, &place.file, claim.kind)?;
             Some(used_at_text(&name, path, line))
@@ -200,16 +202,16 @@ impl<'a> NameIndex<'a> {
         }
         file.find_use_at(&claim.name, place)?;
         let symbol = file.symbols.all().iter().find(|symbol| {
-            let is_one = match symbol.kind {
+            let is_named = match symbol.kind {
                 SymbolKind::Function | SymbolKind::Type => symbol.name == claim.name,
                 SymbolKind::Method | SymbolKind::Module => false,
             };
-            is_one && file.is_unconditional(symbol.start, symbol.end)
+            is_named && file.is_unconditional(symbol.start, symbol.end)
         })?;
-        let is_there = symbol.end < place.line_start
+        let is_visible = symbol.end < place.line_start
             || file.allows_any_order()
             || file.is_in_function(place.line_start);
-        is_there
+        is_visible
             .then(|| format!("`{}` is defined at `{}:{}`", claim.name, place.file, symbol.start))
     }
 
@@ -227,10 +229,11 @@ impl<'a> NameIndex<'a> {
     fn find_only_definition(&mut self, claim: &Claim, place: &Location) -> Option<String> {
         let name = last_segment(&claim.name).to_owned();
         let file = self.file(&place.file)?;
-        let defined = file.definition_at(&claim.name, place)?;
-        let start = defined.start;
+        let definition = file.definition_at(&claim.name, place)?;
+        let start = definition.start;
         let is_imported = |mention: &NameMention| mention.role == MentionRole::Imported;
-        if file.has_other_binding(&name, Some(defined)) || file.mentions_of(&name).any(is_imported)
+        if file.has_other_binding(&name, Some(definition))
+            || file.mentions_of(&name).any(is_imported)
         {
             return None;
         }
@@ -249,13 +252,13 @@ impl<'a> NameIndex<'a> {
         let file = self.file(&place.file)?;
         let imports: Vec<_> = file.imports_of(&claim.name).collect();
         let [import] = imports.as_slice() else { return None };
-        let is_elsewhere = |mention: &NameMention| {
+        let is_other_import = |mention: &NameMention| {
             mention.role == MentionRole::Imported
                 && !(import.start..=import.end).contains(&mention.line)
         };
-        let is_once = overlaps(import.start, import.end, place)
-            && !file.mentions_of(&claim.name).any(is_elsewhere);
-        is_once.then(|| {
+        let is_only_import = overlaps(import.start, import.end, place)
+            && !file.mentions_of(&claim.name).any(is_other_import);
+        is_only_import.then(|| {
             format!("`{}` is imported at `{}:{}` alone", claim.name, place.file, import.start)
         })
     }
@@ -277,49 +280,53 @@ fn overlaps(start: u32, end: u32, place: &Location) -> bool {
     start <= place.line_end && place.line_start <= end
 }
 
-/// The line in the same file where a definition is used, outside of itself.
-fn use_in_file(file: &ParsedFile, defined: &Symbol, what: ClaimKind) -> Option<u32> {
-    let name = last_segment(&defined.name);
-    let outer = &defined.name[..defined.name.len() - name.len()];
-    if outer.is_empty() && file.has_other_binding(name, Some(defined)) {
+/// The line in the same file where a definition is used. Uses inside of the definition do not
+/// count.
+fn use_in_file(file: &ParsedFile, definition: &Symbol, claim: ClaimKind) -> Option<u32> {
+    let name = last_segment(&definition.name);
+    let prefix = &definition.name[..definition.name.len() - name.len()];
+    if prefix.is_empty() && file.has_other_binding(name, Some(definition)) {
         return None;
     }
-    let is_there = |mention: &&NameMention| {
-        let is_own = (defined.start..=defined.end).contains(&mention.line);
-        let is_same_type =
-            || file.symbols.at(mention.line).is_some_and(|symbol| symbol.name.starts_with(outer));
-        let is_meant = match &mention.role {
-            MentionRole::Member { of } => {
-                let is_self = matches!(of.as_str(), "self" | "this" | "Self" | "cls");
-                !outer.is_empty() && is_self && is_same_type()
-            }
-            role => outer.is_empty() && is_use(role, what, name),
+    let is_outside_use = |mention: &&NameMention| {
+        let is_in_definition = (definition.start..=definition.end).contains(&mention.line);
+        let is_same_type = || {
+            file.symbols
+                .symbol_at(mention.line)
+                .is_some_and(|symbol| symbol.name.starts_with(prefix))
         };
-        is_meant && !is_own && !file.is_in_test(mention.line)
+        let is_use_of_definition = match &mention.role {
+            MentionRole::Member { owner: of } => {
+                let is_self = matches!(of.as_str(), "self" | "this" | "Self" | "cls");
+                !prefix.is_empty() && is_self && is_same_type()
+            }
+            role => prefix.is_empty() && is_use(role, claim, name),
+        };
+        is_use_of_definition && !is_in_definition && !file.is_in_test(mention.line)
     };
-    file.mentions_of(name).find(is_there).map(|mention| mention.line)
+    file.mentions_of(name).find(is_outside_use).map(|mention| mention.line)
 }
 
-/// The line of another file that uses a definition. The file must import it or belong to the same
-/// package.
+/// The line of another file that uses a definition. That file must import the definition or belong
+/// to its package.
 fn use_from_outside(
     file: &ParsedFile,
     name: &str,
     defined_in: &str,
-    what: ClaimKind,
+    claim: ClaimKind,
 ) -> Option<u32> {
     if !file.imports_from(name, defined_in) || file.has_other_binding(name, None) {
         return None;
     }
     let mut mentions = file.mentions_of(name);
-    let is_there = |mention: &&NameMention| {
-        is_use(&mention.role, what, name) && !file.is_in_test(mention.line)
+    let is_counted = |mention: &&NameMention| {
+        is_use(&mention.role, claim, name) && !file.is_in_test(mention.line)
     };
-    mentions.find(is_there).map(|mention| mention.line)
+    mentions.find(is_counted).map(|mention| mention.line)
 }
 
-/// Whether a mention is certainly a use. A variable may share the name of a function, so a function
-/// must be called; names with a capital are not variables.
+/// Whether a mention is certainly a use. A call always is. Reading a name counts only if the name
+/// starts with a capital, since a variable may have the same name as a function.
 fn is_use(role: &MentionRole, what: ClaimKind, name: &str) -> bool {
     let reading_counts = match what {
         ClaimKind::Uncalled => false,

@@ -1,4 +1,5 @@
-//! Converts the results of second looks at findings into judgements on issues.
+//! Converts the results of second looks into judgements on issues. A second look is the check of a
+//! finding in the same run that made it, such as the second round of `single`.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,8 @@ use crh_review::{Judgement, JudgementResult};
 
 /// Judgements by `dedupe_key`.
 ///
-/// One confirmation keeps an issue. All of its findings must be refuted to refute it, or be
-/// undecided to leave it undecided.
+/// If one finding of an issue is confirmed, the issue is confirmed. If all of its findings are
+/// refuted, the issue is refuted. If they are refuted or undecided, the issue is undecided.
 pub(super) fn judgements(
     issues: &[Issue],
     checked: &[CheckedFinding],
@@ -33,21 +34,24 @@ pub(super) fn judgements(
 
 /// Combines the judgements on the findings of one issue. None if the issue must be checked.
 fn combine(judgements: &[&[&Judgement]]) -> Option<Judgement> {
-    let all = || judgements.iter().copied().flatten().copied();
-    let first =
-        |result: JudgementResult| all().find(|judgement| judgement.result == result).cloned();
-    let every = |wanted: &dyn Fn(JudgementResult) -> bool| {
-        judgements.iter().all(|of_one| {
-            !of_one.is_empty() && of_one.iter().all(|judgement| wanted(judgement.result))
+    let all_judgements = || judgements.iter().copied().flatten().copied();
+    let first = |result: JudgementResult| {
+        all_judgements().find(|judgement| judgement.result == result).cloned()
+    };
+    let each_finding = |is_accepted: &dyn Fn(JudgementResult) -> bool| {
+        judgements.iter().all(|finding_judgements| {
+            !finding_judgements.is_empty()
+                && finding_judgements.iter().all(|judgement| is_accepted(judgement.result))
         })
     };
     if let Some(confirmed) = first(JudgementResult::Confirmed) {
         return Some(confirmed);
     }
-    if every(&|result| result == JudgementResult::Refuted) {
+    if each_finding(&|result| result == JudgementResult::Refuted) {
         return first(JudgementResult::Refuted);
     }
-    if every(&|result| matches!(result, JudgementResult::Refuted | JudgementResult::Unsure)) {
+    if each_finding(&|result| matches!(result, JudgementResult::Refuted | JudgementResult::Unsure))
+    {
         return first(JudgementResult::Unsure);
     }
     first(JudgementResult::Failed)
@@ -65,8 +69,8 @@ mod tests {
             .collect();
         let judgements: Vec<Vec<&Judgement>> =
             judgements.iter().map(|of_one| of_one.iter().collect()).collect();
-        let said: Vec<&[&Judgement]> = judgements.iter().map(Vec::as_slice).collect();
-        assert_eq!(combine(&said).map(|judgement| judgement.result), expected, "{said:?}");
+        let slices: Vec<&[&Judgement]> = judgements.iter().map(Vec::as_slice).collect();
+        assert_eq!(combine(&slices).map(|judgement| judgement.result), expected, "{slices:?}");
     }
 
     #[test]

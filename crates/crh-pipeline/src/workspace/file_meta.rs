@@ -61,9 +61,9 @@ mod tests {
         assert!(diff.files().len() > 10);
         for file in diff.files() {
             let meta = FileMeta { row: FileRow::from_file(file), line_map: diff.line_map(file) };
-            let mut written = Vec::new();
-            write_meta(&diff, file, &mut written).unwrap();
-            assert_eq!(String::from_utf8(written).unwrap(), stable_json(&meta).unwrap());
+            let mut bytes = Vec::new();
+            write_meta(&diff, file, &mut bytes).unwrap();
+            assert_eq!(String::from_utf8(bytes).unwrap(), stable_json(&meta).unwrap());
         }
     }
 

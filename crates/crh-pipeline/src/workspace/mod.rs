@@ -23,7 +23,7 @@ pub use workspace_path::{PathError, PathKind, WorkspacePath};
 
 use crh_review::diff::Diff;
 
-/// Forges have shorter ids, and file systems allow 255 bytes.
+/// Maximum length of a round id. Forges have shorter ids, and file systems allow 255 bytes.
 const ROUND_ID_MAX: usize = 100;
 
 /// Everything that goes into a workspace.
@@ -39,7 +39,7 @@ pub struct WorkspaceContents {
     pub linked_issues: Vec<LinkedIssueEntry>,
     /// The repository's instructions for agents.
     pub agent: Vec<AgentFile>,
-    /// Proposed diffs, one after another. A local change has one.
+    /// Proposed diffs, oldest first. A local change has one.
     pub rounds: Vec<WorkspaceRound>,
 }
 

@@ -1,4 +1,5 @@
-//! Reads and validates a workspace. It may be edited, incomplete, or packed by an attacker.
+//! Reads and validates a workspace. The workspace may be edited, incomplete, or made by an
+//! attacker.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +18,7 @@ use super::{
 use crh_review::StrictJson;
 use crh_review::diff::Diff;
 
-/// Larger than any real diff, and small enough for a laptop's memory.
+/// Maximum size of a file: larger than any real diff, and small enough for a laptop's memory.
 const FILE_MAX: u64 = 1 << 30;
 
 /// A workspace on disk.
@@ -79,15 +80,15 @@ impl Workspace {
     pub fn round(&self, id: &str) -> Result<&RoundEntry, WorkspaceError> {
         self.rounds.iter().find(|round| round.id == id).ok_or_else(|| {
             let ids: Vec<_> = self.rounds.iter().map(|round| format!("`{}`", round.id)).collect();
-            let known = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-            WorkspaceError::NoRound { id: id.to_owned(), known }
+            let known_ids = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
+            WorkspaceError::NoRound { id: id.to_owned(), known: known_ids }
         })
     }
 
     /// Diff of a round.
     pub fn diff(&self, id: &str) -> Result<Arc<Diff>, WorkspaceError> {
         let round = self.round(id)?;
-        // Held while reading, so that concurrent agents read it once.
+        // The lock is held while the diff is read, so concurrent agents read it only once.
         let mut diffs = self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(diff) = diffs.get(id) {
             return Ok(Arc::clone(diff));
@@ -151,7 +152,7 @@ impl Workspace {
         }
         let mut bytes = Vec::new();
         let read_size = File::open(&entry.path).and_then(|file| {
-            // Reserve the size at once: a growing vector may need twice the memory.
+            // The size is reserved at once, since a growing vector may need twice the memory.
             let size = file.metadata()?.len().min(FILE_MAX);
             bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
             file.take(FILE_MAX + 1).read_to_end(&mut bytes)

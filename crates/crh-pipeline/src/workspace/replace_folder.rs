@@ -1,4 +1,4 @@
-//! Replaces a folder atomically: fills a new one next to it, then swaps them.
+//! Replaces a folder atomically: crh fills a new folder next to it, then swaps the two.
 //!
 //! Invariant: crh deletes nothing that it did not write.
 
@@ -122,7 +122,7 @@ fn staging_folder(parent: &Path) -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(".crh-workspace-").tempdir_in(parent)
 }
 
-/// Moves `made` to `out`. On failure, restores `out`.
+/// Moves `new_folder` to `out`, and the previous `out` to `old`. On failure, restores `out`.
 fn swap(new_folder: &Path, out: &Path, old: &Path) -> io::Result<()> {
     match fs::rename(out, old) {
         Ok(()) => fs::rename(new_folder, out).or_else(|error| {

@@ -61,8 +61,8 @@ pub enum PathError {
     Special(String),
 }
 
-/// Whether a path is relative and consists of plain names.
-pub(super) fn is_plain(path: &str) -> bool {
+/// Whether a path is relative and has no part such as `..` or `.`.
+pub(super) fn is_relative_path(path: &str) -> bool {
     !path.is_empty() && path.split('/').all(is_name)
 }
 

@@ -18,12 +18,14 @@ use super::{
 use crh_review::diff::{Diff, FileDiff, RepoPath, write_number};
 use crh_review::stable_json;
 
-/// More threads that create files in one file system only wait for each other.
+/// Maximum number of threads. With more, the threads that create files in one file system only wait
+/// for each other.
 const THREADS_MAX: usize = 4;
-/// Files per unit of work: few enough for the threads to finish together.
-const CHUNK: usize = 16;
-/// Bytes to collect before writing.
-const BUFFER: usize = 256 * 1024;
+/// Number of files that a thread takes at a time. The number is small, so the threads finish at
+/// about the same time.
+const FILES_PER_CHUNK: usize = 16;
+/// Number of bytes to collect before each write.
+const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Sort key of rounds: time, then id, numerically if possible. A round without a date is
 /// uncommitted and sorts last.
@@ -58,7 +60,7 @@ pub(super) fn sorted_rounds(
     }
     let mut places = BTreeSet::from(["rules".to_owned(), "skills".to_owned()]);
     for file in &contents.agent {
-        let is_valid = workspace_path::is_plain(&file.place) && !file.place.contains('\\');
+        let is_valid = workspace_path::is_relative_path(&file.place) && !file.place.contains('\\');
         if !is_valid || !places.insert(file.place.to_lowercase()) {
             return Err(WorkspaceError::AgentPlace(file.place.clone()));
         }
@@ -152,11 +154,11 @@ fn write_diff(tree: &WorkspaceTree<'_>, diff: &Diff, folder: &str) -> Result<(),
     let write_chunks = || -> Result<(), WorkspaceError> {
         let mut buffer = Vec::new();
         loop {
-            let start = next_file.fetch_add(CHUNK, Ordering::Relaxed);
+            let start = next_file.fetch_add(FILES_PER_CHUNK, Ordering::Relaxed);
             let Some(rest) = files.get(start..).filter(|rest| !rest.is_empty()) else {
                 return Ok(());
             };
-            for (name, file) in &rest[..rest.len().min(CHUNK)] {
+            for (name, file) in &rest[..rest.len().min(FILES_PER_CHUNK)] {
                 write_file(tree, diff, file, &format!("{folder}/files/{name}"), &mut buffer)?;
             }
         }
@@ -178,7 +180,7 @@ fn write_diff(tree: &WorkspaceTree<'_>, diff: &Diff, folder: &str) -> Result<(),
         record_error(
             files.iter().try_for_each(|(name, _)| tree.folder(&format!("{folder}/files/{name}"))),
         );
-        for _ in 1..threads.min(files.len().div_ceil(CHUNK)) {
+        for _ in 1..threads.min(files.len().div_ceil(FILES_PER_CHUNK)) {
             scope.spawn(|| record_error(write_chunks()));
         }
         record_error(write_chunks());
@@ -217,15 +219,15 @@ fn write_file(
     tree.file(&path, buffer)
 }
 
-/// Writes in pieces, so that the numbered text is never in memory as a whole.
+/// Writes the numbered diff in pieces, so the whole text is never in memory.
 fn write_numbered(tree: &WorkspaceTree<'_>, diff: &Diff, path: &str) -> Result<(), WorkspaceError> {
     tree.stream(path, |file| {
-        let mut buffer = Vec::with_capacity(BUFFER + BUFFER / 4);
+        let mut buffer = Vec::with_capacity(BUFFER_BYTES + BUFFER_BYTES / 4);
         for (number, line) in diff.numbered_lines() {
             write_number(&mut buffer, number);
             buffer.extend_from_slice(b"  ");
             buffer.extend_from_slice(line);
-            if buffer.len() >= BUFFER {
+            if buffer.len() >= BUFFER_BYTES {
                 file.write_all(&buffer)?;
                 buffer.clear();
             }

@@ -33,10 +33,10 @@ fn large_files_and_dangling_symlinks_are_noted() {
     fs::create_dir(repo.path().join(".cursor")).unwrap();
     symlink("../docs", repo.path().join(".cursor/rules")).unwrap();
     repo.commit("instructions");
-    let found = read_files(&repo, &[]);
-    assert_eq!(places(&found), ["rules/.clinerules", "skills/a.md"]);
+    let agent_files = read_files(&repo, &[]);
+    assert_eq!(places(&agent_files), ["rules/.clinerules", "skills/a.md"]);
     assert_eq!(
-        found.notes,
+        agent_files.notes,
         [
             "instruction file `AGENTS.md` is left out: it has 67108865 bytes, more than 262144",
             "instruction file `REVIEW.md` is left out: it has 262145 bytes, more than 262144",
@@ -51,10 +51,13 @@ fn surplus_files_are_counted_and_left_out() {
     let repo = Repo::new();
     let file = |number| (format!(".clinerules/{number:04}/a.md"), "a".to_owned());
     repo.import((0..300).map(file).chain([("REVIEW.md".to_owned(), "a".to_owned())]));
-    let found = read_files(&repo, &[]);
-    assert_eq!(found.files.len(), 200);
-    assert_eq!(found.notes, ["101 more instruction files are left out: crh reads at most 200"]);
-    let places = places(&found);
+    let agent_files = read_files(&repo, &[]);
+    assert_eq!(agent_files.files.len(), 200);
+    assert_eq!(
+        agent_files.notes,
+        ["101 more instruction files are left out: crh reads at most 200"]
+    );
+    let places = places(&agent_files);
     assert!(places.contains(&"rules/REVIEW.md"));
     assert!(places.contains(&"rules/.clinerules%2F0198%2Fa.md"), "{places:?}");
     assert!(!places.contains(&"rules/.clinerules%2F0199%2Fa.md"), "{places:?}");
@@ -70,6 +73,6 @@ fn non_utf8_names_are_read() {
         fs::write(folder.join(OsStr::from_bytes(b"\xfe.md")), "a").unwrap();
     }
     repo.commit("instructions");
-    let found = read_files(&repo, &[b"d\xff/a.rs"]);
-    assert_eq!(places(&found), ["rules/%FE.md", "rules/AGENTS.md", "rules/d%FF%2FAGENTS.md"]);
+    let agent_files = read_files(&repo, &[b"d\xff/a.rs"]);
+    assert_eq!(places(&agent_files), ["rules/%FE.md", "rules/AGENTS.md", "rules/d%FF%2FAGENTS.md"]);
 }

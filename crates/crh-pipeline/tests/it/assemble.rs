@@ -111,15 +111,15 @@ impl Review {
 /// Shows the status of the review and its reasons.
 fn check(review: &Review, expected: Expect) {
     let report = review.report();
-    let mut shown = format!("{} | {}: {}\n", report.status, report.verdict, report.verdict_reason);
+    let mut actual = format!("{} | {}: {}\n", report.status, report.verdict, report.verdict_reason);
     for file in &report.coverage {
         let state = serde_json::to_value(file.state).unwrap();
-        shown += &format!("{} {} {}\n", file.path, state.as_str().unwrap(), file.reason);
+        actual += &format!("{} {} {}\n", file.path, state.as_str().unwrap(), file.reason);
     }
     for warning in &report.warnings {
-        shown += &format!("warning: {warning}\n");
+        actual += &format!("warning: {warning}\n");
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 fn failed(record: RunRecord) -> RunRecord {
@@ -314,8 +314,11 @@ fn equal_findings_of_sub_agents_are_merged() {
         records.push(record);
     }
     let report = Review::new(Strategy::Delegate, records).report();
-    let said: Vec<&str> = report.summary.split("\n\n").skip(1).collect();
-    assert_eq!(said, ["Nothing found.", "[1] shop: Nothing found.", "[2] mail: Nothing found."]);
+    let run_summaries: Vec<&str> = report.summary.split("\n\n").skip(1).collect();
+    assert_eq!(
+        run_summaries,
+        ["Nothing found.", "[1] shop: Nothing found.", "[2] mail: Nothing found."]
+    );
 }
 
 #[test]
@@ -543,12 +546,12 @@ fn hidden_findings_count_for_the_verdict() {
         "#,
     );
     let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
-    let shown = review.report();
+    let report = review.report();
     review.min_severity = Some(Severity::P1);
     let hidden = review.report();
-    assert_eq!(hidden.verdict, shown.verdict);
-    assert_eq!(hidden.verdict_reason, shown.verdict_reason);
-    assert_eq!((shown.fix_order.len(), hidden.fix_order.len()), (1, 0));
+    assert_eq!(hidden.verdict, report.verdict);
+    assert_eq!(hidden.verdict_reason, report.verdict_reason);
+    assert_eq!((report.fix_order.len(), hidden.fix_order.len()), (1, 0));
     assert!(hidden.issues.is_empty() && hidden.queues.residual.is_empty());
     let fates: Vec<String> = hidden
         .suppressed
@@ -562,7 +565,7 @@ fn hidden_findings_count_for_the_verdict() {
     .assert_eq(&(fates.join("\n") + "\n"));
     assert_eq!(hidden.warnings, ["1 issue below P1 is not shown; the verdict counts it"]);
     review.min_severity = Some(Severity::P2);
-    assert_eq!(review.report(), shown);
+    assert_eq!(review.report(), report);
 }
 
 #[test]

@@ -64,12 +64,12 @@ fn check(name: &str, arguments: &str, expected: Expect) {
     symlink("metadata.json", root.join("harmless")).unwrap();
     symlink("../../outside", root.join("agent/deep")).unwrap();
     let ctx = ToolContext::new().with_workspace(workspace);
-    let shown = match call(name, arguments, &ctx) {
+    let reply = match call(name, arguments, &ctx) {
         Ok(reply) => reply,
         Err(error) => error.to_string(),
     };
-    assert!(!shown.contains("secret word"), "{shown}");
-    expected.assert_eq(&shown);
+    assert!(!reply.contains("secret word"), "{reply}");
+    expected.assert_eq(&reply);
 }
 
 #[test]

@@ -15,16 +15,16 @@ fn check(test_change: &TestChange, findings: &str, expected: Expect) {
         &test_change.subject,
         &PastDecisions::default(),
     );
-    let mut shown = String::new();
+    let mut actual = String::new();
     for issue in merged.issues.iter().chain(&merged.pre_existing) {
         let from = issue.relocated_from.map(|line| format!(" from {line}")).unwrap_or_default();
-        shown += &format!("{}{from} {} {}\n", issue.location, issue.tier, issue.title);
+        actual += &format!("{}{from} {} {}\n", issue.location, issue.tier, issue.title);
     }
     for dropped in &merged.dropped {
         let title = &dropped.member.as_ref().unwrap().finding.title;
-        shown += &format!("{}: {title} -- {}\n", dropped.fate, dropped.reason);
+        actual += &format!("{}: {title} -- {}\n", dropped.fate, dropped.reason);
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 fn function(name: &str, body: &str) -> String {

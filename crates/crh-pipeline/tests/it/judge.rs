@@ -11,7 +11,7 @@ use crh_pipeline::judge::{EvalJudge, JudgeQuestion, JudgeVerdict};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::{Category, Severity, Side};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, bad_key, calls, says, says_nothing};
+use crh_testkit::fake_model::{ScriptedReply, bad_key, calls, says, says_nothing};
 
 fn span(line: u32) -> Span {
     Span::new("a.py", line, line, Side::New).unwrap()
@@ -72,14 +72,15 @@ async fn verdicts(judge: &EvalJudge, questions: usize) -> Vec<JudgeVerdict> {
 }
 
 async fn check(judge: &EvalJudge, questions: usize, expected: Expect) {
-    let shown = |verdict: &JudgeVerdict| match &verdict.pairs {
+    let verdict_text = |verdict: &JudgeVerdict| match &verdict.pairs {
         Ok(pairs) => format!("{pairs:?}\n"),
         Err(why) => format!("{why}\n"),
     };
-    expected.assert_eq(&verdicts(judge, questions).await.iter().map(shown).collect::<String>());
+    expected
+        .assert_eq(&verdicts(judge, questions).await.iter().map(verdict_text).collect::<String>());
 }
 
-fn answers(pairs: &[(u32, u32)]) -> Scripted {
+fn answers(pairs: &[(u32, u32)]) -> ScriptedReply {
     let pairs = pairs.iter().map(|(defect, report)| json!({ "defect": defect, "report": report }));
     calls("report_pairs", json!({ "pairs": pairs.collect::<Vec<_>>() }))
 }

@@ -239,9 +239,9 @@ fn every_finding_has_exactly_one_fate() {
         let set_aside = input.records.iter().flat_map(|record| &record.dropped);
         let brought = members.chain(set_aside.clone().filter_map(|it| it.member.as_ref()));
         // The first finding of an issue is kept; the others are dropped as duplicates.
-        let kept = issues(&report).filter_map(|issue| issue.members.first());
+        let first_members = issues(&report).filter_map(|issue| issue.members.first());
         let dropped = report.suppressed.iter().filter_map(|it| it.member.as_ref());
-        prop_assert_eq!(count_findings(brought), count_findings(kept.chain(dropped)));
+        prop_assert_eq!(count_findings(brought), count_findings(first_members.chain(dropped)));
         let unread = set_aside.filter(|it| it.raw.is_some()).count();
         prop_assert_eq!(unread, report.suppressed.iter().filter(|it| it.raw.is_some()).count());
         for issue in issues(&report) {
@@ -251,9 +251,12 @@ fn every_finding_has_exactly_one_fate() {
             prop_assert_eq!(count_findings(merged), count_findings(issue.members.iter().skip(1)));
             let by_model = || issue.members.iter().filter(|it| it.origin == Origin::Model);
             prop_assert!(by_model().all(|it| quoted_line(&it.finding).is_some()));
-            let shown = &issue.members[0];
-            if shown.origin == Origin::Model {
-                prop_assert_eq!(Some(issue.location.line_start), quoted_line(&shown.finding));
+            let first_member = &issue.members[0];
+            if first_member.origin == Origin::Model {
+                prop_assert_eq!(
+                    Some(issue.location.line_start),
+                    quoted_line(&first_member.finding)
+                );
             }
             prop_assert!(input.min_severity.is_none_or(|min| issue.severity <= min));
         }

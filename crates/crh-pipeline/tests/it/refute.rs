@@ -12,11 +12,11 @@ use crh_review::{PastDecisions, apply_judgements};
 /// Fate of each finding on its own.
 async fn check(fixture: &str, findings: &str, expected: Expect) {
     let test_change = TestChange::new(fixture);
-    let mut shown = String::new();
+    let mut actual = String::new();
     for finding in findings.lines().filter(|row| !row.trim().is_empty()) {
-        shown += &validated(&test_change, finding).await;
+        actual += &validated(&test_change, finding).await;
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 /// Titles of the remaining issues, and why the others were dropped.
@@ -27,18 +27,18 @@ async fn validated(test_change: &TestChange, findings: &str) -> String {
     let validated = validate(&merged, &ReviewFindings::default(), &test_change.subject, None).await;
     assert!(validated.runs.is_empty() && validated.notes.is_empty());
     let merged = apply_judgements(merged, &validated.judgements);
-    let mut shown = String::new();
+    let mut actual = String::new();
     for issue in &merged.issues {
-        shown += &format!("stays: {}\n", issue.title);
+        actual += &format!("stays: {}\n", issue.title);
     }
     for dropped in &merged.dropped {
         assert_eq!(dropped.fate, Fate::Refuted, "{}", dropped.reason);
         let title = &dropped.member.as_ref().unwrap().finding.title;
-        shown += &format!("refuted: {title} -- {}\n", dropped.reason);
+        actual += &format!("refuted: {title} -- {}\n", dropped.reason);
     }
     let members: usize = merged.issues.iter().map(|issue| issue.members.len()).sum();
     assert_eq!(members + merged.dropped.len(), count);
-    shown
+    actual
 }
 
 const SHOP: &str = r#"
@@ -243,7 +243,7 @@ async fn issue_is_refuted_only_if_all_findings_are() {
 }
 
 #[tokio::test]
-async fn other_languages() {
+async fn claims_in_other_languages_are_refuted() {
     check(
         r#"
         //- src/lib.rs

@@ -44,8 +44,8 @@ fn quoted_path_can_be_requested() {
     assert_eq!(listed["entries"][2]["path"], r#""d\377""#);
     let listed = reply(&ctx, "repo_ls", &json!({ "path": r#""d\377""# }));
     assert_eq!(listed["entries"][0]["path"], "a.py");
-    let found = reply(&ctx, "repo_grep", &json!({ "pattern": "x = 1" }));
-    let path = &found["matches"][0]["path"];
+    let search_reply = reply(&ctx, "repo_grep", &json!({ "pattern": "x = 1" }));
+    let path = &search_reply["matches"][0]["path"];
     assert_eq!(path, r#""d\377/a.py""#);
     assert_eq!(reply(&ctx, "repo_read", &json!({ "path": path }))["content"], "x = 1\n");
     assert_eq!(reply(&ctx, "repo_stat", &json!({ "path": path }))["size"], 6);

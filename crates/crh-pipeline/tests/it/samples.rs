@@ -176,17 +176,17 @@ pub(crate) fn tree(root: &Path) -> String {
     }
     entries.sort();
     for path in entries {
-        let found = fs::symlink_metadata(&path).unwrap();
-        let shown = path.strip_prefix(root).unwrap().display();
-        let mode = found.permissions().mode() & 0o777;
-        if found.is_symlink() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let relative_path = path.strip_prefix(root).unwrap().display();
+        let mode = metadata.permissions().mode() & 0o777;
+        if metadata.is_symlink() {
             let target = fs::read_link(&path).unwrap();
-            out.push_str(&format!("==== {shown} -> {}\n", target.display()));
-        } else if found.is_dir() {
-            out.push_str(&format!("==== {shown}/ {mode:o}\n"));
+            out.push_str(&format!("==== {relative_path} -> {}\n", target.display()));
+        } else if metadata.is_dir() {
+            out.push_str(&format!("==== {relative_path}/ {mode:o}\n"));
         } else {
             let text = fs::read(&path).unwrap();
-            out.push_str(&format!("==== {shown} {mode:o}\n"));
+            out.push_str(&format!("==== {relative_path} {mode:o}\n"));
             out.push_str(&String::from_utf8_lossy(&text).replace('\r', "<CR>"));
         }
     }

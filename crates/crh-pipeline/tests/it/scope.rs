@@ -24,12 +24,12 @@ fn check(repo: &Repo, attributes_at: &str, expected: Expect) {
     let diff = Diff::read(repo.git(&["diff", "-M", "--no-color", &base, &head]));
     let objects = Objects::open(&repo.path().join(".git")).unwrap();
     let files = RepositoryFiles::new(&objects, &base, &head, &sha(attributes_at), &diff).unwrap();
-    let found = decide_scope(&diff, &files, &rules());
+    let scope = decide_scope(&diff, &files, &rules());
     let line = |file: &crh_pipeline::scope::ScopeFile| match &file.decision {
         ScopeDecision::In => format!("{} in {:?}\n", file.path.shown(), file.notes),
         ScopeDecision::Out(reason) => format!("{} out: {}\n", file.path.shown(), reason.sentence()),
     };
-    expected.assert_eq(&found.files.iter().map(line).collect::<String>());
+    expected.assert_eq(&scope.files.iter().map(line).collect::<String>());
     assert_eq!(files.unreadable_attributes(), []);
 }
 

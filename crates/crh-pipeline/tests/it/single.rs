@@ -18,7 +18,7 @@ use crh_pipeline::review_options::{Profile, ReviewBudget};
 use crh_pipeline::runs::{RunEnd, RunRecord};
 use crh_review::JudgementResult;
 use crh_review::report::{CoverageState, Fate};
-use crh_testkit::fake_model::{Scripted, bad_key, calls, calls_raw, says};
+use crh_testkit::fake_model::{ScriptedReply, bad_key, calls, calls_raw, says};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
@@ -32,8 +32,8 @@ async fn clear_change_takes_one_call_with_its_function() {
     assert_eq!((record.totals.llm_calls, record.totals.tool_calls), (1, 0));
     assert_eq!(record.models, ["openai:mini"]);
     assert_eq!(record.coverage[0].state, CoverageState::Reviewed);
-    let said = last_request_text(&fake, "single");
-    assert!(said.contains("    1  def price(order):\n    2      step_1 = 1\n"), "{said}");
+    let prompt = last_request_text(&fake, "single");
+    assert!(prompt.contains("    1  def price(order):\n    2      step_1 = 1\n"), "{prompt}");
     assert_eq!(
         stage.event_lines(),
         ["single begins, 1 files", "single ends, 1 findings", "reviewed shop/orders.py"]
@@ -75,7 +75,7 @@ async fn doubtful_findings_get_lookups_and_a_second_round() {
         (record.models.as_slice(), record.limited, &record.notes),
         (["openai:mini".to_owned()].as_slice(), None, &Vec::new())
     );
-    let said = last_request_text(&fake, "single-round");
+    let prompt = last_request_text(&fake, "single-round");
     for part in [
         r#""id": "F1""#,
         r#""title": "a guess""#,
@@ -84,9 +84,9 @@ async fn doubtful_findings_get_lookups_and_a_second_round() {
         "get_function_context `price` in `shop/orders.py` (body):\n    1  def price(order):\n",
         "run_ruff `shop/orders.py` (lint):\n{\n  \"error\"",
     ] {
-        assert!(said.contains(part), "{part} is not in {said}");
+        assert!(prompt.contains(part), "{part} is not in {prompt}");
     }
-    assert!(!said.contains(r#""title": "sure""#), "what is in no doubt is not asked about");
+    assert!(!prompt.contains(r#""title": "sure""#), "what is in no doubt is not asked about");
     assert_eq!(
         stage.event_lines(),
         [
@@ -110,8 +110,9 @@ async fn both_calls_share_the_prompt_prefix() {
     SingleScene::standard(&fake).run().await;
     let requests = fake.requests();
     let [first, second] = requests.as_slice() else { panic!("{requests:?}") };
-    let shared = first.read().iter().zip(&second.read()).take_while(|(a, b)| a == b).count();
-    assert_eq!(shared, first.read().len() - 1, "all but what each is told at the end");
+    let shared =
+        first.prompt_parts().iter().zip(&second.prompt_parts()).take_while(|(a, b)| a == b).count();
+    assert_eq!(shared, first.prompt_parts().len() - 1, "all but what each is told at the end");
 }
 
 #[tokio::test]
@@ -124,9 +125,12 @@ async fn unverified_quote_is_doubtful() {
     let record = SingleScene::standard(&fake).run().await;
     assert_eq!(titles(&record), ["invented", "found"]);
     assert_eq!(record.checked[0].judgement.result, JudgementResult::Unsure);
-    let said = last_request_text(&fake, "single-round");
-    assert!(said.contains("the quote `return nothing_like_this()` is not in `shop/orders.py`"));
-    assert!(said.contains("read_file `shop/orders.py` (around F1):\nall 32 lines:\n"), "{said}");
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains("the quote `return nothing_like_this()` is not in `shop/orders.py`"));
+    assert!(
+        prompt.contains("read_file `shop/orders.py` (around F1):\nall 32 lines:\n"),
+        "{prompt}"
+    );
 }
 
 #[tokio::test]
@@ -137,9 +141,9 @@ async fn suspicion_is_looked_up_and_may_become_a_finding() {
         .on("single-round", [submits(result(&[finding("a caller breaks", "P1", 1.0)]))]);
     let record = SingleScene::standard(&fake).run().await;
     assert_eq!((titles(&record), record.totals.tool_calls), (vec!["a caller breaks"], 1));
-    let said = last_request_text(&fake, "single-round");
-    assert!(said.contains("search_code `LIMIT_299` (who uses it?):\n"), "{said}");
-    assert!(said.contains(r#""snippet": "LIMIT_299 = 299""#), "{said}");
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains("search_code `LIMIT_299` (who uses it?):\n"), "{prompt}");
+    assert!(prompt.contains(r#""snippet": "LIMIT_299 = 299""#), "{prompt}");
 }
 
 #[tokio::test]
@@ -164,8 +168,8 @@ async fn invented_id_is_sent_back() {
         .on("single-round", [submits(invents), submits(corrected)]);
     let record = SingleScene::standard(&fake).run().await;
     assert_eq!((titles(&record), record.dropped.len()), (vec![], 1));
-    let said = last_request_text(&fake, "single-round");
-    assert!(said.contains("there is no finding `F7`; there are `F1`."), "{said}");
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains("there is no finding `F7`; there are `F1`."), "{prompt}");
 }
 
 #[tokio::test]
@@ -224,7 +228,7 @@ async fn repair_call_leaves_no_call_for_a_round() {
 }
 
 /// Scripted behaviour of a model.
-type Behaviour = fn() -> Scripted;
+type Behaviour = fn() -> ScriptedReply;
 
 /// Good and bad behaviours for the first and second call.
 fn behaviours() -> Vec<Behaviour> {
@@ -265,9 +269,9 @@ async fn quick_review_makes_at_most_two_model_calls() {
         for second in behaviours() {
             *next.lock().unwrap() = vec![second, first];
             stage.context.ledger = Ledger::open(budget);
-            let before = fake.counted().requests;
+            let before = fake.usage().requests;
             let record = stage.run().await;
-            assert!(fake.counted().requests - before <= 2, "{record:?}");
+            assert!(fake.usage().requests - before <= 2, "{record:?}");
             let spent = stage.context.ledger.spent();
             assert!(spent.llm_calls <= 2 && spent.tool_calls <= 3, "{spent:?}");
             assert_eq!(spent, record.totals, "everything is on the record");
@@ -314,9 +318,9 @@ async fn second_round_uses_the_reserved_budget() {
     let allowance = ReviewBudget { input_tokens, ..Profile::Quick.budget() };
     let record = SingleScene::new(shop(), &fake, allowance).run().await;
     assert_eq!((record.totals.llm_calls, record.limited), (2, None), "{:?}", record.notes);
-    let said = last_request_text(&fake, "single-round");
-    assert!(said.contains("    1  LIMIT_1 = 1\n") && !said.contains("LIMIT_200"), "{said}");
-    assert!(said.contains(" lines are left out: there is no room for them]"), "{said}");
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains("    1  LIMIT_1 = 1\n") && !prompt.contains("LIMIT_200"), "{prompt}");
+    assert!(prompt.contains(" lines are left out: there is no room for them]"), "{prompt}");
 }
 
 #[tokio::test]
@@ -356,8 +360,8 @@ async fn lookups_stay_within_the_budget() {
     let allowance = ReviewBudget { tool_calls: 1, ..Profile::Standard.budget() };
     let record = SingleScene::new(shop(), &fake, allowance).run().await;
     assert_eq!((record.totals.tool_calls, record.limited), (1, Some(LimitKind::ToolCalls)));
-    let said = last_request_text(&fake, "single-round");
-    assert!(said.contains("search_code `step_1`") && !said.contains("search_code `step_2`"));
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains("search_code `step_1`") && !prompt.contains("search_code `step_2`"));
 }
 
 #[tokio::test]
@@ -449,12 +453,12 @@ async fn oversized_diff_is_not_covered() {
         [("a_small.py", CoverageState::Reviewed), ("large.py", CoverageState::Truncated)]
     );
     assert_eq!(record.coverage[1].reason, "its diff did not fit into the prompt");
-    let said = last_request_text(&fake, "single");
-    assert!(said.contains("+x = 2\n") && !said.contains("+value_10000"), "{said}");
+    let prompt = last_request_text(&fake, "single");
+    assert!(prompt.contains("+x = 2\n") && !prompt.contains("+value_10000"), "{prompt}");
 }
 
 #[tokio::test]
-async fn largest_diffs_are_shown_if_room_is_short() {
+async fn largest_diffs_are_shown_if_not_all_fit() {
     let repo = Repo::new();
     repo.commit("base");
     for number in 0..30_usize {

@@ -85,13 +85,13 @@ fn run_context(fake: &FakeModel, ledger: &Ledger, journal: &ReviewJournal) -> Ru
         tool_timeout: TOOL_TIMEOUT,
         transcript: journal.transcript("sub-agent-1"),
         retry: RetryPolicy {
-            attempts: 4,
+            max_attempts: 4,
             first_wait: Duration::from_millis(2),
             longest_wait: Duration::from_secs(9),
         },
         seed: 7,
         cancel: journal.cancel().clone(),
-        watch: ProgressListener::silent(),
+        progress_listener: ProgressListener::silent(),
     }
 }
 

@@ -32,8 +32,8 @@ fn check(calls: &str, expected: ExpectFile) {
     let mut transcript = String::new();
     for call in calls.trim().lines().map(str::trim) {
         let (name, arguments) = call.split_once(' ').unwrap_or((call, ""));
-        let said = render(&ctx, name, arguments);
-        transcript.push_str(&format!("$ {call}\n{}\n\n", said.trim_end()));
+        let reply = render(&ctx, name, arguments);
+        transcript.push_str(&format!("$ {call}\n{}\n\n", reply.trim_end()));
     }
     expected.assert_eq(&transcript);
 }
@@ -106,20 +106,20 @@ fn grep_cuts_long_lines_and_handles_slow_patterns() {
     let line = format!("+{}", "a".repeat(100_000));
     let diff = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n{line}\n");
     let (_folder, ctx) = tool_context(&one_round(diff));
-    let found = render(
+    let reply = render(
         &ctx,
         "grep",
         r#"{"pattern": "^\\+(a+)+$", "path": "preview-diffs/1/diff/raw.diff"}"#,
     );
     let expected = format!("preview-diffs/1/diff/raw.diff:5: +{}… [99501 more]\n", "a".repeat(499));
-    assert_eq!(found, expected);
+    assert_eq!(reply, expected);
     let none =
         render(&ctx, "grep", r#"{"pattern": "(a*)*b$", "path": "preview-diffs/1/diff/raw.diff"}"#);
     assert_eq!(none, "[no line matches `(a*)*b$` in 1 file(s)]\n");
 }
 
 #[test]
-fn find_and_ls_show_what_is_there() {
+fn find_and_ls_list_existing_entries() {
     check(
         r#"
         find {"pattern": "AGENTS.md"}
@@ -142,8 +142,8 @@ fn find_and_ls_show_what_is_there() {
 #[test]
 fn glob_with_trailing_slash_matches_a_folder() {
     let (_folder, ctx) = tool_context(&contents());
-    let found = render(&ctx, "find", r#"{"pattern": "agent/"}"#);
-    assert!(found.contains("agent/AGENTS.md\n"), "{found}");
+    let reply = render(&ctx, "find", r#"{"pattern": "agent/"}"#);
+    assert!(reply.contains("agent/AGENTS.md\n"), "{reply}");
 }
 
 #[test]
@@ -229,7 +229,7 @@ fn numbered_lines_are_shown_page_by_page() {
 }
 
 #[test]
-fn an_empty_diff_has_no_lines() {
+fn empty_diff_has_no_lines() {
     let (_folder, ctx) = tool_context(&one_round(""));
     expect!["to the model: the diff is empty"].assert_eq(&render(&ctx, "diff_numbered", "{}"));
     expect!["to the model: there are 0 files, so none from 1 on"].assert_eq(&render(
@@ -244,21 +244,21 @@ fn numbered_diff_shows_500_lines_by_default() {
     let diff =
         format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,700 @@\n{}", "+x\n".repeat(700));
     let (_folder, ctx) = tool_context(&one_round(diff));
-    let mut shown = String::new();
+    let mut actual = String::new();
     let mut start = 1;
     loop {
         let reply = call("diff_numbered", &json!({ "start": start }).to_string(), &ctx).unwrap();
         let reply: Value = serde_json::from_str(&reply).unwrap();
         assert_eq!(reply["totalLines"], 704);
-        shown.push_str(reply["content"].as_str().unwrap());
+        actual.push_str(reply["content"].as_str().unwrap());
         start = reply["end"].as_u64().unwrap() + 1;
         if reply["truncated"] == false {
             break;
         }
         assert_eq!(start, 501);
     }
-    assert_eq!(shown.lines().count(), 704);
-    assert!(shown.ends_with("704  +x\n"));
+    assert_eq!(actual.lines().count(), 704);
+    assert!(actual.ends_with("704  +x\n"));
 }
 
 #[test]
@@ -372,21 +372,21 @@ fn long_replies_are_cut_between_rows() {
         let reply = call(name, arguments, &ctx).unwrap();
         let chars = reply.chars().count();
         assert!((70_000..=80_000).contains(&chars), "{name}: {chars}");
-        let (kept, notice) = reply.rsplit_once('\n').unwrap();
+        let (kept_text, notice) = reply.rsplit_once('\n').unwrap();
         let number = notice.strip_prefix("[TRUNCATED: ").and_then(|rest| {
             rest.strip_suffix(
                 " chars omitted — paginate with start/end params or narrow the request]",
             )
         });
         assert!(number.unwrap().parse::<usize>().unwrap() > 0, "{name}");
-        if kept.starts_with('{') {
-            let value: Value = serde_json::from_str(kept).unwrap();
+        if kept_text.starts_with('{') {
+            let value: Value = serde_json::from_str(kept_text).unwrap();
             let shown =
                 ["shown", "shownLines", "end"].iter().find_map(|field| value[field].as_u64());
             let total = ["total", "totalLines"].iter().find_map(|field| value[field].as_u64());
             assert!(shown < total || value["bodyTruncated"] == true, "{name}");
         } else {
-            assert!(kept.lines().last().unwrap().len() < 300, "{name} is cut at a line");
+            assert!(kept_text.lines().last().unwrap().len() < 300, "{name} is cut at a line");
         }
     }
 }

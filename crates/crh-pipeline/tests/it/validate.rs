@@ -18,7 +18,7 @@ use crh_pipeline::validate::{ValidationOutcome, validate};
 use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Read, bad_key, calls, calls_all};
+use crh_testkit::fake_model::{PromptPart, bad_key, calls, calls_all};
 
 const SHOP: &str = r#"
     //- shop.py
@@ -98,27 +98,27 @@ impl ValidationScene {
     /// Outcome of each issue, one per line, and the notes.
     fn render(&self, validated: &ValidationOutcome) -> String {
         let merged = apply_judgements(self.merged.clone(), &validated.judgements);
-        let mut shown = String::new();
+        let mut actual = String::new();
         for issue in &merged.issues {
             let (severity, confidence) = (issue.severity, issue.confidence);
-            shown += &format!("{severity} {confidence} {} {}\n", issue.validation, issue.title);
+            actual += &format!("{severity} {confidence} {} {}\n", issue.validation, issue.title);
         }
         for dropped in &merged.dropped {
             let title = &dropped.member.as_ref().unwrap().finding.title;
-            shown += &format!("{}: {title} -- {}\n", dropped.fate, dropped.reason);
+            actual += &format!("{}: {title} -- {}\n", dropped.fate, dropped.reason);
         }
         for record in &validated.runs {
             let name = &record.assignment.name;
-            shown += &format!("{name} {:?} {:?}\n", record.ended, record.limited);
+            actual += &format!("{name} {:?} {:?}\n", record.ended, record.limited);
         }
         for note in &validated.notes {
-            shown += &format!("note: {note}\n");
+            actual += &format!("note: {note}\n");
         }
-        shown
+        actual
     }
 }
 
-fn report(checks: &[Value]) -> crh_testkit::fake_model::Scripted {
+fn report(checks: &[Value]) -> crh_testkit::fake_model::ScriptedReply {
     calls("report_checks", json!({ "checks": checks }))
 }
 
@@ -148,12 +148,12 @@ async fn validator_sees_claim_and_code_only() {
     let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     model.script("validate-1", [report(&[])]);
     stage.validated(&[]).await;
-    let asked = &model.requests()[0];
-    let read = asked.read();
+    let request = &model.requests()[0];
+    let read = request.prompt_parts();
     let users: Vec<&String> = read
         .iter()
         .filter_map(|read| match read {
-            Read::User(text) => Some(text),
+            PromptPart::User(text) => Some(text),
             _ => None,
         })
         .collect();
@@ -188,7 +188,7 @@ async fn validator_sees_claim_and_code_only() {
     "#]]
     .assert_eq(&(shown.join("\n") + "\n"));
     // The same tools as for all agents, so that the vendor's cache serves them.
-    let tools = read.iter().filter(|read| matches!(read, Read::Tool(_))).count();
+    let tools = read.iter().filter(|read| matches!(read, PromptPart::Tool(_))).count();
     assert_eq!(tools, agent_tools().len());
 }
 
@@ -212,7 +212,7 @@ async fn validator_cannot_mark_files() {
         .map(|event| match event {
             ReviewEvent::RunStarted { run, files, .. } => format!("{run} begins: {files} file"),
             ReviewEvent::ToolCalled { tool, about, .. } => format!("calls {tool} {about}"),
-            ReviewEvent::Refused { told, .. } => told.clone(),
+            ReviewEvent::Refused { message, .. } => message.clone(),
             ReviewEvent::RunEnded { failure, findings, .. } => {
                 format!("ends {failure:?} {findings}")
             }
@@ -231,10 +231,10 @@ async fn validator_cannot_mark_files() {
     "#]]
     .assert_eq(&(messages.join("\n") + "\n"));
     let results: Vec<String> = model.requests()[1]
-        .read()
+        .prompt_parts()
         .into_iter()
         .filter_map(|read| match read {
-            Read::Result(text) => Some(text),
+            PromptPart::Result(text) => Some(text),
             _ => None,
         })
         .collect();

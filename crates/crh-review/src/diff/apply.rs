@@ -81,9 +81,9 @@ mod tests {
 
     #[test]
     fn final_newline_follows_the_diff() {
-        let none = "\\ No newline at end of file\n";
-        check("a\nb", &format!("@@ -2 +2 @@\n-b\n{none}+b\n"), Ok("a\nb\n"));
-        check("a\nb\n", &format!("@@ -2 +2 @@\n-b\n+c\n{none}"), Ok("a\nc"));
+        let no_newline = "\\ No newline at end of file\n";
+        check("a\nb", &format!("@@ -2 +2 @@\n-b\n{no_newline}+b\n"), Ok("a\nb\n"));
+        check("a\nb\n", &format!("@@ -2 +2 @@\n-b\n+c\n{no_newline}"), Ok("a\nc"));
         check("a\r\nb\r\n", "@@ -1 +1 @@\n-a\r\n+c\r\n", Ok("c\r\nb\r\n"));
     }
 

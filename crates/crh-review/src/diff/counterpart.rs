@@ -36,22 +36,24 @@ impl Diff {
         };
         let (mut low, mut high) = (u32::MAX, 0);
         for Stretch { old, new, kind } in self.stretches(file) {
-            let (own, other) = match side {
+            let (own_range, other_range) = match side {
                 Side::Old => (old, new),
                 Side::New => (new, old),
             };
-            let (from, to) = (first.max(own.0), last.min(own.1.saturating_sub(1)));
+            let (from, to) = (first.max(own_range.0), last.min(own_range.1.saturating_sub(1)));
             if from > to {
                 continue;
             }
             let (from, to) = match kind {
                 StretchKind::Same => {
-                    let other_line = |line: u32| other.0.saturating_add(line - own.0);
+                    let other_line = |line: u32| other_range.0.saturating_add(line - own_range.0);
                     (other_line(from), other_line(to))
                 }
-                StretchKind::Replaced if other.0 < other.1 => (other.0, other.1 - 1),
+                StretchKind::Replaced if other_range.0 < other_range.1 => {
+                    (other_range.0, other_range.1 - 1)
+                }
                 StretchKind::Replaced => {
-                    let line_before = other.0.saturating_sub(1).max(1);
+                    let line_before = other_range.0.saturating_sub(1).max(1);
                     (line_before, line_before)
                 }
             };
@@ -126,8 +128,8 @@ mod tests {
 
     fn check(diff: &str, side: Side, lines: (u32, u32), expected: Option<(u32, u32)>) {
         let diff = Diff::read(diff);
-        let found = diff.counterpart(&diff.files()[0], side, lines);
-        assert_eq!(found, expected, "{side:?} {lines:?}");
+        let other_lines = diff.counterpart(&diff.files()[0], side, lines);
+        assert_eq!(other_lines, expected, "{side:?} {lines:?}");
     }
 
     #[test]

@@ -193,7 +193,8 @@ pub enum DiffProblemKind {
 }
 
 impl Diff {
-    /// Parses a diff. It never fails; [`Diff::problems`] lists what could not be parsed.
+    /// Parses a diff. Parsing never fails; [`Diff::problems`] lists the parts that could not be
+    /// parsed.
     pub fn read(raw: impl Into<Vec<u8>>) -> Self {
         let raw = raw.into();
         let (files, problems) = reader::read(&raw);
@@ -250,8 +251,8 @@ impl Diff {
         self.files.partition_point(|file| file.first_line <= number).checked_sub(1)
     }
 
-    /// File and position of a diff line; `None` outside hunks. It scans the hunk from its start, so
-    /// use [`Diff::line_map`] for many lookups.
+    /// File and position of a diff line; `None` outside hunks. Scans the hunk from its start, so use
+    /// [`Diff::line_map`] for many lookups.
     pub fn locate(&self, number: u32) -> Option<(&FileDiff, MappedLine)> {
         let file = &self.files[self.file_at(number)?];
         let next_hunk = file.hunks.partition_point(|hunk| hunk.first_line <= number);

@@ -1,9 +1,9 @@
 //! Trivial reviewers as baselines for the scores.
 //!
-//! Each reports the best that is possible without understanding the change. All use the one
-//! category that matches most expected issues, and the words of the reported lines. Otherwise rules
-//! that require a category or words would hold them down, and a tool would look good only because
-//! it knows the category names.
+//! Each baseline reports the best that is possible without understanding the change. Its reports have
+//! the one category that matches most expected issues, and the words of the reported lines.
+//! Otherwise the baselines would score low under rules that compare categories or words, and a tool
+//! would look good only because it knows the category names.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -22,24 +22,24 @@ use crate::finding::{Category, Side};
 pub struct BaselineCase<'a> {
     /// Id of the case.
     pub id: &'a str,
-    /// Its diff.
+    /// Diff of the case.
     pub diff: &'a Diff,
 }
 
 /// Reports nothing.
 pub fn nothing(evaluation: &Evaluation) -> Evaluation {
-    reviewed_by("nothing", evaluation, 1, |_, _| Some(Vec::new()))
+    with_reports("nothing", evaluation, 1, |_, _| Some(Vec::new()))
 }
 
-/// Reports every expected issue as described. The scoring must give it full marks.
+/// Reports every expected issue as described. The scoring must give these reports full marks.
 #[cfg(test)]
 pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
-    reviewed_by("perfect", evaluation, 1, |case, _| {
+    with_reports("perfect", evaluation, 1, |case, _| {
         let issues = case.labels.expected.iter().filter_map(|expected| {
             Some(Reported {
                 severity: Some(expected.severity),
                 confidence: Some(crate::finding::Confidence::ONE),
-                ..reported(
+                ..unnamed_report(
                     expected.spans.first()?.clone(),
                     expected.category,
                     expected.description.clone(),
@@ -53,15 +53,15 @@ pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
 /// Reports every hunk: its added lines, or its removed lines if it only removes.
 pub fn every_hunk(evaluation: &Evaluation, changes: &[BaselineCase<'_>]) -> Evaluation {
     let diffs = by_id(changes);
-    let category = best_constant(evaluation);
-    reviewed_by("every hunk", evaluation, 1, |case, _| {
+    let category = best_category(evaluation);
+    with_reports("every hunk", evaluation, 1, |case, _| {
         let diff = diffs.get(case.labels.id.as_str())?;
         let reports = hunks(diff).filter_map(|hunk| {
             let lines = changed_lines(diff, std::iter::once(hunk));
             let (first, last) = (&lines.first()?.span, &lines.last()?.span);
             let span = Span::new(first.file(), first.line_start(), last.line_end(), first.side())?;
             let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-            Some(reported(span, category, texts.join("\n")))
+            Some(unnamed_report(span, category, texts.join("\n")))
         });
         Some(reports.collect())
     })
@@ -77,36 +77,41 @@ pub fn random_lines(
     seed: u64,
 ) -> Evaluation {
     let diffs = by_id(changes);
-    let category = best_constant(evaluation);
+    let category = best_category(evaluation);
     let name = format!("{lines} random lines");
-    reviewed_by(&name, evaluation, repeats, |case, repeat| {
+    with_reports(&name, evaluation, repeats, |case, repeat| {
         let diff = diffs.get(case.labels.id.as_str())?;
-        let mut places = changed_lines(diff, hunks(diff));
+        let mut candidates = changed_lines(diff, hunks(diff));
         // The seed depends on case and repeat only, so that a new case does not change the others.
-        let mut random = Random::new(seed ^ number_of(&case.labels.id, repeat));
-        let mut drawn = Vec::new();
-        while drawn.len() < lines && !places.is_empty() {
-            drawn.push(places.swap_remove(random.below(places.len())));
+        let mut random = Random::new(seed ^ case_seed(&case.labels.id, repeat));
+        let mut drawn_lines = Vec::new();
+        while drawn_lines.len() < lines && !candidates.is_empty() {
+            drawn_lines.push(candidates.swap_remove(random.below(candidates.len())));
         }
-        Some(drawn.into_iter().map(|line| reported(line.span, category, line.text)).collect())
+        Some(
+            drawn_lines
+                .into_iter()
+                .map(|line| unnamed_report(line.span, category, line.text))
+                .collect(),
+        )
     })
 }
 
 /// The same cases with other reports. Cases that the evaluation did not run, or whose change is
 /// unknown, are not run.
-fn reviewed_by(
+fn with_reports(
     tool: &str,
     evaluation: &Evaluation,
     repeats: u32,
     reports: impl Fn(&CaseRuns, u32) -> Option<Vec<Reported>>,
 ) -> Evaluation {
     let run = |case: &CaseRuns, repeat| {
-        let is_run = case.runs.iter().any(|run| run.ending.is_begun());
-        let reported = if is_run { reports(case, repeat) } else { None };
+        let was_started = case.runs.iter().any(|run| run.ending.is_started());
+        let reported = if was_started { reports(case, repeat) } else { None };
         CaseRun {
             ending: match reported {
                 Some(_) => Ending::Reviewed,
-                None if is_run => Ending::NotRun("the change is unknown".to_owned()),
+                None if was_started => Ending::NotRun("the change is unknown".to_owned()),
                 None => Ending::NotRun("not run".to_owned()),
             },
             reported: reported.unwrap_or_default(),
@@ -138,25 +143,27 @@ fn reviewed_by(
 }
 
 /// The category that matches the most expected issues; the first on a tie.
-fn best_constant(evaluation: &Evaluation) -> Category {
+fn best_category(evaluation: &Evaluation) -> Category {
     let mut expected: BTreeMap<Category, usize> = BTreeMap::new();
     for issue in evaluation.cases.iter().flat_map(|case| &case.labels.expected) {
         *expected.entry(issue.category).or_default() += 1;
     }
-    let fits = |said: Category, category: Category| match evaluation.rule {
-        Rule::Family => said.family() == category.family(),
-        Rule::Category | Rule::FileLine | Rule::Text | Rule::Judge => said == category,
+    let matches_guess = |guess: Category, category: Category| match evaluation.rule {
+        Rule::Family => guess.family() == category.family(),
+        Rule::Category | Rule::FileLine | Rule::Text | Rule::Judge => guess == category,
     };
-    let fitting = |said: Category| -> usize {
-        let fitting = expected.iter().filter(|(category, _)| fits(said, **category));
-        fitting.map(|(_, issues)| issues).sum()
+    let matching_issues = |guess: Category| -> usize {
+        let counts = expected.iter().filter(|(category, _)| matches_guess(guess, **category));
+        counts.map(|(_, issues)| issues).sum()
     };
     let categories = expected.keys().copied();
-    categories.max_by_key(|said| (fitting(*said), Reverse(*said))).unwrap_or(Category::Bug)
+    categories
+        .max_by_key(|guess| (matching_issues(*guess), Reverse(*guess)))
+        .unwrap_or(Category::Bug)
 }
 
 /// A report that is only scored, never shown.
-fn reported(span: Span, category: Category, text: String) -> Reported {
+fn unnamed_report(span: Span, category: Category, text: String) -> Reported {
     Reported {
         span,
         title: String::new(),
@@ -209,7 +216,7 @@ fn hunks(diff: &Diff) -> impl Iterator<Item = (&FileDiff, &Hunk)> {
 }
 
 /// The seed for a case and a repeat.
-fn number_of(id: &str, repeat: u32) -> u64 {
+fn case_seed(id: &str, repeat: u32) -> u64 {
     let digest = Sha256::digest(format!("{repeat}\n{id}"));
     digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }

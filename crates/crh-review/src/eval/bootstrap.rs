@@ -1,21 +1,21 @@
 //! Confidence intervals by bootstrap over cases, with a fixed seed so that results are
 //! reproducible.
 //!
-//! A resampled unit is a case with its twin and all its repeats, since these are not independent.
-//! All metrics are ratios of sums over cases, so a resample is a sum of counts and nothing is
-//! scored again.
+//! A resampled unit is a case with all its repeats and its twin (the reversed change), since these
+//! are not independent. All metrics are ratios of sums over cases, so a resample is a sum of counts
+//! and nothing is scored again.
 
 use std::collections::BTreeMap;
 
 use super::scores::Estimate;
 
-/// Number of resamples. The ends of a 95 % interval depend on the 50 outermost.
+/// Number of resamples. Each end of a 95 % interval depends on the 50 outermost resamples.
 const RESAMPLES: usize = 2000;
-/// Minimum number of cases for an interval. With five cases, all agree by chance once in sixteen
-/// times; with six, less than once in twenty (sign test).
-pub(super) const LEAST_CASES: usize = 6;
+/// Minimum number of cases for an interval. With five cases, all differences have the same sign by
+/// chance once in sixteen times; with six cases, less than once in twenty times (sign test).
+pub(super) const MIN_CASES: usize = 6;
 /// Positions of the 2.5th and 97.5th percentile among sorted values, in thousandths.
-const ENDS: [usize; 2] = [25, 975];
+const INTERVAL_ENDS: [usize; 2] = [25, 975];
 /// Fixed seed of the resampling.
 const SEED: u64 = 0x6372_6820_6576_616c;
 
@@ -34,70 +34,71 @@ impl<C: Counts> Counts for (C, C) {
 }
 
 /// Counts of all cases and of every resample.
-pub(super) struct Resampled<C> {
+pub(super) struct ResampledCounts<C> {
     /// Total of all cases.
-    pub(super) whole: C,
+    pub(super) total: C,
     /// Counts per case.
     cases: Vec<C>,
     /// Counts of the resamples; empty if there are too few cases.
     samples: Vec<C>,
 }
 
-impl<C: Counts> Resampled<C> {
+impl<C: Counts> ResampledCounts<C> {
     /// Resamples the counts of cases.
     pub(super) fn new(cases: &[C]) -> Self {
-        let mut whole = C::default();
+        let mut total = C::default();
         for case in cases {
-            whole.add(case, 1);
+            total.add(case, 1);
         }
-        if cases.len() < LEAST_CASES {
-            return Self { whole, cases: cases.to_vec(), samples: Vec::new() };
+        if cases.len() < MIN_CASES {
+            return Self { total, cases: cases.to_vec(), samples: Vec::new() };
         }
-        // Many cases have the same counts, so draws are counted by kind before adding.
+        // Many cases have the same counts. Cases with the same counts are one kind; the draws of a
+        // kind are added at once.
         let mut kinds: BTreeMap<C, usize> = BTreeMap::new();
         for case in cases {
             kinds.insert(*case, 0);
         }
-        for (number, kind) in kinds.values_mut().enumerate() {
-            *kind = number;
+        for (index, kind_index) in kinds.values_mut().enumerate() {
+            *kind_index = index;
         }
-        let kind_of: Vec<usize> = cases.iter().map(|case| kinds[case]).collect();
+        let kind_by_case: Vec<usize> = cases.iter().map(|case| kinds[case]).collect();
         let mut random = Random::new(SEED);
-        let mut times = vec![0; kinds.len()];
+        let mut draw_counts = vec![0; kinds.len()];
         let samples = (0..RESAMPLES).map(|_| {
-            times.fill(0);
+            draw_counts.fill(0);
             for _ in 0..cases.len() {
-                times[kind_of[random.below(cases.len())]] += 1;
+                draw_counts[kind_by_case[random.below(cases.len())]] += 1;
             }
             let mut sum = C::default();
-            for (kind, times) in kinds.keys().zip(&times) {
-                sum.add(kind, *times);
+            for (kind, count) in kinds.keys().zip(&draw_counts) {
+                sum.add(kind, *count);
             }
             sum
         });
-        Self { whole, cases: cases.to_vec(), samples: samples.collect() }
+        Self { total, cases: cases.to_vec(), samples: samples.collect() }
     }
 
-    /// A metric with its interval. A case contributes if the metric is defined for it alone.
-    pub(super) fn estimate(&self, number: impl Fn(&C) -> Option<f64>) -> Estimate {
-        self.estimate_over(|case| number(case).is_some(), &number)
+    /// A metric with its interval. A case contributes if the metric is defined for this case alone.
+    pub(super) fn estimate(&self, metric: impl Fn(&C) -> Option<f64>) -> Estimate {
+        self.estimate_over(|case| metric(case).is_some(), &metric)
     }
 
-    /// A metric over the contributing cases, with an interval if there are enough of them.
+    /// A metric over the contributing cases, with an interval if at least [`MIN_CASES`] contribute.
     /// Resamples without a defined value do not count.
     pub(super) fn estimate_over(
         &self,
-        has_part: impl Fn(&C) -> bool,
-        number: impl Fn(&C) -> Option<f64>,
+        contributes: impl Fn(&C) -> bool,
+        metric: impl Fn(&C) -> Option<f64>,
     ) -> Estimate {
-        let value = number(&self.whole).map(rounded);
-        let parts = self.cases.iter().filter(|case| has_part(case)).count();
-        if value.is_none() || parts < LEAST_CASES {
+        let value = metric(&self.total).map(rounded);
+        let contributing_cases = self.cases.iter().filter(|case| contributes(case)).count();
+        if value.is_none() || contributing_cases < MIN_CASES {
             return Estimate { value, low: None, high: None };
         }
-        let mut values: Vec<f64> = self.samples.iter().filter_map(&number).map(rounded).collect();
+        let mut values: Vec<f64> = self.samples.iter().filter_map(&metric).map(rounded).collect();
         values.sort_by(f64::total_cmp);
-        let [low, high] = ENDS.map(|thousandths| {
+        let [low, high] = INTERVAL_ENDS.map(|thousandths| {
             let rank = (values.len() * thousandths).div_ceil(1000);
             values.get(rank.saturating_sub(1)).copied()
         });
@@ -106,7 +107,7 @@ impl<C: Counts> Resampled<C> {
 }
 
 /// A ratio; `None` if the denominator is zero.
-pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
+pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
@@ -161,7 +162,7 @@ mod tests {
     fn estimate(cases: &[(u64, u64)]) -> Estimate {
         let cases: Vec<_> =
             cases.iter().map(|(hits, all)| Hits { hits: *hits, all: *all }).collect();
-        Resampled::new(&cases).estimate(|sum| share(sum.hits, sum.all))
+        ResampledCounts::new(&cases).estimate(|sum| ratio(sum.hits, sum.all))
     }
 
     #[test]
@@ -186,8 +187,8 @@ mod tests {
         assert!((low - 0.402).abs() < 0.015 && (high - 0.598).abs() < 0.015, "{low} {high}");
         // Four times as many cases halve the width.
         let coin: Vec<_> = (0..400).map(|case| (case % 2, 1)).collect();
-        let wide = estimate(&coin);
-        let width = wide.high.unwrap() - wide.low.unwrap();
+        let wide_interval = estimate(&coin);
+        let width = wide_interval.high.unwrap() - wide_interval.low.unwrap();
         assert!((width - (high - low) / 2.0).abs() < 0.015, "{width}");
     }
 
@@ -195,16 +196,16 @@ mod tests {
     fn equal_cases_have_a_zero_width_interval() {
         let expected =
             Estimate { value: Some(0.333333), low: Some(0.333333), high: Some(0.333333) };
-        assert_eq!(estimate(&[(1, 3); LEAST_CASES]), expected);
+        assert_eq!(estimate(&[(1, 3); MIN_CASES]), expected);
     }
 
     #[test]
     fn few_relevant_cases_have_no_interval() {
-        let alone = Estimate { value: Some(0.5), low: None, high: None };
-        assert_eq!(estimate(&[(1, 2)]), alone);
+        let without_interval = Estimate { value: Some(0.5), low: None, high: None };
+        assert_eq!(estimate(&[(1, 2)]), without_interval);
         let mut cases = vec![(0, 0); 100];
-        cases.extend([(1, 2); LEAST_CASES - 1]);
-        assert_eq!(estimate(&cases), alone);
+        cases.extend([(1, 2); MIN_CASES - 1]);
+        assert_eq!(estimate(&cases), without_interval);
         cases.push((1, 2));
         let interval = Estimate { value: Some(0.5), low: Some(0.5), high: Some(0.5) };
         assert_eq!(estimate(&cases), interval);
@@ -217,8 +218,8 @@ mod tests {
         // Half of the resamples have no defined value. If they counted as zero, the lower end would
         // be zero.
         let cases: Vec<_> = (0..40).map(|case| Hits { hits: case % 2, all: 1 }).collect();
-        let resampled = Resampled::new(&cases);
-        let often = |sum: &Hits| share(sum.hits, sum.all).filter(|_| sum.hits >= 20);
+        let resampled = ResampledCounts::new(&cases);
+        let often = |sum: &Hits| ratio(sum.hits, sum.all).filter(|_| sum.hits >= 20);
         let Estimate { low, .. } = resampled.estimate_over(|_| true, often);
         assert_eq!(low, Some(0.5));
     }

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{Category, Severity, Side};
 
-/// Maximum labels per kind and case, and places per label. Matching takes cubic time.
+/// Maximum labels per kind and case, and places per label. Matching takes cubic time in the number of
+/// labels.
 pub const LABELS_MAX: usize = 100;
 
 /// Labels of one change.
@@ -16,10 +17,11 @@ pub struct Labels {
     pub language: String,
     /// Number of added and removed lines.
     pub lines: u32,
-    /// The case that this change reverses. Nothing is expected of a twin.
+    /// Id of the case that this change reverses. The reversed change is the twin of that case. A twin
+    /// has no expected issues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub twin_of: Option<String>,
-    /// Issues of the change; empty if it is clean.
+    /// Issues of the change; empty if the change is clean.
     pub expected: Vec<Expected>,
     /// Findings known to be wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +31,8 @@ pub struct Labels {
 /// A real issue of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
-    /// Places where it shows, at least one, the best first. A report at any of them counts.
+    /// Places where the issue shows: at least one, the best first. A report at any of these places
+    /// counts.
     pub spans: Vec<Span>,
     /// Category.
     pub category: Category,
@@ -37,7 +40,7 @@ pub struct Expected {
     pub severity: Severity,
     /// Description.
     pub description: String,
-    /// Words that a report of it is likely to contain.
+    /// Words that a report of this issue is likely to contain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keywords: Vec<String>,
     /// Whether the issue is something missing.
@@ -51,16 +54,16 @@ pub struct Expected {
 /// A finding known to be wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownBad {
-    /// Its place.
+    /// Place of the finding.
     #[serde(flatten)]
     pub span: Span,
-    /// What it would say, and why that is wrong.
+    /// What the finding would say, and why that is wrong.
     pub description: String,
 }
 
 /// Lines of a file, on one side of the change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "Lines")]
+#[serde(try_from = "RawSpan")]
 pub struct Span {
     file: String,
     line_start: u32,
@@ -70,7 +73,7 @@ pub struct Span {
 
 /// A span before validation.
 #[derive(Deserialize)]
-struct Lines {
+struct RawSpan {
     file: String,
     line_start: u32,
     line_end: Option<u32>,
@@ -81,8 +84,8 @@ struct Lines {
 impl Span {
     /// Lines `line_start` to `line_end` of a file; `None` if the range is invalid.
     pub fn new(file: &str, line_start: u32, line_end: u32, side: Side) -> Option<Self> {
-        let is_there = !file.is_empty() && line_start >= 1 && line_end >= line_start;
-        is_there.then(|| Self { file: file.to_owned(), line_start, line_end, side })
+        let is_valid = !file.is_empty() && line_start >= 1 && line_end >= line_start;
+        is_valid.then(|| Self { file: file.to_owned(), line_start, line_end, side })
     }
 
     /// The path from the root of the repository.
@@ -106,11 +109,11 @@ impl Span {
     }
 }
 
-impl TryFrom<Lines> for Span {
+impl TryFrom<RawSpan> for Span {
     type Error = String;
 
-    fn try_from(lines: Lines) -> Result<Self, String> {
-        let Lines { file, line_start, line_end, side } = lines;
+    fn try_from(raw_span: RawSpan) -> Result<Self, String> {
+        let RawSpan { file, line_start, line_end, side } = raw_span;
         let line_end = line_end.unwrap_or(line_start);
         Self::new(&file, line_start, line_end, side)
             .ok_or_else(|| format!("`{file}` has no lines {line_start} to {line_end}"))

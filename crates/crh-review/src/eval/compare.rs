@@ -7,12 +7,12 @@ mod flips;
 
 use serde::Serialize;
 
-use self::common::Common;
+use self::common::CommonCases;
 use self::differences::Differences;
 use self::flips::flips;
 use super::evaluation::Evaluation;
 use super::scores::Estimate;
-use super::scores::graded::{Graded, graded};
+use super::scores::graded::{GradedCase, grade_cases};
 
 /// Comparison of two evaluations on their common cases.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,9 +40,9 @@ pub struct Comparison {
 pub struct Difference {
     /// Name, such as `recall`.
     pub metric: String,
-    /// Value in the first.
+    /// Value in the first evaluation.
     pub before: Option<f64>,
-    /// Value in the second.
+    /// Value in the second evaluation.
     pub after: Option<f64>,
     /// Second minus first, with an interval by paired bootstrap over cases.
     pub change: Estimate,
@@ -69,7 +69,7 @@ pub enum Better {
 pub struct Flip {
     /// The case.
     pub case: String,
-    /// Whether the second did better.
+    /// Whether the second evaluation did better.
     pub is_better: bool,
     /// What changed.
     pub what: String,
@@ -80,21 +80,21 @@ pub struct Flip {
 pub struct Regression {
     /// Description.
     pub what: String,
-    /// Cases that show it.
+    /// Cases that show the regression.
     pub cases: Vec<String>,
 }
 
 /// Compares two evaluations with the rule and labels of the second, by words if only one was
 /// judged. Runs are compared repeat by repeat; a run that only one evaluation started is ignored.
 pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
-    let common = Common::of(before, after);
-    let (Differences { quality, effort }, flips) = compared(&common);
+    let common = CommonCases::new(before, after);
+    let (Differences { quality, effort }, flips) = compare_common_cases(&common);
     Comparison {
         before: before.about.name(),
         after: after.about.name(),
         cases: u32::try_from(common.after.cases.len()).unwrap_or(u32::MAX),
-        left_out: common.left_out.iter().map(|(case, _)| case.clone()).collect(),
-        runs_left_out: common.runs_left_out,
+        left_out: common.excluded.iter().map(|(case, _)| case.clone()).collect(),
+        runs_left_out: common.excluded_runs,
         differences: quality.into_iter().chain(effort).collect(),
         flips,
     }
@@ -105,45 +105,46 @@ pub fn compare(before: &Evaluation, after: &Evaluation) -> Comparison {
 /// bootstrap. A case that can no longer be compared also counts, so that removing a failing case
 /// does not hide it.
 pub fn regressions(before: &Evaluation, after: &Evaluation) -> Vec<Regression> {
-    let common = Common::of(before, after);
-    let (differences, flips) = compared(&common);
-    let worse = flips.iter().filter(|flip| !flip.is_better);
-    let mut regressions = common.gone();
+    let common = CommonCases::new(before, after);
+    let (differences, flips) = compare_common_cases(&common);
+    let worse_flips = flips.iter().filter(|flip| !flip.is_better);
+    let mut regressions = common.removed_cases();
     if before.about.is_repeatable && after.about.is_repeatable {
-        let each = worse
+        let flip_regressions = worse_flips
             .map(|flip| Regression { what: flip.what.clone(), cases: vec![flip.case.clone()] });
-        regressions.extend(each);
-        regressions.extend(unjudged(&common));
+        regressions.extend(flip_regressions);
+        regressions.extend(more_unlabelled_reports(&common));
     } else {
-        let mut cases: Vec<String> = worse.map(|flip| flip.case.clone()).collect();
+        let mut cases: Vec<String> = worse_flips.map(|flip| flip.case.clone()).collect();
         cases.dedup();
-        let losses = differences.quality.iter().filter_map(Difference::loss);
+        let losses = differences.quality.iter().filter_map(Difference::regression);
         regressions.extend(losses.map(|what| Regression { what, cases: cases.clone() }));
     }
     regressions
 }
 
 /// Cases with more unlabelled reports than before.
-fn unjudged(common: &Common) -> Option<Regression> {
+fn more_unlabelled_reports(common: &CommonCases) -> Option<Regression> {
     let [before, after] =
-        [&common.before, &common.after].map(|evaluation| graded(evaluation, evaluation.rule));
-    let count = |case: &Graded<'_>| -> usize {
-        let runs = case.runs.iter().map(|run| &run.sorted);
+        [&common.before, &common.after].map(|evaluation| grade_cases(evaluation, evaluation.rule));
+    let count = |case: &GradedCase<'_>| -> usize {
+        let runs = case.runs.iter().map(|run| &run.classes);
         runs.map(|sorted| sorted.unlabelled.len() + sorted.duplicates.len()).sum()
     };
-    let more = |(before, after): (&Graded<'_>, &Graded<'_>)| count(after) > count(before);
-    let cases = before.iter().zip(&after).filter(|pair| more(*pair));
+    let has_more =
+        |(before, after): (&GradedCase<'_>, &GradedCase<'_>)| count(after) > count(before);
+    let cases = before.iter().zip(&after).filter(|pair| has_more(*pair));
     let cases: Vec<String> = cases.map(|(_, after)| after.case.labels.id.clone()).collect();
-    let what = "more unlabelled reports: read and label them, or write a new baseline";
-    (!cases.is_empty()).then(|| Regression { what: what.to_owned(), cases })
+    let description = "more unlabelled reports: read and label them, or write a new baseline";
+    (!cases.is_empty()).then(|| Regression { what: description.to_owned(), cases })
 }
 
-fn compared(common: &Common) -> (Differences, Vec<Flip>) {
+fn compare_common_cases(common: &CommonCases) -> (Differences, Vec<Flip>) {
     let [before, after] =
-        [&common.before, &common.after].map(|evaluation| graded(evaluation, evaluation.rule));
+        [&common.before, &common.after].map(|evaluation| grade_cases(evaluation, evaluation.rule));
     let flips = before.iter().zip(&after).flat_map(|(before, after)| flips(before, after));
     let flips = flips.collect();
-    (Differences::of(common, before, after), flips)
+    (Differences::new(common, before, after), flips)
 }
 
 #[cfg(test)]

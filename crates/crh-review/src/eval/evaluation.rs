@@ -9,10 +9,10 @@ use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity};
 use crate::report::{Decimal, Issue, TokensUsed};
 
-/// Version of the stored format. It rises when old readers would misread new files.
+/// Version of the stored format. The version rises when old readers would misread new files.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Maximum reports per run. Matching takes cubic time.
+/// Maximum reports per run. Matching takes cubic time in the number of reports.
 pub const REPORTS_MAX: usize = 1_000;
 
 /// Result of a tool on a suite.
@@ -22,11 +22,11 @@ pub struct Evaluation {
     pub schema_version: u32,
     /// What was evaluated.
     pub about: About,
-    /// When a report counts as an expected issue.
+    /// Rule that decides which reports match expected issues.
     pub rule: Rule,
     /// Number of repeats per case.
     pub repeats: u32,
-    /// The judge, if there is one.
+    /// The judge, a model that decides which reports match expected issues; none if no model judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judged_by: Option<JudgedBy>,
     /// Cases, sorted by id.
@@ -66,7 +66,7 @@ pub struct About {
 pub struct JudgedBy {
     /// The model.
     pub model: String,
-    /// Hash of its prompt.
+    /// Hash of the judge's prompt.
     pub prompt: String,
     /// Cost.
     pub cost_usd: Decimal,
@@ -115,9 +115,9 @@ pub enum Ending {
     Reviewed,
     /// Only a part was reviewed, with the reason.
     Incomplete(String),
-    /// The review failed, with the reason. It counts as a review without findings.
+    /// The review failed, with the reason. A failed run counts as a review without findings.
     Failed(String),
-    /// The run was not started, with the reason. It does not count.
+    /// The run was not started, with the reason. Such a run does not count.
     NotRun(String),
 }
 
@@ -170,16 +170,16 @@ impl About {
     /// Display name: the tool and its settings.
     pub fn name(&self) -> String {
         let reviewers = self.reviewers.join(",");
-        let words = [&self.tool, &self.strategy, &reviewers, &self.model];
-        let words: Vec<&str> =
-            words.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-        words.join(" ")
+        let parts = [&self.tool, &self.strategy, &reviewers, &self.model];
+        let parts: Vec<&str> =
+            parts.into_iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+        parts.join(" ")
     }
 }
 
 impl Ending {
     /// Whether the run was started.
-    pub(super) fn is_begun(&self) -> bool {
+    pub(super) fn is_started(&self) -> bool {
         match self {
             Self::Reviewed | Self::Incomplete(_) | Self::Failed(_) => true,
             Self::NotRun(_) => false,
@@ -189,10 +189,10 @@ impl Ending {
 
 impl Reported {
     /// A report from an issue.
-    pub fn of(issue: &Issue) -> Option<Self> {
-        let place = &issue.location;
+    pub fn from_issue(issue: &Issue) -> Option<Self> {
+        let location = &issue.location;
         Some(Self {
-            span: Span::new(&place.file, place.line_start, place.line_end, place.side)?,
+            span: Span::new(&location.file, location.line_start, location.line_end, location.side)?,
             title: issue.title.clone(),
             text: issue.description.clone(),
             evidence: issue.evidence_snippet.clone(),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::bootstrap::{rounded, share};
+use super::bootstrap::{ratio, rounded};
 use super::evaluation::Reported;
-use super::scores::graded::Identity;
+use super::scores::graded::ReportIdentity;
 use crate::identity::content_id;
 use crate::sanitise;
 use crate::sanitise::one_line;
@@ -32,7 +32,7 @@ pub struct CommitRun {
 pub struct Noise {
     /// Number of fully reviewed commits.
     pub commits: usize,
-    /// Number of their reviews.
+    /// Number of reviews of these commits.
     pub reviews: usize,
     /// Commits that were not fully reviewed, with the reason.
     pub not_reviewed: Vec<(String, String)>,
@@ -48,24 +48,24 @@ pub struct Noise {
     pub by_severity: BTreeMap<String, usize>,
     /// Distinct findings; repeats count once.
     pub different: usize,
-    /// A sample of them, by commit.
-    pub sample: Vec<Sampled>,
-    /// Findings of incomplete reviews. They are in no other number.
-    pub incomplete: Apart,
+    /// A sample of the distinct findings, by commit.
+    pub sample: Vec<SampledFinding>,
+    /// Findings of incomplete reviews. No other number includes these findings.
+    pub incomplete: DistinctFindings,
 }
 
-/// Findings that are counted separately.
+/// Distinct findings of some runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Apart {
+pub struct DistinctFindings {
     /// Number of distinct findings.
     pub different: usize,
     /// A sample, by commit.
-    pub sample: Vec<Sampled>,
+    pub sample: Vec<SampledFinding>,
 }
 
 /// A finding of the sample.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Sampled {
+pub struct SampledFinding {
     /// Commit.
     pub commit: String,
     /// The finding.
@@ -74,65 +74,68 @@ pub struct Sampled {
 
 impl Noise {
     /// Counts findings and draws a sample. The same seed draws the same sample.
-    pub fn of(runs: &[CommitRun], sample: usize, seed: u64) -> Self {
-        let (whole, others): (Vec<_>, Vec<_>) =
+    pub fn new(runs: &[CommitRun], sample: usize, seed: u64) -> Self {
+        let (complete, incomplete): (Vec<_>, Vec<_>) =
             runs.iter().partition(|run| run.not_reviewed.is_none());
         let mut by_reviewer = BTreeMap::new();
         let mut by_severity = BTreeMap::new();
-        for reported in whole.iter().flat_map(|run| &run.reported) {
+        for reported in complete.iter().flat_map(|run| &run.reported) {
             for reviewer in &reported.reviewers {
                 *by_reviewer.entry(reviewer.clone()).or_default() += 1;
             }
-            let severity = reported.severity.map_or("none".to_owned(), |it| it.to_string());
+            let severity =
+                reported.severity.map_or("none".to_owned(), |severity| severity.to_string());
             *by_severity.entry(severity).or_default() += 1;
         }
-        let findings = whole.iter().map(|run| run.reported.len()).sum();
-        let commits = |runs: &mut dyn Iterator<Item = &&CommitRun>| {
+        let findings = complete.iter().map(|run| run.reported.len()).sum();
+        let count_commits = |runs: &mut dyn Iterator<Item = &&CommitRun>| {
             runs.map(|run| run.commit.as_str()).collect::<BTreeSet<_>>().len()
         };
-        let mut named = BTreeSet::new();
-        let not_reviewed = others
+        let mut listed = BTreeSet::new();
+        let not_reviewed = incomplete
             .iter()
             .filter_map(|run| Some((run.commit.clone(), run.not_reviewed.clone()?)))
-            .filter(|named_once| named.insert(named_once.clone()));
-        let said = Apart::of(&whole, sample, seed);
+            .filter(|entry| listed.insert(entry.clone()));
+        let distinct = DistinctFindings::from_runs(&complete, sample, seed);
         Self {
-            commits: commits(&mut whole.iter()),
-            reviews: whole.len(),
+            commits: count_commits(&mut complete.iter()),
+            reviews: complete.len(),
             not_reviewed: not_reviewed.collect(),
-            with_findings: commits(&mut whole.iter().filter(|run| !run.reported.is_empty())),
+            with_findings: count_commits(
+                &mut complete.iter().filter(|run| !run.reported.is_empty()),
+            ),
             findings,
-            per_100_commits: share(findings as u64, whole.len() as u64)
-                .map(|of_review| rounded(of_review * 100.0)),
+            per_100_commits: ratio(findings as u64, complete.len() as u64)
+                .map(|rate| rounded(rate * 100.0)),
             by_reviewer,
             by_severity,
-            different: said.different,
-            sample: said.sample,
-            incomplete: Apart::of(&others, sample, seed),
+            different: distinct.different,
+            sample: distinct.sample,
+            incomplete: DistinctFindings::from_runs(&incomplete, sample, seed),
         }
     }
 
     /// Text for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!("{}\n", self.headline());
-        for (what, counts) in
+        for (heading, counts) in
             [("by reviewer", &self.by_reviewer), ("by severity", &self.by_severity)]
         {
             if !counts.is_empty() {
-                text.push_str(&format!("{what}: {}\n", listed(counts)));
+                text.push_str(&format!("{heading}: {}\n", count_list(counts)));
             }
         }
-        for (commit, why) in &self.not_reviewed {
-            text.push_str(&format!("not reviewed: {} {}\n", short(commit), one_line(why)));
+        for (commit, reason) in &self.not_reviewed {
+            text.push_str(&format!("not reviewed: {} {}\n", short_id(commit), one_line(reason)));
         }
         for (heading, sample) in self.samples() {
             text.push_str(&format!("\n{heading}\n"));
-            for Sampled { commit, finding } in sample {
+            for SampledFinding { commit, finding } in sample {
                 text.push_str(&format!(
                     "\n{} {}\n  {}\n",
-                    short(commit),
-                    place(finding),
-                    said(finding)
+                    short_id(commit),
+                    location_text(finding),
+                    finding_text(finding)
                 ));
                 if let Some(quote) = finding.evidence.lines().find(|line| !line.trim().is_empty()) {
                     text.push_str(&format!(
@@ -148,18 +151,18 @@ impl Noise {
     /// Markdown, with a column for verdicts.
     pub fn markdown(&self) -> String {
         let mut text = format!("{}\n", self.headline());
-        for (commit, why) in &self.not_reviewed {
-            let why = sanitise::markdown(why, None);
+        for (commit, reason) in &self.not_reviewed {
+            let reason = sanitise::markdown(reason, None);
             text.push_str(&format!(
-                "\nNot reviewed: {} {why}\n",
-                sanitise::code_span(&short(commit))
+                "\nNot reviewed: {} {reason}\n",
+                sanitise::code_span(&short_id(commit))
             ));
         }
         for (heading, sample) in self.samples() {
             text.push_str(&format!("\n{heading}\n"));
             text.push_str("\n| commit | place | finding | true? |\n|---|---|---|---|\n");
-            for Sampled { commit, finding } in sample {
-                let cells = [short(commit), place(finding), said(finding)];
+            for SampledFinding { commit, finding } in sample {
+                let cells = [short_id(commit), location_text(finding), finding_text(finding)];
                 let cells = cells.map(|text| sanitise::cell(&text, None));
                 text.push_str(&format!("| {} | |\n", cells.join(" | ")));
             }
@@ -168,57 +171,58 @@ impl Noise {
     }
 
     fn headline(&self) -> String {
-        let often = self.per_100_commits.map_or("–".to_owned(), |often| format!("{often:.2}"));
+        let rate = self.per_100_commits.map_or("–".to_owned(), |rate| format!("{rate:.2}"));
         let Self { findings, with_findings, commits, reviews, .. } = self;
         let reviews = match reviews == commits {
             true => String::new(),
             false => format!(" in {reviews} reviews"),
         };
         format!(
-            "{findings} findings on {with_findings} of {commits} commits{reviews}: {often} for every 100 commits"
+            "{findings} findings on {with_findings} of {commits} commits{reviews}: {rate} for every 100 commits"
         )
     }
 
     /// The non-empty samples, each with a heading.
-    fn samples(&self) -> impl Iterator<Item = (String, &[Sampled])> {
-        let counted = (self.different, self.sample.as_slice(), "");
-        let Apart { different, sample } = &self.incomplete;
-        let apart =
+    fn samples(&self) -> impl Iterator<Item = (String, &[SampledFinding])> {
+        let complete = (self.different, self.sample.as_slice(), "");
+        let DistinctFindings { different, sample } = &self.incomplete;
+        let incomplete =
             (*different, sample.as_slice(), " of incomplete reviews, which are not counted");
-        [counted, apart].into_iter().filter(|(_, sample, _)| !sample.is_empty()).map(
-            |(different, sample, of)| {
-                (format!("{} of {different} findings{of}:", sample.len()), sample)
+        [complete, incomplete].into_iter().filter(|(_, sample, _)| !sample.is_empty()).map(
+            |(different, sample, suffix)| {
+                (format!("{} of {different} findings{suffix}:", sample.len()), sample)
             },
         )
     }
 }
 
-impl Apart {
+impl DistinctFindings {
     /// The distinct findings of some runs, and a sample of them.
-    fn of(runs: &[&CommitRun], sample: usize, seed: u64) -> Self {
-        let mut different: BTreeMap<&str, BTreeSet<(Identity<'_>, usize)>> = BTreeMap::new();
+    fn from_runs(runs: &[&CommitRun], sample: usize, seed: u64) -> Self {
+        let mut findings_by_commit: BTreeMap<&str, BTreeSet<(ReportIdentity<'_>, usize)>> =
+            BTreeMap::new();
         let mut order: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut lots = Vec::new();
-        for (at, CommitRun { commit, reported, .. }) in runs.iter().enumerate() {
-            order.entry(commit).or_insert(at);
+        let mut draws = Vec::new();
+        for (index, CommitRun { commit, reported, .. }) in runs.iter().enumerate() {
+            order.entry(commit).or_insert(index);
             // Equal reports of one review are two findings.
-            let mut in_run: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
+            let mut counts_in_run: BTreeMap<ReportIdentity<'_>, usize> = BTreeMap::new();
             for finding in reported {
-                let times = in_run.entry(Identity::of(finding)).or_default();
-                *times += 1;
-                let of_commit = different.entry(commit).or_default();
-                let number = of_commit.len();
-                if of_commit.insert((Identity::of(finding), *times)) {
-                    let lot = content_id(format!("{seed} {commit} {number}").as_bytes());
+                let occurrence = counts_in_run.entry(ReportIdentity::new(finding)).or_default();
+                *occurrence += 1;
+                let commit_findings = findings_by_commit.entry(commit).or_default();
+                let number = commit_findings.len();
+                if commit_findings.insert((ReportIdentity::new(finding), *occurrence)) {
+                    let draw = content_id(format!("{seed} {commit} {number}").as_bytes());
                     let finding = finding.clone();
-                    lots.push((lot, Sampled { commit: commit.clone(), finding }));
+                    draws.push((draw, SampledFinding { commit: commit.clone(), finding }));
                 }
             }
         }
-        let different = lots.len();
-        lots.sort_by(|a, b| a.0.cmp(&b.0));
-        let mut sample: Vec<Sampled> =
-            lots.into_iter().take(sample).map(|(_, sampled)| sampled).collect();
+        let different = draws.len();
+        draws.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut sample: Vec<SampledFinding> =
+            draws.into_iter().take(sample).map(|(_, sampled)| sampled).collect();
         // Sort by commit, in the order of the history.
         sample.sort_by_key(|sampled| {
             (order.get(sampled.commit.as_str()).copied(), sampled.finding.span.clone())
@@ -227,22 +231,22 @@ impl Apart {
     }
 }
 
-fn place(finding: &Reported) -> String {
+fn location_text(finding: &Reported) -> String {
     format!("{}:{}", sanitise::path(finding.span.file()), finding.span.line_start())
 }
 
-fn said(finding: &Reported) -> String {
+fn finding_text(finding: &Reported) -> String {
     let severity = finding.severity.map(|severity| format!("{severity} ")).unwrap_or_default();
-    let said = format!("{severity}{} ({})", finding.title, finding.reviewers.join(", "));
-    crate::truncate(&one_line(&said), LINE_MAX)
+    let text = format!("{severity}{} ({})", finding.title, finding.reviewers.join(", "));
+    crate::truncate(&one_line(&text), LINE_MAX)
 }
 
-fn listed(counts: &BTreeMap<String, usize>) -> String {
-    let listed = counts.iter().map(|(name, count)| format!("{} {count}", one_line(name)));
-    listed.collect::<Vec<_>>().join(", ")
+fn count_list(counts: &BTreeMap<String, usize>) -> String {
+    let entries = counts.iter().map(|(name, count)| format!("{} {count}", one_line(name)));
+    entries.collect::<Vec<_>>().join(", ")
 }
 
-fn short(commit: &str) -> String {
+fn short_id(commit: &str) -> String {
     one_line(commit.get(..12).unwrap_or(commit))
 }
 
@@ -282,7 +286,7 @@ mod tests {
 
     #[test]
     fn findings_are_counted_per_hundred_commits() {
-        let noise = Noise::of(&runs(), 10, 1);
+        let noise = Noise::new(&runs(), 10, 1);
         expect![[r#"
             3 findings on 2 of 4 commits: 75.00 for every 100 commits
             by reviewer: secrets 3
@@ -324,20 +328,21 @@ mod tests {
     fn repeats_are_averaged_and_deduplicated() {
         // Four reviews of two commits with six findings: 150 per 100 commits. The second review of
         // `aa` repeats one finding and has another with a duplicate key.
-        let mut again = run("aa", &[("in other words", 3), ("new", 8), ("new", 8)]);
-        again.reported[1].key = "k".to_owned();
-        again.reported[2].key = "k".to_owned();
+        let mut repeated_run = run("aa", &[("in other words", 3), ("new", 8), ("new", 8)]);
+        repeated_run.reported[1].key = "k".to_owned();
+        repeated_run.reported[2].key = "k".to_owned();
         let runs = [
             run("aa", &[("first", 3), ("second", 9)]),
             run("bb", &[]),
-            again,
+            repeated_run,
             run("bb", &[("b", 1)]),
         ];
-        let noise = Noise::of(&runs, 10, 1);
+        let noise = Noise::new(&runs, 10, 1);
         assert_eq!((noise.commits, noise.reviews, noise.with_findings), (2, 4, 2));
         assert_eq!((noise.findings, noise.per_100_commits), (6, Some(150.0)));
         assert_eq!(noise.by_severity, [("P1".to_owned(), 6)].into());
-        let titles: Vec<_> = noise.sample.iter().map(|one| one.finding.title.as_str()).collect();
+        let titles: Vec<_> =
+            noise.sample.iter().map(|sampled| sampled.finding.title.as_str()).collect();
         assert_eq!(titles, ["first", "new", "new", "second", "b"]);
         expect!["6 findings on 2 of 2 commits in 4 reviews: 150.00 for every 100 commits"]
             .assert_eq(noise.text().lines().next().unwrap());
@@ -357,7 +362,7 @@ mod tests {
             part_of_both.clone(),
             part_of_both,
         ];
-        let noise = Noise::of(&runs, 1, 1);
+        let noise = Noise::new(&runs, 1, 1);
         assert_eq!((noise.commits, noise.reviews, noise.with_findings), (2, 2, 1));
         assert_eq!((noise.findings, noise.per_100_commits), (1, Some(50.0)));
         assert_eq!((noise.by_reviewer["secrets"], noise.by_severity["P1"]), (1, 1));
@@ -385,15 +390,15 @@ mod tests {
 
     #[test]
     fn same_seed_gives_same_sample() {
-        let taken = |seed| Noise::of(&runs(), 1, seed).sample;
-        assert_eq!(taken(1), taken(1));
+        let sample = |seed| Noise::new(&runs(), 1, seed).sample;
+        assert_eq!(sample(1), sample(1));
         let different: BTreeSet<String> =
-            (0..50).map(|seed| taken(seed)[0].finding.title.clone()).collect();
+            (0..50).map(|seed| sample(seed)[0].finding.title.clone()).collect();
         assert_eq!(different.len(), 3);
     }
 
     #[test]
     fn no_reviews_have_no_rate() {
-        assert_eq!(Noise::of(&[], 10, 1).per_100_commits, None);
+        assert_eq!(Noise::new(&[], 10, 1).per_100_commits, None);
     }
 }

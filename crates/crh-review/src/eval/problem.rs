@@ -15,32 +15,32 @@ impl Evaluation {
                 return Some(format!("there are two cases `{}`", one_line(&labels.id)));
             }
         }
-        let mut have_twin = BTreeSet::new();
+        let mut cases_with_twin = BTreeSet::new();
         self.cases.iter().find_map(|case| {
-            let problem = self.problem_of(case, &by_id, &mut have_twin)?;
+            let problem = self.case_problem(case, &by_id, &mut cases_with_twin)?;
             Some(format!("case `{}` {problem}", one_line(&case.labels.id)))
         })
     }
 
-    fn problem_of<'a>(
+    fn case_problem<'a>(
         &self,
         CaseRuns { labels, runs, .. }: &'a CaseRuns,
         by_id: &BTreeMap<&str, &'a Labels>,
-        have_twin: &mut BTreeSet<&'a str>,
+        cases_with_twin: &mut BTreeSet<&'a str>,
     ) -> Option<String> {
         // The judge of a twin answers about the issues of its case.
-        let asked = match &labels.twin_of {
+        let judged_labels = match &labels.twin_of {
             None => labels,
-            Some(of) => {
-                let shown = one_line(of);
-                let Some(case) = by_id.get(of.as_str()) else {
-                    return Some(format!("is the twin of `{shown}`, which is not there"));
+            Some(case_id) => {
+                let case_name = one_line(case_id);
+                let Some(case) = by_id.get(case_id.as_str()) else {
+                    return Some(format!("is the twin of `{case_name}`, which is not there"));
                 };
                 if case.twin_of.is_some() {
-                    return Some(format!("is the twin of `{shown}`, which is a twin itself"));
+                    return Some(format!("is the twin of `{case_name}`, which is a twin itself"));
                 }
-                if !have_twin.insert(of) {
-                    return Some(format!("is the second twin of `{shown}`"));
+                if !cases_with_twin.insert(case_id) {
+                    return Some(format!("is the second twin of `{case_name}`"));
                 }
                 if !labels.expected.is_empty() {
                     return Some("is a twin, but has expected issues".to_owned());
@@ -52,30 +52,30 @@ impl Evaluation {
             let repeats = self.repeats;
             return Some(format!("has {} runs, though every case has {repeats}", runs.len()));
         }
-        problem_of_labels(labels)
-            .or_else(|| runs.iter().find_map(|run| problem_of_run(run, asked.expected.len())))
+        labels_problem(labels)
+            .or_else(|| runs.iter().find_map(|run| run_problem(run, judged_labels.expected.len())))
     }
 }
 
-fn problem_of_labels(labels: &Labels) -> Option<String> {
+fn labels_problem(labels: &Labels) -> Option<String> {
     let Labels { expected, known_bad, .. } = labels;
     if expected.len() > LABELS_MAX || known_bad.len() > LABELS_MAX {
         return Some(format!("has more than {LABELS_MAX} labels of one kind"));
     }
-    expected.iter().enumerate().find_map(|(at, issue)| match issue.spans.len() {
-        0 => Some(format!("has no place for expected issue {at}")),
+    expected.iter().enumerate().find_map(|(index, issue)| match issue.spans.len() {
+        0 => Some(format!("has no place for expected issue {index}")),
         1..=LABELS_MAX => None,
-        _ => Some(format!("has more than {LABELS_MAX} places for expected issue {at}")),
+        _ => Some(format!("has more than {LABELS_MAX} places for expected issue {index}")),
     })
 }
 
-fn problem_of_run(run: &CaseRun, expected: usize) -> Option<String> {
+fn run_problem(run: &CaseRun, expected_count: usize) -> Option<String> {
     if run.reported.len() > REPORTS_MAX {
         return Some(format!("has a run with more than {REPORTS_MAX} reports"));
     }
     let mut judged = run.judged.iter().flatten();
     let (issue, report) =
-        judged.find(|(issue, report)| *issue >= expected || *report >= run.reported.len())?;
+        judged.find(|(issue, report)| *issue >= expected_count || *report >= run.reported.len())?;
     Some(format!("was judged about issue {issue} and report {report}, which are not both there"))
 }
 
@@ -137,8 +137,8 @@ mod tests {
         let problem = evaluation.problem();
         assert_eq!(problem.as_deref(), Some("case `a` has no place for expected issue 1"));
         let places = vec!["f:1"; LABELS_MAX + 1].join(",");
-        let most = "case `a` has more than 100 places for expected issue 0";
-        check(&format!("case a\nexpect {places}"), most);
+        let too_many_places = "case `a` has more than 100 places for expected issue 0";
+        check(&format!("case a\nexpect {places}"), too_many_places);
     }
 
     #[test]
@@ -155,12 +155,12 @@ mod tests {
         let many =
             |line: &str, times: usize| format!("case a\n{}", format!("{line}\n").repeat(times));
         check(&many("expect f:1", LABELS_MAX), "");
-        let most = "case `a` has more than 100 labels of one kind";
-        check(&many("expect f:1", LABELS_MAX + 1), most);
-        check(&many("bad f:1", LABELS_MAX + 1), most);
+        let too_many_labels = "case `a` has more than 100 labels of one kind";
+        check(&many("expect f:1", LABELS_MAX + 1), too_many_labels);
+        check(&many("bad f:1", LABELS_MAX + 1), too_many_labels);
         check(&many("report f:1", REPORTS_MAX), "");
-        let most = "case `a` has a run with more than 1000 reports";
-        check(&many("report f:1", REPORTS_MAX + 1), most);
+        let too_many_reports = "case `a` has a run with more than 1000 reports";
+        check(&many("report f:1", REPORTS_MAX + 1), too_many_reports);
     }
 
     #[test]

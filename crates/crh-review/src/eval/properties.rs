@@ -9,14 +9,14 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use self::plain::{Plain, is_close, of, outcomes};
+use self::plain::{NaiveScores, is_close, outcomes, ratio};
 use super::baselines;
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::compare::compare;
 use super::evaluation::{
     About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, Reported, SCHEMA_VERSION,
 };
-use super::matching::{Rule, Sorted, sort};
+use super::matching::{ReportClasses, Rule, classify_reports};
 use super::scores::{Agreement, Estimate, Paired, Stability, score};
 use crate::finding::{Category, Confidence, Severity, Side};
 
@@ -31,8 +31,11 @@ const TEXTS: [&str; 4] = [
 
 fn span() -> impl Strategy<Value = Span> {
     let side = prop_oneof![4 => Just(Side::New), 1 => Just(Side::Old)];
-    (select(vec!["f", "g"]), 1..25_u32, 0..4_u32, side)
-        .prop_map(|(file, start, more, side)| Span::new(file, start, start + more, side).unwrap())
+    (select(vec!["f", "g"]), 1..25_u32, 0..4_u32, side).prop_map(
+        |(file, start, extra_lines, side)| {
+            Span::new(file, start, start + extra_lines, side).unwrap()
+        },
+    )
 }
 
 fn category() -> impl Strategy<Value = Category> {
@@ -147,8 +150,8 @@ proptest! {
     fn each_report_and_issue_is_counted_once(cases in cases(), rule in select(RULES.to_vec())) {
         for case in &cases {
             for run in &case.runs {
-                let Sorted { matched, duplicates, known_bad, on_clean, unlabelled, missed } =
-                    sort(&case.labels, run, rule);
+                let ReportClasses { matched, duplicates, known_bad, on_clean, unlabelled, missed } =
+                    classify_reports(&case.labels, run, rule);
                 let pairs = [&matched, &duplicates, &known_bad];
                 let reports = pairs.iter().flat_map(|pairs| pairs.iter().map(|(_, report)| *report));
                 let mut reports: Vec<_> = reports.chain(on_clean.clone()).chain(unlabelled.clone()).collect();
@@ -168,9 +171,9 @@ proptest! {
     #[test]
     fn scores_equal_naive_implementation(cases in cases(), rule in select(BY_PLACE.to_vec())) {
         let evaluation = evaluation(rule, &cases);
-        let plain = Plain::of(&evaluation);
+        let plain = NaiveScores::from_evaluation(&evaluation);
         let quality = score(&evaluation).quality;
-        let counted = Plain {
+        let scored = NaiveScores {
             expected: quality.expected,
             reported: quality.reported,
             matched: quality.matched,
@@ -184,33 +187,33 @@ proptest! {
             clean: plain.clean,
             flagged: plain.flagged,
         };
-        prop_assert_eq!(&counted, &plain);
-        let precision = of(plain.matched, plain.reported);
-        let recall = of(plain.matched, plain.expected);
+        prop_assert_eq!(&scored, &plain);
+        let precision = ratio(plain.matched, plain.reported);
+        let recall = ratio(plain.matched, plain.expected);
         let labelled = plain.matched + plain.duplicates + plain.known_bad + plain.on_clean;
         prop_assert!(is_close(quality.precision.value, precision));
         prop_assert!(is_close(quality.recall.value, recall));
         prop_assert!(is_close(quality.f1.value, plain.f1()));
-        prop_assert!(is_close(quality.precision_labelled.value, of(plain.matched, labelled)));
-        prop_assert!(is_close(quality.findings_per_change.value, of(plain.reported, plain.changes)));
-        prop_assert!(is_close(quality.clean_flagged.value, of(plain.flagged, plain.clean)));
+        prop_assert!(is_close(quality.precision_labelled.value, ratio(plain.matched, labelled)));
+        prop_assert!(is_close(quality.findings_per_change.value, ratio(plain.reported, plain.changes)));
+        prop_assert!(is_close(quality.clean_flagged.value, ratio(plain.flagged, plain.clean)));
     }
 
     #[test]
     fn pair_scores_equal_naive_implementation(cases in cases(), rule in select(BY_PLACE.to_vec())) {
         let evaluation = evaluation(rule, &cases);
         let paired = score(&evaluation).paired;
-        let counted = paired.as_ref().map(|paired| {
+        let scored = paired.as_ref().map(|paired| {
             let Paired { pairs, expected, matched, also_on_twin, reported, on_twins, .. } = *paired;
             (pairs, [expected, matched, also_on_twin, reported, on_twins])
         });
         let plain = plain::pairs(&evaluation);
-        prop_assert_eq!(counted, plain);
+        prop_assert_eq!(scored, plain);
         if let (Some(paired), Some((_, [expected, matched, also_on_twin, reported, _]))) = (paired, plain) {
             let credited = matched - also_on_twin;
-            prop_assert!(is_close(paired.recall.value, of(credited, expected)));
-            prop_assert!(is_close(paired.precision.value, of(credited, reported)));
-            prop_assert!(is_close(paired.f1.value, of(2 * credited, expected + reported)));
+            prop_assert!(is_close(paired.recall.value, ratio(credited, expected)));
+            prop_assert!(is_close(paired.precision.value, ratio(credited, reported)));
+            prop_assert!(is_close(paired.f1.value, ratio(2 * credited, expected + reported)));
         }
     }
 

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::bootstrap::Resampled;
+use super::bootstrap::ResampledCounts;
 use super::evaluation::Evaluation;
 use crate::finding::Category;
 
@@ -316,8 +316,8 @@ pub struct EffortSums {
 /// to it. If all repeats were started, all cases weigh the same. Otherwise do not compare the
 /// numbers with those of another evaluation; `compare` works repeat by repeat.
 pub fn score(evaluation: &Evaluation) -> Scores {
-    let graded = graded::graded(evaluation, evaluation.rule);
-    let resampled = Resampled::new(&tally::tallies(&graded, evaluation.rule));
+    let graded = graded::grade_cases(evaluation, evaluation.rule);
+    let resampled = ResampledCounts::new(&tally::tallies(&graded, evaluation.rule));
     let cases: Vec<_> = graded.iter().filter(|case| !case.is_twin()).collect();
     Scores {
         runs: effort::run_counts(evaluation),

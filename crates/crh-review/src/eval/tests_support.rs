@@ -71,8 +71,8 @@ fn last_run(cases: &mut [CaseRuns]) -> &mut CaseRun {
 /// Splits a line into words. A quoted text is one word and keeps its first quote.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for (at, part) in line.split('"').enumerate() {
-        match at % 2 {
+    for (index, part) in line.split('"').enumerate() {
+        match index % 2 {
             0 => words.extend(part.split_whitespace().map(str::to_owned)),
             _ => words.push(format!("\"{part}")),
         }
@@ -81,11 +81,11 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn case(words: &[String]) -> CaseRuns {
-    let after = |word: &str| {
-        let at = words.iter().position(|other| other == word)?;
-        words.get(at + 1).cloned()
+    let value_after = |word: &str| {
+        let index = words.iter().position(|candidate| candidate == word)?;
+        words.get(index + 1).cloned()
     };
-    let lines = words.iter().position(|word| word == "lines").map(|at| words[at - 1].clone());
+    let lines = words.iter().position(|word| word == "lines").map(|index| words[index - 1].clone());
     let labels = Labels {
         id: words[0].clone(),
         language: words
@@ -93,7 +93,7 @@ fn case(words: &[String]) -> CaseRuns {
             .filter(|word| *word != "twin")
             .map_or_else(|| "any".to_owned(), Clone::clone),
         lines: lines.map_or(10, |lines| lines.parse().unwrap()),
-        twin_of: after("of"),
+        twin_of: value_after("of"),
         expected: Vec::new(),
         known_bad: Vec::new(),
     };
@@ -104,11 +104,11 @@ fn run(words: &[String]) -> CaseRun {
     let mut effort = Effort::default();
     let mut ending = Ending::Reviewed;
     for word in words {
-        let why = || "for a reason".to_owned();
+        let reason = || "for a reason".to_owned();
         match word.as_str() {
-            "failed" => ending = Ending::Failed(why()),
-            "not-run" => ending = Ending::NotRun(why()),
-            "incomplete" => ending = Ending::Incomplete(why()),
+            "failed" => ending = Ending::Failed(reason()),
+            "not-run" => ending = Ending::NotRun(reason()),
+            "incomplete" => ending = Ending::Incomplete(reason()),
             other => match (other.strip_prefix('$'), other.strip_suffix("ms")) {
                 (Some(dollars), _) => {
                     effort.cost_usd = Decimal((dollars.parse::<f64>().unwrap() * 1e6) as u64);

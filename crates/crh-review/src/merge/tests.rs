@@ -45,13 +45,13 @@ fn member(line: &str) -> Member {
     let (title, rest) = rest.split_once('"').unwrap();
     let [reviewer, place, severity, category, confidence, route] =
         head.split_whitespace().collect::<Vec<_>>().try_into().unwrap();
-    let (file, at) = place.split_once(':').unwrap();
+    let (file, line) = place.split_once(':').unwrap();
     let (class, owner) = route.split_once('/').unwrap();
     let option = |name: &str| {
-        let (_, after) = rest.split_once(&format!("{name}=\""))?;
-        Some(after.split_once('"').unwrap().0.replace("\\n", "\n").replace("\\t", "\t"))
+        let (_, value_start) = rest.split_once(&format!("{name}=\""))?;
+        Some(value_start.split_once('"').unwrap().0.replace("\\n", "\n").replace("\\t", "\t"))
     };
-    let quote = option("quote").unwrap_or_else(|| format!("let v{at} = call({at});"));
+    let quote = option("quote").unwrap_or_else(|| format!("let v{line} = call({line});"));
     let evidence = Evidence { file: None, line: None, side: None, snippet: quote };
     let mut member = Member::new(
         reviewer,
@@ -60,7 +60,7 @@ fn member(line: &str) -> Member {
             severity: word(severity),
             category: word(category),
             file: file.to_owned(),
-            line_start: NonZeroU32::new(at.parse().unwrap()),
+            line_start: NonZeroU32::new(line.parse().unwrap()),
             side: rest.contains("side=old").then_some(Side::Old),
             confidence: Confidence::new(confidence.parse().unwrap()).unwrap(),
             evidence: vec![evidence],
@@ -92,7 +92,7 @@ fn merge(table: &str, judgements: &BTreeMap<String, Judgement>) -> MergeResult {
 fn describe(merged: &MergeResult) -> String {
     let mut out = String::new();
     let row = |issue: &Issue| {
-        let moved = issue.relocated_from.map(|from| format!(" from {from}")).unwrap_or_default();
+        let moved = issue.relocated_from.map(|line| format!(" from {line}")).unwrap_or_default();
         let note = issue.disagreement.as_ref().map(|d| format!(" [{d}]")).unwrap_or_default();
         format!(
             "#{} {}{moved} {} {} {} {}/{} {} {} \"{}\"{note}\n",
@@ -506,9 +506,9 @@ fn answered_pairs_are_merged() {
         security    f.rs:20 P0 security    0.55 manual/human "Secret in the log"
         reliability f.rs:20 P2 bug         0.50 manual/human "Log line grows without bound"
     "#;
-    let apart = merge(table, &BTreeMap::new());
-    let same = apart.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
-    let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same);
+    let unmerged = merge(table, &BTreeMap::new());
+    let same_pair_ids = unmerged.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
+    let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same_pair_ids);
     expect![[r##"
         #1 f.rs:20 P0 0.65 reliability,security manual/human report acknowledge "Secret in the log" [security (P0), reliability (P2) -- kept P0]
     "##]].assert_eq(&describe(&apply_judgements(joined, &BTreeMap::new())));
@@ -596,8 +596,9 @@ fn dismissal_survives_edit_of_the_line() {
             "a f.rs:20 {severity} bug 0.90 manual/human \"A < b & c\"\na F.rs:20 {severity} bug 0.90 manual/human \"a < b & c\""
         );
         let all = consolidate(members(&table), &sources(), &remembered, &BTreeSet::new());
-        let left: Vec<&str> = all.issues.iter().map(|it| it.location.file.as_str()).collect();
-        assert_eq!(left, expected, "{severity}");
+        let remaining_files: Vec<&str> =
+            all.issues.iter().map(|issue| issue.location.file.as_str()).collect();
+        assert_eq!(remaining_files, expected, "{severity}");
     };
     check("P1", &["F.rs"]);
     check("P0", &["F.rs", "f.rs"]);
@@ -629,10 +630,10 @@ fn key_survives_moved_lines_and_new_wording() {
         let all = consolidate(members(table), sources, &PastDecisions::default(), &BTreeSet::new());
         all.issues[0].dedupe_key.clone()
     };
-    let here = key(&sources(), r#"a f.rs:22 P1 bug 0.9 manual/human "One""#);
-    assert_eq!(here, key(&sources(), r#"b f.rs:22 P3 data 0.7 manual/human "Two""#));
-    assert_ne!(here, key(&sources(), r#"a f.rs:22 P1 security 0.9 manual/human "One""#));
-    assert_ne!(here, key(&sources(), r#"a f.rs:23 P1 bug 0.9 manual/human "One""#));
+    let original_key = key(&sources(), r#"a f.rs:22 P1 bug 0.9 manual/human "One""#);
+    assert_eq!(original_key, key(&sources(), r#"b f.rs:22 P3 data 0.7 manual/human "Two""#));
+    assert_ne!(original_key, key(&sources(), r#"a f.rs:22 P1 security 0.9 manual/human "One""#));
+    assert_ne!(original_key, key(&sources(), r#"a f.rs:23 P1 bug 0.9 manual/human "One""#));
     // The same line, one line further down in the same function.
     let moved: String = std::iter::once("// new first line\n".to_owned())
         .chain((1..=100).map(|line| format!("let v{line} = call({line});\n")))
@@ -641,7 +642,7 @@ fn key_survives_moved_lines_and_new_wording() {
     let moved =
         sources().with_file(Side::New, "f.rs", moved).with_symbols(Side::New, "f.rs", spans);
     let table = r#"a f.rs:23 P1 bug 0.9 manual/human "One" quote="let v22 = call(22);""#;
-    assert_eq!(here, key(&moved, table));
+    assert_eq!(original_key, key(&moved, table));
 }
 
 #[test]
@@ -720,21 +721,21 @@ fn verdict_ignores_the_issue_limit() {
 
 #[test]
 fn hidden_issue_takes_no_key_from_shown_one() {
-    let alone = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
+    let without_guess = r#"a f.rs:21 P1 bug 0.9 manual/human "Real trouble""#;
     let with_guess = r#"
         a f.rs:21 P1 bug 0.9 manual/human "Real trouble"
         b f.rs:21 P1 bug 0.2 manual/human "Wild guess" quote="let v20 = call(20);\nlet v21 = call(21);"
     "#;
     let key = |table: &str| merge(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
-    assert_eq!(key(alone), key(with_guess));
+    assert_eq!(key(without_guess), key(with_guess));
 }
 
 #[test]
 fn key_does_not_follow_highest_confidence() {
-    let key = |one: &str, other: &str| {
+    let key = |bug_confidence: &str, security_confidence: &str| {
         let table = format!(
-            "a f.rs:20 P1 bug {one} manual/human \"Same words\"\n\
-             b f.rs:22 P1 security {other} manual/human \"Same words\""
+            "a f.rs:20 P1 bug {bug_confidence} manual/human \"Same words\"\n\
+             b f.rs:22 P1 security {security_confidence} manual/human \"Same words\""
         );
         merge(&table, &BTreeMap::new()).issues[0].dedupe_key.clone()
     };
@@ -903,7 +904,7 @@ fn renamed_file_may_be_cited_by_old_path() {
 
 #[test]
 fn diff_line_locates_a_finding() {
-    let at = |number| {
+    let merge_diff_line = |number| {
         let mut member =
             member(r#"a f.rs:1 P1 bug 0.9 manual/human "By number" quote="let v20 = call(20);""#);
         member.finding.line_start = None;
@@ -918,7 +919,7 @@ fn diff_line_locates_a_finding() {
         malformed: a "By number" -- `diff_line` 4 is not a line inside a hunk of the diff
         malformed: a "By number" -- `diff_line` 26 is in `F.rs`, not in `f.rs`
     "##]]
-    .assert_eq(&(at(6) + &at(4) + &at(26)));
+    .assert_eq(&(merge_diff_line(6) + &merge_diff_line(4) + &merge_diff_line(26)));
 }
 
 /// A diff can contain any line number, so the cost must depend on the shown lines only.

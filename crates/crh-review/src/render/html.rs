@@ -58,6 +58,7 @@ pub(crate) fn render_page(template: &str, values: impl Serialize) -> Result<Stri
 struct ReportPage {
     title: String,
     verdict: String,
+    /// CSS class of the colour: `good`, `fair` or `bad`.
     mood: &'static str,
     reason: Prose,
     summary: Vec<Prose>,
@@ -89,6 +90,7 @@ struct LabelledValue {
 struct SeverityCount {
     severity: String,
     count: usize,
+    /// What the severity means for the author.
     word: &'static str,
 }
 
@@ -97,6 +99,7 @@ struct RequirementView {
     id: String,
     text: Prose,
     state: String,
+    /// CSS class of the colour.
     mood: &'static str,
     evidence: Prose,
 }
@@ -128,6 +131,7 @@ struct DroppedView {
 struct CoverageView {
     path: String,
     state: &'static str,
+    /// CSS class of the colour.
     mood: &'static str,
     reason: Prose,
 }
@@ -137,6 +141,7 @@ struct ReviewerView {
     name: String,
     why: Prose,
     outcome: &'static str,
+    /// CSS class of the colour.
     mood: &'static str,
     note: Prose,
 }

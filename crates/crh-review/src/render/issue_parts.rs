@@ -15,7 +15,7 @@ const MAX_QUOTES: usize = 10;
 /// Severity, category, location, confidence and reviewers as a list item.
 pub(super) fn facts(issue: &Issue, links: Option<&str>) -> String {
     let validation_note =
-        validation_label(issue.validation).map(|look| format!("; {look}")).unwrap_or_default();
+        validation_label(issue.validation).map(|label| format!("; {label}")).unwrap_or_default();
     format!(
         "- {} {} at {}, confidence {}, reported by {}{validation_note}\n",
         issue.severity,

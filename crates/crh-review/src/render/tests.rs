@@ -247,11 +247,11 @@ fn links_do_not_change_visible_text() {
     assert_eq!(first, format!("1 P0 {link}src/pay.rs:12\u{1b}]8;;\u{1b}\\"));
     let removed = linked.lines().find(|line| line.contains("(removed)")).unwrap();
     assert_eq!(removed, "2 P1 src/pay.rs:11 (removed)", "what is not there any more has no link");
-    let mut seen = String::new();
+    let mut visible_text = String::new();
     for part in linked.split("\u{1b}]8;;") {
-        seen.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
+        visible_text.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
     }
-    assert_eq!(seen, text(&report, Colour::Off, &FileLinks::Off));
+    assert_eq!(visible_text, text(&report, Colour::Off, &FileLinks::Off));
 }
 
 #[test]
@@ -259,8 +259,8 @@ fn path_cannot_break_out_of_a_link() {
     let mut report = full_report();
     report.issues[0].location.file = "a\u{1b}\\b c;d#e?é/../\u{7}".to_owned();
     let links = FileLinks::Folder { host: "h".to_owned(), root: "/r".into() };
-    let shown = text(&report, Colour::Off, &links);
-    let first = shown.lines().find(|line| line.starts_with("1 P0")).unwrap();
+    let rendered = text(&report, Colour::Off, &links);
+    let first = rendered.lines().find(|line| line.starts_with("1 P0")).unwrap();
     assert_eq!(
         first,
         "1 P0 \u{1b}]8;;file://h/r/a%1B%5Cb%20c%3Bd%23e%3F%C3%A9/../%07#12\u{1b}\\\
@@ -273,14 +273,14 @@ fn colours_do_not_change_the_text() {
     let report = full_report();
     let coloured = text(&report, Colour::On, &FileLinks::Off);
     assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
-    let mut plain = String::new();
+    let mut uncoloured = String::new();
     let mut rest = coloured.as_str();
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
-        plain.push_str(before);
+        uncoloured.push_str(before);
         rest = after.split_once('m').unwrap().1;
     }
-    plain.push_str(rest);
-    assert_eq!(plain, text(&report, Colour::Off, &FileLinks::Off));
+    uncoloured.push_str(rest);
+    assert_eq!(uncoloured, text(&report, Colour::Off, &FileLinks::Off));
 }
 
 #[test]
@@ -377,9 +377,9 @@ fn failed_review_uses_specified_wording() {
 fn envelope_shows_findings_if_models_failed() {
     let mut report = full_report();
     report.status = Status::Error;
-    let shown = envelope(&report);
-    assert!(shown.starts_with("Code review complete (headless mode)."), "{shown}");
-    assert!(shown.contains(&report.issues[0].title), "{shown}");
+    let rendered = envelope(&report);
+    assert!(rendered.starts_with("Code review complete (headless mode)."), "{rendered}");
+    assert!(rendered.contains(&report.issues[0].title), "{rendered}");
 }
 
 #[test]
@@ -397,20 +397,20 @@ fn incomplete_review_is_not_ready_in_envelope() {
 #[test]
 fn undecided_second_look_is_noted() {
     let mut report = full_report();
-    let shown = |report: &Report| {
+    let render_pages = |report: &Report| {
         let pages =
             [text(report, Colour::Off, &FileLinks::Off), markdown(report), comment(report, "crh")];
         // Text output is wrapped.
         pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
     };
-    for (validation, mark) in [
+    for (validation, note) in [
         (Validation::Unsure, "a second look could not decide"),
         (Validation::Degraded, "the second look failed"),
     ] {
-        assert!(shown(&report).iter().all(|page| !page.contains(mark)));
+        assert!(render_pages(&report).iter().all(|page| !page.contains(note)));
         report.issues[0].validation = validation;
-        for page in shown(&report) {
-            assert!(page.contains(mark), "{page}");
+        for page in render_pages(&report) {
+            assert!(page.contains(note), "{page}");
         }
     }
 }
@@ -445,7 +445,8 @@ pub(super) fn hostile_report() -> Report {
 
 /// Elements of a Markdown page that crh itself never writes.
 fn unexpected_elements(page: &str) -> Vec<String> {
-    let own = ["<!-- c", "<details>", "</details>", "<summary>", "<sub>", "</sub>", "<br>"];
+    let allowed_tags =
+        ["<!-- c", "<details>", "</details>", "<summary>", "<sub>", "</sub>", "<br>"];
     Parser::new_ext(page, Options::ENABLE_TABLES)
         .filter_map(|event| match event {
             Event::Start(Tag::Image { dest_url, .. } | Tag::Link { dest_url, .. }) => {
@@ -457,7 +458,8 @@ fn unexpected_elements(page: &str) -> Vec<String> {
                 Some(format!("{level}"))
             }
             Event::Html(html) | Event::InlineHtml(html)
-                if !html.trim().is_empty() && !own.iter().any(|start| html.starts_with(start)) =>
+                if !html.trim().is_empty()
+                    && !allowed_tags.iter().any(|start| html.starts_with(start)) =>
             {
                 Some(html.to_string())
             }
@@ -482,9 +484,9 @@ fn hostile_text_cannot_break_table_or_line() {
         annotations(&report),
         text(&report, Colour::Off, &FileLinks::Off),
     ];
-    for shown in &all {
-        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'), "{shown}");
-        assert!(!shown.contains("\n| 9 |") && !shown.contains("\n# Heading"), "{shown}");
+    for rendered in &all {
+        assert!(!rendered.contains('\u{1b}') && !rendered.contains('\u{202e}'), "{rendered}");
+        assert!(!rendered.contains("\n| 9 |") && !rendered.contains("\n# Heading"), "{rendered}");
     }
     assert!(all[4].lines().all(|line| line.starts_with("::")), "{}", all[4]);
     assert_eq!(all[1].matches("\nReview complete\n").count(), 1, "{}", all[1]);
@@ -527,10 +529,10 @@ fn hostile_text_is_inert_in_html() {
         assert!(!page.contains(['\u{1b}', '\u{202e}']), "{page}");
         for tag in tags(page) {
             let name = tag.trim_start_matches('/').split([' ', '\n']).next().unwrap();
-            let known = "!DOCTYPE html head meta title style body main header footer section nav article div \
+            let allowed_tags = "!DOCTYPE html head meta title style body main header footer section nav article div \
                          p h1 h2 h3 ul ol li dl dt dd span strong b em small br code pre figure figcaption a \
                          table caption thead tbody tr th td details summary";
-            assert!(known.split_whitespace().any(|known| known == name), "<{tag}>");
+            assert!(allowed_tags.split_whitespace().any(|allowed| allowed == name), "<{tag}>");
             assert!(
                 !tag.contains(" on") && !tag.contains("src=") && !tag.contains("style="),
                 "<{tag}>"
@@ -553,8 +555,8 @@ fn hostile_text_is_inert_in_html() {
 fn comment_fits_the_forge_limit() {
     let mut report = full_report();
     let issue = report.issues[0].clone();
-    let long = Issue { why_it_matters: "word ".repeat(2_000), ..issue };
-    report.issues = vec![long; 60];
+    let long_issue = Issue { why_it_matters: "word ".repeat(2_000), ..issue };
+    report.issues = vec![long_issue; 60];
     report.warnings = vec!["warning ".repeat(100); 100];
     report.summary = "<word> ".repeat(20_000);
     report.model_used = "m".repeat(100_000);
@@ -607,7 +609,7 @@ fn summary_links_inline_issues_and_shows_the_rest() {
 #[test]
 fn inline_comments_are_rendered() {
     let report = full_report();
-    let mut shown = String::new();
+    let mut rendered = String::new();
     for (issue, offer) in report.issues.iter().zip([
         SuggestionStyle::SuggestionBlock,
         SuggestionStyle::CodeBlock,
@@ -617,9 +619,9 @@ fn inline_comments_are_rendered() {
         assert_eq!(crate::identity::key_in_comment("crh", &body), Some(issue.dedupe_key.as_str()));
         let title = title_in_comment(&body).unwrap();
         assert_eq!(title, comment_title(issue, None));
-        shown.push_str(&format!("{body}=====\n"));
+        rendered.push_str(&format!("{body}=====\n"));
     }
-    expect_file!["../../tests/data/render/inline.md"].assert_eq(&shown);
+    expect_file!["../../tests/data/render/inline.md"].assert_eq(&rendered);
 }
 
 #[test]
@@ -644,21 +646,21 @@ proptest::proptest! {
         issues in 0_usize..30,
     ) {
         let mut report = full_report();
-        let long = piece.repeat(times);
+        let long_text = piece.repeat(times);
         let issue = Issue {
-            why_it_matters: long.clone(),
-            suggested_fix: Some(long.clone()),
-            replacement: Some(long.clone()),
+            why_it_matters: long_text.clone(),
+            suggested_fix: Some(long_text.clone()),
+            replacement: Some(long_text.clone()),
             ..report.issues[0].clone()
         };
         let body = inline(&issue, "crh", None, SuggestionStyle::CodeBlock);
         proptest::prop_assert!(body.chars().count() <= COMMENT_MAX);
         proptest::prop_assert!(crate::identity::key_in_comment("crh", &body).is_some());
         report.issues = vec![issue; issues];
-        report.summary = long.clone();
-        report.verdict_reason = long.clone();
-        report.warnings = vec![long.chars().take(500).collect(); issues];
-        let entry = SummaryEntry { place: None, title: long.clone(), remark: long, link: None };
+        report.summary = long_text.clone();
+        report.verdict_reason = long_text.clone();
+        report.warnings = vec![long_text.chars().take(500).collect(); issues];
+        let entry = SummaryEntry { place: None, title: long_text.clone(), remark: long_text, link: None };
         let lists = [SummaryList { heading: "Many", entries: vec![entry; issues] }];
         let state = format!("<!-- crh:crh:state:{} -->", "e".repeat(24_000));
         let posted =
@@ -676,10 +678,10 @@ fn text_report_fits_80_columns() {
     let mut report = full_report();
     report.issues[0].title = "注文の合計が二重に計算される ".repeat(10);
     report.issues[0].why_it_matters = "訂正`total(order)`の".repeat(30);
-    let shown = text(&report, Colour::Off, &FileLinks::Off);
-    for line in shown.lines() {
+    let rendered = text(&report, Colour::Off, &FileLinks::Off);
+    for line in rendered.lines() {
         assert!(crate::columns(line) <= 80, "{line}");
     }
     // Text with spaces or wide characters fills the lines.
-    assert!(shown.lines().filter(|line| crate::columns(line) > 60).count() > 8, "{shown}");
+    assert!(rendered.lines().filter(|line| crate::columns(line) > 60).count() > 8, "{rendered}");
 }

@@ -20,13 +20,13 @@ fn issue(number: u32, key: &str) -> Issue {
 
 fn check(review_id: &str, issues: &[&str], pre_existing: &[&str], expected: Option<&str>) {
     let mut numbers = 1..;
-    let mut named = |keys: &[&str]| -> Vec<Issue> {
+    let mut issues_with_keys = |keys: &[&str]| -> Vec<Issue> {
         keys.iter().zip(&mut numbers).map(|(key, number)| issue(number, key)).collect()
     };
     let report = Report {
         review_id: review_id.to_owned(),
-        issues: named(issues),
-        pre_existing: named(pre_existing),
+        issues: issues_with_keys(issues),
+        pre_existing: issues_with_keys(pre_existing),
         ..Report::default()
     };
     assert_eq!(report.id_problem().as_deref(), expected);

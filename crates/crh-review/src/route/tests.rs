@@ -41,7 +41,7 @@ fn every_class_and_owner_has_a_queue() {
 
 #[test]
 fn action_depends_on_class_and_fix() {
-    let with = |class, suggested_fix: Option<&str>, replacement: Option<&str>| {
+    let action_with = |class, suggested_fix: Option<&str>, replacement: Option<&str>| {
         action_for(&Finding {
             autofix_class: class,
             suggested_fix: suggested_fix.map(str::to_owned),
@@ -49,10 +49,10 @@ fn action_depends_on_class_and_fix() {
             ..finding()
         })
     };
-    assert_eq!(with(AutofixClass::Advisory, Some("x"), None), Action::Acknowledge);
-    assert_eq!(with(AutofixClass::Manual, Some("x"), None), Action::Apply);
-    assert_eq!(with(AutofixClass::GatedAuto, None, Some("x")), Action::Apply);
-    assert_eq!(with(AutofixClass::Manual, None, None), Action::Defer);
+    assert_eq!(action_with(AutofixClass::Advisory, Some("x"), None), Action::Acknowledge);
+    assert_eq!(action_with(AutofixClass::Manual, Some("x"), None), Action::Apply);
+    assert_eq!(action_with(AutofixClass::GatedAuto, None, Some("x")), Action::Apply);
+    assert_eq!(action_with(AutofixClass::Manual, None, None), Action::Defer);
 }
 
 /// For every pair of routes that ask for work, the more cautious one wins; advisory routes do not

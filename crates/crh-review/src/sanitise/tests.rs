@@ -114,9 +114,9 @@ proptest! {
         ),
     ) {
         let text: String = pieces.concat();
-        let shown = markdown(&text, Some("forge.example/o/r"));
-        prop_assert_eq!(active_elements(&shown), Vec::<String>::new(), "{:?} -> {:?}", text, shown);
-        prop_assert!(!shown.contains('\n'));
+        let escaped = markdown(&text, Some("forge.example/o/r"));
+        prop_assert_eq!(active_elements(&escaped), Vec::<String>::new(), "{:?} -> {:?}", text, escaped);
+        prop_assert!(!escaped.contains('\n'));
         let row = format!("| a | b |\n|---|---|\n| {} | x |\n", cell(&text, None));
         let cells = Parser::new_ext(&row, Options::ENABLE_TABLES)
             .filter(|event| matches!(event, Event::Start(Tag::TableCell)))

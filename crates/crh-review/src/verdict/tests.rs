@@ -123,25 +123,25 @@ fn unjudged_plan_makes_review_incomplete() {
         evidence: String::new(),
         waived: id == "R9",
     };
-    let with = |source, states: &[(&str, RequirementState)]| {
+    let report_with = |source, states: &[(&str, RequirementState)]| {
         let requirements = states.iter().map(|(id, state)| requirement(id, *state)).collect();
         let path = "docs/plans/a.md".to_owned();
         Report { plan: Some(Plan { plan_source: source, path, requirements }), ..report("") }
     };
     let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
     check(
-        &with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)]),
+        &report_with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)]),
         CommandKind::Review,
         expect!["Incomplete: the plan's requirements were not judged"],
     );
     check(
-        &with(PlanSource::Explicit, &[("R1", met), ("R2", not_judged), ("R9", not_judged)]),
+        &report_with(PlanSource::Explicit, &[("R1", met), ("R2", not_judged), ("R9", not_judged)]),
         CommandKind::Review,
         expect!["Incomplete: 1 of 2 requirements of the plan not judged"],
     );
     for quiet in [
-        with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
-        with(PlanSource::Inferred, &[("R1", not_judged)]),
+        report_with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
+        report_with(PlanSource::Inferred, &[("R1", not_judged)]),
     ] {
         check(&quiet, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
     }
@@ -179,9 +179,9 @@ fn incomplete_review_is_never_ready() {
         expect!["Incomplete: 1 file not fully reviewed"],
     );
     let coverage = vec![file(CoverageState::OutOfScope)];
-    for asked in [CommandKind::Review, CommandKind::Checks] {
+    for command in [CommandKind::Review, CommandKind::Checks] {
         let report = Report { coverage: coverage.clone(), ..report("") };
-        check(&report, asked, expect!["Incomplete: no file of the change was reviewed"]);
+        check(&report, command, expect!["Incomplete: no file of the change was reviewed"]);
     }
     check(
         &Report { status: Status::Truncated, ..report("") },

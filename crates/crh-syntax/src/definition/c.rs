@@ -5,9 +5,9 @@ use tree_sitter::Node;
 
 use super::{Definition, NodeRole, Qualification, Site};
 
-pub(super) fn find(site: &Site<'_, '_>, names: Qualification) -> Option<NodeRole> {
+pub(super) fn find(site: &Site<'_, '_>, qualification: Qualification) -> Option<NodeRole> {
     let definition = match site.kind {
-        "function_definition" => function(site)?,
+        "function_definition" => function_definition(site)?,
         "preproc_function_def" => {
             let function = Definition::callable(site.name()?);
             return Some(Definition { qualification: Qualification::Flat, ..function }.into_role());
@@ -15,8 +15,10 @@ pub(super) fn find(site: &Site<'_, '_>, names: Qualification) -> Option<NodeRole
         "struct_specifier" | "class_specifier" | "union_specifier" | "enum_specifier" => {
             site.field("body")?;
             let path = qualified_name(site, site.field("name")?)?;
-            // `typedef struct point { … } point;` is one definition, the outer.
-            if path.qualifiers.is_empty() && typedef_above(site) == Some(path.name.as_str()) {
+            // `typedef struct point { … } point;` is one definition, that of the `typedef`.
+            if path.qualifiers.is_empty()
+                && enclosing_typedef_name(site) == Some(path.name.as_str())
+            {
                 return None;
             }
             path.qualify(Definition::type_)
@@ -24,10 +26,10 @@ pub(super) fn find(site: &Site<'_, '_>, names: Qualification) -> Option<NodeRole
         "type_definition" => Definition::type_(typedef_name(site, site.node)?.to_owned()),
         "alias_declaration" | "concept_definition" => Definition::type_(site.name()?),
         // An unnamed namespace does not qualify names.
-        "namespace_definition" => Definition::module(namespace(&site.name()?)),
+        "namespace_definition" => Definition::module(namespace_name(&site.name()?)),
         _ => return None,
     };
-    Some(Definition { qualification: names, ..definition }.into_role())
+    Some(Definition { qualification, ..definition }.into_role())
 }
 
 pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
@@ -50,12 +52,12 @@ impl QualifiedName {
     }
 }
 
-fn function(site: &Site<'_, '_>) -> Option<Definition> {
-    let declared = innermost_declarator(site.field("declarator")?)?;
-    let path = qualified_name(site, declared.name)?;
+fn function_definition(site: &Site<'_, '_>) -> Option<Definition> {
+    let declarator = innermost_declarator(site.field("declarator")?)?;
+    let path = qualified_name(site, declarator.name)?;
     // A macro call with a block looks like a definition without parameters. A conversion operator
     // has its parameters in its name.
-    if !declared.has_parameters && !path.name.starts_with("operator ") {
+    if !declarator.has_parameters && !path.name.starts_with("operator ") {
         return None;
     }
     // A qualifier outside of a class is nearly always a class.
@@ -104,22 +106,22 @@ fn qualified_name(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<QualifiedNa
         match node.kind() {
             "qualified_identifier" => {
                 if let Some(scope) = node.child_by_field_name("scope") {
-                    qualifiers.push(site.words(without_arguments(scope))?);
+                    qualifiers.push(site.normalized_text(strip_template_arguments(scope))?);
                 }
                 node = node.child_by_field_name("name")?;
             }
             "operator_cast" => {
                 return Some(QualifiedName {
                     qualifiers: qualifiers.join("::"),
-                    name: cast(site, node)?,
+                    name: conversion_operator_name(site, node)?,
                 });
             }
             "operator_name" => {
-                let name = operator(&site.words(node)?);
+                let name = operator_name(&site.normalized_text(node)?);
                 return Some(QualifiedName { qualifiers: qualifiers.join("::"), name });
             }
             _ => {
-                let name = site.words(without_arguments(node))?.replace("~ ", "~");
+                let name = site.normalized_text(strip_template_arguments(node))?.replace("~ ", "~");
                 return Some(QualifiedName { qualifiers: qualifiers.join("::"), name });
             }
         }
@@ -127,13 +129,13 @@ fn qualified_name(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<QualifiedNa
 }
 
 /// `a::v1` of `a::inline v1`.
-fn namespace(written: &str) -> String {
-    let parts = written.split("::").filter_map(|part| part.split_whitespace().last());
+fn namespace_name(text: &str) -> String {
+    let parts = text.split("::").filter_map(|part| part.split_whitespace().last());
     parts.collect::<Vec<_>>().join("::")
 }
 
 /// The name in `Name<Arguments>`.
-fn without_arguments(node: Node<'_>) -> Node<'_> {
+fn strip_template_arguments(node: Node<'_>) -> Node<'_> {
     match node.kind() {
         "template_type" | "template_function" | "template_method" => {
             node.child_by_field_name("name").unwrap_or(node)
@@ -143,13 +145,13 @@ fn without_arguments(node: Node<'_>) -> Node<'_> {
 }
 
 /// `operator bool`, from a conversion.
-fn cast(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
-    Some(format!("operator {}", site.words(node.child_by_field_name("type")?)?))
+fn conversion_operator_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
+    Some(format!("operator {}", site.normalized_text(node.child_by_field_name("type")?)?))
 }
 
 /// Normalises `operator==` and `operator new`.
-fn operator(written: &str) -> String {
-    let symbol = written.trim_start_matches("operator").trim_start();
+fn operator_name(text: &str) -> String {
+    let symbol = text.trim_start_matches("operator").trim_start();
     let is_word = symbol.starts_with(|first: char| first.is_alphabetic() || first == '_');
     if is_word {
         format!("operator {symbol}")
@@ -158,9 +160,9 @@ fn operator(written: &str) -> String {
     }
 }
 
-fn typedef_above<'t>(site: &Site<'_, 't>) -> Option<&'t str> {
-    let above = site.above(1).filter(|frame| frame.kind == "type_definition")?;
-    typedef_name(site, above.node)
+fn enclosing_typedef_name<'t>(site: &Site<'_, 't>) -> Option<&'t str> {
+    let typedef = site.ancestor(1).filter(|frame| frame.kind == "type_definition")?;
+    typedef_name(site, typedef.node)
 }
 
 /// The first name of a `typedef`.

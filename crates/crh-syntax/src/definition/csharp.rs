@@ -13,7 +13,10 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "namespace_declaration" => Definition::module(site.name()?),
         "method_declaration" => {
             let method = Definition::callable(site.name()?);
-            match site.child("explicit_interface_specifier").and_then(|node| site.words(node)) {
+            match site
+                .child("explicit_interface_specifier")
+                .and_then(|node| site.normalized_text(node))
+            {
                 Some(interface) => method.qualified_by(interface.trim_end_matches('.'), "."),
                 None => method,
             }
@@ -24,11 +27,11 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "destructor_declaration" => Definition::callable(format!("~{}", site.name()?)),
         "operator_declaration" => {
             let operator = site.field("operator")?;
-            Definition::callable(format!("operator {}", site.words(operator)?))
+            Definition::callable(format!("operator {}", site.normalized_text(operator)?))
         }
         "conversion_operator_declaration" => {
             let target = site.field("type")?;
-            Definition::callable(format!("operator {}", site.words(target)?))
+            Definition::callable(format!("operator {}", site.normalized_text(target)?))
         }
         _ => return None,
     };

@@ -17,7 +17,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         // A method of an interface.
         "method_elem" => Definition::method(site.name()?),
         "type_spec" | "type_alias" => {
-            let in_group = site.above(1)?.node.child(1)?.kind() == "(";
+            let in_group = site.ancestor(1)?.node.child(1)?.kind() == "(";
             Definition::type_(site.name()?).including_parents(usize::from(!in_group))
         }
         _ => return None,
@@ -32,7 +32,7 @@ fn receiver_type(site: &Site<'_, '_>, receiver: Node<'_>) -> Option<String> {
         node = match node.kind() {
             "generic_type" => node.child_by_field_name("type")?,
             "pointer_type" | "parenthesized_type" => node.named_child(0)?,
-            _ => return site.words(node),
+            _ => return site.normalized_text(node),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "enum_constant" if site.field("body").is_some() => {
             return Some(EnclosingScope::methods(site.name()?));
         }
-        "class_body" if site.kind_above(1) == "object_creation_expression" => {
+        "class_body" if site.ancestor_kind(1) == "object_creation_expression" => {
             return Some(EnclosingScope::anonymous_type());
         }
         _ => return None,

@@ -8,7 +8,7 @@ use tree_sitter::Node;
 use super::{Definition, EnclosingScope, NodeRole, Site};
 
 /// Maximum parentheses and type assertions around a value.
-const WRAPS_MAX: usize = 8;
+const WRAPPERS_MAX: usize = 8;
 
 /// Maximum levels to search for a `declare`.
 const AMBIENT_LEVELS: usize = 8;
@@ -30,7 +30,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "method_definition" | "abstract_method_signature" => {
             Definition::method(property_name(site, site.field("name")?)?)
         }
-        "method_signature" if matches!(site.kind_above(1), "interface_body" | "object_type") => {
+        "method_signature" if matches!(site.ancestor_kind(1), "interface_body" | "object_type") => {
             Definition::method(property_name(site, site.field("name")?)?)
         }
         "function_signature" if is_ambient(site) => Definition::callable(site.name()?),
@@ -39,14 +39,14 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         }
         "internal_module" | "module" => {
             let name = property_name(site, site.field("name")?)?;
-            let in_statement = site.kind_above(1) == "expression_statement";
+            let in_statement = site.ancestor_kind(1) == "expression_statement";
             Definition::module(name).including_parents(usize::from(in_statement))
         }
-        "variable_declarator" => return variable(site),
-        "field_definition" => return member(site, site.field("property")?),
-        "public_field_definition" => return member(site, site.field("name")?),
-        "pair" => return member(site, site.field("key")?),
-        "assignment_expression" => return assignment(site),
+        "variable_declarator" => return variable_role(site),
+        "field_definition" => return member_role(site, site.field("property")?),
+        "public_field_definition" => return member_role(site, site.field("name")?),
+        "pair" => return member_role(site, site.field("key")?),
+        "assignment_expression" => return assignment_role(site),
         _ => return None,
     };
     Some(definition.into_role())
@@ -72,23 +72,26 @@ enum ValueKind {
     Object,
 }
 
-/// `const f = () => {}`; includes the `const` if it is the only variable.
-fn variable(site: &Site<'_, '_>) -> Option<NodeRole> {
+/// `const f = () => {}`. The definition includes `const` if `f` is the only variable of the
+/// statement.
+fn variable_role(site: &Site<'_, '_>) -> Option<NodeRole> {
     let name = site.field("name").filter(|name| name.kind() == "identifier")?;
-    let name = site.words(name)?;
-    let declaration = site.above(1)?;
-    let alone =
+    let name = site.normalized_text(name)?;
+    let declaration = site.ancestor(1)?;
+    let is_only_variable =
         declaration.kind.ends_with("_declaration") && declaration.node.named_child_count() == 1;
-    let up = usize::from(alone);
+    let parent_levels = usize::from(is_only_variable);
     Some(match value_kind(site.field("value")?)? {
-        ValueKind::Function => Definition::callable(name).including_parents(up).into_role(),
-        ValueKind::Class => Definition::type_(name).including_parents(up).into_role(),
+        ValueKind::Function => {
+            Definition::callable(name).including_parents(parent_levels).into_role()
+        }
+        ValueKind::Class => Definition::type_(name).including_parents(parent_levels).into_role(),
         ValueKind::Object => EnclosingScope::methods(name),
     })
 }
 
 /// A class field or object property that holds a function or object.
-fn member(site: &Site<'_, '_>, key: Node<'_>) -> Option<NodeRole> {
+fn member_role(site: &Site<'_, '_>, key: Node<'_>) -> Option<NodeRole> {
     let value = value_kind(site.field("value")?)?;
     let name = property_name(site, key)?;
     Some(match value {
@@ -99,30 +102,30 @@ fn member(site: &Site<'_, '_>, key: Node<'_>) -> Option<NodeRole> {
 }
 
 /// `exports.f = () => {}`, `Type.prototype.f = function () {}` and similar.
-fn assignment(site: &Site<'_, '_>) -> Option<NodeRole> {
+fn assignment_role(site: &Site<'_, '_>) -> Option<NodeRole> {
     let value = value_kind(site.field("right")?)?;
-    let left = site.field("left")?;
-    let target = match left.kind() {
-        "identifier" | "member_expression" => site.words(left)?.replace(' ', ""),
+    let target_node = site.field("left")?;
+    let target = match target_node.kind() {
+        "identifier" | "member_expression" => site.normalized_text(target_node)?.replace(' ', ""),
         _ => return None,
     };
-    let exported = target
+    let exported_name = target
         .strip_prefix("module.exports")
         .or(target.strip_prefix("exports"))
         .filter(|rest| rest.is_empty() || rest.starts_with('.'))
         .map(|rest| rest.trim_start_matches('.'));
-    let (qualifiers, name, is_prototype) = match exported {
+    let (qualifiers, name, is_prototype) = match exported_name {
         Some(name) => ("", name, false),
         None => match target.rsplit_once('.') {
             Some(("this", name)) => ("", name, false),
             Some((object, name)) => match object.strip_suffix(".prototype") {
-                Some(of_type) => (of_type, name, true),
+                Some(type_name) => (type_name, name, true),
                 None => (object, name, false),
             },
             None => ("", target.as_str(), false),
         },
     };
-    let up = usize::from(site.kind_above(1) == "expression_statement");
+    let parent_levels = usize::from(site.ancestor_kind(1) == "expression_statement");
     let definition = match (value, name) {
         (ValueKind::Object, "prototype") => {
             return Some(EnclosingScope::methods(qualifiers.to_owned()));
@@ -137,19 +140,19 @@ fn assignment(site: &Site<'_, '_>) -> Option<NodeRole> {
         "" => definition,
         qualifiers => definition.qualified_by(qualifiers, "."),
     };
-    Some(definition.including_parents(up).into_role())
+    Some(definition.including_parents(parent_levels).into_role())
 }
 
 fn value_kind(node: Node<'_>) -> Option<ValueKind> {
     let mut node = node;
-    for _ in 0..WRAPS_MAX {
+    for _ in 0..WRAPPERS_MAX {
         node = match node.kind() {
             "arrow_function" | "function_expression" | "generator_function" => {
                 return Some(ValueKind::Function);
             }
             "class" => return Some(ValueKind::Class),
             "object" => return Some(ValueKind::Object),
-            kind if is_wrap(kind) => node.named_child(0)?,
+            kind if is_wrapper(kind) => node.named_child(0)?,
             _ => return None,
         };
     }
@@ -157,7 +160,7 @@ fn value_kind(node: Node<'_>) -> Option<ValueKind> {
 }
 
 /// Whether an expression of this kind has the value of its first child.
-fn is_wrap(kind: &str) -> bool {
+fn is_wrapper(kind: &str) -> bool {
     matches!(
         kind,
         "parenthesized_expression"
@@ -169,9 +172,10 @@ fn is_wrap(kind: &str) -> bool {
 
 /// Whether a function or class is the value of something with a name.
 fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
-    let around = (1..=WRAPS_MAX).map(|levels| site.kind_above(levels)).find(|kind| !is_wrap(kind));
+    let parent_kind =
+        (1..=WRAPPERS_MAX).map(|levels| site.ancestor_kind(levels)).find(|kind| !is_wrapper(kind));
     matches!(
-        around,
+        parent_kind,
         Some(
             "variable_declarator"
                 | "field_definition"
@@ -184,12 +188,12 @@ fn is_named_by_parent(site: &Site<'_, '_>) -> bool {
 
 /// Whether a signature is in a `declare`, where no body follows.
 fn is_ambient(site: &Site<'_, '_>) -> bool {
-    (1..=AMBIENT_LEVELS).any(|levels| site.kind_above(levels) == "ambient_declaration")
+    (1..=AMBIENT_LEVELS).any(|levels| site.ancestor_kind(levels) == "ambient_declaration")
 }
 
 /// Property name without quotes. `[Symbol.iterator]` stays.
 fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
-    let name = site.words(node)?;
+    let name = site.normalized_text(node)?;
     if node.kind() != "string" {
         return Some(name);
     }
@@ -199,7 +203,7 @@ fn property_name(site: &Site<'_, '_>, node: Node<'_>) -> Option<String> {
 /// Whether a value is `require(…)` or a member of it.
 fn is_require(site: &Site<'_, '_>, node: Node<'_>) -> bool {
     let mut node = node;
-    for _ in 0..WRAPS_MAX {
+    for _ in 0..WRAPPERS_MAX {
         let inner = match node.kind() {
             "call_expression" => {
                 let function = node.child_by_field_name("function");

@@ -8,7 +8,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "companion_object" => {
             Definition::type_(site.name().unwrap_or_else(|| "Companion".to_owned()))
         }
-        "type_alias" => Definition::type_(site.words(site.child("identifier")?)?),
+        "type_alias" => Definition::type_(site.normalized_text(site.child("identifier")?)?),
         "function_declaration" => {
             let function = Definition::callable(site.name()?);
             match receiver(site) {
@@ -19,7 +19,7 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "secondary_constructor" => Definition::callable("constructor".to_owned()),
         // An entry with a body is a class that qualifies its functions.
         "enum_entry" if site.child("class_body").is_some() => {
-            return Some(EnclosingScope::methods(site.words(site.child("identifier")?)?));
+            return Some(EnclosingScope::methods(site.normalized_text(site.child("identifier")?)?));
         }
         "object_literal" => return Some(EnclosingScope::anonymous_type()),
         _ => return None,
@@ -31,13 +31,13 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
 fn receiver(site: &Site<'_, '_>) -> Option<String> {
     let name = site.field("name")?;
     let mut cursor = site.node.walk();
-    let before: Vec<_> =
+    let children_before_name: Vec<_> =
         site.node.children(&mut cursor).take_while(|child| child.id() != name.id()).collect();
-    let [.., receiver, dot] = before.as_slice() else { return None };
+    let [.., receiver, dot] = children_before_name.as_slice() else { return None };
     if dot.kind() != "." {
         return None;
     }
-    let written = site.words(*receiver)?;
-    let without_arguments = written.split('<').next().unwrap_or(&written);
-    Some(without_arguments.trim_end_matches('?').trim().to_owned()).filter(|name| !name.is_empty())
+    let receiver_text = site.normalized_text(*receiver)?;
+    let type_name = receiver_text.split('<').next().unwrap_or(&receiver_text);
+    Some(type_name.trim_end_matches('?').trim().to_owned()).filter(|name| !name.is_empty())
 }

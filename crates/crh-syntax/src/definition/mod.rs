@@ -6,10 +6,10 @@
 //! that a type declares without a body (interface, trait, abstract class, protocol) counts too. A
 //! forward declaration (a prototype, an overload signature) does not.
 //!
-//! Its lines start at the first attribute, annotation or decorator, or else at the first modifier
-//! or keyword (`export`, `template <…>`, `const` of `const f = …`). They end at the closing brace,
-//! `end` or last statement. Comments before it are excluded, including documentation; comments
-//! between an attribute and the rest are included.
+//! The lines of a definition start at the first attribute, annotation or decorator, or else at the
+//! first modifier or keyword (`export`, `template <…>`, `const` of `const f = …`). They end at the
+//! closing brace, `end` or last statement. Comments before the definition are excluded, including
+//! documentation; comments between an attribute and the rest are included.
 
 mod c;
 mod csharp;
@@ -30,21 +30,21 @@ use crate::parse::{one_based, source};
 use crate::{Language, SymbolKind};
 
 /// Bytes read for a name, more than the longest name that is kept.
-const WORDS_MAX: usize = 4 * NAME_MAX;
+const NAME_BYTES_READ_MAX: usize = 4 * NAME_MAX;
 
 /// A node on the path from the root.
 pub(crate) struct Frame<'t> {
     node: Node<'t>,
     kind: &'t str,
     /// Row of the first attribute that precedes the node as a sibling.
-    attributes: Option<usize>,
+    first_attribute_row: Option<usize>,
 }
 
 /// A node and its ancestors.
 pub(crate) struct Site<'a, 't> {
     node: Node<'t>,
     kind: &'t str,
-    around: &'a [Frame<'t>],
+    ancestors: &'a [Frame<'t>],
     text: &'t str,
 }
 
@@ -61,19 +61,19 @@ pub(crate) struct Definition {
     /// Name with its own qualifiers (`Type::method`).
     pub(crate) name: String,
     /// Length in bytes of the name without qualifiers.
-    pub(crate) own_len: usize,
+    pub(crate) own_name_len: usize,
     pub(crate) kind: DefinitionKind,
-    pub(crate) inner: InnerFunctions,
+    pub(crate) inner_functions: InnerFunctions,
     pub(crate) qualification: Qualification,
-    /// Number of parent nodes that belong to it (`const` around `f = () => {}`).
-    pub(crate) levels_up: usize,
+    /// Number of parent nodes that belong to the definition (`const` around `f = () => {}`).
+    pub(crate) parent_levels: usize,
 }
 
 /// A scope that is not a definition.
 pub(crate) struct EnclosingScope {
     /// Qualifier of the names inside; may be empty.
     pub(crate) name: String,
-    pub(crate) inner: InnerFunctions,
+    pub(crate) inner_functions: InnerFunctions,
 }
 
 /// Kind of a definition, judged by the node alone.
@@ -107,7 +107,7 @@ pub(crate) fn node_role(language: Language, site: &Site<'_, '_>) -> NodeRole {
     if !site.node.is_named() {
         return NodeRole::Nothing;
     }
-    let found = match language {
+    let role = match language {
         Language::Python => python::find(site),
         Language::JavaScript | Language::TypeScript | Language::Tsx => javascript::find(site),
         Language::Rust => rust::find(site),
@@ -121,7 +121,7 @@ pub(crate) fn node_role(language: Language, site: &Site<'_, '_>) -> NodeRole {
         Language::Kotlin => kotlin::find(site),
         Language::Swift => swift::find(site),
     };
-    found.unwrap_or(NodeRole::Nothing)
+    role.unwrap_or(NodeRole::Nothing)
 }
 
 /// Whether a node is an import.
@@ -171,31 +171,31 @@ pub(crate) fn separator(
 }
 
 /// First and last line of a definition, with attributes and wrappers.
-pub(crate) fn lines(
+pub(crate) fn definition_lines(
     language: Language,
     frames: &[Frame<'_>],
-    found: &Definition,
+    definition: &Definition,
     text: &str,
 ) -> (u32, u32) {
-    let mut whole = frames.len().saturating_sub(1 + found.levels_up);
-    while whole > 0 && is_wrapper(language, frames[whole - 1].kind) {
-        whole -= 1;
+    let mut frame_index = frames.len().saturating_sub(1 + definition.parent_levels);
+    while frame_index > 0 && is_wrapper(language, frames[frame_index - 1].kind) {
+        frame_index -= 1;
     }
-    let Some(frame) = frames.get(whole) else { return (1, 1) };
-    let start = frame.attributes.unwrap_or(frame.node.start_position().row);
+    let Some(frame) = frames.get(frame_index) else { return (1, 1) };
+    let start = frame.first_attribute_row.unwrap_or(frame.node.start_position().row);
     (one_based(start), last_line(&frame.node, text))
 }
 
-/// Line of the last non-blank byte. Some nodes include the newline after them.
+/// Line of the last non-blank byte of a node. Some nodes include the newline after their text.
 pub(crate) fn last_line(node: &Node<'_>, text: &str) -> u32 {
-    let inside = source(node, text);
-    let blank = &inside[inside.trim_end().len()..];
-    let newlines = blank.bytes().filter(|byte| *byte == b'\n').count();
-    let behind = usize::from(node.end_byte() > text.len());
-    one_based(node.end_position().row.saturating_sub(newlines + behind))
+    let node_text = source(node, text);
+    let trailing_blanks = &node_text[node_text.trim_end().len()..];
+    let newlines = trailing_blanks.bytes().filter(|byte| *byte == b'\n').count();
+    let padding_rows = usize::from(node.end_byte() > text.len());
+    one_based(node.end_position().row.saturating_sub(newlines + padding_rows))
 }
 
-/// Whether a node only adds a prefix to the definition in it.
+/// Whether a node of this kind only adds a prefix to the definition inside.
 fn is_wrapper(language: Language, kind: &str) -> bool {
     match language {
         Language::Python => kind == "decorated_definition",
@@ -235,23 +235,23 @@ fn is_attribute(language: Language, kind: &str) -> bool {
 }
 
 impl<'t> Frame<'t> {
-    pub(crate) fn new(node: Node<'t>, attributes: Option<usize>) -> Self {
-        Self { node, kind: node.kind(), attributes }
+    pub(crate) fn new(node: Node<'t>, first_attribute_row: Option<usize>) -> Self {
+        Self { node, kind: node.kind(), first_attribute_row }
     }
 
     /// Row of the first attribute of the next sibling. Comments may be in between.
     pub(crate) fn attributes_for_next(&self, language: Language) -> Option<usize> {
         if is_attribute(language, self.kind) {
-            return self.attributes.or(Some(self.node.start_position().row));
+            return self.first_attribute_row.or(Some(self.node.start_position().row));
         }
-        self.attributes.filter(|_| self.node.is_extra())
+        self.first_attribute_row.filter(|_| self.node.is_extra())
     }
 }
 
 impl<'a, 't> Site<'a, 't> {
     pub(crate) fn new(frames: &'a [Frame<'t>], text: &'t str) -> Option<Self> {
-        let (here, around) = frames.split_last()?;
-        Some(Self { node: here.node, kind: here.kind, around, text })
+        let (frame, ancestors) = frames.split_last()?;
+        Some(Self { node: frame.node, kind: frame.kind, ancestors, text })
     }
 
     pub(crate) fn node(&self) -> Node<'t> {
@@ -259,12 +259,12 @@ impl<'a, 't> Site<'a, 't> {
     }
 
     /// Kind of an ancestor; empty above the root.
-    fn kind_above(&self, levels: usize) -> &'t str {
-        self.above(levels).map_or("", |frame| frame.kind)
+    fn ancestor_kind(&self, levels: usize) -> &'t str {
+        self.ancestor(levels).map_or("", |frame| frame.kind)
     }
 
-    fn above(&self, levels: usize) -> Option<&Frame<'t>> {
-        self.around.get(self.around.len().checked_sub(levels)?)
+    fn ancestor(&self, levels: usize) -> Option<&Frame<'t>> {
+        self.ancestors.get(self.ancestors.len().checked_sub(levels)?)
     }
 
     fn field(&self, name: &str) -> Option<Node<'t>> {
@@ -273,13 +273,13 @@ impl<'a, 't> Site<'a, 't> {
 
     /// Text of the `name` field; `None` if missing or empty.
     fn name(&self) -> Option<String> {
-        self.words(self.field("name")?)
+        self.normalized_text(self.field("name")?)
     }
 
     /// Text with normalised whitespace, cut off far beyond the length of a name; `None` if empty.
-    fn words(&self, node: Node<'_>) -> Option<String> {
+    fn normalized_text(&self, node: Node<'_>) -> Option<String> {
         let text = self.text_of(node);
-        let text = &text[..text.floor_char_boundary(WORDS_MAX)];
+        let text = &text[..text.floor_char_boundary(NAME_BYTES_READ_MAX)];
         let mut words = String::new();
         for word in text.split_whitespace() {
             if !words.is_empty() {
@@ -298,7 +298,7 @@ impl<'a, 't> Site<'a, 't> {
         child_of(self.node, kind)
     }
 
-    /// The child after the first of a kind. `next_sibling` would start at the root.
+    /// The child after the first child of a kind. `Node::next_sibling` would search from the root.
     fn child_after(&self, kind: &str) -> Option<Node<'t>> {
         let mut cursor = self.node.walk();
         self.node.children(&mut cursor).skip_while(|child| child.kind() != kind).nth(1)
@@ -306,9 +306,16 @@ impl<'a, 't> Site<'a, 't> {
 }
 
 impl Definition {
-    fn new(name: String, kind: DefinitionKind, inner: InnerFunctions) -> Self {
-        let own_len = name.len();
-        Self { name, own_len, kind, inner, qualification: Qualification::Nested, levels_up: 0 }
+    fn new(name: String, kind: DefinitionKind, inner_functions: InnerFunctions) -> Self {
+        let own_name_len = name.len();
+        Self {
+            name,
+            own_name_len,
+            kind,
+            inner_functions,
+            qualification: Qualification::Nested,
+            parent_levels: 0,
+        }
     }
 
     /// A function, or a method within a type.
@@ -338,7 +345,7 @@ impl Definition {
 
     /// Includes parent nodes in the definition.
     fn including_parents(mut self, levels: usize) -> Self {
-        self.levels_up = levels;
+        self.parent_levels = levels;
         self
     }
 
@@ -350,12 +357,12 @@ impl Definition {
 impl EnclosingScope {
     /// A scope whose functions are methods of this type.
     fn methods(name: String) -> NodeRole {
-        NodeRole::Scope(Self { name, inner: InnerFunctions::AreMethods })
+        NodeRole::Scope(Self { name, inner_functions: InnerFunctions::AreMethods })
     }
 
     /// An unnamed scope with plain functions.
     fn functions() -> NodeRole {
-        NodeRole::Scope(Self { name: String::new(), inner: InnerFunctions::AreFunctions })
+        NodeRole::Scope(Self { name: String::new(), inner_functions: InnerFunctions::AreFunctions })
     }
 
     /// An unnamed type.
@@ -377,11 +384,11 @@ mod tests {
     #[test]
     fn long_names_are_cut_off() {
         // Without the limit, nested names would take quadratic time.
-        let text = "é".repeat(WORDS_MAX);
-        let parsed = crate::SyntaxTree::new(Language::Python, &text).unwrap();
-        let tree = parsed.tree();
+        let text = "é".repeat(NAME_BYTES_READ_MAX);
+        let syntax_tree = crate::SyntaxTree::new(Language::Python, &text).unwrap();
+        let tree = syntax_tree.tree();
         let frames = [Frame::new(tree.root_node(), None)];
-        let words = Site::new(&frames, &text).unwrap().words(tree.root_node()).unwrap();
-        assert_eq!(words.len(), WORDS_MAX);
+        let words = Site::new(&frames, &text).unwrap().normalized_text(tree.root_node()).unwrap();
+        assert_eq!(words.len(), NAME_BYTES_READ_MAX);
     }
 }

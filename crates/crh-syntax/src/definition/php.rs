@@ -23,7 +23,7 @@ pub(super) fn is_import(site: &Site<'_, '_>) -> bool {
         "include_expression"
         | "include_once_expression"
         | "require_expression"
-        | "require_once_expression" => site.kind_above(1) == "expression_statement",
+        | "require_once_expression" => site.ancestor_kind(1) == "expression_statement",
         _ => false,
     }
 }

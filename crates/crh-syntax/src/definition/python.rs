@@ -7,9 +7,10 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         "function_definition" => Definition::callable(site.name()?),
         "class_definition" => Definition::type_(site.name()?),
         "type_alias_statement" => {
-            let written = site.words(site.field("left")?)?;
+            let left_text = site.normalized_text(site.field("left")?)?;
             // `type Pair[T] = …`: the parameters are not part of the name.
-            let name = written.split('[').next().map(str::trim).filter(|name| !name.is_empty())?;
+            let name =
+                left_text.split('[').next().map(str::trim).filter(|name| !name.is_empty())?;
             Definition::type_(name.to_owned())
         }
         _ => return None,

@@ -7,15 +7,15 @@ use super::{Definition, EnclosingScope, NodeRole, Site};
 pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
     let definition = match site.kind {
         "function_item" | "macro_definition" => Definition::callable(site.name()?),
-        // In an `extern` block it declares a function that is defined elsewhere.
-        "function_signature_item" if site.kind_above(2) == "trait_item" => {
+        // In an `extern` block, a signature declares a function that is defined elsewhere.
+        "function_signature_item" if site.ancestor_kind(2) == "trait_item" => {
             Definition::callable(site.name()?)
         }
         "struct_item" | "enum_item" | "union_item" | "trait_item" => {
             Definition::type_(site.name()?)
         }
         // Associated types belong to their trait or `impl`.
-        "type_item" if !matches!(site.kind_above(2), "impl_item" | "trait_item") => {
+        "type_item" if !matches!(site.ancestor_kind(2), "impl_item" | "trait_item") => {
             Definition::type_(site.name()?)
         }
         "mod_item" if site.field("body").is_some() => Definition::module(site.name()?),
@@ -34,7 +34,7 @@ fn self_type(site: &Site<'_, '_>, mut node: Node<'_>) -> Option<String> {
     loop {
         node = match node.kind() {
             "generic_type" | "reference_type" => node.child_by_field_name("type")?,
-            _ => return site.words(node),
+            _ => return site.normalized_text(node),
         }
     }
 }

@@ -4,17 +4,17 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line, lines, node_text, unquoted,
+    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
-    let text = parsed.text();
+pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
+    let text = syntax_tree.text();
     let mut surface =
         Surface { has_hidden_names: text.contains("import \"C\""), ..Surface::default() };
-    let mut waiting = children(parsed.tree().root_node());
-    while let Some(node) = waiting.pop() {
+    let mut worklist = children(syntax_tree.tree().root_node());
+    while let Some(node) = worklist.pop() {
         let mut cursor = node.walk();
         let kind = match node.kind() {
             "package_clause" => {
@@ -23,7 +23,7 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
             }
             "import_declaration" | "import_spec_list" | "const_declaration" | "var_declaration"
             | "var_spec_list" | "type_declaration" => {
-                waiting.extend(children(node));
+                worklist.extend(children(node));
                 continue;
             }
             "import_spec" => {
@@ -54,14 +54,15 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
 
 fn import(text: &str, spec: Node<'_>) -> Option<ModuleImport> {
     let module = unquoted(&spec.child_by_field_name("path")?, text);
-    let local = spec.child_by_field_name("name").map(|it| source(&it, text).to_owned());
-    let what = if local.as_deref() == Some(".") { ImportedItem::All } else { ImportedItem::Module };
+    let local_name = spec.child_by_field_name("name").map(|it| source(&it, text).to_owned());
+    let item =
+        if local_name.as_deref() == Some(".") { ImportedItem::All } else { ImportedItem::Module };
     Some(ModuleImport {
         module,
-        item: what,
-        local_name: local,
-        line: line(&spec),
-        statement: lines(&spec),
+        item,
+        local_name,
+        line: start_line(&spec),
+        statement: line_range(&spec),
         is_guarded: false,
         is_reexported: false,
     })

@@ -6,18 +6,20 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line, lines, node_text,
+    Parameter, Surface, children, line_range, node_text, start_line,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
-    let text = parsed.text();
+pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
+    let text = syntax_tree.text();
     // Lombok generates constructors and methods.
     let mut surface = Surface { has_hidden_names: text.contains("lombok"), ..Surface::default() };
-    let mut waiting: Vec<(Node<'_>, String)> =
-        children(parsed.tree().root_node()).into_iter().map(|it| (it, String::new())).collect();
-    while let Some((node, within)) = waiting.pop() {
+    let mut worklist: Vec<(Node<'_>, String)> = children(syntax_tree.tree().root_node())
+        .into_iter()
+        .map(|it| (it, String::new()))
+        .collect();
+    while let Some((node, container)) = worklist.pop() {
         match node.kind() {
             "package_declaration" => {
                 let name = children(node).into_iter().find(|it| it.kind().ends_with("identifier"));
@@ -30,43 +32,44 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
             | "record_declaration"
             | "annotation_type_declaration" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
-                let own = source(&name, text);
-                let inside =
-                    if within.is_empty() { own.to_owned() } else { format!("{within}.{own}") };
+                let own_name = source(&name, text);
+                let inner_container = if container.is_empty() {
+                    own_name.to_owned()
+                } else {
+                    format!("{container}.{own_name}")
+                };
                 surface
                     .declarations
-                    .push(Declaration { within, ..type_declaration(text, node, name) });
+                    .push(Declaration { container, ..type_declaration(text, node, name) });
                 let body = node.child_by_field_name("body").map(children).unwrap_or_default();
-                let deeper = body
+                let enum_members = body
                     .iter()
                     .filter(|it| it.kind() == "enum_body_declarations")
                     .flat_map(|it| children(*it));
-                waiting.extend(body.iter().copied().chain(deeper).map(|it| (it, inside.clone())));
+                worklist.extend(
+                    body.iter()
+                        .copied()
+                        .chain(enum_members)
+                        .map(|it| (it, inner_container.clone())),
+                );
             }
             "method_declaration" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
                 let call_signature =
                     node.child_by_field_name("parameters").map(|it| signature(text, it));
                 surface.declarations.push(Declaration {
-                    within,
+                    container,
                     signature: call_signature,
                     ..Declaration::new(&name, text, DeclarationKind::Function)
                 });
             }
             "field_declaration" | "constant_declaration" => {
-                let mut cursor = node.walk();
-                let names = node.children_by_field_name("declarator", &mut cursor);
-                for name in names.filter_map(|it| it.child_by_field_name("name")) {
-                    surface.declarations.push(Declaration {
-                        within: within.clone(),
-                        ..Declaration::new(&name, text, DeclarationKind::Value)
-                    });
-                }
+                surface.declarations.extend(field_declarations(text, node, &container));
             }
             "enum_constant" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
                 surface.declarations.push(Declaration {
-                    within,
+                    container,
                     ..Declaration::new(&name, text, DeclarationKind::Value)
                 });
             }
@@ -77,15 +80,31 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     surface
 }
 
+/// One declaration per name of a field.
+fn field_declarations(text: &str, node: Node<'_>, container: &str) -> Vec<Declaration> {
+    let mut cursor = node.walk();
+    let declarators = node.children_by_field_name("declarator", &mut cursor);
+    let names = declarators.filter_map(|declarator| declarator.child_by_field_name("name"));
+    names
+        .map(|name| Declaration {
+            container: container.to_owned(),
+            ..Declaration::new(&name, text, DeclarationKind::Value)
+        })
+        .collect()
+}
+
 /// Drops signatures of overloaded names, which do not identify one function.
 fn drop_overloaded_signatures(surface: &mut Surface) {
     let mut counts: HashMap<(String, String), usize> = HashMap::new();
-    for offer in &surface.declarations {
-        *counts.entry((offer.within.clone(), offer.name.clone())).or_default() += 1;
+    for declaration in &surface.declarations {
+        *counts.entry((declaration.container.clone(), declaration.name.clone())).or_default() += 1;
     }
-    for offer in &mut surface.declarations {
-        if counts.get(&(offer.within.clone(), offer.name.clone())).is_some_and(|count| *count > 1) {
-            offer.signature = None;
+    for declaration in &mut surface.declarations {
+        if counts
+            .get(&(declaration.container.clone(), declaration.name.clone()))
+            .is_some_and(|count| *count > 1)
+        {
+            declaration.signature = None;
         }
     }
 }
@@ -98,15 +117,15 @@ fn type_declaration(text: &str, node: Node<'_>, name: Node<'_>) -> Declaration {
         _ => DeclarationKind::OpenType,
     };
     let superclass = node.child_by_field_name("superclass").and_then(|it| it.named_child(0));
-    let extends = superclass.map(|it| match it.kind() {
-        "generic_type" => node_text(it.named_child(0), text),
-        _ => source(&it, text).to_owned(),
+    let extends = superclass.map(|name| match name.kind() {
+        "generic_type" => node_text(name.named_child(0), text),
+        _ => source(&name, text).to_owned(),
     });
     let body = node.child_by_field_name("body").map(children).unwrap_or_default();
     let mut constructors = body.iter().filter(|it| it.kind() == "constructor_declaration");
     let call_signature = match (constructors.next(), constructors.next()) {
-        (Some(only), None) if node.kind() == "class_declaration" => {
-            only.child_by_field_name("parameters").map(|it| signature(text, it))
+        (Some(constructor), None) if node.kind() == "class_declaration" => {
+            constructor.child_by_field_name("parameters").map(|it| signature(text, it))
         }
         (None, _) if node.kind() == "record_declaration" => {
             node.child_by_field_name("parameters").map(|it| signature(text, it))
@@ -135,19 +154,19 @@ fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
 fn import(text: &str, node: Node<'_>) -> Option<ModuleImport> {
     let path = children(node).into_iter().find(|it| it.kind().ends_with("identifier"))?;
     let path: String = source(&path, text).split_whitespace().collect();
-    let is_all = children(node).iter().any(|it| it.kind() == "asterisk");
+    let is_wildcard = children(node).iter().any(|it| it.kind() == "asterisk");
     let (module, name) = path.rsplit_once('.')?;
-    let import_of = |module: &str, what, local| ModuleImport {
+    let new_import = |module: &str, item, local_name| ModuleImport {
         module: module.to_owned(),
-        item: what,
-        local_name: local,
-        line: line(&node),
-        statement: lines(&node),
+        item,
+        local_name,
+        line: start_line(&node),
+        statement: line_range(&node),
         is_guarded: false,
         is_reexported: false,
     };
-    Some(match is_all {
-        true => import_of(&path, ImportedItem::All, None),
-        false => import_of(module, ImportedItem::Name(name.to_owned()), Some(name.to_owned())),
+    Some(match is_wildcard {
+        true => new_import(&path, ImportedItem::All, None),
+        false => new_import(module, ImportedItem::Name(name.to_owned()), Some(name.to_owned())),
     })
 }

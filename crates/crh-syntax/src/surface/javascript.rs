@@ -4,43 +4,43 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line, lines, node_text, unquoted,
+    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
 };
 use crate::parse::source;
 use crate::{Language, SyntaxTree};
 
-pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
-    let text = parsed.text();
+pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
+    let text = syntax_tree.text();
     let mut surface = Surface::default();
-    let is_typed = parsed.language() != Language::JavaScript;
-    let mut is_standard = false;
-    for node in children(parsed.tree().root_node()) {
-        let before = surface.imports.len();
-        is_standard |= matches!(node.kind(), "export_statement" | "import_statement");
+    let is_typed = syntax_tree.language() != Language::JavaScript;
+    let mut is_es_module = false;
+    for node in children(syntax_tree.tree().root_node()) {
+        let imports_before = surface.imports.len();
+        is_es_module |= matches!(node.kind(), "export_statement" | "import_statement");
         match node.kind() {
-            "export_statement" => export(&mut surface, text, node, is_typed),
-            "import_statement" => import(&mut surface, text, node),
+            "export_statement" => add_export(&mut surface, text, node, is_typed),
+            "import_statement" => add_import(&mut surface, text, node),
             _ => add_own_declarations(&mut surface, text, node, is_typed),
         }
-        for import in &mut surface.imports[before..] {
-            import.statement = lines(&node);
+        for import in &mut surface.imports[imports_before..] {
+            import.statement = line_range(&node);
         }
     }
-    add_common_js(&mut surface, parsed, is_standard);
+    add_common_js(&mut surface, syntax_tree, is_es_module);
     if text.contains("require(") || text.contains("import(") {
-        surface.imports.extend(loaded_modules(parsed));
+        surface.imports.extend(loaded_modules(syntax_tree));
     }
     // With overloads, or a type beside a function, a name does not identify one signature.
     let mut names: Vec<(&str, bool)> =
         surface.declarations.iter().map(|it| (it.name.as_str(), it.is_exported)).collect();
     names.sort_unstable();
-    let twice: Vec<String> = names
+    let duplicate_names: Vec<String> = names
         .windows(2)
         .filter(|pair| pair[0] == pair[1])
         .map(|pair| pair[0].0.to_owned())
         .collect();
     for declaration in &mut surface.declarations {
-        if twice.binary_search(&declaration.name).is_ok() {
+        if duplicate_names.binary_search(&declaration.name).is_ok() {
             declaration.signature = None;
         }
     }
@@ -53,41 +53,40 @@ fn add_own_declarations(surface: &mut Surface, text: &str, node: Node<'_>, is_ty
     declarations.iter_mut().for_each(|it| it.is_exported = false);
     surface.declarations.extend(declarations);
     if matches!(node.kind(), "lexical_declaration" | "variable_declaration") {
-        add_required(surface, text, node);
+        add_required_modules(surface, text, node);
     }
 }
 
 /// Names of a declaration.
 fn declared_names(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Declaration> {
     let name = node.child_by_field_name("name");
-    let declaration =
-        |kind| name.map(|name| Declaration::new(&name, text, kind)).into_iter().collect();
+    let declare = |kind| name.map(|name| Declaration::new(&name, text, kind)).into_iter().collect();
     match node.kind() {
         "function_declaration" | "generator_function_declaration" => {
             let call_signature = is_typed.then(|| signature(text, node)).flatten();
-            let declarations: Vec<Declaration> = declaration(DeclarationKind::Function);
+            let declarations: Vec<Declaration> = declare(DeclarationKind::Function);
             declarations
                 .into_iter()
                 .map(|it| Declaration { signature: call_signature.clone(), ..it })
                 .collect()
         }
-        "function_signature" => declaration(DeclarationKind::Function),
+        "function_signature" => declare(DeclarationKind::Function),
         "class_declaration"
         | "abstract_class_declaration"
         | "interface_declaration"
         | "type_alias_declaration"
-        | "enum_declaration" => declaration(DeclarationKind::Type),
-        "internal_module" | "module" => declaration(DeclarationKind::Module),
+        | "enum_declaration" => declare(DeclarationKind::Type),
+        "internal_module" | "module" => declare(DeclarationKind::Module),
         "import_alias" => children(node)
             .first()
             .map(|it| Declaration::new(it, text, DeclarationKind::Reexport))
             .into_iter()
             .collect(),
         "expression_statement" | "ambient_declaration" => {
-            let inner = children(node).into_iter().filter(|it| {
-                it.kind() == "internal_module" || node.kind() == "ambient_declaration"
+            let inner_declarations = children(node).into_iter().filter(|child| {
+                child.kind() == "internal_module" || node.kind() == "ambient_declaration"
             });
-            inner
+            inner_declarations
                 .filter(|it| it.kind() != "ambient_declaration")
                 .flat_map(|it| declared_names(text, it, is_typed))
                 .collect()
@@ -95,17 +94,17 @@ fn declared_names(text: &str, node: Node<'_>, is_typed: bool) -> Vec<Declaration
         "lexical_declaration" | "variable_declaration" => children(node)
             .into_iter()
             .filter(|it| it.kind() == "variable_declarator")
-            .flat_map(|it| variables(text, it, is_typed))
+            .flat_map(|it| variable_declarations(text, it, is_typed))
             .collect(),
         _ => Vec::new(),
     }
 }
 
-fn variables(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Declaration> {
+fn variable_declarations(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Declaration> {
     let Some(name) = declarator.child_by_field_name("name") else { return Vec::new() };
     let value = declarator.child_by_field_name("value");
-    let function = value.filter(|it| {
-        matches!(it.kind(), "arrow_function" | "function_expression")
+    let function = value.filter(|value| {
+        matches!(value.kind(), "arrow_function" | "function_expression")
             && declarator.child_by_field_name("type").is_none()
     });
     if name.kind() == "identifier" {
@@ -120,17 +119,17 @@ fn variables(text: &str, declarator: Node<'_>, is_typed: bool) -> Vec<Declaratio
 /// Names bound by a pattern.
 fn pattern_names(text: &str, pattern: Node<'_>) -> Vec<Declaration> {
     let mut declarations = Vec::new();
-    let mut waiting = vec![pattern];
-    while let Some(node) = waiting.pop() {
+    let mut worklist = vec![pattern];
+    while let Some(node) = worklist.pop() {
         match node.kind() {
             "identifier" | "shorthand_property_identifier_pattern" => {
                 declarations.push(Declaration::new(&node, text, DeclarationKind::Value));
             }
-            "pair_pattern" => waiting.extend(node.child_by_field_name("value")),
+            "pair_pattern" => worklist.extend(node.child_by_field_name("value")),
             "assignment_pattern" | "object_assignment_pattern" => {
-                waiting.extend(node.child_by_field_name("left"));
+                worklist.extend(node.child_by_field_name("left"));
             }
-            _ => waiting.extend(children(node)),
+            _ => worklist.extend(children(node)),
         }
     }
     declarations
@@ -155,10 +154,10 @@ fn signature(text: &str, function: Node<'_>) -> Option<CallSignature> {
             ("comment", _) | (_, "this") => {}
             (_, "rest_pattern") => call_signature.has_rest = true,
             ("required_parameter" | "optional_parameter", _) => {
-                let typed = node_text(node.child_by_field_name("type"), text);
+                let type_text = node_text(node.child_by_field_name("type"), text);
                 // A parameter that may be void is optional.
                 let is_void =
-                    typed.trim_start_matches(':').split('|').any(|it| it.trim() == "void");
+                    type_text.trim_start_matches(':').split('|').any(|it| it.trim() == "void");
                 let is_required = node.kind() == "required_parameter"
                     && node.child_by_field_name("value").is_none()
                     && !is_void;
@@ -175,7 +174,7 @@ fn signature(text: &str, function: Node<'_>) -> Option<CallSignature> {
     Some(call_signature)
 }
 
-fn export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
+fn add_export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
     let parts = children(node);
     let module = node.child_by_field_name("source").map(|it| unquoted(&it, text));
     if let Some(declaration) = node.child_by_field_name("declaration") {
@@ -198,8 +197,8 @@ fn export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
         return;
     }
     let Some(clause) = parts.iter().find(|it| it.kind() == "export_clause") else {
-        let named = parts.iter().find(|it| it.kind() == "namespace_export");
-        match (named.and_then(|it| it.named_child(0)), module) {
+        let namespace_export = parts.iter().find(|it| it.kind() == "namespace_export");
+        match (namespace_export.and_then(|it| it.named_child(0)), module) {
             (Some(name), Some(module)) => {
                 surface.declarations.push(Declaration::new(&name, text, DeclarationKind::Reexport));
                 surface.imports.push(module_import(
@@ -226,12 +225,14 @@ fn export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool) {
     };
     for specifier in children(*clause).iter().filter(|it| it.kind() == "export_specifier") {
         let Some(name) = specifier.child_by_field_name("name") else { continue };
-        let shown = specifier.child_by_field_name("alias").unwrap_or(name);
-        let declaration = Declaration::new(&shown, text, DeclarationKind::Reexport);
-        surface.declarations.push(Declaration { name: unquoted(&shown, text), ..declaration });
+        let exported_name = specifier.child_by_field_name("alias").unwrap_or(name);
+        let declaration = Declaration::new(&exported_name, text, DeclarationKind::Reexport);
+        surface
+            .declarations
+            .push(Declaration { name: unquoted(&exported_name, text), ..declaration });
         let Some(module) = &module else { continue };
-        let what = ImportedItem::Name(unquoted(&name, text));
-        surface.imports.push(module_import(module.clone(), what, None, specifier, Reexported::Yes));
+        let item = ImportedItem::Name(unquoted(&name, text));
+        surface.imports.push(module_import(module.clone(), item, None, specifier, Reexported::Yes));
     }
 }
 
@@ -247,135 +248,133 @@ enum Reexported {
 
 fn module_import(
     module: String,
-    what: ImportedItem,
-    local: Option<String>,
-    at: &Node<'_>,
-    passed: Reexported,
+    item: ImportedItem,
+    local_name: Option<String>,
+    node: &Node<'_>,
+    reexported: Reexported,
 ) -> ModuleImport {
     ModuleImport {
         module,
-        item: what,
-        local_name: local,
-        line: line(at),
-        statement: lines(at),
+        item,
+        local_name,
+        line: start_line(node),
+        statement: line_range(node),
         is_guarded: false,
-        is_reexported: passed == Reexported::Yes,
+        is_reexported: reexported == Reexported::Yes,
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one branch per form of import")]
-fn import(surface: &mut Surface, text: &str, node: Node<'_>) {
+/// Adds the imports of an `import` statement.
+fn add_import(surface: &mut Surface, text: &str, node: Node<'_>) {
     let parts = children(node);
     if let Some(clause) = parts.iter().find(|it| it.kind() == "import_require_clause") {
-        let module = clause.child_by_field_name("source").map(|it| unquoted(&it, text));
-        let local = clause.named_child(0).map(|it| source(&it, text).to_owned());
-        let module = module.unwrap_or_default();
-        surface.imports.push(module_import(
-            module,
-            ImportedItem::Module,
-            local,
-            &node,
-            Reexported::No,
-        ));
+        surface.imports.push(import_of_require_clause(text, node, *clause));
         return;
     }
     let Some(module) = node.child_by_field_name("source").map(|it| unquoted(&it, text)) else {
         return;
     };
     let Some(clause) = parts.iter().find(|it| it.kind() == "import_clause") else {
-        surface.imports.push(module_import(
-            module,
-            ImportedItem::Module,
-            None,
-            &node,
-            Reexported::No,
-        ));
+        // `import "module"`.
+        let import = module_import(module, ImportedItem::Module, None, &node, Reexported::No);
+        surface.imports.push(import);
         return;
     };
     for part in children(*clause) {
-        let word = |node: Node<'_>| source(&node, text).to_owned();
-        match part.kind() {
-            "identifier" => {
-                let what = ImportedItem::Name("default".to_owned());
-                surface.imports.push(module_import(
-                    module.clone(),
-                    what,
-                    Some(word(part)),
-                    &part,
-                    Reexported::No,
-                ));
-            }
-            "namespace_import" => {
-                let local = part.named_child(0).map(word);
-                surface.imports.push(module_import(
-                    module.clone(),
-                    ImportedItem::Module,
-                    local,
-                    &part,
-                    Reexported::No,
-                ));
-            }
-            "named_imports" => {
-                let before = surface.imports.len();
-                for it in children(part).into_iter().filter(|it| it.kind() == "import_specifier") {
-                    let Some(name) = it.child_by_field_name("name") else { continue };
-                    let local = it.child_by_field_name("alias").unwrap_or(name);
-                    let what = ImportedItem::Name(unquoted(&name, text));
-                    surface.imports.push(module_import(
-                        module.clone(),
-                        what,
-                        Some(word(local)),
-                        &it,
-                        Reexported::No,
-                    ));
-                }
-                if surface.imports.len() == before {
-                    surface.imports.push(module_import(
-                        module.clone(),
-                        ImportedItem::Module,
-                        None,
-                        &part,
-                        Reexported::No,
-                    ));
-                }
-            }
-            _ => {}
-        }
+        surface.imports.extend(imports_of_clause_part(text, &module, part));
     }
 }
 
+/// `import local = require("module")`.
+fn import_of_require_clause(text: &str, node: Node<'_>, clause: Node<'_>) -> ModuleImport {
+    let module = clause.child_by_field_name("source").map(|it| unquoted(&it, text));
+    let local_name = clause.named_child(0).map(|it| source(&it, text).to_owned());
+    module_import(
+        module.unwrap_or_default(),
+        ImportedItem::Module,
+        local_name,
+        &node,
+        Reexported::No,
+    )
+}
+
+/// Imports of one part of a clause: of `a`, `* as b` or `{ c }` in `import a, { c } from "module"`.
+fn imports_of_clause_part(text: &str, module: &str, part: Node<'_>) -> Vec<ModuleImport> {
+    let word = |node: Node<'_>| source(&node, text).to_owned();
+    let new_import = |item, local_name| {
+        module_import(module.to_owned(), item, local_name, &part, Reexported::No)
+    };
+    match part.kind() {
+        "identifier" => {
+            vec![new_import(ImportedItem::Name("default".to_owned()), Some(word(part)))]
+        }
+        "namespace_import" => {
+            vec![new_import(ImportedItem::Module, part.named_child(0).map(word))]
+        }
+        "named_imports" => {
+            let imports = named_imports(text, module, part);
+            // `import {} from "module"` loads the module.
+            if imports.is_empty() { vec![new_import(ImportedItem::Module, None)] } else { imports }
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Imports of the names in braces.
+fn named_imports(text: &str, module: &str, list: Node<'_>) -> Vec<ModuleImport> {
+    let specifiers = children(list).into_iter().filter(|it| it.kind() == "import_specifier");
+    let import = |specifier: Node<'_>| {
+        let name = specifier.child_by_field_name("name")?;
+        let local_name = specifier.child_by_field_name("alias").unwrap_or(name);
+        Some(module_import(
+            module.to_owned(),
+            ImportedItem::Name(unquoted(&name, text)),
+            Some(source(&local_name, text).to_owned()),
+            &specifier,
+            Reexported::No,
+        ))
+    };
+    specifiers.filter_map(import).collect()
+}
+
 /// Adds modules required by a top-level declaration.
-fn add_required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
+fn add_required_modules(surface: &mut Surface, text: &str, declaration: Node<'_>) {
     for declarator in children(declaration) {
         let value = declarator.child_by_field_name("value");
-        let Some((module, member)) = value.and_then(|it| require(text, it)) else { continue };
+        let Some((module, member)) = value.and_then(|it| parse_require(text, it)) else { continue };
         let Some(name) = declarator.child_by_field_name("name") else { continue };
         let word = |node: Node<'_>| source(&node, text).to_owned();
-        let mut push = |what, local, at: Node<'_>| {
+        let mut add_import = |item, local_name, node: Node<'_>| {
             surface.imports.push(module_import(
                 module.clone(),
-                what,
-                Some(local),
-                &at,
+                item,
+                Some(local_name),
+                &node,
                 Reexported::No,
             ));
         };
         match (name.kind(), member) {
             ("identifier", Some(member)) => {
-                push(ImportedItem::Name(member), word(name), declarator);
+                add_import(ImportedItem::Name(member), word(name), declarator);
             }
-            ("identifier", None) => push(ImportedItem::Module, word(name), declarator),
+            ("identifier", None) => add_import(ImportedItem::Module, word(name), declarator),
             ("object_pattern", None) => {
-                for it in children(name) {
-                    match it.kind() {
+                for property in children(name) {
+                    match property.kind() {
                         "shorthand_property_identifier_pattern" => {
-                            push(ImportedItem::Name(word(it)), word(it), it);
+                            add_import(
+                                ImportedItem::Name(word(property)),
+                                word(property),
+                                property,
+                            );
                         }
                         "pair_pattern" => {
-                            let (key, value) =
-                                (it.child_by_field_name("key"), it.child_by_field_name("value"));
+                            let (key, value) = (
+                                property.child_by_field_name("key"),
+                                property.child_by_field_name("value"),
+                            );
                             if let (Some(key), Some(value)) = (key, value) {
-                                push(ImportedItem::Name(word(key)), word(value), it);
+                                add_import(ImportedItem::Name(word(key)), word(value), property);
                             }
                         }
                         // A name with a default may be missing.
@@ -389,10 +388,10 @@ fn add_required(surface: &mut Surface, text: &str, declaration: Node<'_>) {
 }
 
 /// Module of `require("x")`, and name of `require("x").name`.
-fn require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
+fn parse_require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
     if node.kind() == "member_expression" {
         let (module, _) =
-            require(text, node.child_by_field_name("object")?).filter(|it| it.1.is_none())?;
+            parse_require(text, node.child_by_field_name("object")?).filter(|it| it.1.is_none())?;
         return Some((module, Some(node_text(node.child_by_field_name("property"), text))));
     }
     let is_require = node.kind() == "call_expression"
@@ -402,32 +401,32 @@ fn require(text: &str, node: Node<'_>) -> Option<(String, Option<String>)> {
 }
 
 /// Modules loaded by calls anywhere: `require("./x")`, `import("./x")`.
-fn loaded_modules(parsed: &SyntaxTree<'_>) -> Vec<ModuleImport> {
-    let text = parsed.text();
-    let mut cursor = parsed.tree().walk();
-    let mut takes = Vec::new();
+fn loaded_modules(syntax_tree: &SyntaxTree<'_>) -> Vec<ModuleImport> {
+    let text = syntax_tree.text();
+    let mut cursor = syntax_tree.tree().walk();
+    let mut imports = Vec::new();
     // For each ancestor, whether failures inside are expected.
-    let mut around: Vec<bool> = Vec::new();
+    let mut guard_stack: Vec<bool> = Vec::new();
     loop {
         let node = cursor.node();
-        let is_guarded = around.last().is_some_and(|it| *it);
+        let is_guarded = guard_stack.last().is_some_and(|it| *it);
         if node.kind() == "call_expression"
             && let Some(module) = loaded_module(text, node)
         {
             let mut import =
                 module_import(module, ImportedItem::Module, None, &node, Reexported::No);
             import.is_guarded = is_guarded;
-            takes.push(import);
+            imports.push(import);
         }
         if cursor.goto_first_child() {
-            around.push(is_guarded || may_fail(text, node));
+            guard_stack.push(is_guarded || may_fail(text, node));
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return takes;
+                return imports;
             }
-            around.pop();
+            guard_stack.pop();
         }
     }
 }
@@ -455,75 +454,82 @@ const MAY_FAIL: [&str; 9] = [
     "allSettled",
 ];
 
-/// Whether the code expects a failure inside, or loads it conditionally.
+/// Whether loading a module inside this node may fail: the code expects a failure, or loads the
+/// module conditionally.
 fn may_fail(text: &str, node: Node<'_>) -> bool {
     match node.kind() {
         "try_statement" | "catch_clause" | "if_statement" | "ternary_expression"
         | "binary_expression" | "switch_statement" => true,
         "call_expression" => {
             let function = node.child_by_field_name("function");
-            let part = |field| function.and_then(|it| it.child_by_field_name(field));
-            let owner = part("object").filter(|it| it.kind() == "identifier").or(function);
+            let function_field = |field| function.and_then(|it| it.child_by_field_name(field));
+            let owner =
+                function_field("object").filter(|it| it.kind() == "identifier").or(function);
             let owner = owner.filter(|it| it.kind() == "identifier");
             let owner = owner.map_or("", |it| source(&it, text));
-            let method = part("property").map_or("", |it| source(&it, text));
+            let method = function_field("property").map_or("", |it| source(&it, text));
             // The second argument handles a failure.
-            let handlers =
+            let argument_count =
                 || node.child_by_field_name("arguments").map_or(0, |it| children(it).len());
             MAY_FAIL.contains(&method)
                 || MAY_FAIL.contains(&owner)
                 || owner.starts_with("assert")
-                || method == "then" && handlers() > 1
+                || method == "then" && argument_count() > 1
         }
         _ => false,
     }
 }
 
-/// Adds the exports of a CommonJS module: one literal, or one assignment per name. Anything else is
-/// hidden.
-fn add_common_js(surface: &mut Surface, parsed: &SyntaxTree<'_>, is_standard: bool) {
-    let text = parsed.text();
+/// Adds the exports of a CommonJS module: one object literal, or one assignment per name. Any other
+/// use of `exports` counts as hidden names.
+fn add_common_js(surface: &mut Surface, syntax_tree: &SyntaxTree<'_>, is_es_module: bool) {
+    let text = syntax_tree.text();
     if !text.contains("exports") {
         return;
     }
-    let mut listed = 0;
-    for node in children(parsed.tree().root_node()) {
-        let Some(assignment) = node.named_child(0).filter(|it| {
-            node.kind() == "expression_statement" && it.kind() == "assignment_expression"
+    let mut export_count = 0;
+    for node in children(syntax_tree.tree().root_node()) {
+        let Some(assignment) = node.named_child(0).filter(|expression| {
+            node.kind() == "expression_statement" && expression.kind() == "assignment_expression"
         }) else {
             continue;
         };
-        let left: String = node_text(assignment.child_by_field_name("left"), text);
+        let target: String = node_text(assignment.child_by_field_name("left"), text);
         let right = assignment.child_by_field_name("right");
-        if left == "module.exports" {
-            listed += 1;
+        if target == "module.exports" {
+            export_count += 1;
             match right.filter(|it| it.kind() == "object") {
-                Some(object) => members(surface, text, object),
+                Some(object) => add_object_members(surface, text, object),
                 None => surface.has_hidden_names = true,
             }
         } else if let Some(name) =
-            left.strip_prefix("module.exports.").or(left.strip_prefix("exports."))
+            target.strip_prefix("module.exports.").or(target.strip_prefix("exports."))
         {
-            listed += 1;
+            export_count += 1;
             let declaration = Declaration::new(&assignment, text, DeclarationKind::Value);
             surface.declarations.push(Declaration { name: name.to_owned(), ..declaration });
         }
     }
-    if listed == 0 && is_standard {
+    if export_count == 0 && is_es_module {
         return;
     }
-    // An import without a name gets the whole object.
-    let whole = Declaration::new(&parsed.tree().root_node(), text, DeclarationKind::Reexport);
-    surface.declarations.push(Declaration { name: "default".to_owned(), line: 1, ..whole });
-    surface.has_hidden_names |= text.matches("exports").count() > listed;
+    // A default import gets the whole object.
+    let default_export =
+        Declaration::new(&syntax_tree.tree().root_node(), text, DeclarationKind::Reexport);
+    surface.declarations.push(Declaration {
+        name: "default".to_owned(),
+        line: 1,
+        ..default_export
+    });
+    surface.has_hidden_names |= text.matches("exports").count() > export_count;
 }
 
-fn members(surface: &mut Surface, text: &str, object: Node<'_>) {
-    for it in children(object) {
-        let name = match it.kind() {
-            "shorthand_property_identifier" => Some(it),
-            "pair" => it.child_by_field_name("key"),
-            "method_definition" => it.child_by_field_name("name"),
+fn add_object_members(surface: &mut Surface, text: &str, object: Node<'_>) {
+    for property in children(object) {
+        let name = match property.kind() {
+            "shorthand_property_identifier" => Some(property),
+            "pair" => property.child_by_field_name("key"),
+            "method_definition" => property.child_by_field_name("name"),
             "comment" => None,
             _ => {
                 surface.has_hidden_names = true;
@@ -531,9 +537,9 @@ fn members(surface: &mut Surface, text: &str, object: Node<'_>) {
             }
         };
         let declaration = name.map(|name| Declaration::new(&name, text, DeclarationKind::Value));
-        surface.declarations.extend(
-            declaration
-                .map(|it| Declaration { name: it.name.trim_matches(['"', '\'']).to_owned(), ..it }),
-        );
+        surface.declarations.extend(declaration.map(|declaration| Declaration {
+            name: declaration.name.trim_matches(['"', '\'']).to_owned(),
+            ..declaration
+        }));
     }
 }

@@ -23,7 +23,8 @@ pub struct Surface {
     pub imports: Vec<ModuleImport>,
     /// Declared package, in Go and Java.
     pub package: Option<String>,
-    /// Whether it may declare names that are not visible: created at run time or by macros.
+    /// Whether the file may declare names that are not listed, because they are created at run time
+    /// or by macros.
     pub has_hidden_names: bool,
     /// In Rust, texts that create such names: macros, and modules in files of another name. Equal
     /// texts create equal names.
@@ -35,18 +36,18 @@ pub struct Surface {
 /// A declared name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
-    /// Name as others write it; `default` for an unnamed JavaScript export.
+    /// Name as other files write it; `default` for an unnamed JavaScript export.
     pub name: String,
     /// Enclosing type or module in the same file, `Outer.Inner`; empty at the top level. In Rust a
     /// type ends with a dot.
-    pub within: String,
+    pub container: String,
     /// Line of the name, 1-based.
     pub line: u32,
     /// Kind of the declaration.
     pub kind: DeclarationKind,
-    /// Whether other files can import it.
+    /// Whether other files can import the declaration.
     pub is_exported: bool,
-    /// Signature, if calls are passed to it directly.
+    /// Signature, if calls reach the declared function unchanged.
     pub signature: Option<CallSignature>,
     /// Java superclass, as written.
     pub extends: Option<String>,
@@ -113,15 +114,15 @@ pub struct ModuleImport {
     pub module: String,
     /// Imported item.
     pub item: ImportedItem,
-    /// Name in this file, if it has one.
+    /// Name of the imported item in this file, if it has one.
     pub local_name: Option<String>,
-    /// Line of the name, or of the statement, 1-based.
+    /// Line of the name, or of the statement if it has no name, 1-based.
     pub line: u32,
     /// First and last line of the statement, 1-based.
     pub statement: (u32, u32),
     /// Whether the code expects that the import may fail.
     pub is_guarded: bool,
-    /// Whether others can import it from here.
+    /// Whether other files can import the name from this file.
     pub is_reexported: bool,
 }
 
@@ -144,7 +145,7 @@ pub struct Arguments {
     /// Names of keyword arguments.
     pub names: Vec<String>,
     /// Whether there may be more arguments: `*args`, `...rest`, a call with several results.
-    pub is_open: bool,
+    pub may_have_more: bool,
 }
 
 impl SyntaxTree<'_> {
@@ -174,44 +175,46 @@ impl SyntaxTree<'_> {
 impl CallSignature {
     /// Whether a call with these arguments is valid.
     pub fn accepts(&self, arguments: &Arguments) -> bool {
-        if arguments.is_open {
+        if arguments.may_have_more {
             return true;
         }
-        let by_place =
+        let positional_max =
             self.parameters.iter().filter(|it| it.style != ArgumentStyle::Keyword).count();
-        if arguments.positional > by_place && !self.has_rest {
+        if arguments.positional > positional_max && !self.has_rest {
             return false;
         }
-        let named = |name: &String| {
-            self.parameters
-                .iter()
-                .any(|it| it.name == *name && it.style != ArgumentStyle::Positional)
+        let has_parameter = |name: &String| {
+            self.parameters.iter().any(|parameter| {
+                parameter.name == *name && parameter.style != ArgumentStyle::Positional
+            })
         };
-        if !self.has_named_rest && !arguments.names.iter().all(named) {
+        if !self.has_named_rest && !arguments.names.iter().all(has_parameter) {
             return false;
         }
         let mut position = 0;
-        self.parameters.iter().all(|it| {
-            let by_place = it.style != ArgumentStyle::Keyword && {
+        self.parameters.iter().all(|parameter| {
+            let is_given_by_position = parameter.style != ArgumentStyle::Keyword && {
                 position += 1;
                 position <= arguments.positional
             };
-            !it.is_required || by_place || arguments.names.contains(&it.name)
+            !parameter.is_required
+                || is_given_by_position
+                || arguments.names.contains(&parameter.name)
         })
     }
 }
 
 impl Declaration {
-    /// Whether it is accessed through a type, in Rust.
+    /// Whether a Rust declaration is accessed through a type.
     pub fn is_associated(&self) -> bool {
-        self.within.ends_with('.')
+        self.container.ends_with('.')
     }
 
     fn new(node: &Node<'_>, text: &str, kind: DeclarationKind) -> Self {
         Self {
             name: source(node, text).to_owned(),
-            within: String::new(),
-            line: line(node),
+            container: String::new(),
+            line: start_line(node),
             kind,
             is_exported: true,
             signature: None,
@@ -220,11 +223,11 @@ impl Declaration {
     }
 }
 
-fn line(node: &Node<'_>) -> u32 {
+fn start_line(node: &Node<'_>) -> u32 {
     one_based(node.start_position().row)
 }
 
-fn lines(node: &Node<'_>) -> (u32, u32) {
+fn line_range(node: &Node<'_>) -> (u32, u32) {
     (one_based(node.start_position().row), one_based(node.end_position().row))
 }
 
@@ -250,12 +253,17 @@ mod tests {
 
     /// Whether the last call of `f` is valid.
     fn fits(text: &str) -> bool {
-        let parsed = SyntaxTree::new(Language::Python, text).unwrap();
-        let shape =
-            parsed.surface().unwrap().declarations.into_iter().find_map(|it| it.signature).unwrap();
-        let uses = parsed.uses(&BTreeSet::from(["f"]));
-        let UseRole::Called(given) = &uses.last().unwrap().role else { panic!("{uses:?}") };
-        shape.accepts(given)
+        let syntax_tree = SyntaxTree::new(Language::Python, text).unwrap();
+        let signature = syntax_tree
+            .surface()
+            .unwrap()
+            .declarations
+            .into_iter()
+            .find_map(|it| it.signature)
+            .unwrap();
+        let uses = syntax_tree.uses(&BTreeSet::from(["f"]));
+        let UseRole::Called(arguments) = &uses.last().unwrap().role else { panic!("{uses:?}") };
+        signature.accepts(arguments)
     }
 
     #[test]

@@ -4,67 +4,72 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line, lines, node_text, unquoted,
+    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
 
-/// Words that create constants at run time.
+/// Methods that create constants at run time.
 const CONSTANT_MAKERS: [&str; 2] = ["const_set", "const_missing"];
 
-/// Words that create methods.
+/// Methods that create methods at run time.
 const METHOD_MAKERS: [&str; 5] =
     ["class_eval", "instance_eval", "define_singleton_method", "define_method", "class_exec"];
 
-pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
-    let text = parsed.text();
+pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
+    let text = syntax_tree.text();
     let mut surface = Surface {
         has_hidden_names: CONSTANT_MAKERS.iter().any(|word| text.contains(word)),
         ..Surface::default()
     };
-    let mut waiting = vec![(parsed.tree().root_node(), String::new(), false)];
-    while let Some((node, within, is_guarded)) = waiting.pop() {
+    let mut worklist = vec![(syntax_tree.tree().root_node(), String::new(), false)];
+    while let Some((node, container, is_guarded)) = worklist.pop() {
         match node.kind() {
             "class" | "module" => {
                 let Some(name) = node.child_by_field_name("name") else { continue };
                 let path: String = source(&name, text).split_whitespace().collect();
                 let path = path.trim_start_matches("::");
-                let whole =
-                    if within.is_empty() { path.to_owned() } else { format!("{within}::{path}") };
-                let (around, own) = whole.rsplit_once("::").unwrap_or(("", &whole));
+                let full_path = if container.is_empty() {
+                    path.to_owned()
+                } else {
+                    format!("{container}::{path}")
+                };
+                let (outer_path, own_name) =
+                    full_path.rsplit_once("::").unwrap_or(("", &full_path));
                 let kind = declaration_kind(text, node);
                 let declaration = Declaration::new(&name, text, kind);
                 surface.declarations.push(Declaration {
-                    name: own.to_owned(),
-                    within: around.to_owned(),
+                    name: own_name.to_owned(),
+                    container: outer_path.to_owned(),
                     ..declaration
                 });
                 let body = node.child_by_field_name("body");
-                waiting.extend(body.map(|it| (it, whole.clone(), is_guarded)));
+                worklist.extend(body.map(|it| (it, full_path.clone(), is_guarded)));
             }
             "assignment" => {
                 let left = node.child_by_field_name("left").filter(|it| it.kind() == "constant");
                 let declaration =
                     left.map(|it| Declaration::new(&it, text, DeclarationKind::Value));
-                surface
-                    .declarations
-                    .extend(declaration.map(|it| Declaration { within: within.clone(), ..it }));
+                surface.declarations.extend(
+                    declaration.map(|it| Declaration { container: container.clone(), ..it }),
+                );
             }
             "singleton_method" => {
-                let own = node_text(node.child_by_field_name("object"), text) == "self";
-                let name = node.child_by_field_name("name").filter(|_| own);
+                let is_on_self = node_text(node.child_by_field_name("object"), text) == "self";
+                let name = node.child_by_field_name("name").filter(|_| is_on_self);
                 let declaration =
                     name.map(|it| Declaration::new(&it, text, DeclarationKind::Function));
                 let call_signature = signature(text, node.child_by_field_name("parameters"));
-                surface.declarations.extend(declaration.map(|it| Declaration {
-                    within,
+                surface.declarations.extend(declaration.map(|declaration| Declaration {
+                    container,
                     signature: call_signature,
-                    ..it
+                    ..declaration
                 }));
             }
             // A method can require files, but declares nothing.
             "method" => {
-                waiting.extend(node.child_by_field_name("body").map(|it| (it, within, is_guarded)));
+                worklist
+                    .extend(node.child_by_field_name("body").map(|it| (it, container, is_guarded)));
             }
             "call" => {
                 surface
@@ -76,7 +81,7 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
                 let is_guarded = is_guarded
                     || node.kind() == "rescue_modifier"
                     || parts.iter().any(|it| it.kind() == "rescue");
-                waiting.extend(parts.into_iter().map(|it| (it, within.clone(), is_guarded)));
+                worklist.extend(parts.into_iter().map(|it| (it, container.clone(), is_guarded)));
             }
         }
     }
@@ -86,7 +91,7 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
 /// A type is open if it inherits or if calls may create members.
 fn declaration_kind(text: &str, node: Node<'_>) -> DeclarationKind {
     let body = node.child_by_field_name("body").map(children).unwrap_or_default();
-    let plain = [
+    let harmless_calls = [
         "private_constant",
         "private",
         "public",
@@ -98,15 +103,16 @@ fn declaration_kind(text: &str, node: Node<'_>) -> DeclarationKind {
         "require",
         "require_relative",
     ];
-    let is_plain = |it: &Node<'_>| match it.kind() {
-        "call" => plain.contains(&node_text(it.child_by_field_name("method"), text).as_str()),
-        "identifier" => plain.contains(&source(it, text)),
+    let creates_no_members = |statement: &Node<'_>| match statement.kind() {
+        "call" => harmless_calls
+            .contains(&node_text(statement.child_by_field_name("method"), text).as_str()),
+        "identifier" => harmless_calls.contains(&source(statement, text)),
         "singleton_class" | "if" | "unless" | "begin" => false,
         _ => true,
     };
     let inherits = node.child_by_field_name("superclass").is_some()
         || METHOD_MAKERS.iter().any(|word| text.contains(word));
-    match inherits || !body.iter().all(is_plain) {
+    match inherits || !body.iter().all(creates_no_members) {
         true => DeclarationKind::OpenType,
         false => DeclarationKind::Type,
     }
@@ -140,15 +146,15 @@ fn signature(text: &str, parameters: Option<Node<'_>>) -> Option<CallSignature> 
 }
 
 fn required_file(text: &str, call: Node<'_>) -> Option<ModuleImport> {
-    let is_near = node_text(call.child_by_field_name("method"), text) == "require_relative";
-    let argument = call.child_by_field_name("arguments").filter(|_| is_near)?.named_child(0)?;
-    let is_plain = argument.kind() == "string" && !source(&argument, text).contains("#{");
-    is_plain.then(|| ModuleImport {
+    let is_relative = node_text(call.child_by_field_name("method"), text) == "require_relative";
+    let argument = call.child_by_field_name("arguments").filter(|_| is_relative)?.named_child(0)?;
+    let is_literal = argument.kind() == "string" && !source(&argument, text).contains("#{");
+    is_literal.then(|| ModuleImport {
         module: unquoted(&argument, text),
         item: ImportedItem::Module,
         local_name: None,
-        line: line(&call),
-        statement: lines(&call),
+        line: start_line(&call),
+        statement: line_range(&call),
         is_guarded: false,
         is_reexported: false,
     })

@@ -4,20 +4,20 @@ use tree_sitter::Node;
 
 use super::{
     ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line, lines, node_text,
+    Parameter, Surface, children, line_range, node_text, start_line,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
 
-pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
-    let text = parsed.text();
+pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
+    let text = syntax_tree.text();
     // A module with `#[path]` is in a file of another name.
-    let elsewhere = text.lines().map(str::trim).filter(|it| it.starts_with("#[path"));
-    let macro_texts: Vec<String> = elsewhere.map(str::to_owned).collect();
+    let path_attributes = text.lines().map(str::trim).filter(|it| it.starts_with("#[path"));
+    let macro_texts: Vec<String> = path_attributes.map(str::to_owned).collect();
     let mut surface =
         Surface { has_hidden_names: !macro_texts.is_empty(), macro_texts, ..Surface::default() };
-    let mut waiting = vec![(parsed.tree().root_node(), String::new())];
-    while let Some((scope, within)) = waiting.pop() {
+    let mut worklist = vec![(syntax_tree.tree().root_node(), String::new())];
+    while let Some((scope, container)) = worklist.pop() {
         let mut is_conditional = false;
         for node in children(scope) {
             if matches!(node.kind(), "attribute_item" | "inner_attribute_item") {
@@ -27,14 +27,15 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
             if node.kind().ends_with("comment") {
                 continue;
             }
-            item(&mut surface, text, node, &within, is_conditional);
-            members(&mut surface, text, node, &within, is_conditional);
+            add_item(&mut surface, text, node, &container, is_conditional);
+            add_members(&mut surface, text, node, &container, is_conditional);
             if let (true, Some(body)) =
                 (node.kind() == "mod_item", node.child_by_field_name("body"))
             {
                 let name = node_text(node.child_by_field_name("name"), text);
-                let inside = if within.is_empty() { name } else { format!("{within}::{name}") };
-                waiting.push((body, inside));
+                let inner_container =
+                    if container.is_empty() { name } else { format!("{container}::{name}") };
+                worklist.push((body, inner_container));
             }
             is_conditional = false;
         }
@@ -42,7 +43,13 @@ pub(super) fn surface(parsed: &SyntaxTree<'_>) -> Surface {
     surface
 }
 
-fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
+fn add_item(
+    surface: &mut Surface,
+    text: &str,
+    node: Node<'_>,
+    container: &str,
+    is_conditional: bool,
+) {
     let kind = match node.kind() {
         "function_item" | "function_signature_item" => DeclarationKind::Function,
         "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item" => {
@@ -56,15 +63,15 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
                 module: "self".to_owned(),
                 item: ImportedItem::Name(name.clone()),
                 local_name: Some(name),
-                line: line(&node),
-                statement: lines(&node),
+                line: start_line(&node),
+                statement: line_range(&node),
                 is_guarded: is_conditional,
                 is_reexported: true,
             };
-            return push_import(surface, within, import);
+            return push_import(surface, container, import);
         }
         "mod_item" => DeclarationKind::Module,
-        "use_declaration" => return import(surface, text, node, within, is_conditional),
+        "use_declaration" => return add_imports(surface, text, node, container, is_conditional),
         "macro_invocation" | "expression_statement" | "foreign_mod_item" => {
             surface.has_hidden_names = true;
             surface.macro_texts.push(source(&node, text).to_owned());
@@ -77,15 +84,21 @@ fn item(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_cond
     let parameters = node.child_by_field_name("parameters").filter(|_| !is_conditional);
     let call_signature = parameters.and_then(|it| signature(text, it));
     surface.declarations.push(Declaration {
-        within: within.to_owned(),
+        container: container.to_owned(),
         signature: call_signature,
         ..Declaration::new(&name, text, kind)
     });
 }
 
-/// Members of a type: enum variants, and functions and constants of an inherent `impl`. They are
-/// within `Type.`, because no module path has a dot.
-fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
+/// Members of a type: enum variants, and functions and constants of an inherent `impl`. Their
+/// container is `Type.`; no module path has a dot.
+fn add_members(
+    surface: &mut Surface,
+    text: &str,
+    node: Node<'_>,
+    container: &str,
+    is_conditional: bool,
+) {
     let name = match node.kind() {
         "enum_item" => node.child_by_field_name("name"),
         "impl_item" if node.child_by_field_name("trait").is_none() => {
@@ -94,8 +107,8 @@ fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_c
         }
         _ => return,
     };
-    // Only members that are reachable by a path of files.
-    let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), within) else {
+    // Only types at the top level of the file, which a path of files can reach.
+    let (Some(name), Some(body), "") = (name, node.child_by_field_name("body"), container) else {
         return;
     };
     let mut is_conditional = is_conditional;
@@ -109,15 +122,15 @@ fn members(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_c
             "function_item" => DeclarationKind::Function,
             _ => continue,
         };
-        let Some(own) = member.child_by_field_name("name") else { continue };
+        let Some(member_name) = member.child_by_field_name("name") else { continue };
         let parameters = member.child_by_field_name("parameters").filter(|_| !is_conditional);
-        let within = format!("{}.", source(&name, text));
+        let member_container = format!("{}.", source(&name, text));
         let call_signature = parameters.filter(|_| kind == DeclarationKind::Function);
         let call_signature = call_signature.and_then(|it| signature(text, it));
         surface.declarations.push(Declaration {
-            within,
+            container: member_container,
             signature: call_signature,
-            ..Declaration::new(&own, text, kind)
+            ..Declaration::new(&member_name, text, kind)
         });
     }
 }
@@ -139,81 +152,86 @@ fn signature(text: &str, parameters: Node<'_>) -> Option<CallSignature> {
 }
 
 /// Adds one import per name of a `use` tree.
-fn import(surface: &mut Surface, text: &str, node: Node<'_>, within: &str, is_conditional: bool) {
-    let statement = lines(&node);
-    let is_passed_on = children(node).iter().any(|it| it.kind() == "visibility_modifier");
-    let mut waiting: Vec<(Node<'_>, String)> =
+fn add_imports(
+    surface: &mut Surface,
+    text: &str,
+    node: Node<'_>,
+    container: &str,
+    is_conditional: bool,
+) {
+    let statement = line_range(&node);
+    let is_reexported = children(node).iter().any(|it| it.kind() == "visibility_modifier");
+    let mut worklist: Vec<(Node<'_>, String)> =
         node.child_by_field_name("argument").map(|it| (it, String::new())).into_iter().collect();
-    while let Some((node, before)) = waiting.pop() {
-        let joined = |path: &str| match before.is_empty() {
+    while let Some((node, prefix)) = worklist.pop() {
+        let join = |path: &str| match prefix.is_empty() {
             true => path.to_owned(),
-            false => format!("{before}::{path}"),
+            false => format!("{prefix}::{path}"),
         };
         let (path, alias) = match node.kind() {
             "use_list" => {
-                waiting.extend(children(node).into_iter().map(|it| (it, before.clone())));
+                worklist.extend(children(node).into_iter().map(|it| (it, prefix.clone())));
                 continue;
             }
             "scoped_use_list" => {
-                let path = joined(&node_text(node.child_by_field_name("path"), text));
-                waiting.extend(node.child_by_field_name("list").map(|it| (it, path)));
+                let path = join(&node_text(node.child_by_field_name("path"), text));
+                worklist.extend(node.child_by_field_name("list").map(|it| (it, path)));
                 continue;
             }
             "use_wildcard" => {
-                let path = joined(&node_text(node.named_child(0), text));
+                let path = join(&node_text(node.named_child(0), text));
                 push_import(
                     surface,
-                    within,
+                    container,
                     ModuleImport {
                         module: path,
                         item: ImportedItem::All,
                         local_name: None,
-                        line: line(&node),
+                        line: start_line(&node),
                         statement,
                         is_guarded: is_conditional,
-                        is_reexported: is_passed_on,
+                        is_reexported,
                     },
                 );
                 continue;
             }
             "use_as_clause" => {
                 let alias = node_text(node.child_by_field_name("alias"), text);
-                (joined(&node_text(node.child_by_field_name("path"), text)), Some(alias))
+                (join(&node_text(node.child_by_field_name("path"), text)), Some(alias))
             }
-            "self" => (before.clone(), None),
+            "self" => (prefix.clone(), None),
             "line_comment" | "block_comment" => continue,
-            _ => (joined(source(&node, text)), None),
+            _ => (join(source(&node, text)), None),
         };
         let path: String = path.split_whitespace().collect();
         let (module, name) = path.rsplit_once("::").unwrap_or(("", &path));
-        let local = alias.unwrap_or_else(|| name.to_owned());
+        let local_name = alias.unwrap_or_else(|| name.to_owned());
         let declaration = Declaration::new(&node, text, DeclarationKind::Reexport);
         surface.declarations.push(Declaration {
-            name: local.clone(),
-            within: within.to_owned(),
+            name: local_name.clone(),
+            container: container.to_owned(),
             ..declaration
         });
-        let what = ImportedItem::Name(name.to_owned());
+        let item = ImportedItem::Name(name.to_owned());
         push_import(
             surface,
-            within,
+            container,
             ModuleImport {
                 module: module.to_owned(),
-                item: what,
-                local_name: Some(local),
-                line: line(&node),
+                item,
+                local_name: Some(local_name),
+                line: start_line(&node),
                 statement,
                 is_guarded: is_conditional,
-                is_reexported: is_passed_on,
+                is_reexported,
             },
         );
     }
 }
 
-/// Adds an import with its path relative to the file. Imports that cannot be expressed so are
-/// dropped.
-fn push_import(surface: &mut Surface, within: &str, mut import: ModuleImport) {
-    let mut depth = if within.is_empty() { 0 } else { within.split("::").count() };
+/// Adds an import with its path relative to the file. Drops an import that has no such path.
+fn push_import(surface: &mut Surface, container: &str, mut import: ModuleImport) {
+    let mut depth = if container.is_empty() { 0 } else { container.split("::").count() };
     if depth > 0 && !import.module.starts_with("crate") {
         while depth > 0 {
             let Some(rest) = import.module.strip_prefix("super") else { return };

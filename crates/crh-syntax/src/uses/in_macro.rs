@@ -21,15 +21,15 @@ const PATH_BYTES_MAX: usize = 200;
 /// an unqualified name.
 pub(super) fn macro_use(
     text: &str,
-    around: &[PathStep<'_>],
+    ancestors: &[PathStep<'_>],
     cursor: &TreeCursor<'_>,
 ) -> Option<(String, UseRole)> {
-    let mut trees = around.iter().skip_while(|(it, _)| it.kind() != "macro_invocation");
-    let name = trees.next().and_then(|(it, _)| it.child_by_field_name("macro"))?;
-    // Nested macros are unknown.
-    let is_inner = |at: usize| text[..at].ends_with('!');
+    let mut macro_path = ancestors.iter().skip_while(|(it, _)| it.kind() != "macro_invocation");
+    let name = macro_path.next().and_then(|(it, _)| it.child_by_field_name("macro"))?;
+    // The arguments of a nested macro are unknown.
+    let is_nested_macro = |offset: usize| text[..offset].ends_with('!');
     if !STANDARD_MACROS.contains(&source(&name, text))
-        || trees.skip(1).any(|(it, _)| is_inner(it.start_byte()))
+        || macro_path.skip(1).any(|(it, _)| is_nested_macro(it.start_byte()))
     {
         return None;
     }
@@ -37,15 +37,16 @@ pub(super) fn macro_use(
     let bytes = text.as_bytes().get(end.saturating_sub(PATH_BYTES_MAX)..end)?;
     let is_path = |it: &&u8| it.is_ascii_alphanumeric() || matches!(it, b'_' | b':');
     let length = bytes.iter().rev().take_while(is_path).count();
-    let before = length < bytes.len();
-    let of = text.get(end - length..end)?.strip_suffix("::")?;
-    let is_whole = before && of.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
-    // `$crate::a` and `x.a::<b>` are something else.
-    let is_other = text[..end - length].ends_with(['$', '.', '#']);
-    (is_whole && !is_other).then(|| (of.to_owned(), role(text, cursor)))
+    let has_byte_before = length < bytes.len();
+    let qualifier = text.get(end - length..end)?.strip_suffix("::")?;
+    let is_complete =
+        has_byte_before && qualifier.starts_with(|it: char| it.is_ascii_alphabetic() || it == '_');
+    // `$crate::a` and `x.a::<b>` are not plain paths.
+    let has_other_prefix = text[..end - length].ends_with(['$', '.', '#']);
+    (is_complete && !has_other_prefix).then(|| (qualifier.to_owned(), role_in_macro(text, cursor)))
 }
 
-fn role(text: &str, cursor: &TreeCursor<'_>) -> UseRole {
+fn role_in_macro(text: &str, cursor: &TreeCursor<'_>) -> UseRole {
     let mut cursor = cursor.clone();
     if !cursor.goto_next_sibling() {
         return UseRole::Read;
@@ -62,21 +63,21 @@ fn role(text: &str, cursor: &TreeCursor<'_>) -> UseRole {
 
 /// Arguments of a parenthesised token list.
 fn macro_arguments(cursor: &mut TreeCursor<'_>) -> Arguments {
-    let mut given = Arguments::default();
-    let mut is_between = true;
-    let mut goes_on = cursor.goto_first_child();
-    while goes_on {
+    let mut arguments = Arguments::default();
+    let mut is_argument_start = true;
+    let mut has_token = cursor.goto_first_child();
+    while has_token {
         match cursor.node().kind() {
             "(" | ")" => {}
-            "," => is_between = true,
+            "," => is_argument_start = true,
             // Commas in `|a, b|` and `<A, B>` do not separate arguments.
-            "|" | "||" | "<" => given.is_open = true,
+            "|" | "||" | "<" => arguments.may_have_more = true,
             _ => {
-                given.positional += usize::from(is_between);
-                is_between = false;
+                arguments.positional += usize::from(is_argument_start);
+                is_argument_start = false;
             }
         }
-        goes_on = cursor.goto_next_sibling();
+        has_token = cursor.goto_next_sibling();
     }
-    given
+    arguments
 }

@@ -28,15 +28,15 @@ fn ten_thousand_open_brackets_do_not_overflow_the_stack() {
 }
 
 #[test]
-fn deep_but_clean_nesting_is_walked() {
+fn symbol_after_deep_nesting_is_found() {
     let text = format!("x = {}{}\n\ndef f():\n    pass\n", "[".repeat(10_000), "]".repeat(10_000));
     let symbols = symbols(Language::Python, &text).unwrap();
     assert!(!symbols.has_errors());
-    assert_eq!(symbols.at(3).unwrap().name, "f");
+    assert_eq!(symbols.symbol_at(3).unwrap().name, "f");
 }
 
 #[test]
-fn hostile_text_is_stopped() {
+fn parsing_of_hostile_text_is_stopped() {
     // Without an error limit these take minutes, because each error redoes everything open before
     // it.
     for (language, pattern) in
@@ -54,7 +54,7 @@ fn unclosed_angles_are_rejected_but_shifts_are_not() {
         assert_eq!(symbols(language, &rows), Err(ParseError::Hazard(Hazard::Angles)), "{language}");
     }
     let shifts = format!("void f() {{ out {}; }}\n", "<< x ".repeat(2_000));
-    assert_eq!(symbols(Language::Cpp, &shifts).unwrap().at(1).unwrap().name, "f");
+    assert_eq!(symbols(Language::Cpp, &shifts).unwrap().symbol_at(1).unwrap().name, "f");
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn excess_symbols_are_counted_as_omitted() {
 }
 
 #[test]
-fn names_within_names_are_counted_as_omitted() {
+fn deeply_nested_names_are_counted_as_omitted() {
     let depth = 5_000;
     let text = format!("x = {}1{}", "{[".repeat(depth), "](){}}".repeat(depth));
     let symbols = symbols(Language::JavaScript, &text).unwrap();
@@ -142,9 +142,9 @@ fn byte_order_mark_is_skipped() {
         (Language::Swift, "func f() {}"),
     ] {
         let symbols = symbols(language, &format!("\u{feff}{text}\n")).unwrap();
-        let found: Vec<_> = symbols.all().iter().map(|symbol| symbol.name.as_str()).collect();
+        let names: Vec<_> = symbols.all().iter().map(|symbol| symbol.name.as_str()).collect();
         assert_eq!(
-            (found.as_slice(), symbols.has_errors()),
+            (names.as_slice(), symbols.has_errors()),
             (["f"].as_slice(), false),
             "{language}"
         );

@@ -11,7 +11,7 @@ fn check(language: Option<Language>, text: &str, name: &str, expected: Expect) {
             context.name,
             context.start_line,
             context.end_line,
-            context.others,
+            context.other_matches,
             if context.heuristic { " guessed" } else { "" },
             context.imports,
             context.definition,
@@ -117,7 +117,7 @@ fn omitted_imports_are_counted() {
     let text = format!("{}def f():\n    pass\n", "import a\n".repeat(IMPORTS_MAX + 2));
     for language in [Some(Language::Python), None] {
         let context = function_context(language, &text, "f").unwrap();
-        assert_eq!((context.imports.len(), context.imports_left_out), (IMPORTS_MAX, 2));
+        assert_eq!((context.imports.len(), context.omitted_imports), (IMPORTS_MAX, 2));
     }
 }
 

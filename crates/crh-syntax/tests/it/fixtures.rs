@@ -57,10 +57,10 @@ fn fixtures_match_their_spans() {
     let mut wrong = String::new();
     for fixture in all() {
         let expected = std::fs::read_to_string(fixture.path.with_extension("spans")).unwrap();
-        let found = spans(&fixture);
-        if found != expected {
+        let found_spans = spans(&fixture);
+        if found_spans != expected {
             let path = fixture.path.display();
-            writeln!(wrong, "{path}\n--- by hand\n{expected}--- found\n{found}").unwrap();
+            writeln!(wrong, "{path}\n--- by hand\n{expected}--- found\n{found_spans}").unwrap();
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
@@ -76,7 +76,7 @@ fn every_language_has_at_least_ten_fixtures() {
 #[test]
 fn fixtures_have_the_language_of_their_folder() {
     for fixture in all() {
-        let found = Language::from_path(fixture.path.to_str().unwrap());
-        assert_eq!(found, Some(fixture.language), "{}", fixture.path.display());
+        let language = Language::from_path(fixture.path.to_str().unwrap());
+        assert_eq!(language, Some(fixture.language), "{}", fixture.path.display());
     }
 }

@@ -6,12 +6,12 @@ use crh_syntax::{IMPORT_BYTES_MAX, IMPORTS_MAX, Language, imports};
 
 fn check(language: Language, text: &str, expected: Expect) {
     let imports = imports(language, text).unwrap();
-    let shown: Vec<_> = imports
+    let lines: Vec<_> = imports
         .all()
         .iter()
         .map(|import| format!("{}-{} {:?}", import.start, import.end, import.text))
         .collect();
-    expected.assert_eq(&shown.join("\n"));
+    expected.assert_eq(&lines.join("\n"));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn language_is_known_by_name_or_extension() {
         "a.PY",
         r#""src/caf\351.py""#,
     ];
-    let shown: Vec<_> =
+    let lines: Vec<_> =
         paths.iter().map(|path| format!("{path} {}", Language::from_path(path).unwrap())).collect();
     expect![[r##"
         a/b.py python
@@ -61,7 +61,7 @@ fn language_is_known_by_name_or_extension() {
         src\win\a.py python
         a.PY python
         "src/caf\351.py" python"##]]
-    .assert_eq(&shown.join("\n"));
+    .assert_eq(&lines.join("\n"));
 }
 
 #[test]

@@ -29,7 +29,9 @@ def get(key): return key
 fn innermost_symbol_at_a_line_is_found() {
     let symbols = symbols(Language::Python, STORE).unwrap();
     let at: Vec<_> = (0..=19)
-        .map(|line| format!("{line} {}", symbols.at(line).map_or("-", |symbol| &symbol.name)))
+        .map(|line| {
+            format!("{line} {}", symbols.symbol_at(line).map_or("-", |symbol| &symbol.name))
+        })
         .collect();
     expect![[r#"
         0 -
@@ -58,18 +60,19 @@ fn innermost_symbol_at_a_line_is_found() {
 #[test]
 fn shared_line_belongs_to_the_next_symbol() {
     let symbols = symbols(Language::Rust, "fn a() {\n} fn b() {\n}\n").unwrap();
-    let names: Vec<_> = (1..=3).map(|line| symbols.at(line).unwrap().name.as_str()).collect();
+    let names: Vec<_> =
+        (1..=3).map(|line| symbols.symbol_at(line).unwrap().name.as_str()).collect();
     assert_eq!(names, ["a", "b", "b"]);
 }
 
 fn check_named(language: Language, text: &str, name: &str, expected: Expect) {
     let symbols = symbols(language, text).unwrap();
-    let found: Vec<_> = symbols
-        .named(name)
+    let names: Vec<_> = symbols
+        .find_by_name(name)
         .iter()
         .map(|symbol| format!("{}-{} {}", symbol.start, symbol.end, symbol.name))
         .collect();
-    expected.assert_eq(&found.join("\n"));
+    expected.assert_eq(&names.join("\n"));
 }
 
 #[test]
@@ -146,7 +149,7 @@ fn attributes_are_included_and_comments_before_excluded() {
         (Language::Swift, "/// doc\n@a\n// why\nfunc f() {}\n", (2, 4)),
     ] {
         let symbols = symbols(language, text).unwrap();
-        let lines: Vec<_> = symbols.all().iter().map(|found| (found.start, found.end)).collect();
+        let lines: Vec<_> = symbols.all().iter().map(|symbol| (symbol.start, symbol.end)).collect();
         assert_eq!(lines, [expected], "{language}");
     }
 }

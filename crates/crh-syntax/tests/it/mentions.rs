@@ -5,25 +5,25 @@ use expect_test::{Expect, expect};
 use crh_syntax::{Language, MentionRole, mentions};
 
 fn check(language: Language, text: &str, expected: Expect) {
-    let found = mentions(language, text, &["total", "Cart"].into()).unwrap();
-    let shown: Vec<String> = found
+    let mentions_found = mentions(language, text, &["total", "Cart"].into()).unwrap();
+    let lines: Vec<String> = mentions_found
         .iter()
         .map(|mention| {
             let role = match &mention.role {
                 MentionRole::Named => "named".to_owned(),
                 MentionRole::Imported => "imported".to_owned(),
                 MentionRole::Called => "called".to_owned(),
-                MentionRole::Member { of } => format!("of {of}"),
+                MentionRole::Member { owner: of } => format!("of {of}"),
                 MentionRole::Read => "read".to_owned(),
             };
             format!("{} {} {role}\n", mention.line, mention.name)
         })
         .collect();
-    expected.assert_eq(&shown.concat());
+    expected.assert_eq(&lines.concat());
 }
 
 #[test]
-fn python() {
+fn python_names_have_their_roles() {
     check(
         Language::Python,
         r#"from shop import total, Cart
@@ -61,7 +61,7 @@ class Cart(Cart): pass
 }
 
 #[test]
-fn rust() {
+fn rust_names_have_their_roles() {
     check(
         Language::Rust,
         r#"use shop::{total, Cart as C};
@@ -97,7 +97,7 @@ fn f() {
 }
 
 #[test]
-fn javascript_and_typescript() {
+fn javascript_and_typescript_names_have_their_roles() {
     let text = r#"import { total } from "./total";
 // total()
 function total(total) { return `total() ${total(1)}`; }
@@ -135,7 +135,7 @@ new Cart(total);
 }
 
 #[test]
-fn go_java_kotlin_and_ruby() {
+fn go_java_kotlin_and_ruby_names_have_their_roles() {
     check(
         Language::Go,
         "package a\n// total()\nfunc total(total int) Cart { a, total := total(1), 2; s.total(); return Cart{} }\n",
@@ -191,7 +191,7 @@ fn go_java_kotlin_and_ruby() {
 }
 
 #[test]
-fn cpp_swift_csharp_and_php() {
+fn cpp_swift_csharp_and_php_names_have_their_roles() {
     check(
         Language::Cpp,
         "#include \"Cart\"\n// total()\nint total(int total) { c->total(); Cart::total(); return total(1) + total; }\n",

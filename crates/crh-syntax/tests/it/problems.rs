@@ -9,13 +9,13 @@ use crh_syntax::{Language, PROBLEMS_MAX, SyntaxProblemKind, problems};
 fn check(language: Language, text: &str, expected: Expect) {
     let problems = problems(language, text).unwrap();
     let lines = problems.list.into_iter().map(|problem| match problem.kind {
-        SyntaxProblemKind::Missing(what) => {
-            format!("{}-{} no {what}\n", problem.start, problem.end)
+        SyntaxProblemKind::Missing(token) => {
+            format!("{}-{} no {token}\n", problem.start, problem.end)
         }
         SyntaxProblemKind::Unexpected => format!("{}-{} unexpected\n", problem.start, problem.end),
         SyntaxProblemKind::Rejected(why) => format!("{}-{} {why}\n", problem.start, problem.end),
     });
-    let unpaired = problems.unpaired.map(|bracket| format!("unpaired {bracket}\n"));
+    let unpaired = problems.unpaired_bracket.map(|bracket| format!("unpaired {bracket}\n"));
     expected.assert_eq(&lines.chain(unpaired).collect::<String>());
 }
 
@@ -105,7 +105,7 @@ fn balanced_brackets_are_not_reported() {
     ] {
         let problems = problems(language, text).unwrap();
         assert!(!problems.list.is_empty(), "{language}");
-        assert_eq!(problems.unpaired, None, "{language}");
+        assert_eq!(problems.unpaired_bracket, None, "{language}");
     }
 }
 

@@ -21,18 +21,18 @@ fn check(language: Language, text: &str) {
     if let Ok(symbols) = symbols(language, text) {
         spans(symbols.all().iter().map(|symbol| (symbol.start, symbol.end)).collect());
         for symbol in symbols.all() {
-            assert!(symbols.named(&symbol.name).contains(&symbol));
-            let at_end = symbols.at(symbol.end).unwrap();
+            assert!(symbols.find_by_name(&symbol.name).contains(&symbol));
+            let at_end = symbols.symbol_at(symbol.end).unwrap();
             assert!(at_end.start <= symbol.end && symbol.end <= at_end.end);
         }
         // One symbol stands for all, because each costs a parse.
         if let Some(symbol) = symbols.all().last() {
             let context = function_context(Some(language), text, &symbol.name).unwrap();
             assert!(!context.heuristic && text.contains(&context.definition));
-            let own = symbol.name.rsplit(['.', ':', '\\']).next().unwrap();
-            for mention in mentions(language, text, &[own].into()).unwrap() {
+            let own_name = symbol.name.rsplit(['.', ':', '\\']).next().unwrap();
+            for mention in mentions(language, text, &[own_name].into()).unwrap() {
                 let line = text.split('\n').nth(mention.line as usize - 1).unwrap();
-                assert!(mention.name == own && line.contains(own), "{line:?}");
+                assert!(mention.name == own_name && line.contains(own_name), "{line:?}");
             }
         }
     }
@@ -117,7 +117,7 @@ proptest! {
         let fixture = at.get(&fixtures);
         let place = from.index(fixture.text.len() + 1);
         let place = (0..=place).rev().find(|at| fixture.text.is_char_boundary(*at)).unwrap_or(0);
-        let (before, after) = fixture.text.split_at(place);
-        check(fixture.language, &format!("{before}{piece}{after}"));
+        let (text_before, text_after) = fixture.text.split_at(place);
+        check(fixture.language, &format!("{text_before}{piece}{text_after}"));
     }
 }

@@ -5,17 +5,17 @@ use crh_syntax::{Language, outermost_statements, problems};
 
 #[test]
 fn text_has_a_problem_iff_a_statement_has() {
-    let mut told = 0;
+    let mut checked = 0;
     for fixture in fixtures::all() {
         let Some(parts) = outermost_statements(fixture.language, &fixture.text) else { continue };
         let path = fixture.path.display();
         let parts: Vec<&str> = parts.into_iter().map(|range| &fixture.text[range]).collect();
         assert_eq!(parts.concat(), fixture.text, "{path}");
-        let is_whole = |text: &str| problems(fixture.language, text).unwrap().list.is_empty();
-        assert_eq!(parts.iter().all(|part| is_whole(part)), is_whole(&fixture.text), "{path}");
-        told += 1;
+        let is_valid = |text: &str| problems(fixture.language, text).unwrap().list.is_empty();
+        assert_eq!(parts.iter().all(|part| is_valid(part)), is_valid(&fixture.text), "{path}");
+        checked += 1;
     }
-    assert!(told >= 9, "{told}");
+    assert!(checked >= 9, "{checked}");
 }
 
 #[test]

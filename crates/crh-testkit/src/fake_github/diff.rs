@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Files with longer patches are shown without one.
+/// Maximum lines of a patch. Like GitHub, the fake shows no patch for files with more lines.
 const MAX_PATCH_LINES: usize = 3_000;
 
 /// A side of a diff.
@@ -115,33 +115,33 @@ impl FileDiff {
             Side::Right => hunk.new.clone(),
         };
         let hunk = self.hunks.iter().position(|hunk| lines(hunk).contains(&line))?;
-        let mut left = line - lines(&self.hunks[hunk]).start;
+        let mut remaining = line - lines(&self.hunks[hunk]).start;
         for (index, text) in self.hunks[hunk].text.lines().enumerate().skip(1) {
             let counts = match side {
                 Side::Left => text.starts_with(' ') || text.starts_with('-') || text.is_empty(),
                 Side::Right => text.starts_with(' ') || text.starts_with('+') || text.is_empty(),
             };
-            if counts && left == 0 {
+            if counts && remaining == 0 {
                 return Some(DiffRow { hunk, row: index });
             }
-            left -= u32::from(counts);
+            remaining -= u32::from(counts);
         }
         None
     }
 
     /// Distance from the first hunk header of the file.
-    pub(super) fn position(&self, shown: DiffRow) -> usize {
-        let before = self.hunks[..shown.hunk].iter().map(|hunk| hunk.text.lines().count());
-        before.sum::<usize>() + shown.row
+    pub(super) fn position(&self, row: DiffRow) -> usize {
+        let earlier_lines = self.hunks[..row.hunk].iter().map(|hunk| hunk.text.lines().count());
+        earlier_lines.sum::<usize>() + row.row
     }
 
     /// The hunk down to a line.
-    pub(super) fn hunk_down_to(&self, shown: DiffRow) -> String {
-        let lines = self.hunks[shown.hunk].text.lines().take(shown.row + 1);
+    pub(super) fn hunk_down_to(&self, row: DiffRow) -> String {
+        let lines = self.hunks[row.hunk].text.lines().take(row.row + 1);
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The new number of an old line; `None` if it changed. For diffs without context.
+    /// The new number of an old line; `None` if the line changed. Only for diffs without context.
     pub(super) fn map_line(&self, line: u32) -> Option<u32> {
         let mut moved = i64::from(line);
         for hunk in &self.hunks {

@@ -15,9 +15,9 @@ pub struct Exchange {
     pub headers: Vec<(String, String)>,
     /// Body; null if empty or from git.
     pub body: Value,
-    /// Number of the write, if it is one.
+    /// Number of the write; `None` for a request that only reads.
     pub write: Option<usize>,
-    /// Whether it changed anything.
+    /// Whether the request changed anything.
     pub applied: bool,
     /// Status of the reply; `None` if the connection was cut.
     pub status: Option<u16>,
@@ -28,8 +28,8 @@ pub struct Exchange {
 impl Exchange {
     /// Value of a header, by lower-case name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known == name);
+        header.map(|(_, value)| value.as_str())
     }
 
     /// A REST exchange as one line of JSON, without headers, which contain tokens.

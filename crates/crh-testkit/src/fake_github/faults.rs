@@ -10,17 +10,17 @@ const HOLD_TIMEOUT: Duration = Duration::from_secs(120);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Affected requests.
-    pub on: FaultTrigger,
+    pub trigger: FaultTrigger,
     /// Number of occurrences.
     pub times: usize,
     /// What fails.
-    pub how: FaultKind,
+    pub kind: FaultKind,
 }
 
 /// Which requests a fault affects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FaultTrigger {
-    /// All.
+    /// All requests.
     Any,
     /// By method and path, such as `/api/v3/repos/*/reviews`. `*` matches anything.
     Request(String, String),
@@ -43,8 +43,8 @@ pub enum FaultKind {
     CutBefore,
     /// Applied; the connection is cut.
     CutAfter,
-    /// Refuses reviews with a comment on this line, although it is visible. Other requests pass and
-    /// do not count.
+    /// Refuses reviews with a comment on this line, although the line is visible. Other requests
+    /// are not affected and do not count as occurrences.
     BadLine {
         /// File.
         path: String,
@@ -56,12 +56,12 @@ pub enum FaultKind {
         /// `Retry-After` in seconds, if any.
         retry_after: Option<u64>,
     },
-    /// Primary rate limit: the hour's requests are used up.
+    /// Primary rate limit: all requests of this hour are used up.
     PrimaryLimit {
         /// Seconds until the reset.
         resets_in: u64,
     },
-    /// "Not modified" for any request, true or not.
+    /// "Not modified" for any request, even if the reply would differ.
     NotModified,
     /// A new `ETag` although nothing changed.
     NewEtag,
@@ -69,19 +69,19 @@ pub enum FaultKind {
 
 impl Fault {
     /// A fault for one write, by number.
-    pub fn on_write(number: usize, how: FaultKind) -> Self {
-        Self { on: FaultTrigger::Write(number), times: 1, how }
+    pub fn on_write(number: usize, kind: FaultKind) -> Self {
+        Self { trigger: FaultTrigger::Write(number), times: 1, kind }
     }
 
     /// A fault for one request, by method and path pattern.
-    pub fn on(method: &str, path: &str, how: FaultKind) -> Self {
-        Self { on: FaultTrigger::Request(method.to_owned(), path.to_owned()), times: 1, how }
+    pub fn on(method: &str, path: &str, kind: FaultKind) -> Self {
+        Self { trigger: FaultTrigger::Request(method.to_owned(), path.to_owned()), times: 1, kind }
     }
 
     /// Always refuses reviews with a comment on this line.
     pub fn bad_line(path: &str, line: u32) -> Self {
-        let how = FaultKind::BadLine { path: path.to_owned(), line };
-        Self { on: FaultTrigger::Any, times: usize::MAX, how }
+        let kind = FaultKind::BadLine { path: path.to_owned(), line };
+        Self { trigger: FaultTrigger::Any, times: usize::MAX, kind }
     }
 
     /// Repeats the fault.
@@ -90,10 +90,10 @@ impl Fault {
         Self { times, ..self }
     }
 
-    /// Whether it is about a request.
+    /// Whether the fault affects a request.
     pub(super) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
         self.times > 0
-            && match &self.on {
+            && match &self.trigger {
                 FaultTrigger::Any => true,
                 FaultTrigger::Request(wanted, pattern) => {
                     wanted == method && matches(pattern, path)
@@ -106,9 +106,9 @@ impl Fault {
 /// When a write is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HoldPoint {
-    /// Received, and will not be applied.
+    /// The write is received and will not be applied.
     Before,
-    /// Applied, and not yet answered.
+    /// The write is applied and not yet answered.
     After,
 }
 
@@ -148,7 +148,8 @@ impl WriteHold {
         self.held.progress().reached
     }
 
-    /// Releases the write. One held before applying is cut off, one held after is answered.
+    /// Releases the write. A write that is held before applying is cut off; one that is held after
+    /// applying is answered.
     pub fn release(&self) {
         self.held.release();
     }

@@ -6,10 +6,10 @@ use std::process::Stdio;
 use std::thread;
 
 use super::diff::Diff;
-use crate::http::Incoming;
+use crate::http::HttpRequest;
 use crate::repo::git;
 
-/// Most commits that GitHub lists.
+/// Maximum number of commits that GitHub lists.
 const MAX_COMMITS: usize = 250;
 
 /// As on GitHub, force-pushed commits can be fetched by hash.
@@ -82,14 +82,14 @@ impl FakeBareRepository {
 
     pub(crate) fn tip(&self, branch: &str) -> Option<String> {
         let name = format!("refs/heads/{branch}^{{commit}}");
-        let said = git(&self.path).args(["rev-parse", "--quiet", "--verify", &name]).output();
-        let said = said.unwrap();
-        said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+        let output = git(&self.path).args(["rev-parse", "--quiet", "--verify", &name]).output();
+        let output = output.unwrap();
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     pub(crate) fn merge_base(&self, left: &str, right: &str) -> Option<String> {
-        let said = git(&self.path).args(["merge-base", left, right]).output().unwrap();
-        said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+        let output = git(&self.path).args(["merge-base", left, right]).output().unwrap();
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     /// Merges one commit into another. Returns the tree, with conflict markers, and the conflicting
@@ -97,10 +97,10 @@ impl FakeBareRepository {
     pub(crate) fn merge(&self, into: &str, from: &str) -> (String, Vec<String>) {
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"];
         let unrelated = "--allow-unrelated-histories";
-        let said = git(&self.path).args(merge).args([unrelated, into, from]).output().unwrap();
-        let why = String::from_utf8_lossy(&said.stderr);
-        assert!(matches!(said.status.code(), Some(0 | 1)), "{why}");
-        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let output = git(&self.path).args(merge).args([unrelated, into, from]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{stderr}");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let mut parts = text.split('\0').filter(|part| !part.is_empty()).map(str::to_owned);
         (parts.next().unwrap(), parts.collect())
     }
@@ -110,32 +110,34 @@ impl FakeBareRepository {
             let quoted = ["-c", "core.quotepath=false", "diff", "--no-color", "--no-ext-diff"];
             self.run(&[&quoted[..], &["--no-textconv"], form, more, &[old, new, "--"]].concat())
         };
-        let more: &[&str] = match context {
+        let options: &[&str] = match context {
             DiffContext::Three => &["--find-renames"],
             DiffContext::None => &["--no-renames", "--unified=0"],
         };
         Diff::parse(
-            &diff(&["--raw", "-z", "--no-abbrev"], more),
-            &diff(&["--numstat", "-z"], more),
-            &diff(&["--patch"], more),
+            &diff(&["--raw", "-z", "--no-abbrev"], options),
+            &diff(&["--numstat", "-z"], options),
+            &diff(&["--patch"], options),
         )
     }
 
     /// Git's default diff of two commits.
     pub(crate) fn diff_text(&self, old: &str, new: &str) -> Vec<u8> {
-        let plain = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
-        let said = git(&self.path).args(plain).args([old, new, "--"]).output().unwrap();
-        assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
-        said.stdout
+        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"];
+        let output = git(&self.path).args(args).args([old, new, "--"]).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
     }
 
     /// Commits in `with` but not in `without`, oldest first.
     pub(crate) fn commits(&self, without: &str, with: &str) -> Vec<FakeCommit> {
-        let (range, most) = (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));
+        let (range, max_count) =
+            (format!("{without}..{with}"), format!("--max-count={MAX_COMMITS}"));
         let form = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%B%x01";
-        let said = self.run(&["log", "--reverse", "--topo-order", &most, form, &range, "--"]);
-        let commits = said.split('\u{1}').filter_map(|said| {
-            let fields: Vec<&str> = said.trim_start_matches('\n').split('\0').collect();
+        let output =
+            self.run(&["log", "--reverse", "--topo-order", &max_count, form, &range, "--"]);
+        let commits = output.split('\u{1}').filter_map(|record| {
+            let fields: Vec<&str> = record.trim_start_matches('\n').split('\0').collect();
             let [sha, tree, parents, name, email, date, message] = fields[..] else { return None };
             Some(FakeCommit {
                 sha: sha.to_owned(),
@@ -149,7 +151,7 @@ impl FakeBareRepository {
     }
 
     /// Answers a request with `git http-backend`.
-    pub(crate) fn serve(&self, request: &Incoming, service: &str, query: &str) -> CgiReply {
+    pub(crate) fn serve(&self, request: &HttpRequest, service: &str, query: &str) -> CgiReply {
         let mut command = git(&self.path);
         command
             .arg("http-backend")
@@ -169,30 +171,30 @@ impl FakeBareRepository {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
-        let said = thread::scope(|scope| {
+        let output = thread::scope(|scope| {
             // Git may stop reading early; its reply says why.
             scope.spawn(move || drop(stdin.write_all(&request.body)));
             child.wait_with_output().unwrap()
         });
-        CgiReply::parse(said.stdout)
+        CgiReply::parse(output.stdout)
     }
 
     fn run(&self, args: &[&str]) -> String {
-        let said = git(&self.path).args(args).output().unwrap();
-        let why = String::from_utf8_lossy(&said.stderr);
-        assert!(said.status.success(), "git {args:?} failed: {why}");
-        String::from_utf8_lossy(&said.stdout).into_owned()
+        let output = git(&self.path).args(args).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {args:?} failed: {stderr}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 }
 
 impl CgiReply {
-    fn parse(mut said: Vec<u8>) -> Self {
-        let end = said.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap_or(said.len());
-        let body = said.split_off((end + 4).min(said.len()));
-        let head = String::from_utf8_lossy(&said).into_owned();
+    fn parse(mut output: Vec<u8>) -> Self {
+        let end = output.windows(4).position(|bytes| bytes == b"\r\n\r\n").unwrap_or(output.len());
+        let body = output.split_off((end + 4).min(output.len()));
+        let head = String::from_utf8_lossy(&output).into_owned();
         let field = |name: &str| {
-            let found = head.lines().find_map(|line| line.strip_prefix(name));
-            found.map(str::trim)
+            let value = head.lines().find_map(|line| line.strip_prefix(name));
+            value.map(str::trim)
         };
         let status = field("Status:").and_then(|status| status.get(..3)?.parse().ok());
         Self {

@@ -13,7 +13,7 @@ use super::json::View;
 use super::rest::{Call, Reply, check_permission};
 use super::state::{Permission, State};
 
-/// Most nodes per connection.
+/// Maximum number of nodes per connection, as on GitHub.
 const MAX_NODES: usize = 100;
 
 /// A parsed request.
@@ -24,8 +24,8 @@ pub(super) struct GraphQuery {
     variables: Map<String, Value>,
 }
 
-/// An error. With a kind it concerns one field, which becomes null; without one the whole request
-/// fails.
+/// An error. An error with a kind concerns one field, which becomes null. Without a kind, the whole
+/// request fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct GraphRefusal {
     kind: Option<&'static str>,
@@ -63,15 +63,17 @@ impl GraphQuery {
                 "A query attribute must be specified and must be a string.",
             ));
         };
-        let refused = |why: String| GraphRefusal::new(why).reply();
+        let refused = |message: String| GraphRefusal::new(message).reply();
         let document = query::parse(text).map_err(refused)?;
-        let asked = body["operationName"].as_str();
+        let operation_name = body["operationName"].as_str();
         let operation = document
             .operations
             .iter()
-            .position(|operation| asked.is_none() || operation.name.as_deref() == asked)
-            .ok_or_else(|| refused(format!("No operation named {asked:?}")))?;
-        if asked.is_none() && document.operations.len() > 1 {
+            .position(|operation| {
+                operation_name.is_none() || operation.name.as_deref() == operation_name
+            })
+            .ok_or_else(|| refused(format!("No operation named {operation_name:?}")))?;
+        if operation_name.is_none() && document.operations.len() > 1 {
             return Err(refused("An operation name is required".to_owned()));
         }
         if let Some(loose) = document.unused_name(&document.operations[operation]) {
@@ -92,12 +94,12 @@ impl GraphQuery {
         &self.document.operations[self.operation]
     }
 
-    /// Whether it changes something.
+    /// Whether the request changes something.
     pub(super) fn writes(&self) -> bool {
         self.operation().kind == OperationKind::Mutation
     }
 
-    /// Answers, and does what it asks for.
+    /// Answers the request and applies its mutations.
     pub(super) fn answer(&self, state: &mut State, server: &str, call: &Call) -> Reply {
         let Some(login) = &call.login else {
             return Reply::refused(401, "This endpoint requires you to be authenticated.");
@@ -150,8 +152,8 @@ impl GraphQuery {
                         request: self,
                         errors,
                     };
-                    let place = thread.and_then(|id| eye.view.state.thread(&id));
-                    eye.select(&Node::Payload(place), &field.selections)?
+                    let thread = thread.and_then(|id| eye.view.state.thread(&id));
+                    eye.select(&Node::Payload(thread), &field.selections)?
                 }
                 Err(refused) if refused.kind.is_some() => {
                     errors.borrow_mut().push(refused);
@@ -255,8 +257,8 @@ impl<'a> QueryContext<'a> {
                 }
                 Selection::Inline(fragment) => fragment,
                 Selection::Spread(name) => {
-                    let found = self.request.document.fragments.get(name);
-                    found.ok_or_else(|| {
+                    let fragment = self.request.document.fragments.get(name);
+                    fragment.ok_or_else(|| {
                         GraphRefusal::new(format!("Fragment {name} was not defined"))
                     })?
                 }
@@ -274,14 +276,14 @@ impl<'a> QueryContext<'a> {
             return Ok(json!(node.type_name(&self.view)));
         }
         let arguments = self.request.arguments(field);
-        let found = match node.field(self, &field.name, &arguments) {
+        let value = match node.field(self, &field.name, &arguments) {
             Err(refused) if refused.kind.is_some() => {
                 self.errors.borrow_mut().push(refused);
                 return Ok(Value::Null);
             }
             found => found?,
         };
-        match found {
+        match value {
             FieldValue::Value(value) if field.selections.is_empty() => Ok(value),
             FieldValue::Value(Value::Null) | FieldValue::Missing => Ok(Value::Null),
             FieldValue::Value(_) => Err(GraphRefusal::new(format!(

@@ -12,10 +12,10 @@ use super::state::{
 };
 use super::time::format_time;
 
-/// Account that stands for all deleted ones.
+/// Account that GitHub shows in place of deleted accounts.
 const GHOST: (&str, u64) = ("ghost", 10_137);
 
-/// The state as one server address shows it.
+/// The state, with the server address that links start with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) state: &'a State,
@@ -285,7 +285,7 @@ impl View<'_> {
         let pull = format!("{}/pulls/{number}", self.api_of(repository));
         let page = self.pull_url(repository, number);
         let html = format!("{page}#pullrequestreview-{}", review.id);
-        let mut shown = json!({
+        let mut value = json!({
             "id": review.id, "node_id": format!("PRR_{}", review.id),
             "user": self.user(&review.author), "body": review.body, "state": review.state,
             "html_url": html, "pull_request_url": pull,
@@ -295,9 +295,9 @@ impl View<'_> {
         });
         // Pending reviews do not have this field.
         if review.state != PENDING {
-            shown["submitted_at"] = json!(format_time(review.created));
+            value["submitted_at"] = json!(format_time(review.created));
         }
-        shown
+        value
     }
 
     pub(super) fn review_comment(
@@ -311,7 +311,7 @@ impl View<'_> {
         let url = format!("{api}/pulls/comments/{id}");
         let pull_url = format!("{api}/pulls/{}", pull.number);
         let html = format!("{}#discussion_r{id}", self.pull_url(repository, pull.number));
-        let first = thread.comments.first().map(|first| first.id).filter(|first| *first != id);
+        let first_id = thread.comments.first().map(|first| first.id).filter(|first| *first != id);
         let file = pull.diff.file(&thread.path);
         let position = thread.line.and_then(|line| {
             let file = file?;
@@ -335,7 +335,7 @@ impl View<'_> {
             "side": thread.side.word(),
             "start_side": thread.start_side.map(Side::word), "subject_type": "line",
         });
-        if let Some(first) = first {
+        if let Some(first) = first_id {
             value["in_reply_to_id"] = json!(first);
         }
         value

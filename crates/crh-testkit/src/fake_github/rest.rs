@@ -44,8 +44,8 @@ pub(super) type ReplyResult = Result<Reply, Reply>;
 
 impl Call {
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        let found = self.query.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let parameter = self.query.iter().find(|(known, _)| known == name);
+        parameter.map(|(_, value)| value.as_str())
     }
 }
 
@@ -149,13 +149,13 @@ fn page<T>(
     let number = |name: &str| call.parameter(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("per_page").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
     let page = number("page").filter(|page| *page > 0).unwrap_or(1);
-    let last = items.len().div_ceil(size).max(1);
+    let last_page = items.len().div_ceil(size).max(1);
     let on_page = items.iter().skip(size.saturating_mul(page - 1)).take(size);
     let mut reply = Reply::with(200, on_page.map(shown).collect());
     let links: Vec<String> = [
         ("prev", page - 1, page > 1),
-        ("next", page + 1, page < last),
-        ("last", last, page < last),
+        ("next", page + 1, page < last_page),
+        ("last", last_page, page < last_page),
         ("first", 1, page > 1),
     ]
     .into_iter()
@@ -172,7 +172,7 @@ fn page<T>(
 }
 
 fn link(view: &View<'_>, call: &Call, repository: &Repository, page: usize) -> String {
-    // Behind the repository's name or number.
+    // The links continue after the repository's name or number.
     let skipped = if call.path[0] == "repos" { 3 } else { 2 };
     let path = call.path[skipped..].join("/");
     let mut query: Vec<String> = call

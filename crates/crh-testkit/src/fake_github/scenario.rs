@@ -70,7 +70,7 @@ impl fmt::Display for PullHandle {
 impl FakeGitHub {
     /// Adds a token, and its account if needed. Accounts ending in `[bot]` are bots.
     pub fn token(&self, text: &str, login: &str, permissions: &[Permission]) -> &Self {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(login);
         let permissions = permissions.iter().copied().collect();
         let token = Token { login: login.to_owned(), permissions, ends: None, used: 0 };
@@ -81,20 +81,20 @@ impl FakeGitHub {
 
     /// Expires all App tokens.
     pub fn end_tokens(&self) {
-        for token in self.desk.state().tokens.values_mut() {
+        for token in self.service.state().tokens.values_mut() {
             token.ends = token.ends.map(|_| 0);
         }
     }
 
     /// Deletes an account. Its texts stay without an author.
     pub fn remove_account(&self, login: &str) {
-        self.desk.state().accounts.retain(|account| account.login != login);
+        self.service.state().accounts.retain(|account| account.login != login);
     }
 
     /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner. Returns its
     /// id.
     pub fn app(&self, slug: &str, owner: &str, permissions: &[Permission]) -> u64 {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(owner);
         let (id, installation) = (state.id(), (state.id(), owner.to_owned()));
         state.apps.push(App {
@@ -114,15 +114,15 @@ impl FakeGitHub {
     }
 
     /// Adds a fork with the branches of a test repository.
-    pub fn fork(&self, name: &str, of: &str, source: impl AsRef<Path>) -> &Self {
-        self.add(name, source.as_ref(), Some(of));
+    pub fn fork(&self, name: &str, parent: &str, source: impl AsRef<Path>) -> &Self {
+        self.add(name, source.as_ref(), Some(parent));
         self
     }
 
-    fn add(&self, name: &str, source: &Path, of: Option<&str>) {
+    fn add(&self, name: &str, source: &Path, parent: Option<&str>) {
         let bare = FakeBareRepository::new(self.folder.path().join(format!("{name}.git")), source);
-        let mut state = self.desk.state();
-        let fork_of = of.map(|of| {
+        let mut state = self.service.state();
+        let fork_of = parent.map(|of| {
             let (owner, name) = of.split_once('/').unwrap();
             state.repository(owner, name).unwrap().id
         });
@@ -171,7 +171,7 @@ impl FakeGitHub {
 
     /// Opens an issue and returns its number.
     pub fn issue(&self, repository: &str, author: &str, title: &str, body: &str) -> u64 {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(author);
         let (id, created) = (state.id(), state.tick());
         drop(state);
@@ -212,18 +212,18 @@ impl FakeGitHub {
 
     /// Opens a pull request.
     pub fn pull(&self, repository: &str, pull: Pull) -> PullHandle {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(&pull.author);
         let (owner, name) = repository.split_once('/').unwrap();
         let number = state.open((owner, name), pull).unwrap();
-        let at = PullHandle { repository: repository.to_owned(), number };
-        state.push(&at).unwrap();
-        at
+        let handle = PullHandle { repository: repository.to_owned(), number };
+        state.push(&handle).unwrap();
+        handle
     }
 
     /// Pushes (or force-pushes) the current branches of the test repositories.
-    pub fn push(&self, at: &PullHandle) {
-        self.desk.state().push(at).unwrap();
+    pub fn push(&self, handle: &PullHandle) {
+        self.service.state().push(handle).unwrap();
     }
 
     /// Updates the branches of a repository without touching pull requests.
@@ -232,26 +232,26 @@ impl FakeGitHub {
     }
 
     /// Closes a pull request.
-    pub fn close(&self, at: &PullHandle) {
-        self.in_pull(at, |pull| pull.open = false);
+    pub fn close(&self, handle: &PullHandle) {
+        self.in_pull(handle, |pull| pull.open = false);
     }
 
     /// Makes a pull request a draft.
-    pub fn make_draft(&self, at: &PullHandle) {
-        self.in_pull(at, |pull| pull.draft = true);
+    pub fn make_draft(&self, handle: &PullHandle) {
+        self.in_pull(handle, |pull| pull.draft = true);
     }
 
     /// Adds a general comment and returns its id.
-    pub fn comment(&self, at: &PullHandle, author: &str, body: &str) -> u64 {
+    pub fn comment(&self, handle: &PullHandle, author: &str, body: &str) -> u64 {
         let comment = self.new_comment(author, body);
         let id = comment.id;
-        self.in_pull(at, |pull| pull.comments.push(comment));
+        self.in_pull(handle, |pull| pull.comments.push(comment));
         id
     }
 
     /// Deletes a general comment.
-    pub fn delete_comment(&self, at: &PullHandle, id: u64) {
-        self.in_pull(at, |pull| pull.comments.retain(|comment| comment.id != id));
+    pub fn delete_comment(&self, handle: &PullHandle, id: u64) {
+        self.in_pull(handle, |pull| pull.comments.retain(|comment| comment.id != id));
     }
 
     /// Makes the last review pending, as an interruption would.
@@ -259,8 +259,8 @@ impl FakeGitHub {
     /// # Panics
     ///
     /// If there is none.
-    pub fn unsubmit(&self, at: &PullHandle) {
-        self.in_pull(at, |pull| pull.reviews.last_mut().unwrap().state = PENDING.to_owned());
+    pub fn unsubmit(&self, handle: &PullHandle) {
+        self.in_pull(handle, |pull| pull.reviews.last_mut().unwrap().state = PENDING.to_owned());
     }
 
     /// Opens a thread on a line of the new side and returns its GraphQL id.
@@ -276,11 +276,11 @@ impl FakeGitHub {
         body: &str,
     ) -> String {
         let comment = self.new_comment(author, body);
-        let id = format!("PRRT_{}", self.desk.state().id());
+        let id = format!("PRRT_{}", self.service.state().id());
         let thread = id.clone();
         self.in_pull(at, |pull| {
             let file = pull.diff.file(path).unwrap();
-            let shown = file.find_row(Side::Right, line).unwrap();
+            let row = file.find_row(Side::Right, line).unwrap();
             let thread = Thread {
                 id: thread,
                 path: path.to_owned(),
@@ -291,8 +291,8 @@ impl FakeGitHub {
                 original_line: line,
                 original_start_line: None,
                 original_commit: pull.head_sha.clone(),
-                diff_hunk: file.hunk_down_to(shown),
-                original_position: file.position(shown),
+                diff_hunk: file.hunk_down_to(row),
+                original_position: file.position(row),
                 resolved: false,
                 resolved_by: None,
                 outdated: false,
@@ -307,13 +307,13 @@ impl FakeGitHub {
     pub fn reply(&self, thread: &str, author: &str, body: &str) -> u64 {
         let comment = self.new_comment(author, body);
         let id = comment.id;
-        self.desk.state().thread_mut(thread).unwrap().comments.push(comment);
+        self.service.state().thread_mut(thread).unwrap().comments.push(comment);
         id
     }
 
     /// Resolves a thread.
     pub fn resolve(&self, thread: &str, login: &str) {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(login);
         let thread = state.thread_mut(thread).unwrap();
         thread.resolved = true;
@@ -328,7 +328,7 @@ impl FakeGitHub {
         name: &str,
         conclusion: Option<&str>,
     ) -> &Self {
-        let id = self.desk.state().id();
+        let id = self.service.state().id();
         let status = if conclusion.is_some() { "completed" } else { "in_progress" };
         let fields = json!({ "name": name, "status": status, "conclusion": conclusion });
         let run = CheckRun {
@@ -338,14 +338,14 @@ impl FakeGitHub {
             fields: fields.as_object().cloned().unwrap_or_default(),
             annotations: Vec::new(),
         };
-        self.desk.state().ensure("ci[bot]");
+        self.service.state().ensure("ci[bot]");
         self.in_repository(repository, |repository| repository.check_runs.push(run));
         self
     }
 
     /// Adds a commit status: `success`, `failure`, `error` or `pending`.
     pub fn status(&self, repository: &str, sha: &str, context: &str, word: &str) -> &Self {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         let (id, created) = (state.id(), state.tick());
         drop(state);
         let (sha, context, word) = (sha.to_owned(), context.to_owned(), word.to_owned());
@@ -356,25 +356,25 @@ impl FakeGitHub {
     }
 
     fn new_comment(&self, author: &str, body: &str) -> Comment {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(author);
         let (id, created) = (state.id(), state.tick());
         let (author, body) = (author.to_owned(), body.to_owned());
         Comment { id, author, body, created, updated: created, review: None, minimized: false }
     }
 
-    fn in_pull<T>(&self, at: &PullHandle, change: impl FnOnce(&mut PullRequest) -> T) -> T {
-        let mut state = self.desk.state();
+    fn in_pull<T>(&self, handle: &PullHandle, change: impl FnOnce(&mut PullRequest) -> T) -> T {
+        let mut state = self.service.state();
         let now = state.tick();
-        let (owner, name) = at.repository.split_once('/').unwrap();
+        let (owner, name) = handle.repository.split_once('/').unwrap();
         let repository = state.repository_mut(owner, name).unwrap();
-        let pull = repository.pulls.get_mut(&at.number).unwrap();
+        let pull = repository.pulls.get_mut(&handle.number).unwrap();
         pull.updated = now;
         change(pull)
     }
 
     fn in_repository<T>(&self, name: &str, change: impl FnOnce(&mut Repository) -> T) -> T {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         let (owner, name) = name.split_once('/').unwrap();
         change(state.repository_mut(owner, name).unwrap())
     }
@@ -398,7 +398,7 @@ impl State {
         let base = self.repository_mut(owner, name)?;
         base.numbers += 1;
         let number = base.numbers;
-        let opened = PullRequest {
+        let pull_request = PullRequest {
             id,
             number,
             title: pull.title,
@@ -423,25 +423,25 @@ impl State {
             reviews: Vec::new(),
             threads: Vec::new(),
         };
-        base.pulls.insert(number, opened);
+        base.pulls.insert(number, pull_request);
         Some(number)
     }
 
     /// Updates the branches of a pull request, or returns the name of a missing branch.
-    pub(super) fn push(&mut self, at: &PullHandle) -> Result<(), String> {
+    pub(super) fn push(&mut self, handle: &PullHandle) -> Result<(), String> {
         let updated = self.tick();
-        let (owner, name) = at.repository.split_once('/').unwrap();
+        let (owner, name) = handle.repository.split_once('/').unwrap();
         let repository = self.repository(owner, name).unwrap();
         let bare = repository.bare.clone();
-        let pull = &repository.pulls[&at.number];
+        let pull = &repository.pulls[&handle.number];
         let from = self.repository_by_id(pull.head_repository).unwrap().bare.clone();
         bare.refresh();
         from.refresh();
         let head_sha = from.tip(&pull.head).ok_or_else(|| pull.head.clone())?;
         let base_sha = bare.tip(&pull.base).ok_or_else(|| pull.base.clone())?;
-        bare.fetch_head(&from, &head_sha, at.number);
+        bare.fetch_head(&from, &head_sha, handle.number);
         let repository = self.repository_mut(owner, name).unwrap();
-        let pull = repository.pulls.get_mut(&at.number).unwrap();
+        let pull = repository.pulls.get_mut(&handle.number).unwrap();
         (pull.head_sha, pull.base_sha, pull.updated) = (head_sha, base_sha, updated);
         pull.compare(&bare);
         Ok(())

@@ -15,7 +15,7 @@ use super::state::{Permission, State};
 use super::time::now;
 use super::{graphql, rest};
 use crate::http;
-use crate::http::{End, Incoming, Outgoing, Service};
+use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Service};
 
 /// Requests per hour, with and without a token.
 const LIMIT: (u64, u64) = (5_000, 60);
@@ -55,27 +55,27 @@ enum FakeRoute {
 impl Service for FakeGitHubServer {
     type Pending = ();
 
-    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
+    fn answer(&self, request: HttpRequest) -> (HttpResponse, ()) {
         let delay = self.traffic().latency;
         let (writes, end) = match self.handle(&request) {
-            ServerAnswer::Cut => (Vec::new(), End::Close),
+            ServerAnswer::Cut => (Vec::new(), ConnectionEnd::Close),
             ServerAnswer::Json(reply) => {
                 let json = ("content-type", "application/json; charset=utf-8".to_owned());
                 let body = if reply.status == 304 { String::new() } else { reply.body.to_string() };
                 let headers = [&reply.headers[..], &[json]].concat();
-                (vec![http::whole(reply.status, &headers, body)], End::KeepAlive)
+                (vec![http::full_reply(reply.status, &headers, body)], ConnectionEnd::KeepAlive)
             }
             ServerAnswer::Bytes(status, headers, body) => {
-                (vec![http::whole(status, &headers, body)], End::KeepAlive)
+                (vec![http::full_reply(status, &headers, body)], ConnectionEnd::KeepAlive)
             }
         };
-        (Outgoing { delay, writes, end }, ())
+        (HttpResponse { delay, writes, end }, ())
     }
 
-    fn begins(&self, (): ()) {}
+    fn on_reply_start(&self, (): ()) {}
 
-    fn misunderstood(&self, why: String) {
-        self.state().surprises.push(why);
+    fn on_invalid_request(&self, problem: String) {
+        self.state().surprises.push(problem);
     }
 }
 
@@ -97,17 +97,17 @@ impl FakeGitHubServer {
     }
 
     /// Answers a request and records the exchange.
-    fn handle(&self, request: &Incoming) -> ServerAnswer {
+    fn handle(&self, request: &HttpRequest) -> ServerAnswer {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let body = serde_json::from_slice(&request.body);
         let body: Value = body.unwrap_or(Value::Null);
-        let way = route(path, &body);
-        let writes = match &way {
+        let route = route(path, &body);
+        let writes = match &route {
             FakeRoute::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
             FakeRoute::Graphql(read) => read.as_ref().is_ok_and(graphql::GraphQuery::writes),
             FakeRoute::Git => false,
         };
-        let (place, write, fault, held) = {
+        let (index, write, fault, held) = {
             let mut traffic = self.traffic();
             traffic.writes += usize::from(writes);
             let write = writes.then_some(traffic.writes);
@@ -122,10 +122,10 @@ impl FakeGitHubServer {
                 status: None,
                 reply: Value::Null,
             });
-            let place = traffic.exchanges.len() - 1;
+            let index = traffic.exchanges.len() - 1;
             let fault = traffic.fault(&request.method, path, write, &body);
             let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
-            (place, write, fault, held)
+            (index, write, fault, held)
         };
         if let Some(held) = held.as_ref().filter(|held| held.moment == HoldPoint::Before) {
             held.reach();
@@ -133,17 +133,17 @@ impl FakeGitHubServer {
         }
         let mut applied = false;
         let answer =
-            self.respond(request, (path, query), &body, &way, fault.as_ref(), &mut applied);
+            self.respond(request, (path, query), &body, &route, fault.as_ref(), &mut applied);
         let applied = applied && write.is_some();
-        self.record_answer(place, &answer, applied);
+        self.record_answer(index, &answer, applied);
         if let Some(held) = held.filter(|held| held.moment == HoldPoint::After) {
             held.reach();
         }
         answer
     }
 
-    fn record_answer(&self, place: usize, answer: &ServerAnswer, applied: bool) {
-        let exchange = &mut self.traffic().exchanges[place];
+    fn record_answer(&self, index: usize, answer: &ServerAnswer, applied: bool) {
+        let exchange = &mut self.traffic().exchanges[index];
         exchange.applied = applied;
         match answer {
             ServerAnswer::Cut => {}
@@ -157,20 +157,20 @@ impl FakeGitHubServer {
 
     fn respond(
         &self,
-        request: &Incoming,
+        request: &HttpRequest,
         (path, query): (&str, &str),
         body: &Value,
-        way: &FakeRoute,
+        route: &FakeRoute,
         fault: Option<&FaultKind>,
         applied: &mut bool,
     ) -> ServerAnswer {
-        if let Some(answer) = fault.and_then(|how| answer_before_applying(how, way)) {
+        if let Some(answer) = fault.and_then(|how| answer_before_applying(how, route)) {
             return answer;
         }
-        let mut answer = if let FakeRoute::Git = way {
+        let mut answer = if let FakeRoute::Git = route {
             self.git(request, path, query)
         } else {
-            ServerAnswer::Json(self.json(request, (path, query), body, way, fault))
+            ServerAnswer::Json(self.json(request, (path, query), body, route, fault))
         };
         if let ServerAnswer::Json(reply) = &answer {
             *applied = reply.status < 300 && reply.body.get("errors").is_none();
@@ -199,10 +199,10 @@ impl FakeGitHubServer {
     /// Replies of REST and GraphQL, with common headers.
     fn json(
         &self,
-        request: &Incoming,
+        request: &HttpRequest,
         (path, query): (&str, &str),
         body: &Value,
-        way: &FakeRoute,
+        route: &FakeRoute,
         fault: Option<&FaultKind>,
     ) -> Reply {
         if request.header("user-agent").is_none_or(str::is_empty) {
@@ -229,7 +229,7 @@ impl FakeGitHubServer {
             login,
         };
         let server = self.address();
-        let mut reply = match way {
+        let mut reply = match route {
             FakeRoute::Graphql(Ok(asked)) => asked.answer(&mut state, server, &call),
             FakeRoute::Graphql(Err(refused)) => refused.clone(),
             FakeRoute::Rest | FakeRoute::Git => {
@@ -239,13 +239,19 @@ impl FakeGitHubServer {
         if call.method == "GET" && reply.status == 200 {
             self.tag(&mut reply, request, &call, fault);
         }
-        let resource = if let FakeRoute::Graphql(_) = way { "graphql" } else { "core" };
+        let resource = if let FakeRoute::Graphql(_) = route { "graphql" } else { "core" };
         add_rate_limit(&mut state, &call, resource, &mut reply);
         reply
     }
 
     /// Adds an `ETag`, and replies "not modified" if the client has it.
-    fn tag(&self, reply: &mut Reply, request: &Incoming, call: &Call, fault: Option<&FaultKind>) {
+    fn tag(
+        &self,
+        reply: &mut Reply,
+        request: &HttpRequest,
+        call: &Call,
+        fault: Option<&FaultKind>,
+    ) {
         let mut hash = Sha256::new();
         hash.update(reply.body.to_string());
         hash.update(call.login.as_deref().unwrap_or_default());
@@ -266,13 +272,13 @@ impl FakeGitHubServer {
     }
 
     /// Git over HTTP, read-only.
-    fn git(&self, request: &Incoming, path: &str, query: &str) -> ServerAnswer {
-        let refused = |status: u16, why: &str| {
+    fn git(&self, request: &HttpRequest, path: &str, query: &str) -> ServerAnswer {
+        let refused = |status: u16, message: &str| {
             let headers = match status {
                 401 => vec![("www-authenticate", "Basic realm=\"GitHub\"".to_owned())],
                 _ => Vec::new(),
             };
-            ServerAnswer::Bytes(status, headers, why.as_bytes().to_vec())
+            ServerAnswer::Bytes(status, headers, message.as_bytes().to_vec())
         };
         let words: Vec<&str> = path.trim_start_matches('/').splitn(3, '/').collect();
         let [owner, name, service] = words[..] else { return refused(404, "Not Found") };
@@ -300,10 +306,10 @@ impl FakeGitHubServer {
         }
         let bare = repository.bare.clone();
         drop(state);
-        let said = bare.serve(request, service, query);
+        let reply = bare.serve(request, service, query);
         let headers =
-            vec![("content-type", said.content_type), ("cache-control", "no-cache".into())];
-        ServerAnswer::Bytes(said.status, headers, said.body)
+            vec![("content-type", reply.content_type), ("cache-control", "no-cache".into())];
+        ServerAnswer::Bytes(reply.status, headers, reply.body)
     }
 }
 
@@ -318,7 +324,7 @@ impl GitHubTraffic {
     ) -> Option<FaultKind> {
         let due = self.faults.iter_mut().find(|fault| {
             fault.applies_to(method, path, write)
-                && match &fault.how {
+                && match &fault.kind {
                     FaultKind::BadLine { path, line } => comments_on(body, path, *line),
                     FaultKind::StatusBefore(_)
                     | FaultKind::StatusAfter(_)
@@ -333,7 +339,7 @@ impl GitHubTraffic {
                 }
         })?;
         due.times -= 1;
-        Some(due.how.clone())
+        Some(due.kind.clone())
     }
 }
 
@@ -348,8 +354,8 @@ fn route(path: &str, body: &Value) -> FakeRoute {
 }
 
 /// The reply if the request is not applied.
-fn answer_before_applying(how: &FaultKind, way: &FakeRoute) -> Option<ServerAnswer> {
-    let reply = match how {
+fn answer_before_applying(fault: &FaultKind, route: &FakeRoute) -> Option<ServerAnswer> {
+    let reply = match fault {
         FaultKind::StatusBefore(status) => Reply::refused(*status, "Server Error"),
         FaultKind::TooLarge => {
             return Some(ServerAnswer::Bytes(200, Vec::new(), vec![b' '; (64 << 20) + 1]));
@@ -373,7 +379,7 @@ fn answer_before_applying(how: &FaultKind, way: &FakeRoute) -> Option<ServerAnsw
             reply.headers.extend(retry_after.map(|seconds| ("retry-after", seconds.to_string())));
             reply
         }
-        FaultKind::PrimaryLimit { resets_in } => primary_limit_reply(*resets_in, way),
+        FaultKind::PrimaryLimit { resets_in } => primary_limit_reply(*resets_in, route),
         FaultKind::NotModified => Reply::with(304, Value::Null),
         FaultKind::StatusAfter(_) | FaultKind::CutAfter | FaultKind::NewEtag => return None,
     };
@@ -381,9 +387,9 @@ fn answer_before_applying(how: &FaultKind, way: &FakeRoute) -> Option<ServerAnsw
 }
 
 /// Primary rate limit. GraphQL reports it with status 200.
-fn primary_limit_reply(resets_in: u64, way: &FakeRoute) -> Reply {
+fn primary_limit_reply(resets_in: u64, route: &FakeRoute) -> Reply {
     const WHY: &str = "API rate limit exceeded for user ID 1001. If you reach out to GitHub Support for help, please include the request ID FAKE:0.";
-    let (mut reply, resource) = match way {
+    let (mut reply, resource) = match route {
         FakeRoute::Graphql(_) => {
             let error = json!({ "type": "RATE_LIMITED", "message": WHY });
             (Reply::with(200, json!({ "errors": [error] })), "graphql")
@@ -408,22 +414,22 @@ fn comments_on(body: &Value, path: &str, line: u32) -> bool {
 /// Token and account of a request. An App's JWT has no account.
 type Requester = (Option<String>, Option<String>);
 
-fn requester(state: &State, request: &Incoming, path: &str) -> Result<Requester, Reply> {
+fn requester(state: &State, request: &HttpRequest, path: &str) -> Result<Requester, Reply> {
     let Some(header) = request.header("authorization") else { return Ok((None, None)) };
-    let bad = || Reply::refused(401, "Bad credentials");
-    let (scheme, rest) = header.split_once(' ').ok_or_else(bad)?;
+    let bad_credentials = || Reply::refused(401, "Bad credentials");
+    let (scheme, rest) = header.split_once(' ').ok_or_else(bad_credentials)?;
     let token = match scheme.to_ascii_lowercase().as_str() {
         "bearer" | "token" => rest.trim().to_owned(),
         "basic" => {
-            let decoded = STANDARD.decode(rest.trim()).map_err(|_| bad())?;
-            let decoded = String::from_utf8(decoded).map_err(|_| bad())?;
-            decoded.split_once(':').ok_or_else(bad)?.1.to_owned()
+            let decoded = STANDARD.decode(rest.trim()).map_err(|_| bad_credentials())?;
+            let decoded = String::from_utf8(decoded).map_err(|_| bad_credentials())?;
+            decoded.split_once(':').ok_or_else(bad_credentials)?.1.to_owned()
         }
-        _ => return Err(bad()),
+        _ => return Err(bad_credentials()),
     };
     if let Some(known) = state.tokens.get(&token) {
         if known.ends.is_some_and(|ends| ends <= now()) {
-            return Err(bad());
+            return Err(bad_credentials());
         }
         let login = known.login.clone();
         return Ok((Some(token), Some(login)));
@@ -432,7 +438,7 @@ fn requester(state: &State, request: &Incoming, path: &str) -> Result<Requester,
     if signed && (path.ends_with("/access_tokens") || path.ends_with("/installation")) {
         return Ok((Some(token), None));
     }
-    Err(bad())
+    Err(bad_credentials())
 }
 
 /// Counts a request and adds the rate limit headers.

@@ -355,8 +355,8 @@ impl Repository {
 
     /// Role of an account.
     pub(super) fn association(&self, login: &str) -> &str {
-        let known = self.associations.get(login).map(String::as_str);
-        known.unwrap_or(if self.owner == login { "OWNER" } else { "NONE" })
+        let association = self.associations.get(login).map(String::as_str);
+        association.unwrap_or(if self.owner == login { "OWNER" } else { "NONE" })
     }
 }
 
@@ -377,8 +377,8 @@ impl PullRequest {
     }
 
     pub(super) fn is_pending(&self, comment: &Comment) -> bool {
-        let of = |review: &&Review| Some(review.id) == comment.review;
-        self.reviews.iter().find(of).is_some_and(|review| review.state == PENDING)
+        let is_review = |review: &&Review| Some(review.id) == comment.review;
+        self.reviews.iter().find(is_review).is_some_and(|review| review.state == PENDING)
     }
 
     /// Whether the pull request contains a commit.
@@ -398,8 +398,8 @@ impl Thread {
             diff.file(&self.path)?.find_row(side, mapped).map(|_| mapped)
         };
         let line = now(self.side, self.original_line);
-        let first = self.original_start_line;
-        let start = first.map(|first| now(self.start_side.unwrap_or(self.side), first));
+        let start_line = self.original_start_line;
+        let start = start_line.map(|first| now(self.start_side.unwrap_or(self.side), first));
         let gone = line.is_none() || start == Some(None);
         self.outdated = gone;
         self.line = line.filter(|_| !gone);

@@ -12,7 +12,7 @@ pub struct RequestBarrier(Arc<BarrierShared>);
 
 #[derive(Debug)]
 struct BarrierShared {
-    wanted: usize,
+    required: usize,
     state: Mutex<BarrierState>,
     changed: Condvar,
 }
@@ -28,9 +28,9 @@ enum BarrierState {
 }
 
 impl RequestBarrier {
-    pub(super) fn new(wanted: usize) -> Self {
+    pub(super) fn new(required: usize) -> Self {
         let state = Mutex::new(BarrierState::Waiting(0));
-        Self(Arc::new(BarrierShared { wanted, state, changed: Condvar::new() }))
+        Self(Arc::new(BarrierShared { required, state, changed: Condvar::new() }))
     }
 
     /// Whether enough requests waited at the same time.
@@ -43,7 +43,7 @@ impl RequestBarrier {
         let mut state = self.state();
         match *state {
             BarrierState::Complete | BarrierState::GivenUp => return,
-            BarrierState::Waiting(others) if others + 1 >= self.0.wanted => {
+            BarrierState::Waiting(others) if others + 1 >= self.0.required => {
                 *state = BarrierState::Complete;
             }
             BarrierState::Waiting(others) => *state = BarrierState::Waiting(others + 1),

@@ -51,7 +51,7 @@ pub(super) fn comment(state: &mut State, web: &str, call: &LaunchpadCall) -> Lau
             "(<BranchMergeProposal>, 'createComment', 'launchpad.View')",
         ));
     };
-    let asked = parse_request(&call.form, proposal)?;
+    let comment_request = parse_request(&call.form, proposal)?;
     for (name, value) in &call.form {
         let is_text = matches!(name.as_str(), "subject" | "content" | "inline_comments");
         if !ARGUMENTS.contains(&name.as_str()) {
@@ -62,11 +62,11 @@ pub(super) fn comment(state: &mut State, web: &str, call: &LaunchpadCall) -> Lau
         }
     }
     let mut comment = new_comment(state, &person);
-    comment.subject = asked.subject;
-    comment.content = asked.content;
-    comment.vote = asked.vote;
-    comment.preview_diff = asked.preview_diff;
-    comment.inline = asked.inline;
+    comment.subject = comment_request.subject;
+    comment.content = comment_request.content;
+    comment.vote = comment_request.vote;
+    comment.preview_diff = comment_request.preview_diff;
+    comment.inline = comment_request.inline;
     let id = comment.id;
     let voted = comment.vote.is_some();
     if let Some(proposal) = state.proposals.get_mut(&path) {
@@ -87,11 +87,11 @@ fn parse_request(
     form: &[(String, String)],
     proposal: &Proposal,
 ) -> Result<CommentRequest, LaunchpadReply> {
-    let given = |name: &str| {
-        let found = form.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| argument(value)).filter(|value| !value.is_null())
+    let argument_value = |name: &str| {
+        let field = form.iter().find(|(known, _)| known == name);
+        field.map(|(_, value)| argument(value)).filter(|value| !value.is_null())
     };
-    let text = |name: &str| match given(name) {
+    let text = |name: &str| match argument_value(name) {
         None => Ok(String::new()),
         Some(Value::String(text)) => Ok(text),
         // An unquoted `123` is a number.
@@ -101,11 +101,11 @@ fn parse_request(
     };
     let vote = Some(text("vote")?).filter(|vote| !vote.is_empty());
     if let Some(vote) = vote.as_deref().filter(|vote| !VOTES.contains(vote)) {
-        let known = VOTES.join(", ");
-        let why = format!("vote: Invalid value \"{vote}\". Acceptable values are: {known}");
-        return Err(LaunchpadReply::text(400, &why));
+        let votes = VOTES.join(", ");
+        let message = format!("vote: Invalid value \"{vote}\". Acceptable values are: {votes}");
+        return Err(LaunchpadReply::text(400, &message));
     }
-    let preview_diff = match given("previewdiff_id") {
+    let preview_diff = match argument_value("previewdiff_id") {
         None => None,
         Some(value) => {
             let id = value.as_u64();
@@ -113,7 +113,7 @@ fn parse_request(
             Some(id.ok_or_else(|| LaunchpadReply::text(404, "Preview diff not found."))?)
         }
     };
-    let inline = match given("inline_comments") {
+    let inline = match argument_value("inline_comments") {
         None => BTreeMap::new(),
         Some(Value::Object(lines)) => inline(&lines, preview_diff, proposal)?,
         Some(_) => return Err(LaunchpadReply::text(400, "inline_comments: not a dictionary.")),
@@ -146,8 +146,8 @@ fn inline(
         match (number, text.as_str()) {
             (Some(number), Some(text)) => inline.insert(number, text.to_owned()),
             (_, _) => {
-                let why = format!("inline_comments: {key} is no line of the preview diff.");
-                return Err(LaunchpadReply::text(400, &why));
+                let message = format!("inline_comments: {key} is no line of the preview diff.");
+                return Err(LaunchpadReply::text(400, &message));
             }
         };
     }

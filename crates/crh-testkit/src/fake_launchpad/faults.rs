@@ -6,11 +6,11 @@ use crate::fake_github::faults::matches;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaunchpadFault {
     /// Affected requests.
-    pub on: LaunchpadFaultTrigger,
+    pub trigger: LaunchpadFaultTrigger,
     /// Number of occurrences.
     pub times: usize,
     /// What fails.
-    pub how: LaunchpadFaultKind,
+    pub kind: LaunchpadFaultKind,
 }
 
 /// Which requests a fault affects.
@@ -39,16 +39,16 @@ pub enum LaunchpadFaultKind {
 
 impl LaunchpadFault {
     /// A fault for one write, by number.
-    pub fn on_write(number: usize, how: LaunchpadFaultKind) -> Self {
-        Self { on: LaunchpadFaultTrigger::Write(number), times: 1, how }
+    pub fn on_write(number: usize, kind: LaunchpadFaultKind) -> Self {
+        Self { trigger: LaunchpadFaultTrigger::Write(number), times: 1, kind }
     }
 
     /// A fault for one request, by method and path pattern.
-    pub fn on(method: &str, path: &str, how: LaunchpadFaultKind) -> Self {
+    pub fn on(method: &str, path: &str, kind: LaunchpadFaultKind) -> Self {
         Self {
-            on: LaunchpadFaultTrigger::Request(method.to_owned(), path.to_owned()),
+            trigger: LaunchpadFaultTrigger::Request(method.to_owned(), path.to_owned()),
             times: 1,
-            how,
+            kind,
         }
     }
 
@@ -58,10 +58,10 @@ impl LaunchpadFault {
         Self { times, ..self }
     }
 
-    /// Whether it is about a request.
+    /// Whether the fault affects a request.
     pub(super) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
         self.times > 0
-            && match &self.on {
+            && match &self.trigger {
                 LaunchpadFaultTrigger::Request(wanted, pattern) => {
                     wanted == method && matches(pattern, path)
                 }

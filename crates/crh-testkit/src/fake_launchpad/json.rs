@@ -40,34 +40,34 @@ impl LaunchpadView<'_> {
         self.link(&format!("~{name}"))
     }
 
-    pub(super) fn proposal(&self, it: &Proposal) -> Value {
-        let link = |rest: &str| self.link(&format!("{}/{rest}", it.path));
-        let repository = |name: &str| (!it.bazaar).then(|| self.link(name));
-        let branch = |name: &str| it.bazaar.then(|| self.link(name));
-        let path = |branch: &str| (!it.bazaar).then(|| format!("refs/heads/{branch}"));
-        let diff = it.diffs.last().map(|diff| link(&format!("+preview-diff/{}", diff.id)));
+    pub(super) fn proposal(&self, proposal: &Proposal) -> Value {
+        let link = |rest: &str| self.link(&format!("{}/{rest}", proposal.path));
+        let repository = |name: &str| (!proposal.bazaar).then(|| self.link(name));
+        let branch = |name: &str| proposal.bazaar.then(|| self.link(name));
+        let path = |branch: &str| (!proposal.bazaar).then(|| format!("refs/heads/{branch}"));
+        let diff = proposal.diffs.last().map(|diff| link(&format!("+preview-diff/{}", diff.id)));
         let fields = json!({
-            "address": format!("mp+{}@code.launchpad.example", it.id),
+            "address": format!("mp+{}@code.launchpad.example", proposal.id),
             "all_comments_collection_link": link("all_comments"),
             "bugs_collection_link": link("bugs"),
-            "commit_message": it.commit_message, "description": it.description,
-            "date_created": format_date(it.created), "date_merged": null,
-            "date_review_requested": format_date(it.created), "date_reviewed": null,
+            "commit_message": proposal.commit_message, "description": proposal.description,
+            "date_created": format_date(proposal.created), "date_merged": null,
+            "date_review_requested": format_date(proposal.created), "date_reviewed": null,
             "merge_reporter_link": null, "merged_revision_id": null, "merged_revno": null,
             "prerequisite_branch_link": null, "prerequisite_git_path": null,
             "prerequisite_git_repository_link": null,
             "preview_diff_link": diff, "preview_diffs_collection_link": link("preview_diffs"),
-            "private": self.state.is_private(it), "queue_status": it.status,
-            "registrant_link": self.person_link(&it.registrant),
+            "private": self.state.is_private(proposal), "queue_status": proposal.status,
+            "registrant_link": self.person_link(&proposal.registrant),
             "reviewed_revid": null, "reviewer_link": null,
-            "source_branch_link": branch(&it.source.0), "target_branch_link": branch(&it.target.0),
-            "source_git_path": path(&it.source.1), "target_git_path": path(&it.target.1),
-            "source_git_repository_link": repository(&it.source.0),
-            "target_git_repository_link": repository(&it.target.0),
+            "source_branch_link": branch(&proposal.source.0), "target_branch_link": branch(&proposal.target.0),
+            "source_git_path": path(&proposal.source.1), "target_git_path": path(&proposal.target.1),
+            "source_git_repository_link": repository(&proposal.source.0),
+            "target_git_repository_link": repository(&proposal.target.0),
             "superseded_by_link": null, "supersedes_link": null,
             "votes_collection_link": link("votes"),
         });
-        self.entry("branch_merge_proposal", &it.path, fields)
+        self.entry("branch_merge_proposal", &proposal.path, fields)
     }
 
     /// Tips of source and target. Asks git once per list.
@@ -170,8 +170,9 @@ impl LaunchpadView<'_> {
 
     /// Inline comments of a preview diff, in the order of their comments.
     pub(super) fn inline_comments(&self, proposal: &Proposal, diff: u64) -> Value {
-        let of = proposal.comments.iter().filter(|comment| comment.preview_diff == Some(diff));
-        let lines = of.flat_map(|comment| {
+        let comments =
+            proposal.comments.iter().filter(|comment| comment.preview_diff == Some(diff));
+        let lines = comments.flat_map(|comment| {
             comment.inline.iter().map(|(line, text)| {
                 json!({
                     "line_number": line.to_string(), "text": text,

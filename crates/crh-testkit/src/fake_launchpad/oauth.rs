@@ -3,12 +3,12 @@
 use super::rest::LaunchpadReply;
 use super::state::{Decision, RequestToken, State, Token};
 use crate::fake_github::server::percent_decode;
-use crate::http::Incoming;
+use crate::http::HttpRequest;
 
 /// Account of a request; `None` if anonymous.
 pub(super) fn requester(
     state: &mut State,
-    request: &Incoming,
+    request: &HttpRequest,
 ) -> Result<Option<String>, LaunchpadReply> {
     let Some(header) = request.header("authorization") else {
         // Anonymous requests need a user agent.
@@ -25,8 +25,8 @@ pub(super) fn requester(
     };
     let fields = fields_of(fields);
     let field = |name: &str| {
-        let found = fields.iter().find(|(known, _)| known == name);
-        found.map_or("", |(_, value)| value.as_str())
+        let field = fields.iter().find(|(known, _)| known == name);
+        field.map_or("", |(_, value)| value.as_str())
     };
     if field("oauth_consumer_key").is_empty() {
         return Err(LaunchpadReply::text(401, "Unknown consumer ()."));
@@ -40,19 +40,19 @@ pub(super) fn requester(
             state.surprises.push(format!("a signed request without `{name}`"));
         }
     }
-    let Some(known) = state.tokens.get(token) else {
+    let Some(access_token) = state.tokens.get(token) else {
         return Err(LaunchpadReply::text(401, &format!("Unknown access token ({token}).")));
     };
-    if known.consumer != field("oauth_consumer_key") {
+    if access_token.consumer != field("oauth_consumer_key") {
         return Err(LaunchpadReply::text(401, &format!("Unknown access token ({token}).")));
     }
     if field("oauth_signature_method") != "PLAINTEXT" {
         return Err(LaunchpadReply::text(400, "Only PLAINTEXT signatures are supported."));
     }
-    if field("oauth_signature") != format!("&{}", known.secret) {
+    if field("oauth_signature") != format!("&{}", access_token.secret) {
         return Err(LaunchpadReply::text(401, "Invalid signature."));
     }
-    Ok(Some(known.person.clone()))
+    Ok(Some(access_token.person.clone()))
 }
 
 fn scheme(header: &str) -> &str {
@@ -72,8 +72,8 @@ pub(super) fn token_flow(
     form: &[(String, String)],
 ) -> LaunchpadReply {
     let field = |name: &str| {
-        let found = form.iter().find(|(known, _)| known == name);
-        found.map_or("", |(_, value)| value.as_str())
+        let field = form.iter().find(|(known, _)| known == name);
+        field.map_or("", |(_, value)| value.as_str())
     };
     if field("oauth_signature_method") != "PLAINTEXT" {
         return LaunchpadReply::text(400, "Only PLAINTEXT signatures are supported.");
@@ -86,11 +86,11 @@ pub(super) fn token_flow(
         "+request-token" if field("oauth_signature") == "&" => {
             let number = state.id();
             let (token, secret) = (format!("request{number}"), format!("requestSecret{number}"));
-            let said = pair(&token, &secret);
+            let body = pair(&token, &secret);
             state
                 .request_tokens
                 .insert(token, RequestToken { consumer, secret, decision: Decision::Open });
-            LaunchpadReply::text(200, &said)
+            LaunchpadReply::text(200, &body)
         }
         "+access-token" => {
             exchange_token(state, &consumer, field("oauth_token"), field("oauth_signature"))
@@ -105,13 +105,13 @@ fn exchange_token(
     token: &str,
     signature: &str,
 ) -> LaunchpadReply {
-    let Some(asked) = state.request_tokens.get(token).cloned() else {
+    let Some(request_token) = state.request_tokens.get(token).cloned() else {
         return LaunchpadReply::text(401, "No request token specified.");
     };
-    if asked.consumer != consumer || signature != format!("&{}", asked.secret) {
+    if request_token.consumer != consumer || signature != format!("&{}", request_token.secret) {
         return LaunchpadReply::text(401, "Invalid signature.");
     }
-    let person = match asked.decision {
+    let person = match request_token.decision {
         Decision::Yes(person) => person,
         Decision::Open => {
             return LaunchpadReply::text(
@@ -126,9 +126,9 @@ fn exchange_token(
     state.request_tokens.remove(token);
     let number = state.id();
     let (token, secret) = (format!("access{number}"), format!("accessSecret{number}"));
-    let said = format!("{}&lp.context=None", pair(&token, &secret));
-    state.tokens.insert(token, Token { consumer: asked.consumer, secret, person });
-    LaunchpadReply::text(200, &said)
+    let body = format!("{}&lp.context=None", pair(&token, &secret));
+    state.tokens.insert(token, Token { consumer: request_token.consumer, secret, person });
+    LaunchpadReply::text(200, &body)
 }
 
 fn pair(token: &str, secret: &str) -> String {

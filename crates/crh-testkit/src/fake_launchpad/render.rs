@@ -16,8 +16,9 @@ pub(super) fn render_proposal(proposal: &Proposal) -> String {
     for comment in &proposal.comments {
         let vote = comment.vote.as_ref().map(|vote| format!(", {vote}")).unwrap_or_default();
         line(format_args!("\ncomment by {}{vote}\n{}", comment.author, indented(&comment.content)));
-        let of = |id: u64| proposal.diffs.iter().position(|diff| diff.id == id).map(|at| at + 1);
-        let round = comment.preview_diff.and_then(of).unwrap_or_default();
+        let diff_number =
+            |id: u64| proposal.diffs.iter().position(|diff| diff.id == id).map(|at| at + 1);
+        let round = comment.preview_diff.and_then(diff_number).unwrap_or_default();
         for (number, text) in &comment.inline {
             line(format_args!("  on line {number} of diff {round}:\n{}", indented(text)));
         }

@@ -36,8 +36,8 @@ pub(super) type LaunchpadReplyResult = Result<LaunchpadReply, LaunchpadReply>;
 
 impl LaunchpadCall {
     pub(super) fn parameter(&self, name: &str) -> Option<String> {
-        let found = self.query.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| plain(value))
+        let parameter = self.query.iter().find(|(known, _)| known == name);
+        parameter.map(|(_, value)| plain(value))
     }
 }
 
@@ -71,8 +71,8 @@ impl LaunchpadReply {
         Self { status: 303, headers: vec![("location", location)], body: Vec::new() }
     }
 
-    pub(super) fn not_found(what: &str) -> Self {
-        Self::text(404, &format!("Object: <Launchpad>, name: '{what}'"))
+    pub(super) fn not_found(name: &str) -> Self {
+        Self::text(404, &format!("Object: <Launchpad>, name: '{name}'"))
     }
 }
 
@@ -99,12 +99,12 @@ pub(super) fn answer(
     }
     let view = LaunchpadView { state, web };
     let path = call.path.trim_matches('/');
-    let found = match path {
+    let result = match path {
         "" => Some(Ok(root(&view, call))),
         "people/+me" => Some(me(&view, call)),
         _ => None,
     };
-    if let Some(found) = found {
+    if let Some(found) = result {
         return found;
     }
     if let Some(number) = path.strip_prefix("bugs/") {
@@ -127,10 +127,10 @@ pub(super) fn answer(
 
 /// Redirect for an old path.
 fn redirect(view: &LaunchpadView<'_>, call: &LaunchpadCall) -> Option<String> {
-    let known = |(before, now): (&String, &String)| {
+    let new_path = |(before, now): (&String, &String)| {
         call.path.strip_prefix(before.as_str()).map(|rest| format!("{now}{rest}"))
     };
-    let path = view.state.moved.iter().find_map(known)?;
+    let path = view.state.moved.iter().find_map(new_path)?;
     let query: Vec<String> =
         call.query.iter().map(|(name, value)| format!("{name}={value}")).collect();
     Some(view.link(&format!("{path}?{}", query.join("&"))))
@@ -204,14 +204,14 @@ fn of_proposal(
         }
         _ => {
             if let Some(number) = rest.strip_prefix("comments/") {
-                let of = |it: &&super::Comment| it.id.to_string() == number;
-                let comment = proposal.comments.iter().find(of).ok_or_else(unknown)?;
+                let is_comment = |it: &&super::Comment| it.id.to_string() == number;
+                let comment = proposal.comments.iter().find(is_comment).ok_or_else(unknown)?;
                 return Ok(LaunchpadReply::json(&view.comment(proposal, comment)));
             }
             let rest = rest.strip_prefix("+preview-diff/").ok_or_else(unknown)?;
             let (number, part) = rest.split_once('/').unwrap_or((rest, ""));
-            let of = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
-            let diff = proposal.diffs.iter().find(of).ok_or_else(unknown)?;
+            let is_diff = |it: &&super::state::PreviewDiff| it.id.to_string() == number;
+            let diff = proposal.diffs.iter().find(is_diff).ok_or_else(unknown)?;
             match part {
                 "" => Ok(LaunchpadReply::json(&view.preview_diff(
                     proposal,
@@ -259,23 +259,24 @@ fn of_repository(
     call: &LaunchpadCall,
     path: &str,
 ) -> Option<LaunchpadReplyResult> {
-    let seen = |name: &str| {
-        let found = view.state.repository(name)?;
-        (!found.private || call.person.is_some()).then_some(found)
+    let visible_repository = |name: &str| {
+        let repository = view.state.repository(name)?;
+        (!repository.private || call.person.is_some()).then_some(repository)
     };
     if let Some((name, branch)) = path.split_once("/+ref/") {
-        let repository: &Repository = seen(name)?;
+        let repository: &Repository = visible_repository(name)?;
         let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
         let commit = repository.bare.tip(branch)?;
         return Some(Ok(LaunchpadReply::json(&view.git_ref(repository, branch, &commit))));
     }
-    let repository = seen(path)?;
+    let repository = visible_repository(path)?;
     match call.parameter("ws.op").as_deref() {
         None => Some(Ok(LaunchpadReply::json(&view.repository(repository)))),
         Some("getStatusReports") => {
             let commit = call.parameter("commit_sha1").unwrap_or_default();
-            let of = repository.reports.iter().filter(|report| report.commit == commit);
-            let entries: Vec<Value> = of.map(|report| view.report(repository, report)).collect();
+            let reports = repository.reports.iter().filter(|report| report.commit == commit);
+            let entries: Vec<Value> =
+                reports.map(|report| view.report(repository, report)).collect();
             Some(Ok(paged(view, call, "revision_status_report-page-resource", &entries)))
         }
         Some(other) => Some(Err(LaunchpadReply::text(400, &format!("No such operation: {other}")))),
@@ -294,12 +295,12 @@ fn paged(
     let start = number("ws.start").unwrap_or(0);
     let on_page: Vec<&Value> = entries.iter().skip(start).take(size).collect();
     let link = |start: usize| {
-        let kept = call
+        let parameters = call
             .query
             .iter()
             .filter(|(name, _)| !matches!(name.as_str(), "ws.size" | "ws.start" | "memo"));
-        let kept: String = kept.map(|(name, value)| format!("{name}={value}&")).collect();
-        format!("{}?{kept}ws.size={size}&memo={start}&ws.start={start}", view.link(&call.path))
+        let query: String = parameters.map(|(name, value)| format!("{name}={value}&")).collect();
+        format!("{}?{query}ws.size={size}&memo={start}&ws.start={start}", view.link(&call.path))
     };
     let mut page = json!({
         "start": start, "total_size": entries.len(), "entries": on_page,

@@ -61,7 +61,7 @@ impl fmt::Display for MergeHandle {
 impl FakeLaunchpad {
     /// Adds a token, and its person if needed.
     pub fn token(&self, token: &str, secret: &str, person: &str) -> &Self {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(person);
         let (consumer, secret) = (CONSUMER.to_owned(), secret.to_owned());
         let token_of = Token { consumer, secret, person: person.to_owned() };
@@ -72,20 +72,20 @@ impl FakeLaunchpad {
 
     /// Adds a git access token for private repositories.
     pub fn git_token(&self, person: &str, token: &str) -> &Self {
-        self.desk.state().git_tokens.insert(token.to_owned(), person.to_owned());
+        self.service.state().git_tokens.insert(token.to_owned(), person.to_owned());
         self
     }
 
     /// Serves a description of the web service, with `of` replaced by its own address.
-    pub fn describe(&self, wadl: &str, of: &str) -> &Self {
-        let own = format!("{}/", self.api_url());
-        self.desk.state().wadl = Some(wadl.replace(of, &own));
+    pub fn describe(&self, wadl: &str, real_url: &str) -> &Self {
+        let api_url = format!("{}/", self.api_url());
+        self.service.state().wadl = Some(wadl.replace(real_url, &api_url));
         self
     }
 
     /// Sets the page size.
     pub fn pages_of(&self, entries: usize) -> &Self {
-        self.desk.state().page = Some(entries);
+        self.service.state().page = Some(entries);
         self
     }
 
@@ -95,7 +95,7 @@ impl FakeLaunchpad {
     ///
     /// If it was not requested.
     pub fn authorize(&self, request_token: &str, person: &str) {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(person);
         let token = state.request_tokens.get_mut(request_token).unwrap();
         token.decision = Decision::Yes(person.to_owned());
@@ -107,13 +107,13 @@ impl FakeLaunchpad {
     ///
     /// If it was not requested.
     pub fn decline(&self, request_token: &str) {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.request_tokens.get_mut(request_token).unwrap().decision = Decision::No;
     }
 
     /// Requested tokens that were not exchanged yet.
     pub fn request_tokens(&self) -> Vec<String> {
-        self.desk.state().request_tokens.keys().cloned().collect()
+        self.service.state().request_tokens.keys().cloned().collect()
     }
 
     /// Adds a repository with a unique name and the branches of a [`crate::Repo`] or a folder.
@@ -122,7 +122,7 @@ impl FakeLaunchpad {
             self.folder.path().join(format!("{name}.git")),
             source.as_ref(),
         );
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         let owner = name.split('/').next().unwrap_or_default().trim_start_matches('~');
         state.ensure(owner);
         let id = state.id();
@@ -139,18 +139,18 @@ impl FakeLaunchpad {
 
     /// Makes a repository private.
     pub fn make_private(&self, name: &str) -> &Self {
-        self.desk.state().repository_mut(name).unwrap().private = true;
+        self.service.state().repository_mut(name).unwrap().private = true;
         self
     }
 
     /// Updates the branches of a repository without a new preview diff.
     pub fn refresh(&self, name: &str) {
-        self.desk.state().repository(name).unwrap().bare.refresh();
+        self.service.state().repository(name).unwrap().bare.refresh();
     }
 
     /// Removes unreachable objects.
     pub fn clean_up(&self, name: &str) {
-        self.desk.state().repository(name).unwrap().bare.clean_up();
+        self.service.state().repository(name).unwrap().bare.clean_up();
     }
 
     /// Registers a merge proposal without a preview diff.
@@ -164,15 +164,17 @@ impl FakeLaunchpad {
 
     /// Registers a merge proposal with its first preview diff.
     pub fn propose(&self, merge: Merge) -> MergeHandle {
-        let at = self.propose_unseen(merge);
-        self.push(&at);
-        at
+        let handle = self.propose_unseen(merge);
+        self.push(&handle);
+        handle
     }
 
     /// Registers a merge proposal of Bazaar branches.
     pub fn propose_bazaar(&self, source: &str, target: &str) -> MergeHandle {
-        let of = |branch: &str| (branch.to_owned(), String::new());
-        self.register(of(source), of(target), "ann", |proposal| proposal.bazaar = true)
+        let branch_reference = |branch: &str| (branch.to_owned(), String::new());
+        self.register(branch_reference(source), branch_reference(target), "ann", |proposal| {
+            proposal.bazaar = true
+        })
     }
 
     fn register(
@@ -182,7 +184,7 @@ impl FakeLaunchpad {
         registrant: &str,
         more: impl FnOnce(&mut Proposal),
     ) -> MergeHandle {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         state.ensure(registrant);
         let (id, created) = (state.id(), state.tick());
         let path = format!("{}/+merge/{id}", source.0);
@@ -210,10 +212,10 @@ impl FakeLaunchpad {
 
     /// Pushes the current branches of the test repositories and creates a preview diff: a new
     /// round.
-    pub fn push(&self, at: &MergeHandle) {
-        let mut state = self.desk.state();
+    pub fn push(&self, handle: &MergeHandle) {
+        let mut state = self.service.state();
         let (id, created) = (state.id(), state.tick());
-        let proposal = &state.proposals[&at.path];
+        let proposal = &state.proposals[&handle.path];
         for name in [&proposal.source.0, &proposal.target.0] {
             state.repository(name).unwrap().bare.refresh();
         }
@@ -231,7 +233,7 @@ impl FakeLaunchpad {
         let (tree, conflicts) = bare.merge(&target_revision, &source_revision);
         let text = bare.diff_text(&target_revision, &tree);
         let diff = PreviewDiff { id, created, source_revision, target_revision, text, conflicts };
-        state.proposals.get_mut(&at.path).unwrap().diffs.push(diff);
+        state.proposals.get_mut(&handle.path).unwrap().diffs.push(diff);
     }
 
     /// Repeats the newest preview diff: rounds without changes.
@@ -239,69 +241,80 @@ impl FakeLaunchpad {
     /// # Panics
     ///
     /// If there is none.
-    pub fn push_again(&self, at: &MergeHandle, times: usize) {
+    pub fn push_again(&self, handle: &MergeHandle, times: usize) {
         for _ in 0..times {
-            let mut state = self.desk.state();
+            let mut state = self.service.state();
             let (id, created) = (state.id(), state.tick());
-            let diffs = &mut state.proposals.get_mut(&at.path).unwrap().diffs;
+            let diffs = &mut state.proposals.get_mut(&handle.path).unwrap().diffs;
             let last = diffs.last().unwrap().clone();
             diffs.push(PreviewDiff { id, created, ..last });
         }
     }
 
     /// Sets the status, such as `Merged` or `Work in progress`.
-    pub fn set_status(&self, at: &MergeHandle, status: &str) {
-        self.in_proposal(at, |proposal| proposal.status = status.to_owned());
+    pub fn set_status(&self, handle: &MergeHandle, status: &str) {
+        self.in_proposal(handle, |proposal| proposal.status = status.to_owned());
     }
 
     /// Sets a former path that redirects here.
-    pub fn was_at(&self, at: &MergeHandle, before: &str) {
-        self.desk.state().moved.insert(before.to_owned(), at.path.clone());
+    pub fn was_at(&self, handle: &MergeHandle, old_path: &str) {
+        self.service.state().moved.insert(old_path.to_owned(), handle.path.clone());
     }
 
     /// Adds a general comment and returns its number.
-    pub fn comment(&self, at: &MergeHandle, author: &str, content: &str) -> u64 {
-        self.add_comment(at, author, |comment| comment.content = content.to_owned())
+    pub fn comment(&self, handle: &MergeHandle, author: &str, content: &str) -> u64 {
+        self.add_comment(handle, author, |comment| comment.content = content.to_owned())
     }
 
     /// Votes with a comment and returns its number.
-    pub fn vote(&self, at: &MergeHandle, author: &str, vote: &str, content: &str) -> u64 {
-        let id = self.add_comment(at, author, |comment| {
+    pub fn vote(&self, handle: &MergeHandle, author: &str, vote: &str, content: &str) -> u64 {
+        let id = self.add_comment(handle, author, |comment| {
             comment.content = content.to_owned();
             comment.vote = Some(vote.to_owned());
         });
-        self.in_proposal(at, |proposal| proposal.votes.insert(author.to_owned(), id));
+        self.in_proposal(handle, |proposal| proposal.votes.insert(author.to_owned(), id));
         id
     }
 
     /// Adds inline comments to a preview diff and returns the number of their comment.
-    pub fn inline(&self, at: &MergeHandle, author: &str, diff: u64, lines: &[(u64, &str)]) -> u64 {
-        self.add_comment(at, author, |comment| {
+    pub fn inline(
+        &self,
+        handle: &MergeHandle,
+        author: &str,
+        diff: u64,
+        lines: &[(u64, &str)],
+    ) -> u64 {
+        self.add_comment(handle, author, |comment| {
             comment.preview_diff = Some(diff);
             comment.inline = lines.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
         })
     }
 
     /// Adds an unpublished draft comment.
-    pub fn draft(&self, at: &MergeHandle, author: &str, diff: u64, (line, text): (u64, &str)) {
-        self.in_proposal(at, |proposal| {
+    pub fn draft(&self, handle: &MergeHandle, author: &str, diff: u64, (line, text): (u64, &str)) {
+        self.in_proposal(handle, |proposal| {
             let drafts = proposal.drafts.entry((author.to_owned(), diff)).or_default();
             drafts.insert(line, text.to_owned())
         });
     }
 
-    fn add_comment(&self, at: &MergeHandle, author: &str, more: impl FnOnce(&mut Comment)) -> u64 {
-        let mut state = self.desk.state();
+    fn add_comment(
+        &self,
+        handle: &MergeHandle,
+        author: &str,
+        change: impl FnOnce(&mut Comment),
+    ) -> u64 {
+        let mut state = self.service.state();
         let mut comment = new_comment(&mut state, author);
-        more(&mut comment);
+        change(&mut comment);
         let id = comment.id;
-        state.proposals.get_mut(&at.path).unwrap().comments.push(comment);
+        state.proposals.get_mut(&handle.path).unwrap().comments.push(comment);
         id
     }
 
     /// Adds a status report: `Succeeded`, `Failed`, `Running`.
     pub fn report(&self, repository: &str, commit: &str, title: &str, result: &str) -> &Self {
-        let mut state = self.desk.state();
+        let mut state = self.service.state();
         let (id, created) = (state.id(), state.tick());
         let report = Report {
             id,
@@ -318,17 +331,17 @@ impl FakeLaunchpad {
     }
 
     /// Links a bug and returns its number.
-    pub fn link_bug(&self, at: &MergeHandle, title: &str, description: &str) -> u64 {
-        let mut state = self.desk.state();
+    pub fn link_bug(&self, handle: &MergeHandle, title: &str, description: &str) -> u64 {
+        let mut state = self.service.state();
         let number = state.id();
         let (title, description) = (title.to_owned(), description.to_owned());
         state.bugs.insert(number, Bug { number, title, description });
-        state.proposals.get_mut(&at.path).unwrap().bugs.push(number);
+        state.proposals.get_mut(&handle.path).unwrap().bugs.push(number);
         number
     }
 
-    fn in_proposal<T>(&self, at: &MergeHandle, change: impl FnOnce(&mut Proposal) -> T) -> T {
-        change(self.desk.state().proposals.get_mut(&at.path).unwrap())
+    fn in_proposal<T>(&self, handle: &MergeHandle, change: impl FnOnce(&mut Proposal) -> T) -> T {
+        change(self.service.state().proposals.get_mut(&handle.path).unwrap())
     }
 }
 

@@ -16,7 +16,7 @@ use crate::fake_github::Exchange;
 use crate::fake_github::faults::{HeldWrite, HoldPoint};
 use crate::fake_github::server::{parse_query, percent_decode};
 use crate::http;
-use crate::http::{End, Incoming, Outgoing, Service};
+use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Service};
 
 #[derive(Debug, Default)]
 pub(super) struct FakeLaunchpadServer {
@@ -43,25 +43,25 @@ pub(super) struct Librarian(pub(super) Arc<FakeLaunchpadServer>);
 impl Service for FakeLaunchpadServer {
     type Pending = ();
 
-    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
-        (outgoing(self.handle(&request)), ())
+    fn answer(&self, request: HttpRequest) -> (HttpResponse, ()) {
+        (response(self.handle(&request)), ())
     }
 
-    fn begins(&self, (): ()) {}
+    fn on_reply_start(&self, (): ()) {}
 
-    fn misunderstood(&self, why: String) {
-        self.state().surprises.push(why);
+    fn on_invalid_request(&self, problem: String) {
+        self.state().surprises.push(problem);
     }
 }
 
 impl Service for Librarian {
     type Pending = ();
 
-    fn answer(&self, request: Incoming) -> (Outgoing, ()) {
-        let desk = &self.0;
+    fn answer(&self, request: HttpRequest) -> (HttpResponse, ()) {
+        let service = &self.0;
         let path = request.path.clone();
         let number = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let state = desk.state();
+        let state = service.state();
         let diffs = state.proposals.values().flat_map(|proposal| &proposal.diffs);
         let text = diffs.into_iter().find(|diff| diff.id.to_string() == number);
         let reply = match text {
@@ -74,17 +74,17 @@ impl Service for Librarian {
         };
         drop(state);
         if request.header("authorization").is_some() {
-            desk.state().surprises.push("the librarian was told who asks".to_owned());
+            service.state().surprises.push("the librarian was told who asks".to_owned());
         }
         let (write, status) = (None, Some(reply.status));
-        desk.traffic().librarian.push(exchange(&request, &path, "", write, status));
-        (outgoing(Some(reply)), ())
+        service.traffic().librarian.push(exchange(&request, &path, "", write, status));
+        (response(Some(reply)), ())
     }
 
-    fn begins(&self, (): ()) {}
+    fn on_reply_start(&self, (): ()) {}
 
-    fn misunderstood(&self, why: String) {
-        self.0.state().surprises.push(why);
+    fn on_invalid_request(&self, problem: String) {
+        self.0.state().surprises.push(problem);
     }
 }
 
@@ -110,14 +110,14 @@ impl FakeLaunchpadServer {
     }
 
     /// Answers a request and records the exchange; `None` if the connection is cut.
-    fn handle(&self, request: &Incoming) -> Option<LaunchpadReply> {
+    fn handle(&self, request: &HttpRequest) -> Option<LaunchpadReply> {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let writes = request.method == "POST" && path.starts_with("/devel/");
         let gathering = self.traffic().gathering.clone();
         if let Some(gathering) = gathering.filter(|_| path.starts_with("/devel/")) {
             gathering.join();
         }
-        let (place, fault, held) = {
+        let (index, fault, held) = {
             let mut traffic = self.traffic();
             traffic.writes += usize::from(writes);
             let (write, unanswered) = (writes.then_some(traffic.writes), None);
@@ -125,7 +125,7 @@ impl FakeLaunchpadServer {
             let fits = |fault: &&mut LaunchpadFault| fault.applies_to(&request.method, path, write);
             let fault = traffic.faults.iter_mut().find(fits).map(|fault| {
                 fault.times -= 1;
-                fault.how.clone()
+                fault.kind.clone()
             });
             let held = traffic.held.iter().find(|held| Some(held.write) == write).cloned();
             (traffic.exchanges.len() - 1, fault, held)
@@ -143,7 +143,7 @@ impl FakeLaunchpadServer {
             Some(LaunchpadFaultKind::StatusAfter(_) | LaunchpadFaultKind::CutAfter) | None => {
                 let reply = self.respond(request, path, query);
                 let applied = writes && reply.status < 300;
-                self.traffic().exchanges[place].applied = applied;
+                self.traffic().exchanges[index].applied = applied;
                 match fault {
                     Some(LaunchpadFaultKind::StatusAfter(status)) => Some(self.failure(status)),
                     Some(LaunchpadFaultKind::CutAfter) => None,
@@ -159,7 +159,7 @@ impl FakeLaunchpadServer {
         if let Some(held) = held.filter(|held| held.moment == HoldPoint::After) {
             held.reach();
         }
-        let exchange = &mut self.traffic().exchanges[place];
+        let exchange = &mut self.traffic().exchanges[index];
         exchange.status = reply.as_ref().map(|reply| reply.status);
         if let Some(reply) = &reply {
             exchange.reply = serde_json::from_slice(&reply.body).unwrap_or(Value::Null);
@@ -178,7 +178,7 @@ impl FakeLaunchpadServer {
         reply
     }
 
-    fn respond(&self, request: &Incoming, path: &str, query: &str) -> LaunchpadReply {
+    fn respond(&self, request: &HttpRequest, path: &str, query: &str) -> LaunchpadReply {
         if let Some(below) = path.strip_prefix("/devel") {
             return self.web_service(request, below, query);
         }
@@ -193,7 +193,7 @@ impl FakeLaunchpadServer {
         self.git(request, page, query)
     }
 
-    fn web_service(&self, request: &Incoming, below: &str, query: &str) -> LaunchpadReply {
+    fn web_service(&self, request: &HttpRequest, below: &str, query: &str) -> LaunchpadReply {
         let mut state = self.state();
         let person = match oauth::requester(&mut state, request) {
             Ok(person) => person,
@@ -212,13 +212,13 @@ impl FakeLaunchpadServer {
     }
 
     /// Git over HTTP, read-only.
-    fn git(&self, request: &Incoming, path: &str, query: &str) -> LaunchpadReply {
+    fn git(&self, request: &HttpRequest, path: &str, query: &str) -> LaunchpadReply {
         let services = ["/info/refs", "/git-upload-pack", "/git-receive-pack"];
-        let found = services.iter().find_map(|service| {
+        let repository_path = services.iter().find_map(|service| {
             path.strip_suffix(service)
                 .map(|name| (percent_decode(name), service.trim_start_matches('/')))
         });
-        let Some((name, service)) = found else {
+        let Some((name, service)) = repository_path else {
             self.state().surprises.push(format!("{} /{path}", request.method));
             return LaunchpadReply::not_found(path);
         };
@@ -237,20 +237,20 @@ impl FakeLaunchpadServer {
         }
         let bare = repository.bare.clone();
         drop(state);
-        let said = bare.serve(request, service, query);
-        let headers = vec![("content-type", said.content_type)];
-        LaunchpadReply { status: said.status, headers, body: said.body }
+        let reply = bare.serve(request, service, query);
+        let headers = vec![("content-type", reply.content_type)];
+        LaunchpadReply { status: reply.status, headers, body: reply.body }
     }
 }
 
-fn user_and_password(request: &Incoming) -> Option<(String, String)> {
+fn user_and_password(request: &HttpRequest) -> Option<(String, String)> {
     let pair = request.header("authorization")?.strip_prefix("Basic ")?;
     let pair = String::from_utf8(STANDARD.decode(pair.trim()).ok()?).ok()?;
     pair.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
 }
 
 fn exchange(
-    request: &Incoming,
+    request: &HttpRequest,
     path: &str,
     query: &str,
     write: Option<usize>,
@@ -273,12 +273,13 @@ fn exchange(
     }
 }
 
-fn outgoing(reply: Option<LaunchpadReply>) -> Outgoing {
+fn response(reply: Option<LaunchpadReply>) -> HttpResponse {
     let (writes, end) = match reply {
-        None => (Vec::new(), End::Close),
-        Some(reply) => {
-            (vec![http::whole(reply.status, &reply.headers, reply.body)], End::KeepAlive)
-        }
+        None => (Vec::new(), ConnectionEnd::Close),
+        Some(reply) => (
+            vec![http::full_reply(reply.status, &reply.headers, reply.body)],
+            ConnectionEnd::KeepAlive,
+        ),
     };
-    Outgoing { delay: Duration::ZERO, writes, end }
+    HttpResponse { delay: Duration::ZERO, writes, end }
 }

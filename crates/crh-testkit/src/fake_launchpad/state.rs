@@ -173,8 +173,8 @@ impl State {
 
     /// Whether one of its repositories is private.
     pub(super) fn is_private(&self, proposal: &Proposal) -> bool {
-        let private = |name: &str| self.repository(name).is_some_and(|it| it.private);
-        private(&proposal.source.0) || private(&proposal.target.0)
+        let is_private = |name: &str| self.repository(name).is_some_and(|it| it.private);
+        is_private(&proposal.source.0) || is_private(&proposal.target.0)
     }
 
     /// Tip of a branch.

@@ -5,62 +5,62 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::asked::{Asked, Read};
 use super::json::sorted;
+use super::request::{FakeRequest, PromptPart};
 
-/// What fits into a line beside its number and its role.
+/// Maximum characters of a text, so that a line with its number and role stays short.
 const WIDTH: usize = 80;
 
 /// Conversations per caller. A request that extends the previous one continues its conversation;
 /// any other starts a new one.
-pub(super) fn shown(requests: &[Arc<Asked>], tags: &[(String, String)]) -> String {
+pub(super) fn render(requests: &[Arc<FakeRequest>], tags: &[(String, String)]) -> String {
     let mut callers: BTreeMap<&str, Vec<Vec<String>>> = BTreeMap::new();
-    for asked in requests {
-        let lines = lines(&asked.read(), tags);
-        let conversations = callers.entry(&asked.caller).or_default();
+    for request in requests {
+        let lines = lines(&request.prompt_parts(), tags);
+        let conversations = callers.entry(&request.caller).or_default();
         match conversations.last_mut() {
             Some(last) if lines.starts_with(last) => *last = lines,
             Some(_) | None => conversations.push(lines),
         }
     }
-    let mut shown = String::new();
+    let mut text = String::new();
     for (caller, conversations) in callers {
         for lines in conversations {
-            shown.push_str(&format!("{caller}\n"));
+            text.push_str(&format!("{caller}\n"));
             for (number, line) in lines.iter().enumerate() {
-                shown.push_str(&format!("  {number} {line}\n"));
+                text.push_str(&format!("  {number} {line}\n"));
             }
         }
     }
-    shown
+    text
 }
 
-fn lines(read: &[Read], tags: &[(String, String)]) -> Vec<String> {
+fn lines(parts: &[PromptPart], tags: &[(String, String)]) -> Vec<String> {
     let line = |role: &str, text: String| format!("{role:<8} {text}").trim_end().to_owned();
-    let lines = read.iter().filter_map(|read| match read {
-        Read::Tool(_) => None,
-        Read::System(text) => Some(line("system", tagged(text, tags))),
-        Read::User(text) => Some(line("user", tagged(text, tags))),
-        Read::Said(text) => Some(line("said", tagged(text, tags))),
-        Read::Thought(text) => Some(line("thought", tagged(text, tags))),
-        Read::Call { name, arguments } => {
+    let lines = parts.iter().filter_map(|part| match part {
+        PromptPart::Tool(_) => None,
+        PromptPart::System(text) => Some(line("system", tagged(text, tags))),
+        PromptPart::User(text) => Some(line("user", tagged(text, tags))),
+        PromptPart::Assistant(text) => Some(line("said", tagged(text, tags))),
+        PromptPart::Thought(text) => Some(line("thought", tagged(text, tags))),
+        PromptPart::Call { name, arguments } => {
             Some(line("call", format!("{name} {}", values(arguments))))
         }
-        Read::Result(text) => Some(line("result", tagged(text, tags))),
+        PromptPart::Result(text) => Some(line("result", tagged(text, tags))),
     });
     lines.collect()
 }
 
 /// Replaces known parts and `<name>` blocks by tags, and shortens the rest.
 fn tagged(text: &str, tags: &[(String, String)]) -> String {
-    let known = tags.iter().filter(|(_, known)| !known.is_empty());
-    let found =
-        known.filter_map(|(name, known)| Some((text.find(known.trim())?, name, known.trim())));
-    if let Some((start, name, known)) =
-        found.min_by_key(|(start, _, known)| (*start, usize::MAX - known.len()))
+    let tag_text = tags.iter().filter(|(_, tag_text)| !tag_text.is_empty());
+    let matches = tag_text
+        .filter_map(|(name, tag_text)| Some((text.find(tag_text.trim())?, name, tag_text.trim())));
+    if let Some((start, name, tag_text)) =
+        matches.min_by_key(|(start, _, tag_text)| (*start, usize::MAX - tag_text.len()))
     {
-        let after = &text[start + known.len()..];
-        return joined([blocks(&text[..start]), format!("<{name}>"), tagged(after, tags)]);
+        let tail = &text[start + tag_text.len()..];
+        return joined([blocks(&text[..start]), format!("<{name}>"), tagged(tail, tags)]);
     }
     blocks(text)
 }
@@ -93,8 +93,9 @@ fn first_block(text: &str) -> Option<(usize, &str, &str, usize)> {
 /// The name of the block that a line opens.
 fn opened(line: &str) -> Option<&str> {
     let (name, _) = line.strip_prefix('<')?.split_once(['>', ' '])?;
-    let named = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
-    (!name.is_empty() && name.chars().all(named)).then_some(name)
+    let is_name_character =
+        |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
+    (!name.is_empty() && name.chars().all(is_name_character)).then_some(name)
 }
 
 fn joined<const N: usize>(pieces: [String; N]) -> String {
@@ -127,8 +128,8 @@ fn values(arguments: &str) -> String {
         Some(Value::String(text)) => short(text),
         Some(_) | None => {
             let text = sorted(&json);
-            let cut: String = text.chars().take(WIDTH).collect();
-            if cut.len() < text.len() { format!("{cut}…") } else { text }
+            let shortened: String = text.chars().take(WIDTH).collect();
+            if shortened.len() < text.len() { format!("{shortened}…") } else { text }
         }
     }
 }
@@ -138,11 +139,11 @@ mod tests {
     use expect_test::expect;
     use serde_json::json;
 
-    use super::super::asked::Wire;
+    use super::super::request::Wire;
     use super::super::tests::asked;
     use super::*;
 
-    fn request(caller: &str, messages: &[Value]) -> Arc<Asked> {
+    fn request(caller: &str, messages: &[Value]) -> Arc<FakeRequest> {
         let mut asked =
             asked(Wire::Chat, json!({ "messages": messages, "tools": [{ "name": "t" }] }));
         caller.clone_into(&mut asked.caller);
@@ -196,6 +197,6 @@ mod tests {
             security
               0 user     90 bytes
         "#]]
-        .assert_eq(&shown(&requests, &tags));
+        .assert_eq(&render(&requests, &tags));
     }
 }

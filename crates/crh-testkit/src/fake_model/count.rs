@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::AddAssign;
 
-use super::asked::{Asked, Mark, Wire};
+use super::request::{FakeRequest, PromptMark, Wire};
 use super::script::Part;
 
-/// Each text, call and tool is rounded up to whole tokens.
+/// Bytes per token. Each text, call and tool is rounded up to whole tokens.
 pub const BYTES_PER_TOKEN: usize = 4;
 
 /// The tokens of one answer.
@@ -29,7 +29,7 @@ pub struct Tokens {
 /// Totals of requests and tokens. Tokens count when a request arrives, even if the stream is cut or
 /// the client leaves. A request that fails before its stream costs none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct FakeUsage {
     /// Requests, failed ones too.
     pub requests: u64,
     /// Requests with an answer, even a partial one.
@@ -44,7 +44,7 @@ pub struct Counted {
     pub output: u64,
 }
 
-impl Counted {
+impl FakeUsage {
     pub(super) fn add(&mut self, tokens: &Tokens) {
         self.answered += 1;
         self.input += tokens.input;
@@ -54,7 +54,7 @@ impl Counted {
     }
 }
 
-impl AddAssign for Counted {
+impl AddAssign for FakeUsage {
     fn add_assign(&mut self, other: Self) {
         self.requests += other.requests;
         self.answered += other.answered;
@@ -74,53 +74,55 @@ pub fn tokens(bytes: usize) -> u64 {
 /// to there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Prompt {
-    beginnings: Vec<Beginning>,
+    prefixes: Vec<PromptPrefix>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Beginning {
+struct PromptPrefix {
     tokens: u64,
     hash: u64,
-    remembered: bool,
+    is_cacheable: bool,
 }
 
 /// Cached prefixes.
 #[derive(Debug, Default)]
-pub(super) struct Memory {
+pub(super) struct PromptCache {
     hashes: HashSet<u64>,
 }
 
 impl Prompt {
     /// Anthropic caches up to the marks in a request; the others cache every prefix.
-    pub(super) fn of(asked: &Asked) -> Self {
+    pub(super) fn from_request(request: &FakeRequest) -> Self {
         let mut hasher = DefaultHasher::new();
-        (asked.wire, &asked.model).hash(&mut hasher);
-        let mut up_to_here = 0;
-        let beginnings = asked.blocks().into_iter().map(|block| {
-            block.read.hash(&mut hasher);
-            up_to_here += tokens(block.read.bytes());
-            let remembered = asked.wire != Wire::Messages || block.mark == Mark::Breakpoint;
-            Beginning { tokens: up_to_here, hash: hasher.finish(), remembered }
+        (request.wire, &request.model).hash(&mut hasher);
+        let mut token_count = 0;
+        let prefixes = request.blocks().into_iter().map(|block| {
+            block.part.hash(&mut hasher);
+            token_count += tokens(block.part.bytes());
+            let is_cacheable =
+                request.wire != Wire::Messages || block.mark == PromptMark::Breakpoint;
+            PromptPrefix { tokens: token_count, hash: hasher.finish(), is_cacheable }
         });
-        Self { beginnings: beginnings.collect() }
+        Self { prefixes: prefixes.collect() }
     }
 
     fn input(&self) -> u64 {
-        self.beginnings.last().map_or(0, |last| last.tokens)
+        self.prefixes.last().map_or(0, |last| last.tokens)
     }
 }
 
-impl Memory {
+impl PromptCache {
     /// Tokens for reading the prompt and writing the parts.
-    pub(super) fn count(&self, wire: Wire, prompt: &Prompt, said: &[Part]) -> Tokens {
-        let marked = prompt.beginnings.iter().rposition(|beginning| beginning.remembered);
-        let readable = marked.map_or(&[][..], |last| &prompt.beginnings[..=last]);
-        let known = readable.iter().rev().find(|start| self.hashes.contains(&start.hash));
-        let cached = known.map_or(0, |start| start.tokens);
-        let marked = readable.last().map_or(0, |start| start.tokens);
-        let written = if wire == Wire::Messages { marked - cached } else { 0 };
+    pub(super) fn count(&self, wire: Wire, prompt: &Prompt, reply_parts: &[Part]) -> Tokens {
+        let last_cacheable = prompt.prefixes.iter().rposition(|prefix| prefix.is_cacheable);
+        let cacheable = last_cacheable.map_or(&[][..], |last| &prompt.prefixes[..=last]);
+        let cached_prefix =
+            cacheable.iter().rev().find(|prefix| self.hashes.contains(&prefix.hash));
+        let cached = cached_prefix.map_or(0, |prefix| prefix.tokens);
+        let cacheable_tokens = cacheable.last().map_or(0, |prefix| prefix.tokens);
+        let written = if wire == Wire::Messages { cacheable_tokens - cached } else { 0 };
         let (mut output, mut thoughts) = (0, 0);
-        for part in said {
+        for part in reply_parts {
             match part {
                 Part::Thinking { text, .. } | Part::Sealed(text) => thoughts += tokens(text.len()),
                 Part::Text(text) | Part::Refusal(text) => output += tokens(text.len()),
@@ -132,8 +134,8 @@ impl Memory {
 
     /// Caches the prefixes of a prompt.
     pub(super) fn remember(&mut self, prompt: &Prompt) {
-        let remembered = prompt.beginnings.iter().filter(|beginning| beginning.remembered);
-        self.hashes.extend(remembered.map(|beginning| beginning.hash));
+        let cacheable = prompt.prefixes.iter().filter(|prefix| prefix.is_cacheable);
+        self.hashes.extend(cacheable.map(|prefix| prefix.hash));
     }
 }
 
@@ -146,12 +148,12 @@ mod tests {
 
     /// Cost of each request in sequence: input, cached, written.
     fn costs(wire: Wire, bodies: &[Value]) -> Vec<(u64, u64, u64)> {
-        let mut memory = Memory::default();
+        let mut cache = PromptCache::default();
         let mut costs = Vec::new();
         for body in bodies {
-            let prompt = Prompt::of(&asked(wire, body.clone()));
-            let tokens = memory.count(wire, &prompt, &[]);
-            memory.remember(&prompt);
+            let prompt = Prompt::from_request(&asked(wire, body.clone()));
+            let tokens = cache.count(wire, &prompt, &[]);
+            cache.remember(&prompt);
             costs.push((tokens.input, tokens.cached, tokens.written));
         }
         costs
@@ -159,17 +161,17 @@ mod tests {
 
     #[test]
     fn common_prefix_is_read_from_cache() {
-        let said = |model: &str, texts: &[&str]| {
+        let body = |model: &str, texts: &[&str]| {
             let message = |text: &&str| json!({ "role": "user", "content": text });
             let messages: Vec<Value> = texts.iter().map(message).collect();
             json!({ "model": model, "messages": messages })
         };
         let bodies = [
-            said("m", &["12345678", "1234"]),
-            said("m", &["12345678", "1234"]),
-            said("m", &["12345678", "12345"]),
-            said("m", &["changed!", "1234"]),
-            said("another", &["12345678", "1234"]),
+            body("m", &["12345678", "1234"]),
+            body("m", &["12345678", "1234"]),
+            body("m", &["12345678", "12345"]),
+            body("m", &["changed!", "1234"]),
+            body("another", &["12345678", "1234"]),
         ];
         let expected = [(3, 0, 0), (3, 3, 0), (4, 2, 0), (3, 0, 0), (3, 0, 0)];
         assert_eq!(costs(Wire::Chat, &bodies), expected);

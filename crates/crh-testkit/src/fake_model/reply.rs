@@ -1,16 +1,16 @@
 //! Turns a scripted reply into the bytes of a response.
 
-use super::asked::{Asked, Wire};
 use super::count::Tokens;
 use super::json::sorted;
+use super::request::{FakeRequest, Wire};
 use super::script::{
-    After, Answer, Break, Delivery, How, LineEnd, Malformed, Noise, Outcome, Part, Reported,
-    Scripted,
+    Answer, BreakKind, BreakPosition, Delivery, LineEnd, Malformed, Noise, Outcome, Part,
+    ScriptedReply, StreamBreak, UsageReport,
 };
 use super::wire;
-use super::wire::{Data, Event, Told};
+use super::wire::{Data, Event, ReplyContext};
 use crate::http;
-use crate::http::{End, Outgoing};
+use crate::http::{ConnectionEnd, HttpResponse};
 
 const EVENTS: (&str, &str) = ("content-type", "text/event-stream; charset=utf-8");
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -18,59 +18,72 @@ const HTML: (&str, &str) = ("content-type", "text/html");
 const HTML_PAGE: &str = "<!doctype html><title>Sign in</title><p>Please sign in to the network.";
 
 /// The bytes of a reply. Reports `tokens` unless the script says otherwise.
-pub(super) fn outgoing(scripted: &Scripted, asked: &Asked, tokens: Tokens) -> Outgoing {
+pub(super) fn response(
+    scripted: &ScriptedReply,
+    request: &FakeRequest,
+    tokens: Tokens,
+) -> HttpResponse {
     let delivery = &scripted.delivery;
-    let told = Told {
-        wire: asked.wire,
-        model: &asked.model,
-        number: asked.number,
+    let context = ReplyContext {
+        wire: request.wire,
+        model: &request.model,
+        number: request.number,
         usage: None,
-        encrypted: asks_for_encrypted(asked),
+        encrypted: asks_for_encrypted(request),
         pieces: delivery.pieces,
-        key: asked.key(),
+        key: request.key(),
     };
     match &scripted.outcome {
         Outcome::Answer(answer) => {
-            let told = Told { usage: reported(answer, asked, tokens), ..told };
-            streamed(delivery, &wire::events(answer, &told, delivery.noise))
+            let context =
+                ReplyContext { usage: reported_usage(answer, request, tokens), ..context };
+            stream_response(delivery, &wire::events(answer, &context, delivery.noise))
         }
         Outcome::Failure(failure) => {
-            let failed = wire::failed(failure, &told);
+            let failed = wire::failure_response(failure, &context);
             if failed.status == 200 {
                 // Gemini refuses with an answer that has no candidate.
-                return streamed(delivery, &[Event { name: None, data: Data::Json(failed.body) }]);
+                return stream_response(
+                    delivery,
+                    &[Event { name: None, data: Data::Json(failed.body) }],
+                );
             }
-            let mut headers = vec![owned(JSON)];
+            let mut headers = vec![owned_header(JSON)];
             headers.extend(failed.headers);
-            whole(delivery, http::whole(failed.status, &headers, sorted(&failed.body)))
+            full_response(delivery, http::full_reply(failed.status, &headers, sorted(&failed.body)))
         }
-        Outcome::Malformed(Malformed::BrokenEvent) => streamed(delivery, &broken_events(&told)),
-        Outcome::Malformed(Malformed::NoEvents) => {
-            whole(delivery, http::whole(200, &[owned(EVENTS)], "this is no event stream\n"))
+        Outcome::Malformed(Malformed::BrokenEvent) => {
+            stream_response(delivery, &broken_events(&context))
         }
+        Outcome::Malformed(Malformed::NoEvents) => full_response(
+            delivery,
+            http::full_reply(200, &[owned_header(EVENTS)], "this is no event stream\n"),
+        ),
         Outcome::Malformed(Malformed::Html) => {
-            whole(delivery, http::whole(200, &[owned(HTML)], HTML_PAGE))
+            full_response(delivery, http::full_reply(200, &[owned_header(HTML)], HTML_PAGE))
         }
-        Outcome::Malformed(Malformed::Empty) => streamed(delivery, &[]),
+        Outcome::Malformed(Malformed::Empty) => stream_response(delivery, &[]),
         Outcome::Redirect(url) => {
-            whole(delivery, http::whole(307, &[("location", url.clone())], ""))
+            full_response(delivery, http::full_reply(307, &[("location", url.clone())], ""))
         }
-        Outcome::HangUp => Outgoing { delay: delivery.delay, writes: Vec::new(), end: End::Close },
-        Outcome::Decided(_) => refused("a decision decided on another one"),
+        Outcome::HangUp => {
+            HttpResponse { delay: delivery.delay, writes: Vec::new(), end: ConnectionEnd::Close }
+        }
+        Outcome::Decided(_) => error_response("a decision decided on another one"),
     }
 }
 
 /// An error of the fake itself.
-pub(super) fn refused(message: &str) -> Outgoing {
+pub(super) fn error_response(message: &str) -> HttpResponse {
     let body = serde_json::json!({ "error": { "message": message, "type": "fake_model" } });
-    whole(&Delivery::default(), http::whole(400, &[owned(JSON)], sorted(&body)))
+    full_response(&Delivery::default(), http::full_reply(400, &[owned_header(JSON)], sorted(&body)))
 }
 
 /// A short answer whose text event is cut in half.
-fn broken_events(told: &Told<'_>) -> Vec<Event> {
+fn broken_events(context: &ReplyContext<'_>) -> Vec<Event> {
     const TEXT: &str = "broken";
     let answer = Answer { parts: vec![Part::Text(TEXT.to_owned())], ..Answer::default() };
-    let mut events = wire::events(&answer, told, Noise::None);
+    let mut events = wire::events(&answer, context, Noise::None);
     let broken = events.iter_mut().find_map(|event| {
         let Data::Json(json) = &event.data else { return None };
         let json = sorted(json);
@@ -83,42 +96,45 @@ fn broken_events(told: &Told<'_>) -> Vec<Event> {
     events
 }
 
-fn reported(answer: &Answer, asked: &Asked, tokens: Tokens) -> Option<Tokens> {
+fn reported_usage(answer: &Answer, request: &FakeRequest, tokens: Tokens) -> Option<Tokens> {
     // Chat reports tokens only on request.
-    if asked.wire == Wire::Chat && asked.body["stream_options"]["include_usage"] != true {
+    if request.wire == Wire::Chat && request.body["stream_options"]["include_usage"] != true {
         return None;
     }
     match answer.usage {
-        Reported::Counted | Reported::Told(_) => Some(tokens),
-        Reported::Nothing => None,
+        UsageReport::Counted | UsageReport::Told(_) => Some(tokens),
+        UsageReport::Nothing => None,
     }
 }
 
 /// Responses sends encrypted reasoning only on request.
-fn asks_for_encrypted(asked: &Asked) -> bool {
-    let include = asked.body["include"].as_array();
+fn asks_for_encrypted(request: &FakeRequest) -> bool {
+    let include = request.body["include"].as_array();
     include.is_some_and(|asked| asked.iter().any(|field| field == "reasoning.encrypted_content"))
 }
 
-fn whole(delivery: &Delivery, bytes: Vec<u8>) -> Outgoing {
-    Outgoing { delay: delivery.delay, writes: vec![bytes], end: End::KeepAlive }
+fn full_response(delivery: &Delivery, bytes: Vec<u8>) -> HttpResponse {
+    HttpResponse { delay: delivery.delay, writes: vec![bytes], end: ConnectionEnd::KeepAlive }
 }
 
-fn streamed(delivery: &Delivery, events: &[Event]) -> Outgoing {
+fn stream_response(delivery: &Delivery, events: &[Event]) -> HttpResponse {
     let mut events: Vec<Vec<u8>> =
         events.iter().map(|event| lines(event, delivery.line_end)).collect();
-    let end = shortened(&mut events, delivery.broken);
+    let end = apply_break(&mut events, delivery.stream_break);
     let mut chunks: Vec<Vec<u8>> = match delivery.chunk {
         None => events.iter().map(|event| http::chunk(event)).collect(),
         Some(bytes) => events.concat().chunks(bytes).map(http::chunk).collect(),
     };
-    if end == End::KeepAlive {
+    if end == ConnectionEnd::KeepAlive {
         chunks.push(http::chunk(b""));
     }
-    chunks.insert(0, http::chunked(200, &[owned(EVENTS), ("cache-control", "no-cache".into())]));
+    chunks.insert(
+        0,
+        http::chunked_head(200, &[owned_header(EVENTS), ("cache-control", "no-cache".into())]),
+    );
     // One write is cheaper. Tests that need separate writes set `chunks`.
     let writes = if delivery.chunk.is_some() { chunks } else { vec![chunks.concat()] };
-    Outgoing { delay: delivery.delay, writes, end }
+    HttpResponse { delay: delivery.delay, writes, end }
 }
 
 fn lines(event: &Event, line_end: LineEnd) -> Vec<u8> {
@@ -130,24 +146,24 @@ fn lines(event: &Event, line_end: LineEnd) -> Vec<u8> {
 }
 
 /// Removes what is never sent.
-fn shortened(events: &mut Vec<Vec<u8>>, broken: Option<Break>) -> End {
-    let Some(Break { after, how }) = broken else {
-        return End::KeepAlive;
+fn apply_break(events: &mut Vec<Vec<u8>>, broken: Option<StreamBreak>) -> ConnectionEnd {
+    let Some(StreamBreak { position: after, kind: how }) = broken else {
+        return ConnectionEnd::KeepAlive;
     };
     match after {
-        After::Events(count) => events.truncate(count),
-        After::Bytes(count) => {
+        BreakPosition::Events(count) => events.truncate(count),
+        BreakPosition::Bytes(count) => {
             let mut bytes = events.concat();
             bytes.truncate(count);
             *events = vec![bytes];
         }
     }
     match how {
-        How::Closed => End::Close,
-        How::Silent => End::Silence,
+        BreakKind::Closed => ConnectionEnd::Close,
+        BreakKind::Silent => ConnectionEnd::Silence,
     }
 }
 
-fn owned((name, value): (&'static str, &str)) -> (&'static str, String) {
+fn owned_header((name, value): (&'static str, &str)) -> (&'static str, String) {
     (name, value.to_owned())
 }

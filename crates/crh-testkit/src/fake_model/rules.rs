@@ -8,23 +8,23 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::asked::{Asked, Wire};
+use super::request::{FakeRequest, Wire};
 
 /// The most cache marks in a request to Anthropic.
 const MAX_MARKS: usize = 4;
 
 /// The first rule that a request breaks.
-pub(super) fn broken(asked: &Asked) -> Option<String> {
-    if !asked.streams() {
+pub(super) fn broken_rule(request: &FakeRequest) -> Option<String> {
+    if !request.wants_stream() {
         return Some(
             "it asks for an answer that is no stream, which the fake does not have".to_owned(),
         );
     }
-    match asked.wire {
-        Wire::Chat => chat(&asked.body).err(),
-        Wire::Responses => responses(&asked.body).err(),
-        Wire::Messages => messages(&asked.body).err(),
-        Wire::Gemini => gemini(&asked.body).err(),
+    match request.wire {
+        Wire::Chat => chat(&request.body).err(),
+        Wire::Responses => responses(&request.body).err(),
+        Wire::Messages => messages(&request.body).err(),
+        Wire::Gemini => gemini(&request.body).err(),
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
 
     fn check(wire: Wire, mut body: Value, expected: &Expect) {
         body["stream"] = json!(true);
-        expected.assert_eq(&broken(&asked(wire, body)).unwrap_or_default());
+        expected.assert_eq(&broken_rule(&asked(wire, body)).unwrap_or_default());
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::asked::Asked;
 use super::count::Tokens;
 use super::json::sorted;
+use super::request::FakeRequest;
 
 /// A scripted reply: its content and how it is sent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Scripted {
+pub struct ScriptedReply {
     pub(super) outcome: Outcome,
     pub(super) delivery: Delivery,
 }
@@ -29,7 +29,7 @@ pub(super) enum Outcome {
 
 /// Computes a reply from its request.
 #[derive(Clone)]
-pub(super) struct Decision(Arc<dyn Fn(&Asked) -> Scripted + Send + Sync>);
+pub(super) struct Decision(Arc<dyn Fn(&FakeRequest) -> ScriptedReply + Send + Sync>);
 
 impl fmt::Debug for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,8 +47,8 @@ impl PartialEq for Decision {
 pub(super) struct Answer {
     pub(super) parts: Vec<Part>,
     pub(super) ending: Ending,
-    pub(super) failure: Option<(Failure, Place)>,
-    pub(super) usage: Reported,
+    pub(super) failure: Option<(Failure, ErrorPlace)>,
+    pub(super) usage: UsageReport,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,15 +70,15 @@ pub(super) enum Ending {
     Window,
 }
 
-/// Position of an error in a stream of the Responses format, which has two.
+/// Place of an error in a stream of the Responses format, which has two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ErrorPlace {
     Response,
     Event,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Reported {
+pub(super) enum UsageReport {
     #[default]
     Counted,
     Told(Tokens),
@@ -114,7 +114,7 @@ pub enum Malformed {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Delivery {
     pub(super) delay: Duration,
-    pub(super) broken: Option<Break>,
+    pub(super) stream_break: Option<StreamBreak>,
     pub(super) noise: Noise,
     pub(super) chunk: Option<usize>,
     pub(super) pieces: usize,
@@ -123,19 +123,19 @@ pub(super) struct Delivery {
 
 /// Where a stream stops early, and how the client notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Break {
-    pub(super) after: After,
-    pub(super) how: How,
+pub(super) struct StreamBreak {
+    pub(super) position: BreakPosition,
+    pub(super) kind: BreakKind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum After {
+pub(super) enum BreakPosition {
     Events(usize),
     Bytes(usize),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum BreakKind {
     Closed,
     Silent,
 }
@@ -155,135 +155,137 @@ pub(super) enum LineEnd {
 }
 
 /// Replies with a text.
-pub fn says(text: impl Into<String>) -> Scripted {
+pub fn says(text: impl Into<String>) -> ScriptedReply {
     answer(vec![Part::Text(text.into())], Ending::Natural)
 }
 
 /// Calls a tool.
-pub fn calls(name: &str, arguments: Value) -> Scripted {
+pub fn calls(name: &str, arguments: Value) -> ScriptedReply {
     calls_all([(name, arguments)])
 }
 
 /// Calls several tools in one turn.
-pub fn calls_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Scripted {
+pub fn calls_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> ScriptedReply {
     let parts = calls.into_iter().map(|(name, arguments)| call(name, sorted(&arguments)));
     answer(parts.collect(), Ending::Natural)
 }
 
 /// Calls a tool with raw arguments, JSON or not. Gemini's format cannot carry invalid JSON, so the
 /// turn ends with `MALFORMED_FUNCTION_CALL` there.
-pub fn calls_raw(name: &str, arguments: impl Into<String>) -> Scripted {
+pub fn calls_raw(name: &str, arguments: impl Into<String>) -> ScriptedReply {
     answer(vec![call(name, arguments.into())], Ending::Natural)
 }
 
 /// Ends the turn without text.
-pub fn says_nothing() -> Scripted {
+pub fn says_nothing() -> ScriptedReply {
     answer(Vec::new(), Ending::Natural)
 }
 
 /// Stops with the format's reason for a filtered answer.
-pub fn refuses() -> Scripted {
+pub fn refuses() -> ScriptedReply {
     answer(Vec::new(), Ending::Refused)
 }
 
 /// Declines in the field that the format has for it. Anthropic and Gemini have none: there it is
 /// text with a matching stop reason.
-pub fn declines(text: impl Into<String>) -> Scripted {
+pub fn declines(text: impl Into<String>) -> ScriptedReply {
     answer(vec![Part::Refusal(text.into())], Ending::Natural)
 }
 
 /// Rejects the prompt: 400, and for Gemini an answer without a candidate.
-pub fn refuses_prompt() -> Scripted {
+pub fn refuses_prompt() -> ScriptedReply {
     failure(Failure::Refused)
 }
 
 /// 429 with a retry delay, in the body for Gemini and in `retry-after` for the others.
-pub fn rate_limited(seconds: u64) -> Scripted {
+pub fn rate_limited(seconds: u64) -> ScriptedReply {
     failure(Failure::RateLimited { seconds })
 }
 
 /// 529 from Anthropic, 503 from the others.
-pub fn overloaded() -> Scripted {
+pub fn overloaded() -> ScriptedReply {
     failure(Failure::Overloaded)
 }
 
 /// 400: the prompt exceeds the context.
-pub fn context_full() -> Scripted {
+pub fn context_full() -> ScriptedReply {
     failure(Failure::ContextFull)
 }
 
 /// Writes text until the context is full. Only Anthropic has a separate stop reason for that; the
 /// others report `length`.
-pub fn fills_context(text: impl Into<String>) -> Scripted {
+pub fn fills_context(text: impl Into<String>) -> ScriptedReply {
     answer(vec![Part::Text(text.into())], Ending::Window)
 }
 
 /// Wrong key: 401, and 400 from Gemini. The message repeats the key, as some vendors do.
-pub fn bad_key() -> Scripted {
+pub fn bad_key() -> ScriptedReply {
     failure(Failure::BadKey)
 }
 
 /// No credit: 429 with OpenAI's and Gemini's own texts, 400 from Anthropic.
-pub fn no_credit() -> Scripted {
+pub fn no_credit() -> ScriptedReply {
     failure(Failure::NoCredit)
 }
 
 /// 400 with a message.
-pub fn bad_request(message: impl Into<String>) -> Scripted {
+pub fn bad_request(message: impl Into<String>) -> ScriptedReply {
     failure(Failure::BadRequest(message.into()))
 }
 
 /// 500.
-pub fn server_error() -> Scripted {
+pub fn server_error() -> ScriptedReply {
     failure(Failure::ServerError)
 }
 
 /// Any status with any body, for behaviour of a single vendor.
-pub fn fails_with(status: u16, body: Value) -> Scripted {
+pub fn fails_with(status: u16, body: Value) -> ScriptedReply {
     failure(Failure::Other { status, body })
 }
 
 /// Status 200 without a usable answer.
-pub fn malformed(how: Malformed) -> Scripted {
-    scripted(Outcome::Malformed(how))
+pub fn malformed(kind: Malformed) -> ScriptedReply {
+    scripted(Outcome::Malformed(kind))
 }
 
 /// 307 to another URL. A client that follows it would leak its key.
-pub fn redirects(url: impl Into<String>) -> Scripted {
+pub fn redirects(url: impl Into<String>) -> ScriptedReply {
     scripted(Outcome::Redirect(url.into()))
 }
 
 /// Reads the request and closes the connection.
-pub fn hangs_up() -> Scripted {
+pub fn hangs_up() -> ScriptedReply {
     scripted(Outcome::HangUp)
 }
 
 /// Computes the reply from the request, for ids that the test cannot know in advance.
-pub fn decided(decide: impl Fn(&Asked) -> Scripted + Send + Sync + 'static) -> Scripted {
+pub fn computed(
+    decide: impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + 'static,
+) -> ScriptedReply {
     scripted(Outcome::Decided(Decision(Arc::new(decide))))
 }
 
-fn answer(parts: Vec<Part>, ending: Ending) -> Scripted {
+fn answer(parts: Vec<Part>, ending: Ending) -> ScriptedReply {
     scripted(Outcome::Answer(Answer { parts, ending, ..Answer::default() }))
 }
 
-fn failure(failure: Failure) -> Scripted {
+fn failure(failure: Failure) -> ScriptedReply {
     scripted(Outcome::Failure(failure))
 }
 
-fn scripted(outcome: Outcome) -> Scripted {
-    Scripted { outcome, delivery: Delivery::default() }
+fn scripted(outcome: Outcome) -> ScriptedReply {
+    ScriptedReply { outcome, delivery: Delivery::default() }
 }
 
 fn call(name: &str, arguments: String) -> Part {
     Part::Call { name: name.to_owned(), arguments }
 }
 
-impl Scripted {
+impl ScriptedReply {
     /// The reply to a request.
-    pub(super) fn to(self, asked: &Asked) -> Self {
+    pub(super) fn resolve(self, request: &FakeRequest) -> Self {
         match &self.outcome {
-            Outcome::Decided(decision) => (decision.0)(asked).to(asked),
+            Outcome::Decided(decision) => (decision.0)(request).resolve(request),
             Outcome::Answer(_)
             | Outcome::Failure(_)
             | Outcome::Malformed(_)
@@ -334,25 +336,25 @@ impl Scripted {
     /// Then fails inside the stream. In Responses this is `response.failed`.
     #[must_use]
     pub fn then(self, failing: Self) -> Self {
-        self.failing(failing, Place::Response)
+        self.failing(failing, ErrorPlace::Response)
     }
 
     /// Then fails inside the stream. In Responses this is the `error` event.
     #[must_use]
     pub fn then_error_event(self, failing: Self) -> Self {
-        self.failing(failing, Place::Event)
+        self.failing(failing, ErrorPlace::Event)
     }
 
     /// Reports and counts these tokens.
     #[must_use]
     pub fn usage(self, tokens: Tokens) -> Self {
-        self.answer(|answer| answer.usage = Reported::Told(tokens))
+        self.answer(|answer| answer.usage = UsageReport::Told(tokens))
     }
 
     /// Reports no tokens, but counts them.
     #[must_use]
     pub fn without_usage(self) -> Self {
-        self.answer(|answer| answer.usage = Reported::Nothing)
+        self.answer(|answer| answer.usage = UsageReport::Nothing)
     }
 
     /// Waits before the first byte.
@@ -365,19 +367,19 @@ impl Scripted {
     /// Closes the connection after this many events.
     #[must_use]
     pub fn cut_after_events(self, events: usize) -> Self {
-        self.broken(After::Events(events), How::Closed)
+        self.with_break(BreakPosition::Events(events), BreakKind::Closed)
     }
 
     /// Closes the connection after this many bytes, possibly inside a character.
     #[must_use]
     pub fn cut_after_bytes(self, bytes: usize) -> Self {
-        self.broken(After::Bytes(bytes), How::Closed)
+        self.with_break(BreakPosition::Bytes(bytes), BreakKind::Closed)
     }
 
     /// Goes silent after this many events and keeps the connection open.
     #[must_use]
     pub fn silent_after_events(self, events: usize) -> Self {
-        self.broken(After::Events(events), How::Silent)
+        self.with_break(BreakPosition::Events(events), BreakKind::Silent)
     }
 
     /// Puts comments, pings, unknown events, unknown fields and empty deltas between the events.
@@ -422,15 +424,15 @@ impl Scripted {
         })
     }
 
-    fn failing(self, failing: Self, place: Place) -> Self {
+    fn failing(self, failing: Self, error_place: ErrorPlace) -> Self {
         let Outcome::Failure(failure) = failing.outcome else {
             panic!("only a reply that fails can be sent inside a stream, not {failing:?}");
         };
-        self.answer(|answer| answer.failure = Some((failure, place)))
+        self.answer(|answer| answer.failure = Some((failure, error_place)))
     }
 
-    fn broken(mut self, after: After, how: How) -> Self {
-        self.delivery.broken = Some(Break { after, how });
+    fn with_break(mut self, position: BreakPosition, kind: BreakKind) -> Self {
+        self.delivery.stream_break = Some(StreamBreak { position, kind });
         self
     }
 

@@ -41,10 +41,10 @@ fn question(wire: Wire) -> Value {
 }
 
 /// A received request, without a connection.
-pub(super) fn asked(wire: Wire, body: Value) -> Asked {
+pub(super) fn asked(wire: Wire, body: Value) -> FakeRequest {
     let model = body["model"].as_str().unwrap_or("m").to_owned();
     let (caller, path) = ("me".to_owned(), path(wire).to_owned());
-    Asked { caller, number: 1, wire, model, path, headers: Vec::new(), body }
+    FakeRequest { caller, number: 1, wire, model, path, headers: Vec::new(), body }
 }
 
 fn request(path: &str, caller: &str, body: &Value) -> String {
@@ -118,7 +118,7 @@ fn text(bytes: Vec<u8>) -> String {
 }
 
 /// Compares the bytes of a reply with a file.
-fn check(wire: Wire, scripted: Scripted, expected: &ExpectFile) {
+fn check(wire: Wire, scripted: ScriptedReply, expected: &ExpectFile) {
     let model = FakeModel::start().on("me", [scripted]);
     expected.assert_eq(&text(body(&ask(&model, path(wire), "me", &question(wire)))));
 }
@@ -178,7 +178,7 @@ fn check_endings(wire: Wire, expected: &ExpectFile) {
     expected.assert_eq(&shown);
 }
 
-fn rich() -> Scripted {
+fn rich() -> ScriptedReply {
     says("Grüße")
         .thinking("let me see", "sig")
         .and_calls("read_file", json!({ "path": "a.rs", "first_line": 1 }))
@@ -279,7 +279,7 @@ fn cut_stream_lacks_its_last_chunk() {
     let bytes = ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
     assert!(!bytes.ends_with(b"0\r\n\r\n"));
     assert_eq!(text(body(&bytes)).matches("data: ").count(), 1);
-    assert_eq!(model.counted().answered, 1);
+    assert_eq!(model.usage().answered, 1);
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn unused_reply_fails_the_test() {
 
 #[test]
 fn scripted_reply_can_depend_on_the_request() {
-    let twice = decided(|asked| says(format!("{} asks for {}", asked.caller, asked.model)));
+    let twice = computed(|asked| says(format!("{} asks for {}", asked.caller, asked.model)));
     let model = FakeModel::start().on("me", [says("a"), twice]);
     let ask = || text(body(&ask(&model, path(Wire::Chat), "me", &question(Wire::Chat))));
     assert!(!ask().contains("asks for"));
@@ -361,8 +361,9 @@ fn usage_is_counted_scripted_or_omitted() {
     let counted = "{\"cache_creation_input_tokens\":0,\"cache_read_input_tokens\":0,\"input_tokens\":2,\"output_tokens\":2";
     let told = "{\"cache_creation_input_tokens\":30,\"cache_read_input_tokens\":60,\"input_tokens\":10,\"output_tokens\":20";
     assert_eq!(replies, [Some(counted.to_owned()), Some(told.to_owned()), None]);
-    let sum = Counted { requests: 3, answered: 3, input: 104, cached: 60, written: 30, output: 24 };
-    assert_eq!(model.counted(), sum);
+    let sum =
+        FakeUsage { requests: 3, answered: 3, input: 104, cached: 60, written: 30, output: 24 };
+    assert_eq!(model.usage(), sum);
 }
 
 #[test]
@@ -388,11 +389,11 @@ fn dropping_the_model_ends_delays_and_threads() {
     while model.requests().is_empty() {
         std::thread::yield_now();
     }
-    let book = Arc::downgrade(&model.book);
+    let service = Arc::downgrade(&model.service);
     drop(model);
     assert_eq!(stream.read(&mut [0]).unwrap(), 0);
-    // Every thread holds a reference to the book, also the listener, which owns the port.
-    assert!(book.upgrade().is_none());
+    // Every thread holds a reference to the service, also the listener, which owns the port.
+    assert!(service.upgrade().is_none());
 }
 
 #[test]
@@ -426,8 +427,8 @@ fn concurrent_clients_are_all_counted() {
         }
     });
     // `hello` is two tokens. Only the first request is not read from the cache.
-    let counted = model.counted();
-    let expected = Counted { requests: 192, answered: 128, input: 256, output: 192, ..counted };
+    let counted = model.usage();
+    let expected = FakeUsage { requests: 192, answered: 128, input: 256, output: 192, ..counted };
     assert_eq!(counted, expected);
     assert!(counted.cached < counted.input && counted.cached >= 2 * 64, "{counted:?}");
 }
@@ -463,7 +464,7 @@ fn prompt_is_cached_when_its_answer_starts() {
     }
     let cached = [0; 2].map(|_| {
         ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
-        model.counted().cached
+        model.usage().cached
     });
     assert_eq!(cached, [0, 2]);
 }
@@ -496,7 +497,7 @@ fn encrypted_thinking_is_sent_if_supported() {
 fn model_without_history_keeps_counts_only() {
     let model = FakeModel::start().on("me", [says("a")]).forgetful();
     ask(&model, path(Wire::Chat), "me", &question(Wire::Chat));
-    assert_eq!((model.requests(), model.counted_by_model()["m"].requests), (Vec::new(), 1));
+    assert_eq!((model.requests(), model.usage_by_model()["m"].requests), (Vec::new(), 1));
 }
 
 #[test]
@@ -509,5 +510,5 @@ fn requests_are_recorded_completely() {
     expected.headers.clone_from(&requests[0].headers);
     assert_eq!(requests, [expected]);
     assert_eq!(requests[0].header("User-Agent"), Some("crh/0.1.0 (me)"));
-    assert_eq!(requests[0].read(), [Read::User("hello".to_owned())]);
+    assert_eq!(requests[0].prompt_parts(), [PromptPart::User("hello".to_owned())]);
 }

@@ -6,12 +6,12 @@ mod gemini;
 mod messages;
 mod responses;
 
-pub(super) use failure::failed;
+pub(super) use failure::failure_response;
 use serde_json::Value;
 
-use super::asked::Wire;
 use super::count::Tokens;
 use super::json::sorted;
+use super::request::Wire;
 use super::script::{Answer, Noise, Part};
 
 /// Fixed creation time in seconds, because the fake has no clock.
@@ -29,15 +29,15 @@ pub(super) struct Event {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Data {
     Json(Value),
-    /// Not JSON: the last line of Chat, broken events.
+    /// Data that is not JSON: the last line of Chat, and broken events.
     Text(String),
-    /// Not an event: comments, fields without data.
+    /// Lines that are not an event: comments, and fields without data.
     Lines(String),
 }
 
-/// Metadata of an answer.
+/// What a reply depends on, besides its script.
 #[derive(Debug, Clone)]
-pub(super) struct Told<'a> {
+pub(super) struct ReplyContext<'a> {
     pub(super) wire: Wire,
     pub(super) model: &'a str,
     /// Request number of the caller, used for ids.
@@ -53,16 +53,16 @@ pub(super) struct Told<'a> {
 }
 
 /// The events of an answer.
-pub(super) fn events(answer: &Answer, told: &Told<'_>, noise: Noise) -> Vec<Event> {
-    let events = match told.wire {
-        Wire::Chat => chat::events(answer, told),
-        Wire::Responses => responses::events(answer, told),
-        Wire::Messages => messages::events(answer, told),
-        Wire::Gemini => gemini::events(answer, told),
+pub(super) fn events(answer: &Answer, context: &ReplyContext<'_>, noise: Noise) -> Vec<Event> {
+    let events = match context.wire {
+        Wire::Chat => chat::events(answer, context),
+        Wire::Responses => responses::events(answer, context),
+        Wire::Messages => messages::events(answer, context),
+        Wire::Gemini => gemini::events(answer, context),
     };
     match noise {
         Noise::None => events,
-        Noise::Unknown => noisy(events, told),
+        Noise::Unknown => noisy(events, context),
     }
 }
 
@@ -76,7 +76,7 @@ impl Event {
         Self { name: json["type"].as_str().map(str::to_owned), data: Data::Json(json) }
     }
 
-    /// The event as lines, the empty one at the end included.
+    /// The event as lines, with the empty line that ends it.
     pub(super) fn lines(&self) -> String {
         let name = self.name.as_ref().map(|name| format!("event: {name}\n")).unwrap_or_default();
         match &self.data {
@@ -88,8 +88,8 @@ impl Event {
 }
 
 /// Adds an unknown field to every event, and noise between events that a client must ignore.
-fn noisy(events: Vec<Event>, told: &Told<'_>) -> Vec<Event> {
-    let mut noise = noise(told).into_iter().cycle();
+fn noisy(events: Vec<Event>, context: &ReplyContext<'_>) -> Vec<Event> {
+    let mut noise = noise(context).into_iter().cycle();
     let mut all = Vec::new();
     for mut event in events {
         if let Data::Json(Value::Object(fields)) = &mut event.data {
@@ -103,14 +103,14 @@ fn noisy(events: Vec<Event>, told: &Told<'_>) -> Vec<Event> {
     all
 }
 
-fn noise(told: &Told<'_>) -> Vec<Event> {
+fn noise(context: &ReplyContext<'_>) -> Vec<Event> {
     let lines = |text: &str| Event { name: None, data: Data::Lines(text.to_owned()) };
     let mut noise = vec![lines(": keep-alive"), lines("retry: 3000"), lines("id: 7")];
-    noise.extend(match told.wire {
-        Wire::Chat => chat::noise(told),
+    noise.extend(match context.wire {
+        Wire::Chat => chat::noise(context),
         Wire::Responses => responses::noise(),
         Wire::Messages => messages::noise(),
-        Wire::Gemini => gemini::noise(told),
+        Wire::Gemini => gemini::noise(context),
     });
     noise
 }

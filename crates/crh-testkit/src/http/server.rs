@@ -8,57 +8,57 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use super::{End, Incoming, Outgoing, incoming};
+use super::{ConnectionEnd, HttpRequest, HttpResponse, read_request};
 
-/// Several times as many connections as the largest load test has.
+/// Maximum number of connections: several times as many as the largest load test has.
 const MAX_CONNECTIONS: usize = 1024;
 
-/// Longest idle time. It only keeps a forgotten thread from waiting for ever.
+/// Longest idle time, so that a forgotten thread does not wait forever.
 const MAX_SILENCE: Duration = Duration::from_secs(300);
 
 /// Stack size of a connection thread. Requests are small and their JSON is shallow.
 const STACK: usize = 512 * 1024;
 
-/// The answers of a server. Each fake implements it.
+/// Answers the requests of a server. Each fake implements this trait.
 pub(crate) trait Service: Send + Sync + 'static {
     /// State to store when the answer begins.
     type Pending;
 
     /// The answer to a request.
-    fn answer(&self, request: Incoming) -> (Outgoing, Self::Pending);
+    fn answer(&self, request: HttpRequest) -> (HttpResponse, Self::Pending);
 
     /// Called when the answer begins, after its delay.
-    fn begins(&self, pending: Self::Pending);
+    fn on_reply_start(&self, pending: Self::Pending);
 
     /// Called for input that is not HTTP.
-    fn misunderstood(&self, why: String);
+    fn on_invalid_request(&self, problem: String);
 }
 
 /// A server on loopback with a free port.
 #[derive(Debug)]
 pub(crate) struct Server {
     address: SocketAddr,
-    open: Arc<Open>,
+    open: Arc<OpenConnections>,
     listener: Option<JoinHandle<()>>,
 }
 
 /// Open connections, and whether the server is closing.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenConnections {
     connections: Mutex<Connections>,
     closing: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct Connections {
-    closing: bool,
-    next: u64,
+    is_closing: bool,
+    last_number: u64,
     streams: HashMap<u64, TcpStream>,
 }
 
 /// Registers a connection while it lives, even if its thread panics.
-struct Entered {
-    open: Arc<Open>,
+struct ConnectionGuard {
+    open: Arc<OpenConnections>,
     number: u64,
 }
 
@@ -66,11 +66,11 @@ impl Server {
     pub(crate) fn start(service: Arc<impl Service>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let open = Arc::new(Open::default());
-        let known = open.clone();
+        let open = Arc::new(OpenConnections::default());
+        let connections = open.clone();
         let listener = thread::Builder::new()
             .name("fake-server".to_owned())
-            .spawn(move || listen(&listener, &known, &service))?;
+            .spawn(move || listen(&listener, &connections, &service))?;
         Ok(Self { address, open, listener: Some(listener) })
     }
 
@@ -91,71 +91,72 @@ impl Drop for Server {
     }
 }
 
-impl Open {
+impl OpenConnections {
     fn lock(&self) -> MutexGuard<'_, Connections> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn close(&self) {
         let mut connections = self.lock();
-        connections.closing = true;
+        connections.is_closing = true;
         for stream in connections.streams.values() {
-            // Fails if the client closed it first.
+            // This fails if the client closed the connection first.
             drop(stream.shutdown(Shutdown::Both));
         }
         self.closing.notify_all();
     }
 
-    fn closing(&self) -> bool {
-        self.lock().closing
+    fn is_closing(&self) -> bool {
+        self.lock().is_closing
     }
 
-    /// Sleeps, but not longer than the server lives.
+    /// Sleeps until the time is over or the server is closing.
     fn wait(&self, time: Duration) {
         if !time.is_zero() {
-            let waited = self.closing.wait_timeout_while(self.lock(), time, |open| !open.closing);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            let result =
+                self.closing.wait_timeout_while(self.lock(), time, |open| !open.is_closing);
+            drop(result.unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
 
-impl Entered {
+impl ConnectionGuard {
     /// `None` if there are too many connections or the server is closing.
-    fn new(open: &Arc<Open>, stream: &TcpStream) -> Option<Self> {
+    fn new(open: &Arc<OpenConnections>, stream: &TcpStream) -> Option<Self> {
         let stream = stream.try_clone().ok()?;
         let mut connections = open.lock();
-        if connections.closing || connections.streams.len() >= MAX_CONNECTIONS {
+        if connections.is_closing || connections.streams.len() >= MAX_CONNECTIONS {
             return None;
         }
-        connections.next += 1;
-        let number = connections.next;
+        connections.last_number += 1;
+        let number = connections.last_number;
         connections.streams.insert(number, stream);
         Some(Self { open: open.clone(), number })
     }
 }
 
-impl Drop for Entered {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.open.lock().streams.remove(&self.number);
     }
 }
 
-fn listen(listener: &TcpListener, open: &Arc<Open>, service: &Arc<impl Service>) {
+fn listen(listener: &TcpListener, open: &Arc<OpenConnections>, service: &Arc<impl Service>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     for stream in listener.incoming() {
-        if open.closing() {
+        if open.is_closing() {
             break;
         }
         let Ok(stream) = stream else { continue };
-        let Some(entered) = Entered::new(open, &stream) else { continue };
+        let Some(guard) = ConnectionGuard::new(open, &stream) else { continue };
         threads.retain(|thread| !thread.is_finished());
         let service = service.clone();
         let thread = thread::Builder::new().stack_size(STACK).spawn(move || {
             // A client may disconnect at any time; invalid HTTP is a test failure.
-            if let Err(error) = converse(stream, &entered.open, &*service)
+            if let Err(error) = converse(stream, &guard.open, &*service)
                 && error.kind() == io::ErrorKind::InvalidData
             {
-                service.misunderstood(format!("a request was not understood: {error}"));
+                service.on_invalid_request(format!("a request was not understood: {error}"));
             }
         });
         threads.extend(thread.ok());
@@ -166,22 +167,26 @@ fn listen(listener: &TcpListener, open: &Arc<Open>, service: &Arc<impl Service>)
     }
 }
 
-fn converse(mut stream: TcpStream, open: &Open, service: &impl Service) -> io::Result<()> {
+fn converse(
+    mut stream: TcpStream,
+    open: &OpenConnections,
+    service: &impl Service,
+) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = Vec::new();
-    while let Some(request) = incoming(&mut stream, &mut buffer)? {
+    while let Some(request) = read_request(&mut stream, &mut buffer)? {
         let arrived = Instant::now();
         let (outgoing, pending) = service.answer(request);
         // Computing the answer counts towards the delay.
         open.wait(outgoing.delay.saturating_sub(arrived.elapsed()));
-        service.begins(pending);
+        service.on_reply_start(pending);
         for bytes in &outgoing.writes {
             stream.write_all(bytes)?;
         }
         match outgoing.end {
-            End::KeepAlive => {}
-            End::Close => return stream.shutdown(Shutdown::Both),
-            End::Silence => {
+            ConnectionEnd::KeepAlive => {}
+            ConnectionEnd::Close => return stream.shutdown(Shutdown::Both),
+            ConnectionEnd::Silence => {
                 // Ends when the client disconnects or the server closes.
                 stream.set_read_timeout(Some(MAX_SILENCE))?;
                 return stream.read(&mut [0]).map(|_| ());

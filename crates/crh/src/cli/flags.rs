@@ -186,8 +186,8 @@ impl ModelFlags {
     /// contain a password.
     pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
         let model = self.model.as_deref().map(ModelChoice::parse).transpose();
-        let model = model.map_err(|why| {
-            Failure::usage(why).hint("`crh model list` shows providers and models")
+        let model = model.map_err(|error| {
+            Failure::usage(error).hint("`crh model list` shows providers and models")
         })?;
         raw.model_reviewer = model.map(|model| SourcedValue::from_flag("--model", model));
         Ok(())
@@ -311,7 +311,7 @@ impl BudgetFlags {
     /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
         let number =
-            |flag, given: Option<NonZeroU64>| given.map(|n| SourcedValue::from_flag(flag, Some(n)));
+            |flag, value: Option<NonZeroU64>| value.map(|n| SourcedValue::from_flag(flag, Some(n)));
         raw.budget_usd = self.max_cost.map(|usd| SourcedValue::from_flag("--max-cost", Some(usd)));
         raw.budget_llm_calls = number("--max-llm-calls", self.max_llm_calls);
         raw.budget_tool_calls = number("--max-tool-calls", self.max_tool_calls);

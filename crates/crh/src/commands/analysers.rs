@@ -19,14 +19,14 @@ pub(crate) enum Reproducible {
 }
 
 impl Reproducible {
-    /// Derives it from `--record` and the configured models.
+    /// `Yes` if `--record` is set or a configured model is a recording.
     pub(crate) fn from_settings(settings: &Settings, record: Option<&Path>) -> Self {
         let roles = [&settings.model_reviewer, &settings.model_cheap, &settings.model_escalation];
-        let is_played = |choice: &ModelChoice| match choice {
+        let is_replayed = |choice: &ModelChoice| match choice {
             ModelChoice::Named(ModelName::Replay(_)) => true,
             ModelChoice::Named(ModelName::Live(_)) | ModelChoice::Detected => false,
         };
-        match record.is_some() || roles.into_iter().any(|role| is_played(&role.value)) {
+        match record.is_some() || roles.into_iter().any(|role| is_replayed(&role.value)) {
             true => Self::Yes,
             false => Self::No,
         }
@@ -38,9 +38,9 @@ impl Reproducible {
 pub(crate) enum ChangeTrust {
     /// The user passed `--trust`.
     Always,
-    /// If the repository is listed in the setting `trust`.
+    /// Trusted if the setting `trust` lists the repository.
     IfListed,
-    /// Never, because the change may come from elsewhere.
+    /// Not trusted, because the change may come from another repository.
     Never,
 }
 
@@ -55,15 +55,15 @@ impl ChangeTrust {
     }
 }
 
-/// The installed linters; none if there are none or they must not run.
+/// The installed linters. None if no linter is installed, or if linters must not run.
 pub(crate) fn analysers(
     settings: &Settings,
     environment: &Environment,
     repo: Option<&Path>,
     trust: ChangeTrust,
-    recorded: Reproducible,
+    reproducible: Reproducible,
 ) -> Option<Arc<Analysers>> {
-    match (settings.checks_analysers.value, recorded) {
+    match (settings.checks_analysers.value, reproducible) {
         (AnalysersChoice::Auto, Reproducible::No) => {}
         (AnalysersChoice::Never, _) | (AnalysersChoice::Auto, Reproducible::Yes) => return None,
     }
@@ -72,9 +72,9 @@ pub(crate) fn analysers(
         repo.map_or_else(|| environment.folder.clone(), |repo| environment.folder.join(repo));
     let checkout = checkout(&folder);
     let is_trusted = trust.is_trusted(settings, checkout.as_deref());
-    let trusted = is_trusted.then(|| TrustedRepo { checkout: checkout.clone() });
-    let found = Analysers::find(program, path, checkout.as_deref(), trusted);
-    (found.installed().count() > 0).then(|| Arc::new(found))
+    let trusted_repo = is_trusted.then(|| TrustedRepo { checkout: checkout.clone() });
+    let linters = Analysers::find(program, path, checkout.as_deref(), trusted_repo);
+    (linters.installed().count() > 0).then(|| Arc::new(linters))
 }
 
 /// Canonical path of the checkout.
@@ -86,6 +86,6 @@ fn checkout(folder: &Path) -> Option<PathBuf> {
 /// Whether the setting `trust` lists the repository.
 fn is_listed(settings: &Settings, checkout: Option<&Path>) -> bool {
     let Some(checkout) = checkout else { return false };
-    let listed = settings.trust.value.0.iter();
-    listed.filter_map(|folder| folder.canonicalize().ok()).any(|folder| folder == checkout)
+    let trusted_folders = settings.trust.value.0.iter();
+    trusted_folders.filter_map(|folder| folder.canonicalize().ok()).any(|folder| folder == checkout)
 }

@@ -35,23 +35,23 @@ pub(crate) fn run(args: AskArgs, environment: &Environment) -> Result<(), Failur
     let tools = args.workspace.as_deref().map(|folder| tools(&args, folder, environment));
     let tools = tools.transpose()?;
     let transcript = transcript(&args, &models, environment)?;
-    // Last, because it may overwrite an existing recording.
+    // Open the model last, because this may overwrite an existing recording.
     let model = models.open(&name, args.record.as_deref())?;
-    let opened = model.clone();
-    let answered = match tools {
+    let recorded_model = model.clone();
+    let answer = match tools {
         Some(tools) => ask_with_tools(&args, request.conversation, model, transcript, tools),
         None => ask_without_tools(&args, request, model, transcript),
     };
-    models::warn_if_recording_failed(&opened);
+    models::warn_if_recording_failed(&recorded_model);
     // The answer may contain an API key or token.
-    print_answer(&models.redactor().redact(&answered?))
+    print_answer(&models.redactor().redact(&answer?))
 }
 
 fn request(args: &AskArgs) -> Result<ModelRequest, Failure> {
     let prompt = match args.prompt.as_str() {
         "-" => String::from_utf8(input::bytes(Path::new("-"))?)
             .map_err(|_| Failure::usage("the question is not UTF-8").hint("pass UTF-8 text"))?,
-        given => given.to_owned(),
+        text => text.to_owned(),
     };
     if prompt.trim().is_empty() {
         return Err(
@@ -70,17 +70,17 @@ fn request(args: &AskArgs) -> Result<ModelRequest, Failure> {
     Ok(request)
 }
 
-/// The tools over a workspace. Opens the repository now, so that a wrong one is reported before the
-/// model is paid.
+/// The tools over a workspace. Opens the repository now, so that crh reports a wrong repository
+/// before the model costs money.
 fn tools(args: &AskArgs, folder: &Path, environment: &Environment) -> Result<ReviewTools, Failure> {
-    let not_opened = tool::OpenFailure::default();
-    let bench =
-        tool::context_for_workspace(folder, args.repo.as_deref(), environment, &not_opened)?;
-    match bench.repository() {
-        // A workspace made from a diff has no repository; its tools say so.
-        Ok(_) | Err(ToolError::TellModel(_)) => Ok(ReviewTools::new(bench)),
+    let open_failure = tool::OpenFailure::default();
+    let context =
+        tool::context_for_workspace(folder, args.repo.as_deref(), environment, &open_failure)?;
+    match context.repository() {
+        // A workspace made from a diff has no repository; the tools tell the model.
+        Ok(_) | Err(ToolError::TellModel(_)) => Ok(ReviewTools::new(context)),
         Err(ToolError::Abort(message)) => {
-            let failure = not_opened.lock().ok().and_then(|mut failure| failure.take());
+            let failure = open_failure.lock().ok().and_then(|mut failure| failure.take());
             Err(failure.unwrap_or_else(|| {
                 Failure::new(FailureKind::External, anyhow::anyhow!("{message}"))
             }))
@@ -94,18 +94,18 @@ fn transcript(
     environment: &Environment,
 ) -> Result<Transcript, Failure> {
     let Some(file) = &args.transcript else { return Ok(Transcript::disabled()) };
-    let shown = file.display();
+    let file_name = file.display();
     let path = environment.folder.join(file);
     if path.symlink_metadata().is_ok() || args.record.as_ref() == Some(file) {
         return Err(Failure::usage(format!(
-            "cannot write the transcript to `{shown}`: the file already exists or is also the recording"
+            "cannot write the transcript to `{file_name}`: the file already exists or is also the recording"
         ))
         .hint("name a new file"));
     }
-    let contents =
+    let detail =
         if args.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
-    Transcript::append_to(&path, models.redactor(), contents)
-        .with_context(|| format!("cannot write the transcript `{shown}`"))
+    Transcript::append_to(&path, models.redactor(), detail)
+        .with_context(|| format!("cannot write the transcript `{file_name}`"))
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("name a file in an existing, writable folder"))
 }
@@ -162,16 +162,15 @@ fn ask_with_tools(
     };
     let run = AgentRun::new(task, limits(&args.limits), model.facts());
     let client = ModelClient::open(model, budget(&args.limits), tools, transcript)?;
-    let FinishedRun { end: AgentRunEnd { outcome, limit_reached: limited }, .. } =
-        client.drive(run);
+    let FinishedRun { end: AgentRunEnd { outcome, limit_reached }, .. } = client.drive(run);
     client.print_usage();
-    let why = outcome.failure().unwrap_or_default();
+    let reason = outcome.failure().unwrap_or_default();
     match outcome {
-        AgentOutcome::Answered(said) => {
-            if let Some(limit) = limited {
+        AgentOutcome::Answered(answer) => {
+            if let Some(limit) = limit_reached {
                 ui::warn(&format!("limit reached ({limit}): the answer may be incomplete"));
             }
-            Ok(said)
+            Ok(answer)
         }
         AgentOutcome::Model(error) => Err(model_client::model_failure(QuestionError::Model(error))),
         AgentOutcome::OutOfBudget(limit) => {
@@ -183,7 +182,7 @@ fn ask_with_tools(
         | AgentOutcome::Stuck
         | AgentOutcome::ContextFull
         | AgentOutcome::Cancelled => {
-            Err(Failure::new(FailureKind::External, anyhow::anyhow!("{why}"))
+            Err(Failure::new(FailureKind::External, anyhow::anyhow!("{reason}"))
                 .hint("`--transcript FILE --log-content` logs the conversation"))
         }
     }

@@ -23,18 +23,18 @@ use crh_pipeline::revisions::Revisions;
 use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 
-/// The file is meant to be committed; the umask applies.
+/// Permissions of the baseline file, which is meant to be committed. The umask applies.
 const FILE_MODE: u32 = 0o644;
 
 pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
-    let opened = ChangeSource::for_target(
+    let source = ChangeSource::for_target(
         &Target::CurrentBranch,
         None,
         environment,
         RawSettings::default(),
         Vec::new(),
     )?;
-    let Some(store) = &opened.store else { return Err(no_checkout()) };
+    let Some(store) = &source.store else { return Err(no_checkout()) };
     let repository = store.repository();
     let Some(root) = repository.work_tree.clone() else { return Err(no_checkout()) };
     let Some(head) = repository.head().or_fail(FailureKind::External)? else {
@@ -43,15 +43,15 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     let bare = store.bare();
     let diff = Diff::read(bare.diff(EMPTY_TREE, &head).or_fail(FailureKind::External)?);
     let objects = bare.objects().or_fail(FailureKind::External)?;
-    let (scope, _) = opened.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
+    let (scope, _) = source.scope(&diff, Some((EMPTY_TREE, &head)), Some(&objects))?;
     let revisions =
         Revisions::new(bare.clone(), EMPTY_TREE, &head).or_fail(FailureKind::External)?;
     let flags = args.sarif_flags();
-    let ignore = &opened.settings.checks_ignore.value;
+    let ignore = &source.settings.checks_ignore.value;
     let silencing = Silencing::of(ignore, ignore, &BaselineAt::Nowhere)?;
-    let terms = checks::terms(&silencing, &flags, environment)?;
+    let options = checks::terms(&silencing, &flags, environment)?;
     let stop = AtomicBool::new(false);
-    let (baseline, notes) = Baseline::from_tree(&diff, &scope, &revisions, &terms, &stop);
+    let (baseline, notes) = Baseline::from_tree(&diff, &scope, &revisions, &options, &stop);
     for note in &notes {
         ui::warn(&ui::one_line(note));
     }
@@ -65,13 +65,13 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     };
     write(&out, &baseline.to_json().or_fail(FailureKind::Bug)?)?;
     let by_rule = baseline.by_rule();
-    let all: u32 = by_rule.values().sum();
-    let rows: String = by_rule
+    let total: u32 = by_rule.values().sum();
+    let lines: String = by_rule
         .iter()
         .map(|(rule, count)| format!("{count:>6}  {}\n", ui::one_line(rule)))
         .collect();
-    ui::result_text(&rows)?;
-    let findings = if all == 1 { "1 finding".to_owned() } else { format!("{all} findings") };
+    ui::result_text(&lines)?;
+    let findings = if total == 1 { "1 finding".to_owned() } else { format!("{total} findings") };
     ui::note(&format!("{findings} at {}, written to `{}`", &head[..12], out.display()));
     Ok(())
 }
@@ -80,10 +80,10 @@ fn no_checkout() -> Failure {
     Failure::usage("not inside a checkout").hint("run `crh baseline` inside a checkout")
 }
 
-/// Rejects a symlink: it comes with the repository and could point anywhere.
+/// Rejects a symlink, which comes with the repository and could point anywhere.
 fn reject_symlink(folder: &Path) -> Result<(), Failure> {
     match fs::symlink_metadata(folder) {
-        Ok(facts) if facts.is_symlink() => {
+        Ok(metadata) if metadata.is_symlink() => {
             Err(Failure::usage(format!("`{}` is a symbolic link", folder.display()))
                 .hint("replace it with a folder, or write to another file with `--out FILE`"))
         }
@@ -95,15 +95,15 @@ fn reject_symlink(folder: &Path) -> Result<(), Failure> {
 /// followed.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let written = || -> std::io::Result<()> {
+    let write_file = || -> std::io::Result<()> {
         fs::create_dir_all(folder)?;
-        let everybody_reads = fs::Permissions::from_mode(FILE_MODE);
-        let mut file = tempfile::Builder::new().permissions(everybody_reads).tempfile_in(folder)?;
+        let permissions = fs::Permissions::from_mode(FILE_MODE);
+        let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
-    written()
+    write_file()
         .with_context(|| format!("cannot write `{}`", path.display()))
         .or_fail(FailureKind::Usage)
 }

@@ -32,10 +32,11 @@ use crh_pipeline::target_args::{ParsedTarget, RequestedMode, Target, TargetFlags
 use crh_pipeline::{resolve, scope};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
 
-/// Maximum untracked files in a warning. The summary lists all.
+/// Maximum untracked files in a warning. The summary of `crh prepare` lists all of them.
 const UNTRACKED_SHOWN_MAX: usize = 20;
 
-/// Maximum files in a warning about files that the change excludes. The coverage lists all.
+/// Maximum files in a warning about files that the change excludes. The coverage in the report lists
+/// all of them.
 const EXCLUDED_SHOWN_MAX: usize = 5;
 
 /// An attributes file that could not be read, and the error.
@@ -67,15 +68,15 @@ fn requested_mode(mode: ModeArg) -> RequestedMode {
 /// Whether to include untracked files. Rejects `--include-untracked` for targets without a working
 /// tree.
 pub(super) fn untracked_policy(
-    is_asked_for: bool,
+    include_untracked: bool,
     target: &Target,
 ) -> Result<UntrackedPolicy, Failure> {
     match target {
-        _ if !is_asked_for => Ok(UntrackedPolicy::Listed),
+        _ if !include_untracked => Ok(UntrackedPolicy::Listed),
         Target::CurrentBranch
         | Target::Against(_)
         | Target::Uncommitted
-        // For a checkout that is ahead of the pull request.
+        // The checkout may be ahead of the pull request.
         | Target::PullRequest(_) => Ok(UntrackedPolicy::Included),
         Target::Staged
         | Target::Commit(_)
@@ -105,7 +106,7 @@ pub(super) struct ChangeSource {
 /// A pull request or merge proposal whose commits must be fetched.
 struct ProposalToFetch {
     proposal: ChangeProposal,
-    origins: ProposalRemotes,
+    remotes: ProposalRemotes,
     reviewed_head: ReviewedHead,
 }
 
@@ -139,15 +140,15 @@ pub(super) enum AttributesAt {
 }
 
 impl ChangeSource {
-    /// Opens the source of a target. `places` are output paths, which are not part of the checkout.
+    /// Opens the source of a target. `output_paths` are not treated as part of the checkout.
     pub(super) fn for_target(
         target: &Target,
         pull: Option<&ForgeProposal>,
         environment: &Environment,
         flags: RawSettings,
-        places: Vec<PathBuf>,
+        output_paths: Vec<PathBuf>,
     ) -> Result<Self, Failure> {
-        let opened = match (target, pull) {
+        let source = match (target, pull) {
             (_, Some(pull)) if !pull.has_clone => Self::without_clone(pull, environment, flags),
             (Target::Diff(_), _) => Self::without_repository(environment, flags),
             (
@@ -160,70 +161,75 @@ impl ChangeSource {
                 | Target::Named(_)
                 | Target::PullRequest(_),
                 _,
-            ) => {
-                Self::in_repository(environment, flags, places, ConfigLocation::for_proposal(pull))
-            }
+            ) => Self::in_repository(
+                environment,
+                flags,
+                output_paths,
+                ConfigLocation::for_proposal(pull),
+            ),
         };
-        let proposed = pull.map(|pull| ProposalToFetch {
+        let proposal = pull.map(|pull| ProposalToFetch {
             proposal: pull.proposal.clone(),
-            origins: pull.origins.clone(),
-            reviewed_head: pull.under_review,
+            remotes: pull.remotes.clone(),
+            reviewed_head: pull.reviewed_head,
         });
-        Ok(Self { proposal: proposed, ..opened? })
+        Ok(Self { proposal, ..source? })
     }
 
     /// Opens the source of a target and resolves the change. If the commits of an automatically
     /// found pull request cannot be fetched, crh continues without it.
     pub(super) fn with_change(
-        asked: &ParsedTarget,
+        parsed: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
         untracked: UntrackedPolicy,
         environment: &Environment,
         flags: &RawSettings,
-        places: Vec<PathBuf>,
+        output_paths: Vec<PathBuf>,
     ) -> Result<(Self, PinnedChange), Failure> {
-        let ParsedTarget { target, mode, .. } = asked;
+        let ParsedTarget { target, mode, .. } = parsed;
         interrupts::watch_ctrl_c()?;
-        let open = |pull: Option<&ForgeProposal>, places| {
-            Self::for_target(target, pull, environment, flags.clone(), places)
+        let open = |pull: Option<&ForgeProposal>, output_paths| {
+            Self::for_target(target, pull, environment, flags.clone(), output_paths)
         };
-        let mut opened = open(pull.as_ref(), places.clone())?;
-        let change = match (opened.resolve_change(target, untracked), pull.as_ref()) {
-            (Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))), Some(found))
-                if found.under_review == ReviewedHead::Checkout =>
-            {
+        let mut source = open(pull.as_ref(), output_paths.clone())?;
+        let change = match (source.resolve_change(target, untracked), pull.as_ref()) {
+            (
+                Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))),
+                Some(proposal),
+            ) if proposal.reviewed_head == ReviewedHead::Checkout => {
                 forge::note_skipped_lookup(&error.into());
                 *pull = None;
                 // Releases the lock on the store.
-                drop(opened);
-                opened = open(None, places)?;
-                opened.resolve_change(target, untracked)
+                drop(source);
+                source = open(None, output_paths)?;
+                source.resolve_change(target, untracked)
             }
             (change, _) => change,
         };
-        let at = pull.as_ref().map(|pull| &pull.forge);
-        Ok((opened, change.map_err(|error| target_failure(error, *mode, at))?))
+        let pull_forge = pull.as_ref().map(|pull| &pull.forge);
+        Ok((source, change.map_err(|error| target_failure(error, *mode, pull_forge))?))
     }
 
-    /// Whether the current checkout contains the change. Call this before the store is released.
+    /// Whether the current checkout contains the change. Call this function before
+    /// [`Self::load_change_settings`], which releases the store.
     pub(super) fn match_checkout(
         &self,
-        asked: &ParsedTarget,
+        parsed: &ParsedTarget,
         change: &PinnedChange,
     ) -> Result<CheckoutMatch, Failure> {
-        let Some(store) = &self.store else { return Ok(CheckoutMatch::No) };
-        resolve::match_checkout(store, &asked.target, change)
-            .map_err(|error| target_failure(error, asked.mode, None))
+        let Some(store) = &self.store else { return Ok(CheckoutMatch::Different) };
+        resolve::match_checkout(store, &parsed.target, change)
+            .map_err(|error| target_failure(error, parsed.mode, None))
     }
 
-    /// For a pull request without a local clone. Its config is read after the fetch.
+    /// For a pull request without a local clone. The repository's config is read after the fetch.
     fn without_clone(
         pull: &ForgeProposal,
         environment: &Environment,
         flags: RawSettings,
     ) -> Result<Self, Failure> {
         let settings = config::load(environment, None, flags)?;
-        let store = store::open_without_clone(&settings, &pull.place)?;
+        let store = store::open_without_clone(&settings, &pull.target_repository)?;
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
@@ -256,31 +262,31 @@ impl ChangeSource {
     fn in_repository(
         environment: &Environment,
         flags: RawSettings,
-        places: Vec<PathBuf>,
-        own: ConfigLocation,
+        output_paths: Vec<PathBuf>,
+        config_location: ConfigLocation,
     ) -> Result<Self, Failure> {
         let mut repository = Repository::discover(&environment.folder)
             .or_fail(FailureKind::Usage)
             .map_err(|failure| {
                 failure.hint("change to a repository, or review a diff file with `--diff FILE`")
             })?;
-        // Set in hooks, for example by `git commit --all`.
+        // Git sets the variable in hooks, for example for `git commit --all`.
         if let Some(index) = environment.variable(INDEX_FILE).filter(|name| !name.is_empty()) {
             repository.index = environment.folder.join(index);
         }
-        for place in places {
-            repository.excluded.push(canonical_output_path(place, &repository)?);
+        for path in output_paths {
+            repository.excluded.push(canonical_output_path(path, &repository)?);
         }
         if let Some(root) = &repository.work_tree {
             repository.excluded.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
         }
         // A repository cannot set the store folder. Opening the store first also checks that git
         // trusts the repository.
-        let of_store =
+        let store_flags =
             RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
-        let settings = config::load(environment, None, of_store)?;
+        let settings = config::load(environment, None, store_flags)?;
         let store = store::open(&settings, &repository)?;
-        let file = match own {
+        let file = match config_location {
             ConfigLocation::Checkout => repository_file(&repository)?,
             ConfigLocation::TargetBranchTip => None,
         };
@@ -296,10 +302,11 @@ impl ChangeSource {
         })
     }
 
-    /// Reads the settings that apply to the change. A named commit uses its own config, not that of
-    /// the checkout. Settings that hide findings or exclude files come from before the change,
-    /// unless it is uncommitted, because its author may be untrusted. The store is read-only
-    /// afterwards. Returns a note if the config is invalid and therefore ignored.
+    /// Reads the settings that apply to the change. For a named commit, they come from the config in
+    /// that commit, not in the checkout. The author of a committed change may be untrusted, so
+    /// settings that hide findings or exclude files come from the config before the change. Also
+    /// releases the store, which is read-only afterwards. Returns a note if the config is invalid
+    /// and therefore ignored.
     pub(super) fn load_change_settings(
         &mut self,
         target: &Target,
@@ -312,9 +319,9 @@ impl ChangeSource {
             return Ok(None);
         };
         store.release().map_err(store::store_failure)?;
-        if let Some(proposed) = &change.proposed {
-            // The author may be untrusted, so only the tip of the target branch counts.
-            let tip = &proposed.tip;
+        if let Some(proposal) = &change.proposed {
+            // The author may be untrusted, so the config comes from the tip of the target branch.
+            let tip = &proposal.tip;
             let file = file_at(store.repository(), objects, tip, &tip[..12]);
             self.tip_config = file.as_ref().ok().cloned().flatten();
             let (settings, note) = match file
@@ -333,36 +340,39 @@ impl ChangeSource {
             return Ok(note);
         }
         // An invalid config must not prevent the review of a change that fixes it.
-        let before = change.base.as_ref().and_then(|base| {
+        let file_before = change.base.as_ref().and_then(|base| {
             file_at(store.repository(), objects, base, &base[..12]).ok().flatten()
         });
-        let before = config::load(environment, before.as_ref(), flags.clone())
+        let settings_before = config::load(environment, file_before.as_ref(), flags.clone())
             .or_else(|_| config::load(environment, None, flags.clone()))?;
         match target {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
-                self.keep_protected_settings(&before);
+                self.keep_protected_settings(&settings_before);
             }
-            Target::CurrentBranch | Target::Against(_) => self.keep_protected_settings(&before),
-            // Uncommitted: the author runs the review.
+            Target::CurrentBranch | Target::Against(_) => {
+                self.keep_protected_settings(&settings_before)
+            }
+            // The author of an uncommitted change runs the review and is trusted.
             Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}
         }
-        self.settings_before = before;
+        self.settings_before = settings_before;
         Ok(None)
     }
 
-    /// Takes settings that a change must not alter for its own review from before the change.
-    fn keep_protected_settings(&mut self, before: &Settings) {
-        let Settings { checks_ignore, scope_exclude, scope_include, .. } = before;
+    /// Replaces the settings that a change must not alter for its own review by the settings before
+    /// the change.
+    fn keep_protected_settings(&mut self, settings_before: &Settings) {
+        let Settings { checks_ignore, scope_exclude, scope_include, .. } = settings_before;
         self.settings.checks_ignore = checks_ignore.clone();
         self.settings.scope_exclude = scope_exclude.clone();
         self.settings.scope_include = scope_include.clone();
-        self.settings.scope_generated = before.scope_generated.clone();
+        self.settings.scope_generated = settings_before.scope_generated.clone();
         self.attributes = AttributesAt::Old;
-        self.settings.scope_max_file_bytes = before.scope_max_file_bytes.clone();
-        self.settings.review_depth = before.review_depth.clone();
-        self.settings.reviewers_off = before.reviewers_off.clone();
+        self.settings.scope_max_file_bytes = settings_before.scope_max_file_bytes.clone();
+        self.settings.review_depth = settings_before.review_depth.clone();
+        self.settings.reviewers_off = settings_before.reviewers_off.clone();
     }
 
     fn resolve_change(
@@ -376,7 +386,7 @@ impl ChangeSource {
                 _ => Err(TargetError::NotADiff),
             };
         };
-        let lookup = ResolveOptions {
+        let options = ResolveOptions {
             base_branch: match &self.settings.base_branch.value {
                 BaseBranch::Named(name) => Some(name),
                 BaseBranch::Detected => None,
@@ -389,9 +399,15 @@ impl ChangeSource {
             untracked,
         };
         match &self.proposal {
-            None => resolve::resolve_target(store, target, &lookup),
-            Some(ProposalToFetch { proposal, origins, reviewed_head: under_review }) => {
-                resolve::resolve_proposal(store, proposal.clone(), origins, *under_review, &lookup)
+            None => resolve::resolve_target(store, target, &options),
+            Some(ProposalToFetch { proposal, remotes, reviewed_head }) => {
+                resolve::resolve_proposal(
+                    store,
+                    proposal.clone(),
+                    remotes,
+                    *reviewed_head,
+                    &options,
+                )
             }
         }
     }
@@ -405,10 +421,10 @@ impl ChangeSource {
     pub(super) fn scope(
         &self,
         diff: &Diff,
-        ends: Option<(&str, &str)>,
+        commits: Option<(&str, &str)>,
         objects: Option<&Objects>,
     ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
-        decide_scope(&self.settings, diff, ends, objects, &self.attributes)
+        decide_scope(&self.settings, diff, commits, objects, &self.attributes)
     }
 
     /// A warning if the change itself excludes files from its review, by config or attributes.
@@ -416,10 +432,11 @@ impl ChangeSource {
         &self,
         scope: &Scope,
         diff: &Diff,
-        ends: Option<(&str, &str)>,
+        commits: Option<(&str, &str)>,
         objects: Option<&Objects>,
     ) -> Result<Option<String>, Failure> {
-        let is_same = self.settings.scope_exclude.value == self.settings_before.scope_exclude.value
+        let are_settings_unchanged = self.settings.scope_exclude.value
+            == self.settings_before.scope_exclude.value
             && self.settings.scope_include.value == self.settings_before.scope_include.value
             && self.settings.scope_generated.value == self.settings_before.scope_generated.value
             && self.settings.scope_max_file_bytes.value
@@ -427,67 +444,73 @@ impl ChangeSource {
         let is_attributes = |file: &FileDiff| {
             file.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes")
         };
-        if is_same && !diff.files().iter().any(is_attributes) {
+        if are_settings_unchanged && !diff.files().iter().any(is_attributes) {
             return Ok(None);
         }
-        let (before, _) =
-            decide_scope(&self.settings_before, diff, ends, objects, &AttributesAt::Old)?;
-        let pairs = scope.files.iter().zip(&before.files);
-        let lost = pairs.filter_map(|(now, before)| match (&now.decision, &before.decision) {
-            (ScopeDecision::Out(reason), ScopeDecision::In) => {
-                Some(format!("`{}` ({})", now.path.shown(), reason.sentence()))
-            }
-            (
-                ScopeDecision::In | ScopeDecision::Out(_),
-                ScopeDecision::In | ScopeDecision::Out(_),
-            ) => None,
-        });
-        let mut lost: Vec<String> = lost.collect();
-        let more = lost.len().saturating_sub(EXCLUDED_SHOWN_MAX);
-        lost.truncate(EXCLUDED_SHOWN_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let lost = Some(lost.join(", ")).filter(|lost| !lost.is_empty());
-        Ok(lost.map(|lost| format!("this change excludes files from its own review: {lost}{more}")))
+        let (scope_before, _) =
+            decide_scope(&self.settings_before, diff, commits, objects, &AttributesAt::Old)?;
+        let pairs = scope.files.iter().zip(&scope_before.files);
+        let excluded =
+            pairs.filter_map(|(file, before)| match (&file.decision, &before.decision) {
+                (ScopeDecision::Out(reason), ScopeDecision::In) => {
+                    Some(format!("`{}` ({})", file.path.shown(), reason.sentence()))
+                }
+                (
+                    ScopeDecision::In | ScopeDecision::Out(_),
+                    ScopeDecision::In | ScopeDecision::Out(_),
+                ) => None,
+            });
+        let mut excluded: Vec<String> = excluded.collect();
+        let more_count = excluded.len().saturating_sub(EXCLUDED_SHOWN_MAX);
+        excluded.truncate(EXCLUDED_SHOWN_MAX);
+        let more_text =
+            if more_count > 0 { format!(" and {more_count} more") } else { String::new() };
+        let file_list = Some(excluded.join(", ")).filter(|list| !list.is_empty());
+        Ok(file_list.map(|list| {
+            format!("this change excludes files from its own review: {list}{more_text}")
+        }))
     }
 
-    /// Decisions of the target repository's maintainers about reviews. Call this after `settle`.
+    /// Decisions of the target repository's maintainers about reviews. Call this function after
+    /// [`Self::load_change_settings`], which reads the config at the tip.
     pub(super) fn branch_policy(
         &self,
         pull: &ForgeProposal,
         change: &PinnedChange,
     ) -> Result<Option<BranchPolicy>, Failure> {
-        let (Some(store), Some(proposed)) = (&self.store, &change.proposed) else {
+        let (Some(store), Some(proposal)) = (&self.store, &change.proposed) else {
             return Ok(None);
         };
         Ok(Some(BranchPolicy {
             dismissed: pull.dismissals(self.settings.instance.value.as_str()),
             settings: self.tip_config.as_ref().map(|file| file.text.clone().into_bytes()),
-            baseline: BaselineAt::Commit(store.bare(), &proposed.tip).bytes()?,
-            tip: Some(proposed.tip.clone()),
+            baseline: BaselineAt::Commit(store.bare(), &proposal.tip).bytes()?,
+            tip: Some(proposal.tip.clone()),
         }))
     }
 
     /// Objects at the tip of the target branch that decide which files are reviewed.
     pub(super) fn attribute_objects(
         change: &PinnedChange,
-        decided: Option<&BranchPolicy>,
+        policy: Option<&BranchPolicy>,
         objects: Option<&Objects>,
     ) -> Result<BTreeSet<String>, Failure> {
-        let tip = decided.and_then(|decided| decided.tip.as_deref());
+        let tip = policy.and_then(|policy| policy.tip.as_deref());
         let (Some(tip), Some(objects)) = (tip, objects) else { return Ok(BTreeSet::new()) };
-        let of_file = |file: &'_ FileDiff| [Some(file.path.clone()), file.old_path.clone()];
-        let paths: Vec<RepoPath> = change.diff.files().iter().flat_map(of_file).flatten().collect();
+        let both_paths = |file: &'_ FileDiff| [Some(file.path.clone()), file.old_path.clone()];
+        let paths: Vec<RepoPath> =
+            change.diff.files().iter().flat_map(both_paths).flatten().collect();
         let paths = paths.iter().map(RepoPath::as_bytes);
         crh_git::attribute_objects(objects, tip, paths).or_fail(FailureKind::External)
     }
 
     pub(super) fn bundle(
         &self,
-        ends: Option<&(String, String)>,
-        also: &BTreeSet<String>,
+        commits: Option<&(String, String)>,
+        extra_objects: &BTreeSet<String>,
     ) -> Result<Option<Vec<u8>>, Failure> {
-        let (Some(store), Some((base, head))) = (&self.store, ends) else { return Ok(None) };
-        let bundle = crh_git::create_bundle(store.bare(), base, head, also);
+        let (Some(store), Some((base, head))) = (&self.store, commits) else { return Ok(None) };
+        let bundle = crh_git::create_bundle(store.bare(), base, head, extra_objects);
         let bundle = bundle.map(Some).or_fail(FailureKind::External);
         if self.settings.git_offline.value {
             // A partial clone may lack objects of earlier commits.
@@ -503,7 +526,7 @@ impl ChangeSource {
 pub(super) fn decide_scope(
     settings: &Settings,
     diff: &Diff,
-    ends: Option<(&str, &str)>,
+    commits: Option<(&str, &str)>,
     objects: Option<&Objects>,
     attributes: &AttributesAt,
 ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
@@ -517,7 +540,7 @@ pub(super) fn decide_scope(
         generated: globs(&settings.scope_generated.value)?,
         max_file_bytes: settings.scope_max_file_bytes.value.get(),
     };
-    let (Some(objects), Some((base, head))) = (objects, ends) else {
+    let (Some(objects), Some((base, head))) = (objects, commits) else {
         return Ok((scope::decide_scope(diff, &DiffOnly, &rules), Vec::new()));
     };
     let attributes = match attributes {
@@ -527,45 +550,48 @@ pub(super) fn decide_scope(
     };
     let files = RepositoryFiles::new(objects, base, head, attributes, diff);
     let files = files.or_fail(FailureKind::External)?;
-    let shown = |(path, why): &(Vec<u8>, ReadError)| {
-        (String::from_utf8_lossy(path).into_owned(), why.to_string())
+    let describe = |(path, error): &(Vec<u8>, ReadError)| {
+        (String::from_utf8_lossy(path).into_owned(), error.to_string())
     };
-    let unread = files.unreadable_attributes().iter().map(shown).collect();
-    Ok((scope::decide_scope(diff, &files, &rules), unread))
+    let unreadable = files.unreadable_attributes().iter().map(describe).collect();
+    Ok((scope::decide_scope(diff, &files, &rules), unreadable))
 }
 
 /// Warns that the repository's config is ignored.
 pub(super) fn warn_config_ignored(failure: &Failure) -> String {
-    let why = ui::one_line(&format!("{:#}", failure.error));
-    let note = format!("ignoring the repository's settings: {why}");
+    let reason = ui::one_line(&format!("{:#}", failure.error));
+    let note = format!("ignoring the repository's settings: {reason}");
     ui::warn(&note);
     note
 }
 
 /// Canonical output path. Rejects paths inside the git directory.
-fn canonical_output_path(place: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
-    let parent = place.parent().and_then(|parent| parent.canonicalize().ok());
-    let place = match (parent, place.file_name()) {
+fn canonical_output_path(path: PathBuf, repository: &Repository) -> Result<PathBuf, Failure> {
+    let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
+    let path = match (parent, path.file_name()) {
         (Some(parent), Some(name)) => parent.join(name),
-        (_, _) => place,
+        (_, _) => path,
     };
-    if place.starts_with(&repository.git_dir) || place.starts_with(&repository.common_dir) {
-        return Err(Failure::usage(format!("`{}` is inside the git directory", place.display()))
+    if path.starts_with(&repository.git_dir) || path.starts_with(&repository.common_dir) {
+        return Err(Failure::usage(format!("`{}` is inside the git directory", path.display()))
             .hint("write to another path"));
     }
-    Ok(place)
+    Ok(path)
 }
 
 /// Prints notes about the change, and which untracked files are not reviewed.
 pub(super) fn print_notes(change: &PinnedChange) {
     if !change.untracked.is_empty() {
-        let (named, more) =
+        let (listed, unlisted) =
             change.untracked.split_at(change.untracked.len().min(UNTRACKED_SHOWN_MAX));
-        let names = escape_newlines(&named.join("`, `"));
-        let more =
-            if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+        let names = escape_newlines(&listed.join("`, `"));
+        let more_text = if unlisted.is_empty() {
+            String::new()
+        } else {
+            format!(" and {} more", unlisted.len())
+        };
         ui::warn(&format!(
-            "not reviewed because untracked: `{names}`{more} (`git add` them, or pass `--include-untracked`)"
+            "not reviewed because untracked: `{names}`{more_text} (`git add` them, or pass `--include-untracked`)"
         ));
     }
     for note in &change.notes {
@@ -573,7 +599,7 @@ pub(super) fn print_notes(change: &PinnedChange) {
     }
 }
 
-/// A newline in a file name could imitate a line of crh.
+/// Escapes newlines. A newline in a file name could imitate an output line of crh.
 fn escape_newlines(names: &str) -> String {
     names.replace('\n', "\\n")
 }

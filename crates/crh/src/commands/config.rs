@@ -46,8 +46,8 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
 fn current_repository_file(environment: &Environment) -> Result<Option<ConfigFile>, Failure> {
     match Repository::discover(&environment.folder) {
         Ok(repository) => repository_file(&repository),
-        Err(outside) => {
-            ui::note(&format!("{outside}: no `{REPOSITORY_FILE}` applies"));
+        Err(error) => {
+            ui::note(&format!("{error}: no `{REPOSITORY_FILE}` applies"));
             Ok(None)
         }
     }

@@ -23,7 +23,7 @@ use crate::ui;
 use crh_git::{DemoCommit, create_demo_repository};
 use crh_review::verdict::CommandKind;
 
-/// Recorded model exchanges. They match only the current prompts and this change.
+/// Recorded model exchanges, which match only the current prompts and this change.
 const RECORDING: &str = include_str!("../../demo/recording.jsonl");
 /// File name of the recording, next to the example repository.
 const RECORDING_FILE: &str = "recording.jsonl";
@@ -57,25 +57,25 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     };
     let repository = folder.join(REPOSITORY);
     let recording = folder.join(RECORDING_FILE);
-    let laid_out = fs::create_dir(&repository).and_then(|()| fs::write(&recording, RECORDING));
-    laid_out
+    let result = fs::create_dir(&repository).and_then(|()| fs::write(&recording, RECORDING));
+    result
         .with_context(|| format!("cannot write to `{}`", folder.display()))
         .or_fail(FailureKind::External)?;
     create_demo_repository(&repository, &BASE, "search", &CHANGE).or_fail(FailureKind::External)?;
-    let played = format!("replay:{}", recording.display());
+    let replay_model = format!("replay:{}", recording.display());
     if args.model.is_none() {
         ui::note("this is a demo: the change is an example, and the model's answers are recorded");
     }
     let mut flags = RawSettings::default();
-    ModelFlags::with_model(args.model.unwrap_or(played)).set(&mut flags)?;
+    ModelFlags::with_model(args.model.unwrap_or(replay_model)).set(&mut flags)?;
     args.display.set(&mut flags);
     // The recording is of a panel, so the user's strategy is ignored.
     flags.review_strategy = Some(SourcedValue::from_flag("--strategy", StrategyChoice::Panel));
     // The output must not depend on installed linters.
     AnalyserFlags::with_choice(AnalysersChoice::Never).set(&mut flags);
-    // Defects are expected here, so they do not fail the command. An incomplete review does.
+    // The example has defects, so they do not fail the command. An incomplete review does.
     flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
-    let wanted = Wanted {
+    let request = Wanted {
         asked: CommandKind::Review,
         target: TargetArgs {
             mode: mode(args.keep.as_deref()).into_iter().collect(),
@@ -95,8 +95,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         flags,
         questions: Questions::Never,
     };
-    let isolated = environment.isolated(&repository, &folder);
-    review::run(wanted, &isolated)
+    let demo_environment = environment.isolated(&repository, &folder);
+    review::run(request, &demo_environment)
 }
 
 /// Without `--keep` there is no run folder, because it would be deleted with the repository.
@@ -123,8 +123,8 @@ mod tests {
     #[test]
     fn demo_change_modifies_existing_files() {
         for (path, text) in CHANGE.files {
-            let before = BASE.files.iter().find(|(before, _)| before == path);
-            assert!(before.is_some_and(|(_, before)| before != text), "{path}");
+            let base_file = BASE.files.iter().find(|(base_path, _)| base_path == path);
+            assert!(base_file.is_some_and(|(_, base_text)| base_text != text), "{path}");
         }
     }
 

@@ -18,14 +18,14 @@ use crh_review::identity::is_key;
 use crh_review::report::{Issue, Report};
 use crh_review::{PastDecisions, stable_json};
 
-/// Longer numbers are run name prefixes.
+/// Maximum digits of an issue number. Longer numbers are prefixes of run names.
 const DIGITS_MAX: usize = 5;
 const LIST_HINT: &str = "`crh dismiss --list` lists dismissed issues with their keys";
 
 /// An issue as the user names it.
 #[derive(Debug, PartialEq, Eq)]
 enum IssueRef<'a> {
-    /// Number within a run; without a run, within the newest.
+    /// Number of an issue in a run; without a run, in the newest run.
     Number {
         run: Option<&'a str>,
         number: u32,
@@ -45,20 +45,20 @@ pub(crate) fn run(args: DismissArgs, environment: &Environment) -> Result<(), Fa
     let settings = config::load(environment, None, RawSettings::default())?;
     let state = settings.state_folder.value.path()?;
     let Some(text) = &args.issue else { return list(state, args.format) };
-    let named = parse_issue_ref(text)?;
+    let issue_ref = parse_issue_ref(text)?;
     let run_dir = args.runs.run_dir.as_deref();
-    match (args.undo, named) {
+    match (args.undo, issue_ref) {
         (true, IssueRef::Key(key)) => undo_key(state, key),
         (true, IssueRef::Number { run, number }) => {
             // Later runs do not number dismissed issues.
-            let found = find_issue(environment, run_dir, run, number);
-            undo(state, &found.map_err(|failure| failure.hint(LIST_HINT))?)
+            let run_issue = find_issue(environment, run_dir, run, number);
+            undo(state, &run_issue.map_err(|failure| failure.hint(LIST_HINT))?)
         }
         (false, IssueRef::Number { run, number }) => {
-            let found = find_issue(environment, run_dir, run, number)?;
+            let run_issue = find_issue(environment, run_dir, run, number)?;
             dismiss(
                 state,
-                &found,
+                &run_issue,
                 &args.reason.join(" "),
                 Timestamp::from_system_time(environment.now()),
             )
@@ -88,7 +88,8 @@ fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {
         None if is_key(text) => return Ok(IssueRef::Key(text)),
         None => (None, text),
     };
-    let number = Some(number).filter(|number| is_number(number)).and_then(|it| it.parse().ok());
+    let number =
+        Some(number).filter(|number| is_number(number)).and_then(|number| number.parse().ok());
     number.map(|number| IssueRef::Number { run, number }).ok_or_else(|| bad_issue_ref(text))
 }
 
@@ -119,8 +120,13 @@ fn find_issue(
     Ok(RunIssue { run_id, report, issue })
 }
 
-fn dismiss(state: &Path, found: &RunIssue, reason: &str, now: Timestamp) -> Result<(), Failure> {
-    let RunIssue { run_id, report, issue } = found;
+fn dismiss(
+    state: &Path,
+    run_issue: &RunIssue,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let RunIssue { run_id, report, issue } = run_issue;
     let dismissal = LocalDismissal {
         reason: reason.trim().to_owned(),
         title: issue.title.clone(),
@@ -131,15 +137,16 @@ fn dismiss(state: &Path, found: &RunIssue, reason: &str, now: Timestamp) -> Resu
     let key = &issue.dedupe_key;
     let add = |dismissals: &mut Dismissals| {
         // Keep the earlier reason if no new one is given.
-        let before = dismissals.entries().get(key).map(|before| before.reason.clone());
+        let earlier_reason = dismissals.entries().get(key).map(|entry| entry.reason.clone());
         let reason = Some(dismissal.reason.clone()).filter(|reason| !reason.is_empty());
-        let reason = reason.or(before).unwrap_or_default();
+        let reason = reason.or(earlier_reason).unwrap_or_default();
         dismissals.add(key, LocalDismissal { reason, ..dismissal.clone() })
     };
-    let before = Dismissals::update(state, &report.change.repo, add).map_err(dismissals_failure)?;
-    let is = if before.is_none() { "is dismissed" } else { "was already dismissed" };
+    let earlier =
+        Dismissals::update(state, &report.change.repo, add).map_err(dismissals_failure)?;
+    let state_text = if earlier.is_none() { "is dismissed" } else { "was already dismissed" };
     ui::note(&format!(
-        "#{} {is}: {} ({}); undo with `crh dismiss --undo {key}`",
+        "#{} {state_text}: {} ({}); undo with `crh dismiss --undo {key}`",
         issue.number,
         ui::one_line(&issue.title),
         ui::one_line(&dismissal.place)
@@ -147,8 +154,8 @@ fn dismiss(state: &Path, found: &RunIssue, reason: &str, now: Timestamp) -> Resu
     Ok(())
 }
 
-fn undo(state: &Path, found: &RunIssue) -> Result<(), Failure> {
-    let RunIssue { run_id, report, issue } = found;
+fn undo(state: &Path, run_issue: &RunIssue) -> Result<(), Failure> {
+    let RunIssue { run_id, report, issue } = run_issue;
     let remove = |dismissals: &mut Dismissals| dismissals.remove(&issue.dedupe_key);
     match Dismissals::update(state, &report.change.repo, remove).map_err(dismissals_failure)? {
         Some(dismissal) => note_undone(&dismissal),
@@ -162,8 +169,8 @@ fn undo(state: &Path, found: &RunIssue) -> Result<(), Failure> {
 
 fn undo_key(state: &Path, key: &str) -> Result<(), Failure> {
     let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
-    let with_key = lists.iter().filter(|(_, list)| list.entries().contains_key(key));
-    let repos: Vec<&str> = with_key.map(|(repo, _)| repo.as_str()).collect();
+    let matching_lists = lists.iter().filter(|(_, list)| list.entries().contains_key(key));
+    let repos: Vec<&str> = matching_lists.map(|(repo, _)| repo.as_str()).collect();
     let repo = match repos.as_slice() {
         [] => {
             return Err(
@@ -171,8 +178,8 @@ fn undo_key(state: &Path, key: &str) -> Result<(), Failure> {
             );
         }
         [repo] => repo,
-        several => {
-            let names = several.join("`, `");
+        repos => {
+            let names = repos.join("`, `");
             return Err(Failure::usage(format!(
                 "`{key}` is dismissed in several repositories: `{names}`"
             ))
@@ -193,16 +200,16 @@ fn note_undone(dismissal: &LocalDismissal) {
 
 fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
     let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
-    let rows = lists.iter().flat_map(|(repo, list)| {
+    let entries = lists.iter().flat_map(|(repo, list)| {
         list.entries().iter().map(move |(key, dismissal)| (repo, key, dismissal))
     });
     match format {
         ListFormatArg::Text => {
-            let text: String = rows
+            let text: String = entries
                 .map(|(repo, key, LocalDismissal { reason, title, place, .. })| {
-                    let why =
+                    let reason_text =
                         if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                    [key, repo, place, &format!("{title}{why}")]
+                    [key, repo, place, &format!("{title}{reason_text}")]
                         .map(|cell| ui::one_line(cell))
                         .join("  ")
                         + "\n"
@@ -214,7 +221,7 @@ fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
             ui::result_text(&text)
         }
         ListFormatArg::Json => {
-            let rows: Vec<Value> = rows
+            let entries: Vec<Value> = entries
                 .map(|(repo, key, dismissal)| {
                     let LocalDismissal { reason, title, place, run, at } = dismissal;
                     json!({
@@ -223,7 +230,7 @@ fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
                     })
                 })
                 .collect();
-            ui::result_text(&stable_json(&rows).or_fail(FailureKind::Bug)?)
+            ui::result_text(&stable_json(&entries).or_fail(FailureKind::Bug)?)
         }
     }
 }

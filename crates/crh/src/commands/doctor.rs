@@ -44,7 +44,7 @@ struct DoctorCheck {
     detail: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     remedy: String,
-    /// Exit code kind, if broken.
+    /// Kind of the failure, which determines the exit code. Set only if the state is `Broken`.
     #[serde(skip)]
     failure_kind: Option<FailureKind>,
 }
@@ -78,7 +78,7 @@ impl DoctorCheck {
 }
 
 pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    let mut examined = vec![git_check(environment)];
+    let mut checks = vec![git_check(environment)];
     let repository = Repository::discover(&environment.folder);
     let file = match &repository {
         Ok(repository) => repository_file(repository),
@@ -88,35 +88,35 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         file.and_then(|file| config::load(environment, file.as_ref(), RawSettings::default()));
     match &settings {
         Ok(settings) => {
-            let shown = "all config files and variables are valid".to_owned();
-            examined.push(DoctorCheck::works("settings", shown));
-            examined.push(repository_check(repository, settings));
-            examined.extend(model_checks(settings, environment));
-            examined.push(github_check(environment));
-            examined.push(launchpad_check(settings, environment));
+            let detail = "all config files and variables are valid".to_owned();
+            checks.push(DoctorCheck::works("settings", detail));
+            checks.push(repository_check(repository, settings));
+            checks.extend(model_checks(settings, environment));
+            checks.push(github_check(environment));
+            checks.push(launchpad_check(settings, environment));
         }
-        Err(failure) => examined.push(DoctorCheck::broken("settings", failure)),
+        Err(failure) => checks.push(DoctorCheck::broken("settings", failure)),
     }
-    examined.extend(sandbox_and_analysers(environment, settings.as_ref().ok()));
+    checks.extend(sandbox_and_analysers(environment, settings.as_ref().ok()));
     ui::result_text(&match args.format {
-        ListFormatArg::Text => examined.iter().map(check_text).collect(),
-        ListFormatArg::Json => stable_json(&examined).or_fail(FailureKind::Bug)?,
+        ListFormatArg::Text => checks.iter().map(check_text).collect(),
+        ListFormatArg::Json => stable_json(&checks).or_fail(FailureKind::Bug)?,
     })?;
-    let fault = examined.iter().find_map(|thing| thing.failure_kind);
-    Ok(fault.map_or(ExitCode::SUCCESS, FailureKind::exit_code))
+    let failure_kind = checks.iter().find_map(|check| check.failure_kind);
+    Ok(failure_kind.map_or(ExitCode::SUCCESS, FailureKind::exit_code))
 }
 
-fn check_text(thing: &DoctorCheck) -> String {
-    let mark = match thing.state {
+fn check_text(check: &DoctorCheck) -> String {
+    let mark = match check.state {
         CheckState::Works => "ok     ",
         CheckState::Missing => "missing",
         CheckState::Broken => "BROKEN ",
     };
-    let line = format!("{mark}  {:<10}  {}\n", thing.name, ui::one_line(&thing.detail));
-    if thing.remedy.is_empty() {
+    let line = format!("{mark}  {:<10}  {}\n", check.name, ui::one_line(&check.detail));
+    if check.remedy.is_empty() {
         return line;
     }
-    format!("{line}{:21}-> {}\n", "", ui::one_line(&thing.remedy))
+    format!("{line}{:21}-> {}\n", "", ui::one_line(&check.remedy))
 }
 
 fn git_check(environment: &Environment) -> DoctorCheck {
@@ -174,16 +174,19 @@ fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorChe
         return vec![keys, model];
     }
     let model = match models.open_all(settings, None) {
-        Ok(crew) => DoctorCheck::works(
+        Ok(model_set) => DoctorCheck::works(
             "model",
-            format!("{} (not contacted; test it with `crh model check`)", crew.reviewer.name()),
+            format!(
+                "{} (not contacted; test it with `crh model check`)",
+                model_set.reviewer.name()
+            ),
         ),
         Err(failure) => DoctorCheck::broken("model", &failure),
     };
     vec![keys, model]
 }
 
-/// Checks API keys. Adjacent providers may share a variable.
+/// Checks API keys. Adjacent providers may share a variable, so `variables` may have duplicates.
 fn keys_check(mut variables: Vec<&str>) -> DoctorCheck {
     variables.dedup();
     if variables.is_empty() {
@@ -203,17 +206,17 @@ fn github_check(environment: &Environment) -> DoctorCheck {
         Err(failure) => return DoctorCheck::broken("github", &failure),
     };
     if environment.variable(GITHUB_APP_VARIABLES[0]).is_some() {
-        let found = format!(
+        let detail = format!(
             "authenticates to `{}` as the GitHub App of `{}`",
             host.name(),
             GITHUB_APP_VARIABLES[0]
         );
-        return DoctorCheck::works("github", found);
+        return DoctorCheck::works("github", detail);
     }
     match github::find_token(&host, &host, environment) {
-        Some(found) => DoctorCheck::works(
+        Some(token) => DoctorCheck::works(
             "github",
-            format!("authenticates to `{}` with {}", host.name(), found.from),
+            format!("authenticates to `{}` with {}", host.name(), token.from),
         ),
         None => DoctorCheck::missing(
             "github",
@@ -231,10 +234,11 @@ fn launchpad_check(settings: &Settings, environment: &Environment) -> DoctorChec
     let service = settings.launchpad_service_root.value.service();
     let name = service.name();
     match launchpad::find_login(service, environment, settings) {
-        Ok(found) => match found.from {
-            Some(from) => {
-                DoctorCheck::works("launchpad", format!("authenticates to `{name}` with {from}"))
-            }
+        Ok(login) => match login.from {
+            Some(login_source) => DoctorCheck::works(
+                "launchpad",
+                format!("authenticates to `{name}` with {login_source}"),
+            ),
             None => DoctorCheck::missing(
                 "launchpad",
                 format!("not logged in to `{name}`: can read public merge proposals, cannot post"),
@@ -257,45 +261,46 @@ fn sandbox_and_analysers(
             "",
         )];
     };
-    let tried = Sandbox::probe(program);
-    let sandbox = sandbox_check(tried.as_ref().map(|_| ()).map_err(ToString::to_string));
+    let probe = Sandbox::probe(program);
+    let sandbox = sandbox_check(probe.as_ref().map(|_| ()).map_err(ToString::to_string));
     // Whether linters are enabled is unknown without settings.
     let Some(settings) = settings else { return vec![sandbox] };
     let is_off = settings.checks_analysers.value == AnalysersChoice::Never;
-    let found = match (is_off, environment.variable(PATH)) {
+    let analysers = match (is_off, environment.variable(PATH)) {
         (true, _) => DoctorCheck::works("analysers", "disabled: `checks.analysers` is `never`"),
         (false, Some(path)) => {
             let checkout = Repository::discover(&environment.folder).ok();
             let checkout = checkout.and_then(|repository| repository.work_tree);
-            let found = Analysers::find(program, path, checkout.as_deref(), None);
-            let versions = found.installed().map(|(name, _)| {
-                let version = tried.as_ref().ok().map(|_| found.version(name));
+            let linters = Analysers::find(program, path, checkout.as_deref(), None);
+            let versions = linters.installed().map(|(name, _)| {
+                let version = probe.as_ref().ok().map(|_| linters.version(name));
                 (name, version)
             });
             analysers_check(&versions.collect::<Vec<_>>())
         }
         (false, None) => analysers_check(&[]),
     };
-    vec![sandbox, found]
+    vec![sandbox, analysers]
 }
 
-fn sandbox_check(tried: Result<(), String>) -> DoctorCheck {
-    match tried {
+fn sandbox_check(probe: Result<(), String>) -> DoctorCheck {
+    match probe {
         Ok(()) => DoctorCheck::works(
             "sandbox",
             "linters run sandboxed (Landlock, user, network and PID namespaces, seccomp)",
         ),
-        Err(why) => DoctorCheck::missing(
+        Err(reason) => DoctorCheck::missing(
             "sandbox",
-            why,
+            reason,
             "linters do not run without it; it needs Linux 6.2 with Landlock and unprivileged user namespaces",
         ),
     }
 }
 
-/// Lists linters with version or error. Without a sandbox they are not run, so there is no version.
-fn analysers_check(found: &[(&str, Option<Result<String, String>>)]) -> DoctorCheck {
-    if found.is_empty() {
+/// Lists linters with version or error. Without a sandbox crh does not run the linters, so their
+/// versions are unknown.
+fn analysers_check(linters: &[(&str, Option<Result<String, String>>)]) -> DoctorCheck {
+    if linters.is_empty() {
         let names = crh_lint::analysers::NAMES.join(", ");
         return DoctorCheck::missing(
             "analysers",
@@ -307,9 +312,9 @@ fn analysers_check(found: &[(&str, Option<Result<String, String>>)]) -> DoctorCh
         None => format!("{name} (not run)"),
         Some(Ok(version)) if version.contains(name) => version.clone(),
         Some(Ok(version)) => format!("{name} {version}"),
-        Some(Err(why)) => format!("{name} (unusable: {why})"),
+        Some(Err(reason)) => format!("{name} (unusable: {reason})"),
     };
-    let names: Vec<String> = found.iter().map(describe).collect();
+    let names: Vec<String> = linters.iter().map(describe).collect();
     DoctorCheck::works("analysers", names.join(", "))
 }
 

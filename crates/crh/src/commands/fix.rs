@@ -29,28 +29,28 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if let Some(run) = &args.undo {
         return undo(run, &args, environment).map(|()| ExitCode::SUCCESS);
     }
-    let found =
+    let stored_run =
         run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), args.run.as_deref())?;
-    let mut report = found.report().map_err(run_lookup::folder_failure)?;
+    let mut report = stored_run.report().map_err(run_lookup::folder_failure)?;
     let mut flags = RawSettings::default();
     args.fix.set(&mut flags);
     args.model.set(&mut flags)?;
     args.analysers.set(&mut flags);
     args.display.set(&mut flags);
-    let reopening = Reopening { run: &found, trust: args.trust, flags };
-    let begun = review::reopened(reopening, environment)?;
+    let reopening = Reopening { run: &stored_run, trust: args.trust, flags };
+    let session = review::reopened(reopening, environment)?;
     if let Some(checkout) =
-        begun.checkout.as_ref().filter(|it| !is_current_checkout(environment, it))
+        session.checkout.as_ref().filter(|path| !is_current_checkout(environment, path))
     {
         return Err(NotApplied::Elsewhere { checkout: checkout.clone() }.into());
     }
-    // First: an unreadable journal must stop the command.
-    let standing = begun.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
-    if let Some(why) = fix::not_the_checkout(&begun) {
-        return Err(Failure::usage(format!("cannot fix this run: {why}"))
+    // Read the journal first: if it is unreadable, the command must stop.
+    let applied_fixes = session.place.folder().map(Standing::of).transpose()?.unwrap_or_default();
+    if let Some(reason) = fix::not_the_checkout(&session) {
+        return Err(Failure::usage(format!("cannot fix this run: {reason}"))
             .hint("review the checkout itself, for example with `crh review`"));
     }
-    fix::settled(&begun, &mut report)?;
+    fix::settled(&session, &mut report)?;
     let numbers: BTreeSet<u32> = match args.issue.is_empty() {
         true => fix::safe(&report),
         false => args.issue.iter().copied().collect(),
@@ -58,36 +58,36 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if numbers.is_empty() {
         ui::note(NO_SAFE_FIX);
     }
-    if !standing.is_empty() {
-        note_changed_file(&begun, &found)?;
+    if !applied_fixes.is_empty() {
+        note_changed_file(&session, &stored_run)?;
     }
     if args.dry_run {
-        let (patch, fixed) = fix::would_fix(&begun, &report, &numbers, environment)?;
-        warn_not_fixed(&fixed);
+        let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
+        warn_not_fixed(&outcome);
         print_patch(&patch)?;
-        return Ok(exit_code(&fixed));
+        return Ok(exit_code(&outcome));
     }
-    let fixed = fix::fix(&begun, &mut report, &numbers, Asker::Command, environment)?;
-    warn_not_fixed(&fixed);
-    ui::result_text(&fixes_text(&fixed))?;
-    match &fixed.unkept {
-        None => Ok(exit_code(&fixed)),
-        Some(why) => {
-            let what = match fixed.applied.is_empty() {
+    let outcome = fix::fix(&session, &mut report, &numbers, Asker::Command, environment)?;
+    warn_not_fixed(&outcome);
+    ui::result_text(&fixes_text(&outcome))?;
+    match &outcome.unkept {
+        None => Ok(exit_code(&outcome)),
+        Some(reason) => {
+            let state = match outcome.applied.is_empty() {
                 true => "nothing was fixed",
                 false => "the fixes are applied",
             };
-            Err(report_not_updated(what, why, &format!("crh fix {}", found.run_id())))
+            Err(report_not_updated(state, reason, &format!("crh fix {}", stored_run.run_id())))
         }
     }
 }
 
-/// Notes the first file that differs from what the fixes left. The user may have undone them with
-/// git, which the run cannot know.
-fn note_changed_file(begun: &Begun, run: &RunFolder) -> Result<(), Failure> {
-    let Some(root) = &begun.checkout else { return Ok(()) };
-    let changed = Locked::take(root)?.not_as_left(&fix::fixes_of(run))?;
-    if let Some(path) = changed {
+/// Prints a note about the first file that differs from its content after the fixes. The user may
+/// have undone the fixes with git, which the run does not record.
+fn note_changed_file(session: &Begun, run: &RunFolder) -> Result<(), Failure> {
+    let Some(root) = &session.checkout else { return Ok(()) };
+    let changed_path = Locked::take(root)?.not_as_left(&fix::fixes_of(run))?;
+    if let Some(path) = changed_path {
         let run = run.run_id();
         ui::note(&format!(
             "`{path}` was changed after the fixes of this run; if you undid them with git, run `crh fix --undo {run}` to update the run"
@@ -114,7 +114,7 @@ fn is_current_checkout(environment: &Environment, checkout: &Path) -> bool {
     repository.is_ok_and(|repository| repository.work_tree.as_deref() == Some(checkout))
 }
 
-/// Rolls back an interrupted fix and says so.
+/// Rolls back an interrupted fix and prints a note.
 pub(super) fn roll_back_interrupted_fix(environment: &Environment) -> Result<(), Failure> {
     match fix::recover(environment) {
         fix::Recovery::Nothing => Ok(()),
@@ -122,22 +122,22 @@ pub(super) fn roll_back_interrupted_fix(environment: &Environment) -> Result<(),
             ui::note(&recovery_message(&recovered));
             Ok(())
         }
-        fix::Recovery::Not(why) => Err(why.into()),
+        fix::Recovery::Not(error) => Err(error.into()),
     }
 }
 
 fn recovery_message(Recovered { files, is_taking_back }: &Recovered) -> String {
-    let what = match is_taking_back {
+    let event = match is_taking_back {
         true => "an undo was interrupted, and the fixes are in place again",
         false => "rolled back an interrupted fix",
     };
-    format!("{what}: {}", files.join(", "))
+    format!("{event}: {}", files.join(", "))
 }
 
 /// Undoes all fixes of a run.
 fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
-    let found = run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), Some(run))?;
-    let folder = RunFolder::resume(found.path()).map_err(run_lookup::folder_failure)?;
+    let stored_run = run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), Some(run))?;
+    let folder = RunFolder::resume(stored_run.path()).map_err(run_lookup::folder_failure)?;
     let repository = Repository::discover(&environment.folder).or_fail(FailureKind::Usage)?;
     let Some(root) = &repository.work_tree else {
         return Err(Failure::usage("this repository has no working tree")
@@ -147,20 +147,21 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
-        let why = anyhow::anyhow!("the journals of this run's fixes are missing");
-        return Err(Failure::new(FailureKind::External, why)
+        let error = anyhow::anyhow!("the journals of this run's fixes are missing");
+        return Err(Failure::new(FailureKind::External, error)
             .hint("nothing was changed; undo the fixes with git"));
     }
     // An earlier undo may have ended before it updated the report.
     if !files.is_empty() || !report.applied_fixes.is_empty() {
-        let terms: ReviewOptions = folder.read(OPTIONS_FILE).map_err(run_lookup::folder_failure)?;
+        let options: ReviewOptions =
+            folder.read(OPTIONS_FILE).map_err(run_lookup::folder_failure)?;
         let mut report = report_before_fixes(&folder, report);
-        crh_review::refresh_verdict(&mut report, terms.command);
+        crh_review::refresh_verdict(&mut report, options.command);
         crh_pipeline::assemble::recount_summary(&mut report);
-        if let Err(why) = fix::store_in(&folder, &report, &[]) {
+        if let Err(error) = fix::store_in(&folder, &report, &[]) {
             print_restored(&files)?;
-            let again = format!("crh fix --undo {}", folder.run_id());
-            return Err(report_not_updated("the fixes are undone", &why, &again));
+            let retry_command = format!("crh fix --undo {}", folder.run_id());
+            return Err(report_not_updated("the fixes are undone", &error, &retry_command));
         }
     }
     if files.is_empty() {
@@ -176,13 +177,14 @@ fn print_restored(files: &[String]) -> Result<(), Failure> {
 }
 
 /// Error: the checkout was changed, but the run folder could not be updated.
-fn report_not_updated(what: &str, why: &dyn Display, again: &str) -> Failure {
-    let message = format!("{what}, but the stored report could not be updated: {why}");
+fn report_not_updated(state: &str, reason: &dyn Display, retry_command: &str) -> Failure {
+    let message = format!("{state}, but the stored report could not be updated: {reason}");
     Failure::new(FailureKind::External, anyhow::anyhow!(message))
-        .hint(format!("make the run folder writable, then run `{again}` to update it"))
+        .hint(format!("make the run folder writable, then run `{retry_command}` to update it"))
 }
 
-/// The report of the review without later findings and warnings. The cost stays.
+/// The report without the findings and warnings that were added after the review. Keeps the cost,
+/// which includes the fixes.
 fn report_before_fixes(folder: &RunFolder, report: Report) -> Report {
     match folder.read::<Report>(fix::REVIEWED) {
         Ok(reviewed) => Report { stats: report.stats, ..reviewed },
@@ -190,7 +192,7 @@ fn report_before_fixes(folder: &RunFolder, report: Report) -> Report {
     }
 }
 
-/// Prints the patch as it is for programs, and escaped for terminals.
+/// Prints the patch: byte for byte for programs, with escaped control characters on a terminal.
 fn print_patch(patch: &[u8]) -> Result<(), Failure> {
     match ui::stdout_is_terminal() {
         true => ui::result_text(&crh_review::escape_invisible(&String::from_utf8_lossy(patch))),
@@ -198,29 +200,29 @@ fn print_patch(patch: &[u8]) -> Result<(), Failure> {
     }
 }
 
-fn warn_not_fixed(fixed: &Fixed) {
-    for left in &fixed.left {
-        ui::warn(&format!("#{} not fixed: {}", left.number, left.why));
+fn warn_not_fixed(outcome: &Fixed) {
+    for skipped in &outcome.left {
+        ui::warn(&format!("#{} not fixed: {}", skipped.number, skipped.why));
     }
-    for warning in &fixed.warnings {
+    for warning in &outcome.warnings {
         ui::warn(warning);
     }
 }
 
-fn fixes_text(fixed: &Fixed) -> String {
-    let lines = fixed
+fn fixes_text(outcome: &Fixed) -> String {
+    let lines = outcome
         .applied
         .iter()
         .map(|fix| format!("#{} {} ({})\n", fix.number, fix.description, fix.files.join(", ")));
-    let count = fixed.applied.len();
+    let count = outcome.applied.len();
     let fixes = if count == 1 { "1 issue fixed" } else { &format!("{count} issues fixed") };
     crh_review::escape_invisible(&format!("{}{fixes}.\n", lines.collect::<String>()))
 }
 
-/// A skipped issue must not look like success.
-fn exit_code(fixed: &Fixed) -> ExitCode {
-    match fixed.is_stopped {
+/// 1 if an issue was skipped, so that a partial fix does not look like success.
+fn exit_code(outcome: &Fixed) -> ExitCode {
+    match outcome.is_stopped {
         true => ExitCode::from(ui::INTERRUPTED),
-        false => ExitCode::from(u8::from(!fixed.left.is_empty())),
+        false => ExitCode::from(u8::from(!outcome.left.is_empty())),
     }
 }

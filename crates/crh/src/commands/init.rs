@@ -39,21 +39,21 @@ fn create(path: &Path) -> Result<(), Failure> {
         return Err(Failure::usage(format!("`{}` already exists", path.display()))
             .hint(format!("`crh init --force` overwrites `{REPOSITORY_FILE}`")));
     }
-    let written = file.and_then(|mut file| {
-        let written = file.write_all(page::template().as_bytes());
-        written.or_else(|error| fs::remove_file(path).and(Err(error)))
+    let result = file.and_then(|mut file| {
+        let result = file.write_all(page::template().as_bytes());
+        result.or_else(|error| fs::remove_file(path).and(Err(error)))
     });
-    written.with_context(|| write_error_context(path)).or_fail(FailureKind::Usage)
+    result.with_context(|| write_error_context(path)).or_fail(FailureKind::Usage)
 }
 
 /// Writes a temporary file and renames it, so that the old file is never lost and a symlink is
 /// replaced, not followed.
 fn replace(path: &Path) -> Result<(), Failure> {
-    let new = path.with_extension("toml.new");
-    create(&new)?;
-    let replaced = fs::rename(&new, path);
-    replaced
-        .or_else(|error| fs::remove_file(&new).and(Err(error)))
+    let new_path = path.with_extension("toml.new");
+    create(&new_path)?;
+    let result = fs::rename(&new_path, path);
+    result
+        .or_else(|error| fs::remove_file(&new_path).and(Err(error)))
         .with_context(|| write_error_context(path))
         .or_fail(FailureKind::Usage)
 }

@@ -22,7 +22,7 @@ struct InterruptState {
     stop_callbacks: Vec<(u64, StopCallback)>,
     /// Number of active guards, stopped or not.
     active_guards: usize,
-    /// Id of the next guard.
+    /// Id of the newest guard.
     last_id: u64,
     /// Whether Ctrl-C was pressed since the outermost guard was created.
     is_pressed: bool,
@@ -54,12 +54,12 @@ impl InterruptState {
 
 /// Starts the Ctrl-C listener, so that an interrupted fetch leaves no git process behind.
 pub(crate) fn watch_ctrl_c() -> Result<(), Failure> {
-    let mut at_interrupt = lock_state();
-    if at_interrupt.has_ctrl_c_listener {
+    let mut state = lock_state();
+    if state.has_ctrl_c_listener {
         return Ok(());
     }
     spawn_listener(SignalKind::interrupt())?;
-    at_interrupt.has_ctrl_c_listener = true;
+    state.has_ctrl_c_listener = true;
     Ok(())
 }
 
@@ -67,14 +67,14 @@ pub(crate) fn watch_ctrl_c() -> Result<(), Failure> {
 /// restored.
 pub(crate) fn watch_termination() -> Result<(), Failure> {
     watch_ctrl_c()?;
-    let mut at_interrupt = lock_state();
-    if at_interrupt.has_termination_listeners {
+    let mut state = lock_state();
+    if state.has_termination_listeners {
         return Ok(());
     }
     for kind in [SignalKind::terminate(), SignalKind::hangup()] {
         spawn_listener(kind)?;
     }
-    at_interrupt.has_termination_listeners = true;
+    state.has_termination_listeners = true;
     Ok(())
 }
 
@@ -82,57 +82,57 @@ pub(crate) fn watch_termination() -> Result<(), Failure> {
 fn spawn_listener(kind: SignalKind) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    // Registered before the thread starts, so that no signal is missed.
+    // Register the handler before the thread starts, so that no signal is missed.
     let signals = {
-        let _inside = runtime.enter();
+        let _runtime_guard = runtime.enter();
         signal(kind).context("cannot listen for signals").or_fail(FailureKind::External)?
     };
-    let second = match kind == SignalKind::interrupt() {
+    let on_repeat = match kind == SignalKind::interrupt() {
         true => RepeatedSignal::Exit,
         false => RepeatedSignal::Ignore,
     };
-    let wait = move || runtime.block_on(handle_signals(signals, second));
+    let wait = move || runtime.block_on(handle_signals(signals, on_repeat));
     let thread = std::thread::Builder::new().name("interrupts".to_owned()).spawn(wait);
     thread.map(drop).or_fail(FailureKind::External)
 }
 
-/// While it exists, the first Ctrl-C calls its stop callback instead of exiting.
+/// While this guard exists, the first Ctrl-C calls the guard's stop callback instead of exiting.
 pub(crate) struct InterruptGuard(u64);
 
 impl InterruptGuard {
     /// Creates a guard. The first Ctrl-C calls `stop` and the callbacks of all outer guards.
     pub(crate) fn watch(stop: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
         watch_ctrl_c()?;
-        let mut at_interrupt = lock_state();
-        if at_interrupt.active_guards == 0 {
-            at_interrupt.is_pressed = false;
+        let mut state = lock_state();
+        if state.active_guards == 0 {
+            state.is_pressed = false;
         }
-        let number = at_interrupt.register_guard();
-        if !at_interrupt.is_pressed {
-            at_interrupt.stop_callbacks.push((number, Box::new(stop)));
-            return Ok(Self(number));
+        let id = state.register_guard();
+        if !state.is_pressed {
+            state.stop_callbacks.push((id, Box::new(stop)));
+            return Ok(Self(id));
         }
-        drop(at_interrupt);
+        drop(state);
         // Ctrl-C was pressed before this guard was created.
         stop();
-        Ok(Self(number))
+        Ok(Self(id))
     }
 
     /// Creates a guard that ignores the next Ctrl-C, for short work that must not be interrupted by
     /// a double press.
     pub(crate) fn ignore_next() -> Self {
-        let mut at_interrupt = lock_state();
-        let number = at_interrupt.register_guard();
-        at_interrupt.stop_callbacks.push((number, Box::new(|| {})));
-        Self(number)
+        let mut state = lock_state();
+        let id = state.register_guard();
+        state.stop_callbacks.push((id, Box::new(|| {})));
+        Self(id)
     }
 }
 
 impl Drop for InterruptGuard {
     fn drop(&mut self) {
-        let mut at_interrupt = lock_state();
-        at_interrupt.active_guards -= 1;
-        at_interrupt.stop_callbacks.retain(|(number, _)| *number != self.0);
+        let mut state = lock_state();
+        state.active_guards -= 1;
+        state.stop_callbacks.retain(|(id, _)| *id != self.0);
     }
 }
 
@@ -144,27 +144,27 @@ pub(crate) fn is_pressed() -> bool {
 /// What a repeated signal does while stopped work finishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RepeatedSignal {
-    /// Exits: the user is impatient.
+    /// Exits, because the user pressed Ctrl-C twice.
     Exit,
-    /// Ignored: a closing terminal may send several signals.
+    /// Nothing, because a closing terminal may send several signals.
     Ignore,
 }
 
-async fn handle_signals(mut interrupts: Signal, second: RepeatedSignal) {
+async fn handle_signals(mut interrupts: Signal, on_repeat: RepeatedSignal) {
     while interrupts.recv().await.is_some() {
-        let (stops, is_ending) = {
-            let mut at_interrupt = lock_state();
-            at_interrupt.is_pressed = true;
-            (std::mem::take(&mut at_interrupt.stop_callbacks), at_interrupt.active_guards > 0)
+        let (callbacks, has_guards) = {
+            let mut state = lock_state();
+            state.is_pressed = true;
+            (std::mem::take(&mut state.stop_callbacks), state.active_guards > 0)
         };
-        if stops.is_empty() && is_ending && second == RepeatedSignal::Ignore {
+        if callbacks.is_empty() && has_guards && on_repeat == RepeatedSignal::Ignore {
             continue;
         }
-        if stops.is_empty() {
+        if callbacks.is_empty() {
             crh_git::stop_fetches();
             ui::exit_now()
         }
-        for (_, stop) in stops {
+        for (_, stop) in callbacks {
             stop();
         }
     }

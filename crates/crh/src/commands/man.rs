@@ -25,11 +25,11 @@ pub(crate) fn run(args: &ManArgs, environment: &Environment) -> Result<(), Failu
 
 /// Writes `crh.1`, `crh-merge.1` and so on.
 fn write(folder: &Path) -> Result<(), Failure> {
-    let shown = folder.display();
+    let folder_name = folder.display();
     fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-        .with_context(|| format!("cannot write manual pages to `{shown}`"))
+        .with_context(|| format!("cannot write manual pages to `{folder_name}`"))
         .or_fail(FailureKind::Usage)?;
-    ui::note(&format!("wrote manual pages to `{shown}`; read one with `man -l`"));
+    ui::note(&format!("wrote manual pages to `{folder_name}`; read one with `man -l`"));
     Ok(())
 }

@@ -55,7 +55,8 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
         ))
         .hint("`git diff` printed nothing; check which revisions it compared"));
     }
-    // Stored returns are masked.
+    // Stored returns contain numbered placeholders instead of secrets. The secrets of the diff
+    // restore the text before the merge and mask the report afterwards.
     let credentials = ChangeSecrets::from_diff(&diff);
     let mut report = initial_report(&diff);
     let mut members = Vec::new();
@@ -64,7 +65,7 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
             members.extend(add_return(&mut report, parsed));
         }
     }
-    if report.reviewers.iter().all(|row| row.outcome == RunOutcome::Failed) {
+    if report.reviewers.iter().all(|reviewer| reviewer.outcome == RunOutcome::Failed) {
         report.status = Status::Error;
     }
     // The result must not depend on the order of the files.
@@ -74,10 +75,10 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     let sources = load_sources(diff, &members, &args)?;
     let merged = consolidate(members, &sources, &PastDecisions::default(), &answers.same);
     if merged.unlisted_pairs > 0 {
-        let more = merged.unlisted_pairs;
+        let count = merged.unlisted_pairs;
         report
             .warnings
-            .push(format!("{more} more pairs of issues may be duplicates; they are not merged"));
+            .push(format!("{count} more pairs of issues may be duplicates; they are not merged"));
     }
     for key in answers.judgements.keys() {
         if !merged.issues.iter().any(|issue| issue.dedupe_key == *key) {
@@ -114,11 +115,11 @@ fn initial_report(diff: &Diff) -> Report {
         .files()
         .iter()
         .enumerate()
-        .map(|(at, file)| {
+        .map(|(index, file)| {
             let (state, reason) = match file.content {
                 Content::Binary => (CoverageState::OutOfScope, "binary"),
                 Content::Unsupported => (CoverageState::NotReviewed, "unsupported diff format"),
-                Content::Text if unreadable.contains(&at) => {
+                Content::Text if unreadable.contains(&index) => {
                     (CoverageState::Truncated, "part of its diff cannot be parsed")
                 }
                 Content::Text => (CoverageState::Reviewed, ""),
@@ -127,17 +128,18 @@ fn initial_report(diff: &Diff) -> Report {
             FileCoverage { path, state, reason: reason.to_owned() }
         })
         .collect();
-    let reviewed: BTreeSet<String> = coverage
+    let reviewed_paths: BTreeSet<String> = coverage
         .iter()
         .filter(|file| file.state == CoverageState::Reviewed)
         .map(|file| file.path.clone())
         .collect();
     let problem = |problem: &crh_review::diff::DiffProblem| format!("the diff, {problem}");
     // A problem before the first file belongs to no file.
-    let is_cut = diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none());
+    let has_problem_outside_files =
+        diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none());
     Report {
         schema_version: SCHEMA_VERSION,
-        status: if is_cut { Status::Truncated } else { Status::Ok },
+        status: if has_problem_outside_files { Status::Truncated } else { Status::Ok },
         run_id: review_id.clone(),
         review_id,
         scope: Scope {
@@ -147,7 +149,7 @@ fn initial_report(diff: &Diff) -> Report {
             ..Scope::default()
         },
         warnings: diff.problems().iter().map(problem).collect(),
-        files_reviewed: reviewed.into_iter().collect(),
+        files_reviewed: reviewed_paths.into_iter().collect(),
         coverage,
         ..Report::default()
     }
@@ -199,11 +201,12 @@ fn read_returns(
 
 /// Reviewer name for a return without one: the file name, or the path if several files share the
 /// name.
-fn reviewer_name_from_file(path: &Path, all: &[PathBuf]) -> String {
+fn reviewer_name_from_file(path: &Path, all_paths: &[PathBuf]) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let own = stem(path).filter(|name| name != "-").unwrap_or_else(|| "reviewer".to_owned());
-    let namesakes = all.iter().filter(|other| stem(other).as_ref() == Some(&own)).count();
-    if namesakes > 1 { path.display().to_string() } else { own }
+    let name = stem(path).filter(|name| name != "-").unwrap_or_else(|| "reviewer".to_owned());
+    let files_with_name =
+        all_paths.iter().filter(|other| stem(other).as_ref() == Some(&name)).count();
+    if files_with_name > 1 { path.display().to_string() } else { name }
 }
 
 fn schema_name(dialect: DialectArg) -> &'static str {
@@ -240,8 +243,8 @@ fn dialect(dialect: DialectArg) -> Dialect {
 }
 
 /// Adds a return to the report, except for its findings, which are returned.
-fn add_return(report: &mut Report, taken: ReturnResult) -> Vec<Member> {
-    let parsed = match taken {
+fn add_return(report: &mut Report, result: ReturnResult) -> Vec<Member> {
+    let parsed = match result {
         Ok(parsed) => parsed,
         Err(row) => {
             ui::warn(&format!("reviewer {} failed: {}", row.name, row.note));
@@ -260,9 +263,9 @@ fn add_return(report: &mut Report, taken: ReturnResult) -> Vec<Member> {
     add(&mut report.residual_risks, parsed.residual_risks);
     add(&mut report.testing_gaps, parsed.testing_gaps);
     let malformed = parsed.dropped.iter().filter(|dropped| dropped.fate == Fate::Malformed);
-    let (shown, rest): (Vec<_>, Vec<_>) =
-        malformed.enumerate().partition(|(at, _)| *at < MALFORMED_SHOWN);
-    for (_, dropped) in shown {
+    let (listed, rest): (Vec<_>, Vec<_>) =
+        malformed.enumerate().partition(|(index, _)| *index < MALFORMED_SHOWN);
+    for (_, dropped) in listed {
         ui::warn(&format!("reviewer {}: {}", dropped.reviewer, dropped.reason));
     }
     if !rest.is_empty() {
@@ -282,10 +285,12 @@ fn add_return(report: &mut Report, taken: ReturnResult) -> Vec<Member> {
 /// The diff, and the cited files that can be read from `--new` and `--old`.
 fn load_sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sources, Failure> {
     let mut sources = Sources::new(diff);
-    let mut cited: BTreeSet<String> = BTreeSet::new();
+    let mut cited_paths: BTreeSet<String> = BTreeSet::new();
     for Member { finding, .. } in members {
-        let quoted = finding.evidence.iter().filter_map(|piece| piece.file.as_deref());
-        cited.extend(quoted.chain([finding.file.as_str()]).map(|path| sources.current_path(path)));
+        let quoted_paths = finding.evidence.iter().filter_map(|piece| piece.file.as_deref());
+        cited_paths.extend(
+            quoted_paths.chain([finding.file.as_str()]).map(|path| sources.current_path(path)),
+        );
     }
     for (side, folder) in [(Side::Old, &args.old), (Side::New, &args.new)] {
         let Some(folder) = folder else { continue };
@@ -298,7 +303,7 @@ fn load_sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sour
             let message = format!("`{}` is not a folder", folder.display());
             return Err(Failure::usage(message).hint(FOLDERS_HINT));
         }
-        for path in &cited {
+        for path in &cited_paths {
             let Some(text) = file_within(&root, &path_on_side(side, path, sources.diff())) else {
                 continue;
             };
@@ -317,8 +322,8 @@ fn load_sources(diff: Diff, members: &[Member], args: &MergeArgs) -> Result<Sour
 /// Path of a file on one side; a renamed file has another old path.
 fn path_on_side(side: Side, path: &str, diff: &Diff) -> String {
     let file = diff.files().iter().find(|file| file.path.shown() == path);
-    let old = file.and_then(|file| file.old_path.as_ref());
-    match (side, old) {
+    let old_path = file.and_then(|file| file.old_path.as_ref());
+    match (side, old_path) {
         (Side::Old, Some(old)) => old.shown().into_owned(),
         (Side::Old | Side::New, _) => path.to_owned(),
     }
@@ -336,12 +341,12 @@ fn file_within(root: &Path, path: &str) -> Option<Vec<u8>> {
 fn first_difference(diff: &Diff, side: Side, path: &str, text: &[u8]) -> Option<u32> {
     let lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').collect();
     let files = diff.files().iter().filter(|file| file.path.shown() == path);
-    let shown = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
-    let differs = |number: u32, shown: &[u8]| {
-        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        at.and_then(|at| lines.get(at)).is_none_or(|line| *line != shown)
+    let diff_lines = files.flat_map(|file| &file.hunks).flat_map(|hunk| diff.lines(hunk));
+    let differs = |number: u32, expected: &[u8]| {
+        let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        index.and_then(|index| lines.get(index)).is_none_or(|line| *line != expected)
     };
-    shown
+    diff_lines
         .map(|line| (if side == Side::New { line.new } else { line.old }, line.text()))
         .find(|(number, text)| *number > 0 && differs(*number, text))
         .map(|(number, _)| number)

@@ -43,7 +43,7 @@ use crate::failure::Failure;
 
 /// Runs the command. Some commands return their own exit code; the others return 0 on success.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
-    let done = match cli.command {
+    let result = match cli.command {
         Command::Review(args) => return review::review(*args, environment),
         Command::Fix(args) => return fix::run(*args, environment),
         Command::Check(args) => return review::check(*args, environment),
@@ -71,5 +71,5 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, environment),
     };
-    done.map(|()| ExitCode::SUCCESS)
+    result.map(|()| ExitCode::SUCCESS)
 }

@@ -16,9 +16,9 @@ use crh_agent::{
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{Model, ModelError, ModelReply, ModelRequest, Money, ReplyProgress};
 
-/// Few attempts, because a user is waiting and can retry.
+/// Makes few attempts, because a user is waiting and can run the command again.
 const RETRY: RetryPolicy = RetryPolicy {
-    attempts: 3,
+    max_attempts: 3,
     first_wait: Duration::from_millis(500),
     longest_wait: Duration::from_secs(60),
 };
@@ -42,7 +42,7 @@ impl<T: Toolbox> ModelClient<T> {
             let _in_runtime = runtime.enter();
             Ledger::open(budget)
         };
-        let means = RunContext {
+        let context = RunContext {
             model,
             ledger,
             toolbox: Arc::new(toolbox),
@@ -52,9 +52,9 @@ impl<T: Toolbox> ModelClient<T> {
             // Random, so that rate-limited processes do not retry at the same time.
             seed: RandomState::new().hash_one(()),
             cancel: CancelToken::new(),
-            watch: ProgressListener::silent(),
+            progress_listener: ProgressListener::silent(),
         };
-        Ok(Self { runtime, context: means })
+        Ok(Self { runtime, context })
     }
 
     /// Sets a callback for partial answers.
@@ -62,7 +62,7 @@ impl<T: Toolbox> ModelClient<T> {
         mut self,
         watch: impl Fn(ReplyProgress<'_>) + Send + Sync + 'static,
     ) -> Self {
-        self.context.watch = ProgressListener::new(watch);
+        self.context.progress_listener = ProgressListener::new(watch);
         self
     }
 
@@ -75,8 +75,8 @@ impl<T: Toolbox> ModelClient<T> {
         caller: &str,
         request: ModelRequest,
     ) -> Result<ModelReply, QuestionError> {
-        let ask = EstimatedRequest::new(request, CallPurpose::Validation);
-        crh_agent::ask_once(caller, &ask, &self.context).await
+        let estimated_request = EstimatedRequest::new(request, CallPurpose::Validation);
+        crh_agent::ask_once(caller, &estimated_request, &self.context).await
     }
 
     /// Runs an agent to its end.
@@ -102,12 +102,12 @@ impl<T: Toolbox> ModelClient<T> {
             0 => String::new(),
             calls => format!(", {}", count(calls.into(), "tool call")),
         };
-        let guessed = match guessed_calls {
+        let estimate_note = match guessed_calls {
             0 => "",
             _ => "; calls without token counts are charged at their maximum",
         };
         ui::note(&format!(
-            "{}: {}{tools}, {} in, {} out, cost {money}{guessed}",
+            "{}: {}{tools}, {} in, {} out, cost {money}{estimate_note}",
             self.context.model.name(),
             count(llm_calls.into(), "call"),
             count(usage.input, "token"),
@@ -122,8 +122,8 @@ impl<T: Toolbox> ModelClient<T> {
 }
 
 /// A number with a noun.
-fn count(number: u64, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Turns a model error into a failure with a hint.

@@ -49,9 +49,9 @@ impl<'e> ModelResolver<'e> {
         let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
         let keys = settings.model_keys.value.0.clone();
         let names = ModelEnvironment::relevant_variables(&catalogue, &keys);
-        let surroundings =
+        let model_environment =
             ModelEnvironment::new(environment.secrets(names), keys).map_err(resolve_failure)?;
-        Ok(Self { catalogue, model_environment: surroundings, environment })
+        Ok(Self { catalogue, model_environment, environment })
     }
 
     /// Masks all API keys and tokens that are set, used or not.
@@ -60,35 +60,36 @@ impl<'e> ModelResolver<'e> {
     }
 
     /// Like [`Self::redactor`], with additional secrets.
-    pub(crate) fn redactor_with(&self, more: &[SecretString]) -> Redactor {
+    pub(crate) fn redactor_with(&self, extra_secrets: &[SecretString]) -> Redactor {
         let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
         let names = names.chain(launchpad::SECRETS).chain(launchpad::TOKENS);
         let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> =
             self.model_environment.secrets(&self.catalogue).chain(tokens).collect();
-        Redactor::new(secrets.iter().chain(more))
+        Redactor::new(secrets.iter().chain(extra_secrets))
     }
 
-    /// The model for each role. A role without a setting uses `model.reviewer` if set, so that no
-    /// other vendor is paid; else the default of the first provider with an API key.
+    /// The model for each role. A role without a setting uses `model.reviewer` if that is set, so
+    /// that crh does not pay a vendor that the user did not choose. Otherwise it uses the default
+    /// of the first provider with an API key.
     pub(crate) fn roles(&self, settings: &Settings) -> Result<ModelRoles, Failure> {
-        let named = |choice: &ModelChoice| match choice {
+        let configured_name = |choice: &ModelChoice| match choice {
             ModelChoice::Named(name) => Some(name.clone()),
             ModelChoice::Detected => None,
         };
-        let (reviewer, cheap, escalation) = match named(&settings.model_reviewer.value) {
+        let (reviewer, cheap, escalation) = match configured_name(&settings.model_reviewer.value) {
             Some(name) => (name.clone(), name.clone(), name),
             None => {
-                let found =
+                let defaults =
                     self.catalogue.defaults(&self.model_environment).map_err(resolve_failure)?;
                 let live = ModelName::Live;
-                (live(found.reviewer), live(found.cheap), live(found.escalation))
+                (live(defaults.reviewer), live(defaults.cheap), live(defaults.escalation))
             }
         };
         Ok(ModelRoles {
             reviewer,
-            cheap: named(&settings.model_cheap.value).unwrap_or(cheap),
-            escalation: named(&settings.model_escalation.value).unwrap_or(escalation),
+            cheap: configured_name(&settings.model_cheap.value).unwrap_or(cheap),
+            escalation: configured_name(&settings.model_escalation.value).unwrap_or(escalation),
         })
     }
 
@@ -108,17 +109,17 @@ impl<'e> ModelResolver<'e> {
         record: Option<&Path>,
     ) -> Result<ModelSet, Failure> {
         let ModelRoles { reviewer, cheap, escalation } = self.roles(settings)?;
-        let mut opened: Vec<(ModelName, Model)> = Vec::new();
+        let mut opened_models: Vec<(ModelName, Model)> = Vec::new();
         for name in [&reviewer, &cheap, &escalation] {
-            if !opened.iter().any(|(known, _)| known == name) {
-                opened.push((name.clone(), self.open_unrecorded(name)?));
+            if !opened_models.iter().any(|(opened_name, _)| opened_name == name) {
+                opened_models.push((name.clone(), self.open_unrecorded(name)?));
             }
         }
-        // Last, because it may overwrite an existing recording.
+        // Create the recorder last, because this may overwrite an existing recording.
         let recorder = record.map(|file| self.recorder(file)).transpose()?;
-        let of = |name: &ModelName| {
-            let found = opened.iter().find(|(known, _)| known == name);
-            let model = found.map(|(_, model)| model.clone()).ok_or_else(|| {
+        let opened_model = |name: &ModelName| {
+            let entry = opened_models.iter().find(|(opened_name, _)| opened_name == name);
+            let model = entry.map(|(_, model)| model.clone()).ok_or_else(|| {
                 Failure::new(FailureKind::Bug, anyhow::anyhow!("`{name}` was not opened"))
             })?;
             Ok::<_, Failure>(match &recorder {
@@ -126,7 +127,11 @@ impl<'e> ModelResolver<'e> {
                 None => model,
             })
         };
-        Ok(ModelSet { reviewer: of(&reviewer)?, cheap: of(&cheap)?, escalation: of(&escalation)? })
+        Ok(ModelSet {
+            reviewer: opened_model(&reviewer)?,
+            cheap: opened_model(&cheap)?,
+            escalation: opened_model(&escalation)?,
+        })
     }
 
     /// Opens a model. If `record` is set, all exchanges are recorded to it.
@@ -150,13 +155,13 @@ impl<'e> ModelResolver<'e> {
         Ok(
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
-                    let live =
+                    let client =
                         VendorClient::new(model.endpoint, &self.environment.network_settings());
-                    let live = live.map_err(|error| {
+                    let client = client.map_err(|error| {
                         let hint = setup_hint(&error);
                         Failure::new(FailureKind::Usage, error).hint(hint)
                     })?;
-                    Model::live(model.name.to_string(), model.facts, live)
+                    Model::live(model.name.to_string(), model.facts, client)
                 }
                 ResolvedModel::Replay(file) => {
                     let file = self.environment.folder.join(file);
@@ -176,8 +181,9 @@ impl<'e> ModelResolver<'e> {
 /// Variables that hold API keys: those of the catalogue and of `model.keys`.
 pub(crate) fn key_variables(settings: &Settings) -> Result<BTreeSet<String>, Failure> {
     let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
-    let own = Provider::ALL.into_iter().filter_map(|one| catalogue.provider(one).key.clone());
-    Ok(own.chain(settings.model_keys.value.0.values().cloned()).collect())
+    let catalogue_variables =
+        Provider::ALL.into_iter().filter_map(|provider| catalogue.provider(provider).key.clone());
+    Ok(catalogue_variables.chain(settings.model_keys.value.0.values().cloned()).collect())
 }
 
 /// Warns if the recording is incomplete.

@@ -1,6 +1,7 @@
 //! `crh prepare`: resolves a change and writes the workspace that reviewers see.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -9,23 +10,50 @@ use super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup};
 use super::github::{Audience, SkipRules};
 use super::review::since::Wish;
 use super::{change_source, forge, github};
-use crate::cli::{PrepareArgs, PrepareOutputArgs};
+use crate::cli::{PrepareArgs, PrepareOutputArgs, TargetArgs};
 use crate::config::environment::{CI, Environment};
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::github::post::last_saved_review;
+use crh_git::Objects;
 use crh_pipeline::incremental::PreviousReviewLookup;
 use crh_pipeline::pack::PackExtras;
-use crh_pipeline::resolve::PinnedChange;
+use crh_pipeline::resolve::{PinnedChange, UntrackedPolicy};
 use crh_pipeline::scope::Scope;
 use crh_pipeline::target_args::ParsedTarget;
-use crh_pipeline::workspace::WorkspaceError;
+use crh_pipeline::workspace::{WorkspaceContents, WorkspaceError};
 use crh_pipeline::{pack, prepare, workspace};
 use crh_review::diff::Diff;
 use crh_review::stable_json;
 
-/// Printed on standard output.
+/// The parsed command line.
+struct PrepareRequest {
+    parsed: ParsedTarget,
+    untracked: UntrackedPolicy,
+    /// Whether the archive contains the last review.
+    wish: Wish,
+    expected_head: Option<ExpectedHead>,
+    pull_lookup: PullRequestLookup,
+    skip_rules: SkipRules,
+    /// Folder to write.
+    folder: Option<PathBuf>,
+    /// Archive to write.
+    archive: Option<PathBuf>,
+}
+
+/// The workspace of a change, before it is written.
+struct PreparedWorkspace {
+    contents: WorkspaceContents,
+    /// Base and head; none for a diff without a repository.
+    commits: Option<(String, String)>,
+    /// Git objects of the change; none for a diff without a repository.
+    objects: Option<Objects>,
+    /// Attributes files at the tip of the target branch, for the bundle.
+    tip_objects: BTreeSet<String>,
+}
+
+/// The summary that `crh prepare` prints on standard output.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct PrepareSummary {
@@ -54,14 +82,14 @@ impl PrepareSummary {
     }
 
     /// Adds the scope. Warns about unreadable attributes, and if no file is left to review.
-    fn with_scope(mut self, scope: Scope, unread: Vec<UnreadableAttributes>) -> Self {
-        let ignored = unread
+    fn with_scope(mut self, scope: Scope, unreadable: Vec<UnreadableAttributes>) -> Self {
+        let ignored = unreadable
             .into_iter()
-            .map(|(path, why)| format!("ignoring the attributes in `{path}`: {why}"));
-        let nothing_left = (scope.totals.files_in == 0).then(|| {
+            .map(|(path, error)| format!("ignoring the attributes in `{path}`: {error}"));
+        let no_file_left = (scope.totals.files_in == 0).then(|| {
             "no file of the change is left to review; `scope` in the output gives the reason for each".to_owned()
         });
-        for note in ignored.chain(nothing_left) {
+        for note in ignored.chain(no_file_left) {
             ui::warn(&note);
             self.notes.push(note);
         }
@@ -69,88 +97,142 @@ impl PrepareSummary {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one step after the other")]
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
-    let include_untracked = args.target.include_untracked;
-    let wish = Wish::by(args.target.since_last);
-    let head = args.target.head.as_deref().map(ExpectedHead::parse).transpose()?;
-    let looked_for = PullRequestLookup::from_no_pr_flag(args.target.no_pr);
-    let in_ci = environment.variable(CI).map(|_| Audience::Others);
-    let rules =
-        SkipRules::from_no_skip_flag(args.target.no_skip, in_ci.unwrap_or(Audience::OnePerson));
-    let parsed = change_source::parse_target(args.target)?;
-    reject_plan(&parsed)?;
-    let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
+    let PrepareArgs { target, output, scope, git, cache } = args;
+    let request = PrepareRequest::parse(target, output, environment)?;
     let mut flags = RawSettings::default();
-    args.scope.set(&mut flags);
-    args.git.set(&mut flags);
-    let PrepareOutputArgs { out, pack } = args.output;
-    if wish == Wish::SinceLast && pack.is_none() {
-        return Err(Failure::usage("`--since-last` needs an archive").hint(
-            "write one with `--pack FILE`; a workspace folder cannot store the last review",
-        ));
-    }
-    let places = [&out, &pack].into_iter().flatten().map(|path| environment.folder.join(path));
-    let _passing = args.cache.temporary_store(&mut flags)?;
-    let mut pull = forge::find_proposal(&parsed.target, looked_for, environment, &flags)?;
-    // Checked before the fetch, and again because an automatically found pull request may be
-    // dropped.
-    let fits = |pull: Option<&ForgeProposal>| {
-        wish.is_for(pull)?;
-        ExpectedHead::check(head.as_ref(), pull)
-    };
-    fits(pull.as_ref())?;
-    let places = places.collect();
-    let (mut opened, change) =
-        ChangeSource::with_change(&parsed, &mut pull, untracked, environment, &flags, places)?;
-    fits(pull.as_ref())?;
+    scope.set(&mut flags);
+    git.set(&mut flags);
+    let _temporary_store = cache.temporary_store(&mut flags)?;
+    let (mut source, change, pull) = request.open_change(environment, &flags)?;
     change_source::print_notes(&change);
-    let objects = opened.objects()?;
-    let unusable = opened.load_change_settings(
-        &parsed.target,
+    let objects = source.objects()?;
+    let config_note = source.load_change_settings(
+        &request.parsed.target,
         &change,
         objects.as_ref(),
         environment,
         flags,
     )?;
-    github::check_skip_rules(rules, pull.as_ref(), &opened.settings)?;
-    let mut prepared = PrepareSummary::from_change(&change);
-    prepared.notes.extend(unusable);
-    let ends = change.base.clone().zip(change.head.clone());
-    let last = last_review(wish, pull.as_ref(), &opened, &change);
-    let decided = pull.as_ref().filter(|_| pack.is_some());
-    let decided = decided.map(|pull| opened.branch_policy(pull, &change)).transpose()?.flatten();
-    let also = ChangeSource::attribute_objects(&change, decided.as_ref(), objects.as_ref())?;
-    let besides = PackExtras { bundle: None, last, policy: decided };
+    github::check_skip_rules(request.skip_rules, pull.as_ref(), &source.settings)?;
+    let mut summary = PrepareSummary::from_change(&change);
+    summary.notes.extend(config_note);
+    let commits = change.base.clone().zip(change.head.clone());
+    let last = last_review(request.wish, pull.as_ref(), &source, &change);
+    let pull_to_archive = pull.as_ref().filter(|_| request.archive.is_some());
+    let policy = pull_to_archive.map(|pull| source.branch_policy(pull, &change)).transpose()?;
+    let policy = policy.flatten();
+    let tip_objects = ChangeSource::attribute_objects(&change, policy.as_ref(), objects.as_ref())?;
     let (contents, notes) =
         prepare::workspace_contents(change, objects.as_ref()).or_fail(FailureKind::External)?;
     for note in notes {
         ui::note(&note);
-        prepared.notes.push(note);
+        summary.notes.push(note);
     }
-    // Writing is bound by the disk and scoping by the CPU, so they run in parallel.
-    let (scope, written) = std::thread::scope(|threads| {
-        let scope = threads.spawn(|| {
-            let none = Diff::read(Vec::new());
-            // The last round is the one under review.
-            let diff = contents.rounds.last().map_or(&none, |round| &round.diff);
-            let ends = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
-            opened.scope(diff, ends, objects.as_ref())
+    let workspace = PreparedWorkspace { contents, commits, objects, tip_objects };
+    let extras = PackExtras { bundle: None, previous_review: last, policy };
+    let (scope, unreadable) = request.write_and_scope(&workspace, &source, extras)?;
+    let summary = summary.with_scope(scope, unreadable);
+    ui::result_text(&stable_json(&summary).or_fail(FailureKind::Bug)?)
+}
+
+impl PrepareRequest {
+    fn parse(
+        target: TargetArgs,
+        output: PrepareOutputArgs,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let include_untracked = target.include_untracked;
+        let wish = Wish::by(target.since_last);
+        let expected_head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
+        let pull_lookup = PullRequestLookup::from_no_pr_flag(target.no_pr);
+        let audience = match environment.variable(CI) {
+            Some(_) => Audience::Others,
+            None => Audience::OnePerson,
+        };
+        let skip_rules = SkipRules::from_no_skip_flag(target.no_skip, audience);
+        let parsed = change_source::parse_target(target)?;
+        reject_plan(&parsed)?;
+        let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
+        let PrepareOutputArgs { out: folder, pack: archive } = output;
+        if wish == Wish::SinceLast && archive.is_none() {
+            return Err(Failure::usage("`--since-last` needs an archive").hint(
+                "write one with `--pack FILE`; a workspace folder cannot store the last review",
+            ));
+        }
+        Ok(Self {
+            parsed,
+            untracked,
+            wish,
+            expected_head,
+            pull_lookup,
+            skip_rules,
+            folder,
+            archive,
+        })
+    }
+
+    /// Finds the pull request and resolves the change.
+    fn open_change(
+        &self,
+        environment: &Environment,
+        flags: &RawSettings,
+    ) -> Result<(ChangeSource, PinnedChange, Option<ForgeProposal>), Failure> {
+        let target = &self.parsed.target;
+        let mut pull = forge::find_proposal(target, self.pull_lookup, environment, flags)?;
+        self.check_pull(pull.as_ref())?;
+        let output_paths = [&self.folder, &self.archive].into_iter().flatten();
+        let output_paths = output_paths.map(|path| environment.folder.join(path)).collect();
+        let (source, change) = ChangeSource::with_change(
+            &self.parsed,
+            &mut pull,
+            self.untracked,
+            environment,
+            flags,
+            output_paths,
+        )?;
+        // Check again, because `with_change` may drop an automatically found pull request.
+        self.check_pull(pull.as_ref())?;
+        Ok((source, change, pull))
+    }
+
+    /// Fails if the pull request does not match `--since-last` or `--head`.
+    fn check_pull(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
+        self.wish.is_for(pull)?;
+        ExpectedHead::check(self.expected_head.as_ref(), pull)
+    }
+
+    /// Writes the outputs and decides the scope. Writing is bound by the disk and scoping by the
+    /// CPU, so they run in parallel.
+    fn write_and_scope(
+        &self,
+        workspace: &PreparedWorkspace,
+        source: &ChangeSource,
+        extras: PackExtras,
+    ) -> Result<(Scope, Vec<UnreadableAttributes>), Failure> {
+        let PreparedWorkspace { contents, commits, objects, tip_objects } = workspace;
+        let (scope, write_result) = std::thread::scope(|threads| {
+            let scope = threads.spawn(|| {
+                let empty = Diff::read(Vec::new());
+                // The last round is the one under review.
+                let diff = contents.rounds.last().map_or(&empty, |round| &round.diff);
+                let commits = commits.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
+                source.scope(diff, commits, objects.as_ref())
+            });
+            let bundle = || source.bundle(commits.as_ref(), tip_objects);
+            let (folder, archive) = (self.folder.as_deref(), self.archive.as_deref());
+            let write_result = write(contents, folder, archive, extras, bundle);
+            (scope.join(), write_result)
         });
-        let written = write(&contents, out.as_deref(), pack.as_deref(), besides, || {
-            opened.bundle(ends.as_ref(), &also)
-        });
-        (scope.join(), written)
-    });
-    let (scope, unread) = scope.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    written?;
-    let prepared = prepared.with_scope(scope, unread);
-    ui::result_text(&stable_json(&prepared).or_fail(FailureKind::Bug)?)
+        let scope = scope.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        write_result?;
+        Ok(scope)
+    }
 }
 
 /// Rejects `plan:`, which only reviews use.
-fn reject_plan(asked: &ParsedTarget) -> Result<(), Failure> {
-    match asked.plan {
+fn reject_plan(parsed: &ParsedTarget) -> Result<(), Failure> {
+    match parsed.plan {
         None => Ok(()),
         Some(_) => Err(Failure::usage("`plan:` is only for reviews").hint("remove it")),
     }
@@ -160,46 +242,46 @@ fn reject_plan(asked: &ParsedTarget) -> Result<(), Failure> {
 fn last_review(
     wish: Wish,
     pull: Option<&ForgeProposal>,
-    opened: &ChangeSource,
+    source: &ChangeSource,
     change: &PinnedChange,
 ) -> Option<PreviousReviewLookup> {
-    let standing = match (wish, pull.map(|pull| &pull.forge)) {
+    let pull_state = match (wish, pull.map(|pull| &pull.forge)) {
         (Wish::SinceLast, Some(Forge::GitHub { pull_state, .. })) => pull_state,
         (Wish::SinceLast, Some(Forge::Launchpad { .. }) | None) | (Wish::Everything, _) => {
             return None;
         }
     };
-    let (Some(store), Some(head)) = (&opened.store, &change.head) else {
+    let (Some(store), Some(head)) = (&source.store, &change.head) else {
         return Some(PreviousReviewLookup::without_commits());
     };
-    let state = last_saved_review(standing, opened.settings.instance.value.as_str());
+    let state = last_saved_review(pull_state, source.settings.instance.value.as_str());
     Some(PreviousReviewLookup::compare(state, store.bare(), head, &change.diff))
 }
 
 /// Writes the folder, the archive, or both.
 fn write(
-    contents: &workspace::WorkspaceContents,
-    out: Option<&Path>,
+    contents: &WorkspaceContents,
+    folder: Option<&Path>,
     archive: Option<&Path>,
-    besides: PackExtras,
+    extras: PackExtras,
     bundle: impl FnOnce() -> Result<Option<Vec<u8>>, Failure>,
 ) -> Result<(), Failure> {
-    if let Some(out) = out {
-        workspace::write_workspace(contents, out).map_err(write_failure)?;
+    if let Some(folder) = folder {
+        workspace::write_workspace(contents, folder).map_err(write_failure)?;
     }
     let Some(archive) = archive else { return Ok(()) };
-    let besides = PackExtras { bundle: bundle()?, ..besides };
-    let packed = match out {
-        Some(out) => pack::pack(out, &besides, archive),
-        None => pack::pack_contents(contents, &besides, archive),
+    let extras = PackExtras { bundle: bundle()?, ..extras };
+    let pack_result = match folder {
+        Some(folder) => pack::pack(folder, &extras, archive),
+        None => pack::pack_contents(contents, &extras, archive),
     };
-    packed.or_fail(FailureKind::Usage)
+    pack_result.or_fail(FailureKind::Usage)
 }
 
 fn write_failure(error: WorkspaceError) -> Failure {
-    let is_taken = matches!(error, WorkspaceError::NotReplaced { .. });
+    let is_not_replaced = matches!(error, WorkspaceError::NotReplaced { .. });
     let failure = Failure::new(FailureKind::Usage, error);
-    if is_taken {
+    if is_not_replaced {
         failure.hint("name a new folder, or one that `crh prepare` wrote")
     } else {
         failure

@@ -37,7 +37,7 @@ pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Fai
     print_report(&report, diff.as_ref(), args.output, environment)
 }
 
-/// Additional input of some formats.
+/// Input that only some formats need.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RenderContext<'a> {
     /// The reviewed diff, for formats that show code.
@@ -50,29 +50,29 @@ pub(crate) struct RenderContext<'a> {
 pub(crate) fn print_report(
     report: &Report,
     diff: Option<&Diff>,
-    shown: RenderOutputArgs,
+    output: RenderOutputArgs,
     environment: &Environment,
 ) -> Result<(), Failure> {
     let mut flags = RawSettings::default();
-    shown.display.set(&mut flags);
+    output.display.set(&mut flags);
     let settings = config::load(environment, None, flags)?;
-    let beside = RenderContext { diff, ..RenderContext::default() };
-    ui::result_text(&render_report(report, beside, shown.format, &settings, environment)?)
+    let context = RenderContext { diff, ..RenderContext::default() };
+    ui::result_text(&render_report(report, context, output.format, &settings, environment)?)
 }
 
 /// Renders a report for standard output.
 pub(crate) fn render_report(
     report: &Report,
-    beside: RenderContext<'_>,
+    context: RenderContext<'_>,
     format: FormatArg,
     settings: &Settings,
     environment: &Environment,
 ) -> Result<String, Failure> {
     Ok(match format {
         FormatArg::Text => {
-            let has_more = ui::stdout_supports_styles(environment);
-            let colour = choose_colour(settings.color.value, has_more);
-            render::text(report, colour, &choose_links(colour, has_more, beside.checkout))
+            let supports_styles = ui::stdout_supports_styles(environment);
+            let colour = choose_colour(settings.color.value, supports_styles);
+            render::text(report, colour, &choose_links(colour, supports_styles, context.checkout))
         }
         FormatArg::Json => render::json(report).or_fail(FailureKind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
@@ -83,23 +83,23 @@ pub(crate) fn render_report(
         FormatArg::Annotations => render::annotations(report),
         FormatArg::Html => {
             // Mask secrets in the diff, as in the report.
-            let diff = beside.diff.map(|diff| ChangeSecrets::from_diff(diff).mask_diff(diff));
+            let diff = context.diff.map(|diff| ChangeSecrets::from_diff(diff).mask_diff(diff));
             render::html(report, diff.as_ref()).or_fail(FailureKind::Bug)?
         }
     })
 }
 
-fn choose_colour(wanted: Color, has_more: bool) -> Colour {
-    match (wanted, has_more) {
+fn choose_colour(choice: Color, supports_styles: bool) -> Colour {
+    match (choice, supports_styles) {
         (Color::Always, _) | (Color::Auto, true) => Colour::On,
         (Color::Never, _) | (Color::Auto, false) => Colour::Off,
     }
 }
 
-/// Links only on terminals with colours.
-fn choose_links(colour: Colour, has_more: bool, checkout: Option<&Path>) -> FileLinks {
+/// Links to files, only on a terminal with colours.
+fn choose_links(colour: Colour, supports_styles: bool, checkout: Option<&Path>) -> FileLinks {
     match (colour, checkout) {
-        (Colour::On, Some(checkout)) if has_more => ui::links(checkout),
+        (Colour::On, Some(checkout)) if supports_styles => ui::links(checkout),
         (Colour::On | Colour::Off, _) => FileLinks::Off,
     }
 }

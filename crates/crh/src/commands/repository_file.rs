@@ -34,7 +34,7 @@ pub(super) fn file_at(
         Err(error) => return Err(read_failure(&name, error)),
     };
     if !kind.is_file() {
-        return Err(Failure::usage(format!("`{name}` is a {}, not a file", kind.word()))
+        return Err(Failure::usage(format!("`{name}` is a {}, not a file", kind.name()))
             .hint("commit a regular file"));
     }
     let bytes =

@@ -13,14 +13,14 @@ use crh_pipeline::run_folder::{FolderError, RunFolder};
 const RUNS: &str = ".crh/runs";
 const RUN_DIR_HINT: &str = "choose another folder with `--run-dir DIR`";
 
-/// The folder of all runs: `--run-dir`, or `.crh/runs` in the checkout, or in the current folder
-/// outside of repositories. It may not exist yet.
+/// The folder of all runs: `--run-dir`, or `.crh/runs` in the checkout, or outside of repositories
+/// `.crh/runs` in the current folder. The folder may not exist yet.
 pub(crate) fn runs_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
 ) -> Result<PathBuf, Failure> {
-    if let Some(named) = run_dir {
-        return Ok(environment.folder.join(named));
+    if let Some(folder) = run_dir {
+        return Ok(environment.folder.join(folder));
     }
     let repository = match Repository::discover(&environment.folder) {
         Ok(repository) => repository,
@@ -35,11 +35,11 @@ pub(crate) fn runs_folder(
     Ok(folder)
 }
 
-/// Rejects a folder that is part of the repository: its runs were not written by crh, and a symlink
-/// could point anywhere.
+/// Rejects a folder of runs that comes with the repository: crh did not write these runs, and a
+/// symlink could point anywhere.
 fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
     for path in [root.join(".crh"), folder.to_owned()] {
-        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_symlink()) {
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
             let message = format!("`{}` is a symbolic link", path.display());
             return Err(Failure::usage(message).hint(RUN_DIR_HINT));
         }
@@ -56,17 +56,17 @@ fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Resu
 pub(crate) fn run_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
-    wanted: Option<&str>,
+    run: Option<&str>,
 ) -> Result<RunFolder, Failure> {
-    let found = match wanted {
+    let result = match run {
         Some(path) if path.contains('/') => {
             // Normalises the path for messages: `./a` becomes `a`.
             let path: PathBuf = environment.folder.join(path).components().collect();
             RunFolder::open(&path)
         }
-        Some(_) | None => run_folder::find_run(&runs_folder(environment, run_dir)?, wanted),
+        Some(_) | None => run_folder::find_run(&runs_folder(environment, run_dir)?, run),
     };
-    found.map_err(|error| folder_failure_in(error, run_dir))
+    result.map_err(|error| folder_failure_in(error, run_dir))
 }
 
 /// Turns the error into a failure with a hint.

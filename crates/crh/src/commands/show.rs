@@ -6,20 +6,15 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failure> {
-    let ShowArgs { run, list, format, display: look, runs: place } = args;
-    let run_dir = place.run_dir.as_deref();
+    let ShowArgs { run, list, format, display, runs } = args;
+    let run_dir = runs.run_dir.as_deref();
     if list {
         return runs::list(list_format(format)?, environment, run_dir);
     }
     let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     let diff = folder.diff();
-    render::print_report(
-        &report,
-        diff.as_ref(),
-        RenderOutputArgs { format, display: look },
-        environment,
-    )
+    render::print_report(&report, diff.as_ref(), RenderOutputArgs { format, display }, environment)
 }
 
 /// The format of a list, which supports only text and JSON.

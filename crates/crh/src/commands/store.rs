@@ -10,7 +10,7 @@ use crate::hand_off;
 use crh_git::{HiddenVariables, HostedRepository, Repository, Store, StoreError};
 use crh_review::identity::content_id;
 
-/// Store folder of a repository; all its worktrees share it.
+/// Store folder of a repository. All worktrees of the repository share the folder.
 pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<PathBuf, Failure> {
     let name = content_id(repository.common_dir.as_os_str().as_bytes());
     Ok(settings.store_folder.value.path()?.join("stores").join(&name[..32]))
@@ -24,31 +24,32 @@ pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store
 
 /// Variables to hide from programs that git runs: filters, credential helpers, ssh.
 pub(crate) fn hidden_variables(settings: &Settings) -> Result<HiddenVariables, Failure> {
-    let of_github = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
-    let mut always = models::key_variables(settings)?;
-    always.extend(
-        of_github
+    let github_secrets = github::SECRETS.iter().filter(|name| !github::TOKENS.contains(name));
+    let mut from_all_commands = models::key_variables(settings)?;
+    from_all_commands.extend(
+        github_secrets
             .chain(&hand_off::SECRETS)
             .chain(&launchpad::SECRETS)
             .map(|name| (*name).to_owned()),
     );
-    let on_disk = github::TOKENS.iter().chain(&launchpad::TOKENS);
-    let on_disk = on_disk.map(|name| (*name).to_owned()).collect();
-    Ok(HiddenVariables { always, on_disk })
+    let from_local_commands = github::TOKENS.iter().chain(&launchpad::TOKENS);
+    let from_local_commands = from_local_commands.map(|name| (*name).to_owned()).collect();
+    Ok(HiddenVariables { from_all_commands, from_local_commands })
 }
 
 /// Opens or creates the store of a repository without a local clone.
 pub(crate) fn open_without_clone(
     settings: &Settings,
-    place: &HostedRepository,
+    repository: &HostedRepository,
 ) -> Result<Store, Failure> {
-    Store::open_standalone(&remote_folder(settings, place)?).map_err(store_failure)
+    Store::open_standalone(&remote_folder(settings, repository)?).map_err(store_failure)
 }
 
-/// Folder of that store by host, owner and name. Unsafe names are replaced by their hash.
-fn remote_folder(settings: &Settings, place: &HostedRepository) -> Result<PathBuf, Failure> {
+/// Store folder of a repository without a local clone, by host, owner and name. Unsafe names are
+/// replaced by their hash.
+fn remote_folder(settings: &Settings, repository: &HostedRepository) -> Result<PathBuf, Failure> {
     let stores = settings.store_folder.value.path()?.join("stores");
-    let parts = std::iter::once(place.host.as_str()).chain(place.name.split('/'));
+    let parts = std::iter::once(repository.host.as_str()).chain(repository.name.split('/'));
     Ok(parts.fold(stores.join("of"), |folder, part| folder.join(safe_name(part))))
 }
 

@@ -21,7 +21,8 @@ use crh_review::stable_json;
 /// The only tool that runs a linter.
 const RUFF: &str = "run_ruff";
 
-/// Error from opening the repository lazily inside a tool.
+/// The failure if a tool cannot open the repository. The tool opens the repository at its first use
+/// and can return only a text, so the failure is kept here.
 pub(super) type OpenFailure = Arc<Mutex<Option<Failure>>>;
 
 pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failure> {
@@ -30,15 +31,15 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
     };
     let packed =
         args.packed.as_deref().map(PackedChange::open).transpose().map_err(archive_failure)?;
-    let not_opened = OpenFailure::default();
-    let bench = match (&packed, &args.workspace) {
+    let open_failure = OpenFailure::default();
+    let context = match (&packed, &args.workspace) {
         (Some(packed), _) => context_for_archive(packed)?,
         (None, Some(folder)) => {
-            context_for_workspace(folder, args.repo.as_deref(), environment, &not_opened)?
+            context_for_workspace(folder, args.repo.as_deref(), environment, &open_failure)?
         }
         (None, None) => ToolContext::new(),
     };
-    let bench = match name.as_str() {
+    let context = match name.as_str() {
         RUFF => {
             let settings = config::load(environment, None, RawSettings::default())?;
             let repo = args.repo.as_deref();
@@ -46,18 +47,18 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
                 true => ChangeTrust::Never,
                 false => ChangeTrust::IfListed,
             };
-            bench.with_analysers(analysers(&settings, environment, repo, trust, Reproducible::No))
+            context.with_analysers(analysers(&settings, environment, repo, trust, Reproducible::No))
         }
-        _ => bench,
+        _ => context,
     };
     let arguments = match args.arguments.as_str() {
         "-" => {
             let bytes = input::bytes(Path::new("-"))?;
             String::from_utf8(bytes).or_fail(FailureKind::Usage)?
         }
-        given => given.to_owned(),
+        text => text.to_owned(),
     };
-    match tools::call(name, &arguments, &bench) {
+    match tools::call(name, &arguments, &context) {
         Ok(mut reply) => {
             // A model gets the raw text. On a terminal, control characters are escaped.
             if ui::stdout_is_terminal() {
@@ -76,7 +77,7 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
                 .hint("create one with `crh prepare --out DIR` and pass it with `--workspace DIR`"))
         }
         Err(ToolError::Abort(message)) => {
-            let failure = not_opened.lock().ok().and_then(|mut failure| failure.take());
+            let failure = open_failure.lock().ok().and_then(|mut failure| failure.take());
             Err(failure.unwrap_or_else(|| {
                 Failure::new(FailureKind::External, anyhow::anyhow!("{message}"))
             }))
@@ -86,10 +87,10 @@ pub(crate) fn run(args: ToolArgs, environment: &Environment) -> Result<(), Failu
 
 fn context_for_archive(packed: &PackedChange) -> Result<ToolContext, Failure> {
     let workspace = packed.workspace().or_fail(FailureKind::Usage)?;
-    let ends = commits(&workspace);
-    let bench = ToolContext::new().with_workspace(workspace);
-    let (Some(bare), Some((base, head))) = (packed.objects(), ends) else { return Ok(bench) };
-    Ok(bench.with_repository(move || {
+    let commits = commits(&workspace);
+    let context = ToolContext::new().with_workspace(workspace);
+    let (Some(bare), Some((base, head))) = (packed.objects(), commits) else { return Ok(context) };
+    Ok(context.with_repository(move || {
         Revisions::new(bare, &base, &head).map_err(|error| ToolError::Abort(error.to_string()))
     }))
 }
@@ -98,20 +99,20 @@ pub(super) fn context_for_workspace(
     folder: &Path,
     repo: Option<&Path>,
     environment: &Environment,
-    not_opened: &OpenFailure,
+    open_failure: &OpenFailure,
 ) -> Result<ToolContext, Failure> {
     let workspace = Workspace::open(folder)
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("create a workspace with `crh prepare --out DIR`"))?;
-    let ends = commits(&workspace);
-    let bench = ToolContext::new().with_workspace(workspace);
-    let Some((base, head)) = ends else { return Ok(bench) };
+    let commits = commits(&workspace);
+    let context = ToolContext::new().with_workspace(workspace);
+    let Some((base, head)) = commits else { return Ok(context) };
     let repo: PathBuf = repo.unwrap_or(&environment.folder).to_owned();
-    let (environment, not_opened) = (environment.clone(), not_opened.clone());
-    Ok(bench.with_repository(move || {
+    let (environment, open_failure) = (environment.clone(), open_failure.clone());
+    Ok(context.with_repository(move || {
         revisions(&repo, &environment, &base, &head).map_err(|failure| {
             let message = format!("{:#}", failure.error);
-            if let Ok(mut slot) = not_opened.lock() {
+            if let Ok(mut slot) = open_failure.lock() {
                 *slot = Some(failure);
             }
             ToolError::Abort(message)
@@ -132,20 +133,20 @@ pub(super) fn revisions(
     base: &str,
     head: &str,
 ) -> Result<Revisions, Failure> {
-    let names_it = "set the repository of the workspace with `--repo DIR`";
+    let repo_hint = "set the repository of the workspace with `--repo DIR`";
     let repository = Repository::discover(repo)
         .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint(names_it))?;
+        .map_err(|failure| failure.hint(repo_hint))?;
     let settings = config::load(environment, None, RawSettings::default())?;
     let bare = BareRepository::new(&store::folder(&settings, &repository)?);
-    // Use the store that `crh prepare` left, without calling git.
+    // Use the store that `crh prepare` has filled, without calling git.
     if let Ok(revisions) = Revisions::new(bare.clone(), base, head) {
         return Ok(revisions);
     }
     store::open(&settings, &repository)?;
     Revisions::new(bare, base, head).map_err(|_| {
         let repo = repo.display();
-        Failure::usage(format!("the commits of the workspace are not in `{repo}`")).hint(names_it)
+        Failure::usage(format!("the commits of the workspace are not in `{repo}`")).hint(repo_hint)
     })
 }
 

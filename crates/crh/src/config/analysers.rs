@@ -33,11 +33,11 @@ impl ConfigValue for FolderList {
     type TomlType = Vec<String>;
     const EXPECTED: &'static str = "a list of folders";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
         let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         let mut folders = Vec::new();
         for item in list.iter() {
-            match FolderSetting::from_toml(item, place)? {
+            match FolderSetting::from_toml(item, paths)? {
                 FolderSetting::At(path) => folders.push(path),
                 FolderSetting::Unset { .. } => {}
             }

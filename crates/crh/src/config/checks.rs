@@ -19,25 +19,25 @@ impl ConfigValue for RulePaths {
     type TomlType = BTreeMap<String, Vec<String>>;
     const EXPECTED: &'static str = "a list of globs for each rule";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
         let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
-        let rows = table.iter().map(|(rules, paths)| {
+        let entries = table.iter().map(|(rules, globs)| {
             let name = rules.get_ref().as_ref();
-            if let Some(why) = rule_name_problem(name) {
-                let message = format!("has an invalid rule {}: {why}", quoted(name));
-                return Err(ValueError { at: rules.span(), message });
+            if let Some(problem) = rule_name_problem(name) {
+                let message = format!("has an invalid rule {}: {problem}", quoted(name));
+                return Err(ValueError { span: rules.span(), message });
             }
-            if !paths.get_ref().is_array() {
-                return Err(type_mismatch::<Self>(paths));
+            if !globs.get_ref().is_array() {
+                return Err(type_mismatch::<Self>(globs));
             }
-            Ok((name.to_owned(), GlobList::from_toml(paths, place)?))
+            Ok((name.to_owned(), GlobList::from_toml(globs, paths)?))
         });
-        rows.collect::<Result<_, _>>().map(Self)
+        entries.collect::<Result<_, _>>().map(Self)
     }
 
     fn json(&self) -> serde_json::Value {
-        let rows = self.0.iter().map(|(rules, paths)| (rules.clone(), paths.json()));
-        json!(rows.collect::<BTreeMap<_, _>>())
+        let entries = self.0.iter().map(|(rules, globs)| (rules.clone(), globs.json()));
+        json!(entries.collect::<BTreeMap<_, _>>())
     }
 }
 

@@ -46,8 +46,8 @@ const LOOPBACK: &str = "localhost,127.0.0.0/8,::1";
 const CA_FILES: [&str; 4] =
     ["SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS"];
 
-/// The environment as a value, so that code that depends on it can be tested. Secrets are not
-/// stored in it; `secrets` reads them when needed.
+/// The environment as a value, so that code that depends on the environment can be tested. Secrets
+/// are not stored here; [`Environment::secrets`] reads them when needed.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Environment {
     /// The current folder.
@@ -78,7 +78,7 @@ impl Environment {
         let folder = std::env::current_dir();
         // If the current folder was deleted, commands that need no folder still work.
         let folder = folder.unwrap_or_else(|_| PathBuf::from("."));
-        let places = [
+        let other_variables = [
             CONFIG_VARIABLE,
             HOME,
             CONFIG_HOME,
@@ -90,7 +90,7 @@ impl Environment {
             TERM,
             GITHUB_HOST,
         ];
-        let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(places);
+        let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
         let names = names
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
@@ -114,16 +114,16 @@ impl Environment {
     /// An environment for another folder with its own home, so that the user's settings and caches
     /// do not apply. Keeps colour, terminal, proxy and certificate variables.
     pub(crate) fn isolated(&self, folder: &Path, home: &Path) -> Self {
-        let kept =
+        let names =
             ["NO_COLOR", CI, TERM].into_iter().chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);
-        let kept = kept.filter_map(|name| Some((name, self.variables.get(name)?.clone())));
-        let files = CA_FILES.into_iter().filter_map(|name| {
+        let variables = names.filter_map(|name| Some((name, self.variables.get(name)?.clone())));
+        let ca_files = CA_FILES.into_iter().filter_map(|name| {
             let file = self.folder.join(self.variables.get(name)?);
             Some((name, file.into_os_string()))
         });
         let home = [(HOME, home.as_os_str().to_owned())];
         let program = self.program.clone();
-        Self { program, ..Self::new(folder.to_owned(), kept.chain(files).chain(home)) }
+        Self { program, ..Self::new(folder.to_owned(), variables.chain(ca_files).chain(home)) }
     }
 
     /// The current time.
@@ -139,18 +139,18 @@ impl Environment {
     }
 
     /// Identifies this build: version, and path, size and modification time of the executable.
-    /// Cached results of another build are not reused. If the executable cannot be read, the id is
-    /// unique.
+    /// Cached results of another build are not reused. If the executable cannot be read, the id
+    /// differs in every process, so that nothing is reused.
     pub(crate) fn build_id(&self) -> String {
         let version = env!("CARGO_PKG_VERSION");
-        let stamp = || {
+        let executable_id = || {
             let file = std::env::current_exe().ok()?;
-            let found = std::fs::metadata(&file).ok()?;
-            let time = found.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-            Some(format!("{} {} {}", file.display(), found.len(), time.as_nanos()))
+            let metadata = std::fs::metadata(&file).ok()?;
+            let time = metadata.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+            Some(format!("{} {} {}", file.display(), metadata.len(), time.as_nanos()))
         };
-        let unlike_any = || format!("{} {:?}", std::process::id(), self.now());
-        format!("{version} {}", stamp().unwrap_or_else(unlike_any))
+        let unique_id = || format!("{} {:?}", std::process::id(), self.now());
+        format!("{version} {}", executable_id().unwrap_or_else(unique_id))
     }
 
     /// The value of a variable that is set and not empty.
@@ -158,12 +158,13 @@ impl Environment {
         self.variables.get(name).map(OsString::as_os_str)
     }
 
-    /// Values of variables that may hold secrets. They are read on demand and not stored.
+    /// Values of variables that may hold secrets. crh reads the values on demand and does not store
+    /// them.
     pub(crate) fn secrets<'n>(
         &self,
         names: impl IntoIterator<Item = &'n str>,
     ) -> BTreeMap<String, SecretString> {
-        let set =
+        let secrets =
             names.into_iter().filter_map(|name| match std::env::var_os(name)?.into_string() {
                 Ok(value) => Some((name.to_owned(), SecretString::from(value))),
                 Err(_) => {
@@ -171,21 +172,21 @@ impl Environment {
                     None
                 }
             });
-        set.collect()
+        secrets.collect()
     }
 
     /// Proxies and certificates.
     pub(crate) fn network_settings(&self) -> NetworkSettings {
-        let first = |names: &[&str]| {
-            let found = names.iter().find_map(|name| self.variable(name));
-            found.map(|value| value.to_string_lossy().into_owned())
+        let first_value = |names: &[&str]| {
+            let value = names.iter().find_map(|name| self.variable(name));
+            value.map(|value| value.to_string_lossy().into_owned())
         };
         let files = CA_FILES.iter().filter_map(|name| self.variable(name));
         NetworkSettings {
-            http_proxy: first(&HTTP_PROXY),
-            https_proxy: first(&HTTPS_PROXY),
+            http_proxy: first_value(&HTTP_PROXY),
+            https_proxy: first_value(&HTTPS_PROXY),
             // Requests to this machine bypass the proxy.
-            no_proxy: Some(match first(&NO_PROXY) {
+            no_proxy: Some(match first_value(&NO_PROXY) {
                 Some(hosts) => format!("{hosts},{LOOPBACK}"),
                 None => LOOPBACK.to_owned(),
             }),
@@ -201,8 +202,8 @@ impl Environment {
     }
 
     pub(crate) fn user_config(&self) -> UserConfigPath {
-        if let Some(named) = self.variable(CONFIG_VARIABLE) {
-            return UserConfigPath::Explicit(self.folder.join(named));
+        if let Some(path) = self.variable(CONFIG_VARIABLE) {
+            return UserConfigPath::Explicit(self.folder.join(path));
         }
         match self.config_dir() {
             Some(folder) => UserConfigPath::Default(folder.join("config.toml")),
@@ -227,17 +228,17 @@ impl Environment {
 
     /// A path for messages: on one line, with `~` for the home.
     pub(crate) fn display_path(&self, path: &Path) -> String {
-        let shown = match self.home().and_then(|home| path.strip_prefix(home).ok()) {
+        let text = match self.home().and_then(|home| path.strip_prefix(home).ok()) {
             Some(rest) => format!("~/{}", rest.display()),
             None => path.display().to_string(),
         };
-        shown.replace('\n', "\\n")
+        text.replace('\n', "\\n")
     }
 
     /// XDG rule: the variable if it is an absolute path, else a folder in the home.
     fn xdg_dir(&self, variable: &str, folder: &str) -> Option<PathBuf> {
-        let named = self.absolute_path(variable).map(Path::to_owned);
-        named.or_else(|| Some(self.home()?.join(folder)))
+        let variable_path = self.absolute_path(variable).map(Path::to_owned);
+        variable_path.or_else(|| Some(self.home()?.join(folder)))
     }
 
     fn absolute_path(&self, variable: &str) -> Option<&Path> {

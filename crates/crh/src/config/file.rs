@@ -13,7 +13,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 /// Config file in the root of a repository.
 pub(crate) const REPOSITORY_FILE: &str = "crh.toml";
 
-/// Far more than people write.
+/// Maximum size in bytes: far more than people write.
 const FILE_MAX: usize = 1 << 20;
 const UNREADABLE_HINT: &str = "check the file permissions, or set `CRH_CONFIG` to another file";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -40,8 +40,9 @@ impl ConfigFile {
                 .hint("save it as UTF-8 without one"));
         }
         let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..good].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let valid_length = error.utf8_error().valid_up_to();
+            let line =
+                error.as_bytes()[..valid_length].iter().filter(|byte| **byte == b'\n').count() + 1;
             Failure::usage(format!("{name}:{line}: this is not UTF-8")).hint("save it as UTF-8")
         })?;
         Ok(Self { name, folder, text })
@@ -53,9 +54,9 @@ pub(crate) fn repository_file(root: &Path) -> Result<Option<ConfigFile>, Failure
     let path = root.join(REPOSITORY_FILE);
     // Symlinks are rejected: one could point to any file of the user, and error messages quote the
     // content.
-    let found = metadata_if_exists(REPOSITORY_FILE, fs::symlink_metadata(&path))?;
-    let Some(found) = found else { return Ok(None) };
-    require_regular_file(REPOSITORY_FILE, &found)?;
+    let metadata = metadata_if_exists(REPOSITORY_FILE, fs::symlink_metadata(&path))?;
+    let Some(metadata) = metadata else { return Ok(None) };
+    require_regular_file(REPOSITORY_FILE, &metadata)?;
     Ok(Some(read(REPOSITORY_FILE.to_owned(), &path)?))
 }
 
@@ -68,10 +69,10 @@ pub(super) fn user_file(environment: &Environment) -> Result<Option<ConfigFile>,
         }
         UserConfigPath::Default(path) => {
             let name = environment.display_path(&path);
-            let Some(found) = metadata_if_exists(&name, fs::metadata(&path))? else {
+            let Some(metadata) = metadata_if_exists(&name, fs::metadata(&path))? else {
                 return Ok(None);
             };
-            require_regular_file(&name, &found)?;
+            require_regular_file(&name, &metadata)?;
             (path, UNREADABLE_HINT.to_owned())
         }
     };
@@ -85,10 +86,10 @@ pub(super) fn user_file(environment: &Environment) -> Result<Option<ConfigFile>,
 /// Metadata of a file, or none if it does not exist or a parent is not a folder.
 fn metadata_if_exists(
     name: &str,
-    looked: io::Result<Metadata>,
+    metadata: io::Result<Metadata>,
 ) -> Result<Option<Metadata>, Failure> {
-    match looked {
-        Ok(found) => Ok(Some(found)),
+    match metadata {
+        Ok(metadata) => Ok(Some(metadata)),
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
         {
@@ -102,25 +103,25 @@ fn metadata_if_exists(
 }
 
 /// Rejects folders and pipes. Reading a pipe would block.
-fn require_regular_file(name: &str, found: &Metadata) -> Result<(), Failure> {
-    if found.is_file() {
+fn require_regular_file(name: &str, metadata: &Metadata) -> Result<(), Failure> {
+    if metadata.is_file() {
         return Ok(());
     }
-    let what = match found {
-        found if found.is_dir() => "a folder",
-        found if found.is_symlink() => "a symbolic link",
+    let kind = match metadata {
+        metadata if metadata.is_dir() => "a folder",
+        metadata if metadata.is_symlink() => "a symbolic link",
         _ => "a device or a pipe",
     };
-    Err(Failure::usage(format!("`{name}` is {what}, not a file"))
+    Err(Failure::usage(format!("`{name}` is {kind}, not a file"))
         .hint("remove it, or replace it with a regular file"))
 }
 
 fn read(name: String, path: &Path) -> Result<ConfigFile, Failure> {
     let mut bytes = Vec::new();
     // Read one byte more than allowed, to detect larger files.
-    let bound = FILE_MAX as u64 + 1;
+    let max_bytes = FILE_MAX as u64 + 1;
     File::open(path)
-        .and_then(|file| file.take(bound).read_to_end(&mut bytes))
+        .and_then(|file| file.take(max_bytes).read_to_end(&mut bytes))
         .with_context(|| format!("cannot read `{name}`"))
         .or_fail(FailureKind::Usage)?;
     let folder = path.parent().unwrap_or(path).to_owned();
@@ -134,11 +135,11 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], expected: Expect) {
-        let shown = match ConfigFile::new("crh.toml".to_owned(), "/r".into(), bytes.to_vec()) {
+        let outcome = match ConfigFile::new("crh.toml".to_owned(), "/r".into(), bytes.to_vec()) {
             Ok(file) => format!("{:?}", file.text),
             Err(failure) => format!("{}; {}", failure.error, failure.hint.unwrap_or_default()),
         };
-        expected.assert_eq(&shown);
+        expected.assert_eq(&outcome);
     }
 
     #[test]

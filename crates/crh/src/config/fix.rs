@@ -8,7 +8,7 @@ use toml::de::DeValue;
 
 use super::value::{ConfigValue, PathContext, ValueError, type_mismatch};
 
-/// Far more words than people write.
+/// Maximum words of a command: far more than people write.
 const WORDS_MAX: usize = 256;
 
 /// A program and its arguments, run without a shell; empty if not set.
@@ -56,13 +56,13 @@ impl ConfigValue for VerifyCommand {
         let words = list.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
         let words: Option<Vec<String>> = words.collect();
         let words = words.ok_or_else(|| type_mismatch::<Self>(value))?;
-        Self::from_words(words).map_err(|message| ValueError { at: value.span(), message })
+        Self::from_words(words).map_err(|message| ValueError { span: value.span(), message })
     }
 
     fn from_variable(value: &OsStr, _: PathContext<'_>) -> Result<Self, ValueError> {
-        let wrong = |message: String| ValueError { at: 0..0, message };
-        let text = value.to_str().ok_or_else(|| wrong("is not UTF-8".to_owned()))?;
-        Self::parse(text).map_err(wrong)
+        let invalid_command = |message: String| ValueError { span: 0..0, message };
+        let text = value.to_str().ok_or_else(|| invalid_command("is not UTF-8".to_owned()))?;
+        Self::parse(text).map_err(invalid_command)
     }
 
     fn json(&self) -> serde_json::Value {
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn verify_command_is_a_list_or_words() {
         let words =
-            |words: &[&str]| Ok(VerifyCommand(words.iter().map(|it| (*it).into()).collect()));
+            |words: &[&str]| Ok(VerifyCommand(words.iter().map(|word| (*word).into()).collect()));
         assert_eq!(VerifyCommand::parse("make  check"), words(&["make", "check"]));
         assert_eq!(VerifyCommand::parse(r#"["sh", "-c", "a b"]"#), words(&["sh", "-c", "a b"]));
         for (text, expected) in [

@@ -44,9 +44,9 @@ impl LabelList {
 
     /// The first of `labels` that is in this list.
     pub(crate) fn first_match<'a>(&self, labels: &'a [String]) -> Option<&'a str> {
-        let is_one =
+        let is_listed =
             |label: &&String| self.0.iter().any(|name| name.to_lowercase() == label.to_lowercase());
-        labels.iter().find(is_one).map(String::as_str)
+        labels.iter().find(is_listed).map(String::as_str)
     }
 }
 

@@ -11,13 +11,13 @@ use toml::de::DeValue;
 use super::review::ChoiceValue;
 use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
 
-/// Longer than paths that people write.
+/// Maximum length of a folder path in bytes: longer than paths that people write.
 const PATH_MAX: usize = 256;
-/// Twice the longest project key that a tracker allows.
+/// Maximum length of a team or project key: twice the longest key that a tracker allows.
 const NAME_MAX: usize = 64;
-/// Far more words than people write.
+/// Maximum words of a tracker command: far more than people write.
 const WORDS_MAX: usize = 100;
-/// Longer than any word of such a command.
+/// Maximum length of one word in bytes: longer than any word of a tracker command.
 const WORD_MAX: usize = 4_096;
 
 /// A folder inside the repository, relative to its root.
@@ -41,24 +41,24 @@ impl ConfigValue for TodoFolder {
     const EXPECTED: &'static str = "the path of a folder inside the repository";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
-        let written = text::<Self>(value)?;
-        let wrong = |why: &str| {
-            let message = format!("cannot be {}: {why}", quoted(written));
-            ValueError { at: value.span(), message }
+        let path_text = text::<Self>(value)?;
+        let invalid_path = |reason: &str| {
+            let message = format!("cannot be {}: {reason}", quoted(path_text));
+            ValueError { span: value.span(), message }
         };
-        if written.len() > PATH_MAX || written.chars().any(char::is_control) {
+        if path_text.len() > PATH_MAX || path_text.chars().any(char::is_control) {
             return Err(type_mismatch::<Self>(value));
         }
         let mut folder = PathBuf::new();
-        for part in Path::new(written).components() {
+        for part in Path::new(path_text).components() {
             match part {
                 Component::Normal(name) if name.eq_ignore_ascii_case(".git") => {
-                    return Err(wrong("`.git` belongs to git"));
+                    return Err(invalid_path("`.git` belongs to git"));
                 }
                 Component::Normal(name) => folder.push(name),
                 Component::CurDir => {}
                 Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                    return Err(wrong(
+                    return Err(invalid_path(
                         "the path must start at the root of the repository and must not contain `..`",
                     ));
                 }
@@ -97,8 +97,8 @@ impl ChoiceValue for TrackerChoice {
     const CHOICES: &'static str = "`auto`, `github`, `linear`, `jira`, `command` or `none`";
 }
 
-/// Key of a team or project, if set. Restricted to plain characters because it becomes part of a
-/// query.
+/// Key of a team or project, if set. The key becomes part of a query, so it has only letters,
+/// digits, `_` and `-`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TrackerName(Option<String>);
 
@@ -114,9 +114,9 @@ impl ConfigValue for TrackerName {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
-        let good = (1..=NAME_MAX).contains(&name.len()) && name.chars().all(plain);
-        if good { Ok(Self(Some(name.to_owned()))) } else { Err(type_mismatch::<Self>(value)) }
+        let is_allowed = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+        let is_valid = (1..=NAME_MAX).contains(&name.len()) && name.chars().all(is_allowed);
+        if is_valid { Ok(Self(Some(name.to_owned()))) } else { Err(type_mismatch::<Self>(value)) }
     }
 
     fn json(&self) -> serde_json::Value {

@@ -24,9 +24,9 @@ pub(crate) enum KeyAccess {
 /// How a flag combines with values of lower precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlagEffect {
-    /// The flag replaces them.
+    /// The flag replaces these values.
     Replaces,
-    /// The flag adds to them.
+    /// The flag adds to these values.
     Adds,
 }
 
@@ -132,17 +132,18 @@ impl<T> SourcedValue<T> {
 }
 
 impl<T: ConfigValue> ResolvedSetting<T> {
-    /// Takes the first value of `below`, then applies the flag.
+    /// Takes the first value that is set in `lower_sources` (by descending precedence), else the
+    /// default. Then applies the flag.
     pub(crate) fn resolve(
         effect: FlagEffect,
         flag: Option<SourcedValue<T>>,
-        below: [Option<SourcedValue<T>>; 3],
-        built_in: impl FnOnce() -> T,
+        lower_sources: [Option<SourcedValue<T>>; 3],
+        default: impl FnOnce() -> T,
     ) -> Self {
-        let found = below.into_iter().flatten().next();
-        let found = found
-            .unwrap_or_else(|| SourcedValue { value: built_in(), origin: SettingOrigin::Default });
-        let mut setting = Self { value: found.value, origins: vec![found.origin] };
+        let highest = lower_sources.into_iter().flatten().next();
+        let base = highest
+            .unwrap_or_else(|| SourcedValue { value: default(), origin: SettingOrigin::Default });
+        let mut setting = Self { value: base.value, origins: vec![base.origin] };
         match (flag, effect) {
             (None, _) => {}
             (Some(flag), FlagEffect::Replaces) => {
@@ -189,12 +190,12 @@ macro_rules! settings {
             description: concat!($($description),+),
             expected: <$type as ConfigValue>::EXPECTED,
             schema: |schemas| schemas.subschema_for::<<$type as ConfigValue>::TomlType>(),
-            read: |raw, value, place, origin| {
-                raw.$field = Some(SourcedValue { value: <$type>::from_toml(value, place)?, origin });
+            read: |raw, value, paths, origin| {
+                raw.$field = Some(SourcedValue { value: <$type>::from_toml(value, paths)?, origin });
                 Ok(())
             },
-            read_variable: |raw, value, place, origin| {
-                raw.$field = Some(SourcedValue { value: <$type>::from_variable(value, place)?, origin });
+            read_variable: |raw, value, paths, origin| {
+                raw.$field = Some(SourcedValue { value: <$type>::from_variable(value, paths)?, origin });
                 Ok(())
             },
             resolved: |settings| (settings.$field.value.json(), settings.$field.origins.as_slice()),

@@ -20,19 +20,19 @@ use super::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyC
 use super::value::{BaseBranch, Color, ConfigValue, FolderSetting, GlobList, InstanceName};
 use crh_llm::Money;
 
-/// Larger source files are usually generated.
+/// Default of `scope.max_file_bytes`. Larger source files are usually generated.
 const FILE_BYTES_MAX: NonZeroU64 = match NonZeroU64::new(1_000_000) {
     Some(bytes) => bytes,
     None => NonZeroU64::MIN,
 };
 
-/// Ten minutes: long enough for most test suites.
+/// Default of `fix.verify_seconds`. Ten minutes are long enough for most test suites.
 const VERIFY_SECONDS: NonZeroU64 = match NonZeroU64::new(600) {
     Some(seconds) => seconds,
     None => NonZeroU64::MIN,
 };
 
-/// More parallel runs usually exceed the vendors' rate limits.
+/// Default of `review.side_by_side`. More parallel runs usually exceed the vendors' rate limits.
 const SIDE_BY_SIDE: NonZeroU64 = match NonZeroU64::new(8) {
     Some(runs) => runs,
     None => NonZeroU64::MIN,
@@ -596,12 +596,12 @@ mod tests {
         let config = command.find_subcommand("config").unwrap();
         let show = config.find_subcommand("show").unwrap();
         for flag in KEYS.iter().filter_map(|key| key.spec.flag) {
-            let found = show.get_arguments().find(|argument| {
+            let argument = show.get_arguments().find(|argument| {
                 argument.get_long().is_some_and(|long| flag.name == format!("--{long}"))
             });
-            let found = found.unwrap_or_else(|| panic!("{}", flag.name));
+            let argument = argument.unwrap_or_else(|| panic!("{}", flag.name));
             if !flag.value.is_empty() {
-                assert_eq!(found.get_value_names().unwrap(), [flag.value]);
+                assert_eq!(argument.get_value_names().unwrap(), [flag.value]);
             }
         }
     }

@@ -28,10 +28,10 @@ impl ConfigValue for ServiceRoot {
         "the name of a Launchpad instance, or the URL of its web service";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
-        let written = text::<Self>(value)?;
-        let service = LaunchpadService::parse(written);
+        let root = text::<Self>(value)?;
+        let service = LaunchpadService::parse(root);
         service.map(Self).map_err(|error| ValueError {
-            at: value.span(),
+            span: value.span(),
             message: format!("is invalid: {error}"),
         })
     }
@@ -54,9 +54,9 @@ impl ConfigValue for CredentialsFile {
     type TomlType = String;
     const EXPECTED: &'static str = "the path of a file";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
         // File paths are parsed like folder paths.
-        match FolderSetting::from_toml(value, place)? {
+        match FolderSetting::from_toml(value, paths)? {
             FolderSetting::At(path) => Ok(Self::At(path)),
             FolderSetting::Unset { .. } => Ok(Self::Unset),
         }

@@ -32,9 +32,11 @@ impl ConfigValue for ModelChoice {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong =
-            |why| ValueError { at: value.span(), message: format!("is not a model: {why}") };
-        Self::parse(name).map_err(wrong)
+        let invalid_model = |reason| ValueError {
+            span: value.span(),
+            message: format!("is not a model: {reason}"),
+        };
+        Self::parse(name).map_err(invalid_model)
     }
 
     fn json(&self) -> serde_json::Value {
@@ -72,10 +74,11 @@ impl ConfigValue for ModelTable {
         if !value.get_ref().is_table() {
             return Err(type_mismatch::<Self>(value));
         }
-        let read = serde_json::Value::deserialize(ValueDeserializer::from(value.clone()));
-        let wrong = |why| ValueError { at: value.span(), message: format!("is invalid: {why}") };
-        let table = Self(read.map_err(|error| wrong(error.message().to_owned()))?);
-        table.catalogue().map_err(wrong)?;
+        let table_json = serde_json::Value::deserialize(ValueDeserializer::from(value.clone()));
+        let invalid_table =
+            |reason| ValueError { span: value.span(), message: format!("is invalid: {reason}") };
+        let table = Self(table_json.map_err(|error| invalid_table(error.message().to_owned()))?);
+        table.catalogue().map_err(invalid_table)?;
         Ok(table)
     }
 
@@ -102,7 +105,7 @@ impl ConfigValue for KeyVariables {
                 let message = format!(
                     "has no variable name for {origin}: write the name of the variable, never the key itself"
                 );
-                return Err(ValueError { at: variable.span(), message });
+                return Err(ValueError { span: variable.span(), message });
             }
             Ok((origin.get_ref().to_string(), name.to_owned()))
         });

@@ -13,7 +13,7 @@ use super::keys::{KEYS, Settings};
 use super::resolve::SettingSources;
 use crh_review::escape_invisible;
 
-/// Wider values shift the rest of their line.
+/// Width of the value column in `crh config show`. Wider values shift the rest of their line.
 const VALUE_WIDTH: usize = 32;
 
 /// All settings, one per line: key, value as in a file, origin.
@@ -23,7 +23,7 @@ pub(crate) fn settings_text(settings: &Settings) -> String {
     for key in KEYS {
         let (value, origins) = (key.resolved)(settings);
         let value = match (&value, key.spec.default) {
-            (Value::Null, DefaultValue::Computed(words)) => words.to_owned(),
+            (Value::Null, DefaultValue::Computed(default_text)) => default_text.to_owned(),
             _ => escape_invisible(&toml_text(&value)),
         };
         let origins = escape_invisible(&origin_names(origins).join(", "));
@@ -34,11 +34,11 @@ pub(crate) fn settings_text(settings: &Settings) -> String {
 
 /// All settings with value and origin, by key.
 pub(crate) fn settings_json(settings: &Settings) -> Value {
-    let row = |key: &ConfigKey| {
+    let entry = |key: &ConfigKey| {
         let (value, origins) = (key.resolved)(settings);
         (key.spec.path(), json!({ "value": value, "from": origin_names(origins) }))
     };
-    KEYS.iter().map(row).collect::<Map<_, _>>().into()
+    KEYS.iter().map(entry).collect::<Map<_, _>>().into()
 }
 
 /// JSON Schema of `crh.toml`.
@@ -46,27 +46,27 @@ pub(crate) fn schema() -> Value {
     let mut schemas = SchemaSettings::for_deserialize(SchemaSettings::draft2020_12());
     schemas.inline_subschemas = true;
     let mut schemas = schemas.into_generator();
-    let empty = Environment::new(PathBuf::new(), []);
-    let built_in = Settings::resolve(SettingSources::default(), &empty);
-    let mut top = Map::new();
+    let empty_environment = Environment::new(PathBuf::new(), []);
+    let defaults = Settings::resolve(SettingSources::default(), &empty_environment);
+    let mut top_level = Map::new();
     let mut sections: BTreeMap<&str, Map<String, Value>> = BTreeMap::new();
     for key in repository_keys() {
         let mut schema = (key.schema)(&mut schemas);
         schema.insert("description".to_owned(), description(key).into());
-        match (key.resolved)(&built_in) {
+        match (key.resolved)(&defaults) {
             (Value::Null, _) => None,
             (value, _) => schema.insert("default".to_owned(), value),
         };
         let properties = match key.spec.section {
             Some(section) => sections.entry(section).or_default(),
-            None => &mut top,
+            None => &mut top_level,
         };
         properties.insert(key.spec.name.to_owned(), schema.to_value());
     }
     for (section, properties) in sections {
-        top.insert(section.to_owned(), object_schema(properties));
+        top_level.insert(section.to_owned(), object_schema(properties));
     }
-    let mut root = object_schema(top);
+    let mut root = object_schema(top_level);
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["title"] = REPOSITORY_FILE.into();
     root
@@ -84,14 +84,16 @@ pub(crate) fn template() -> String {
             out += &section.map(|section| format!("\n[{section}]\n")).unwrap_or_default();
         }
         let name = key.spec.name;
-        let (words, value) = match key.spec.default {
+        let (note, value) = match key.spec.default {
             DefaultValue::Literal(value) => {
                 (format!(". Example: {name} = {}", key.spec.example), value)
             }
-            DefaultValue::Computed(words) => (format!(". Default: {words}."), key.spec.example),
+            DefaultValue::Computed(default_text) => {
+                (format!(". Default: {default_text}."), key.spec.example)
+            }
         };
         out += &format!(
-            "## {}\n## Value: {}{words}\n# {name} = {value}\n",
+            "## {}\n## Value: {}{note}\n# {name} = {value}\n",
             description(key),
             key.expected
         );
@@ -127,7 +129,7 @@ fn toml_text(value: &Value) -> String {
             let items: Vec<String> = items.iter().map(toml_text).collect();
             format!("[{}]", items.join(", "))
         }
-        other => other.to_string(),
+        scalar => scalar.to_string(),
     }
 }
 

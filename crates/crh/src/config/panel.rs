@@ -13,8 +13,9 @@ use super::value::{ConfigValue, PathContext, ValueError, type_mismatch};
 use crh_pipeline::reviewers::ModelTier;
 use crh_pipeline::team::Depth;
 
-/// More than twice the number of reviewers.
+/// Maximum names in a list: more than twice the number of reviewers.
 const NAMES_MAX: usize = 100;
+/// Maximum length of a name: longer than every reviewer name.
 const NAME_MAX: usize = 60;
 
 /// How many reviewers to run.
@@ -80,15 +81,15 @@ impl ConfigValue for ReviewerTiers {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
-        let rows = table.iter().map(|(name, tier)| {
-            let known = match tier.get_ref().as_str() {
+        let entries = table.iter().map(|(name, tier)| {
+            let model_tier = match tier.get_ref().as_str() {
                 Some("strong") => ModelTier::Strong,
                 Some("mid") => ModelTier::Mid,
                 Some(_) | None => return Err(type_mismatch::<Self>(tier)),
             };
-            Ok((name.get_ref().to_string(), known))
+            Ok((name.get_ref().to_string(), model_tier))
         });
-        rows.collect::<Result<_, _>>().map(Self)
+        entries.collect::<Result<_, _>>().map(Self)
     }
 
     fn json(&self) -> serde_json::Value {

@@ -10,7 +10,7 @@ use super::keys::{KEYS, RawSettings};
 use super::value::{PathContext, quoted};
 use crate::failure::Failure;
 
-/// Longer than any key, so no suggestion is possible.
+/// Maximum length of a word that gets a suggestion. Longer words resemble no key.
 const WORD_MAX: usize = 40;
 
 /// Who wrote a config file.
@@ -39,9 +39,9 @@ pub(crate) fn read(
     environment: &Environment,
 ) -> Result<RawSettings, Failure> {
     let document = DeTable::parse(&file.text).map_err(|error| {
-        let at = error.span().unwrap_or_default().start;
+        let offset = error.span().unwrap_or_default().start;
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
-        error_at(file, at, &format!("invalid TOML: {message}")).hint(
+        error_at(file, offset, &format!("invalid TOML: {message}")).hint(
             "`crh init` writes a template; `crh config schema` prints a JSON Schema for editors",
         )
     })?;
@@ -103,16 +103,16 @@ impl ConfigReader<'_> {
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<(), Failure> {
-        let (path, at) = (key.spec.path(), name.span().start);
+        let (path, offset) = (key.spec.path(), name.span().start);
         if !self.owner.may_set(key) {
-            return Err(error_at(self.file, at, &format!("a repository may not set `{path}`"))
+            return Err(error_at(self.file, offset, &format!("a repository may not set `{path}`"))
                 .hint(format!("set it in {}", self.allowed_sources(key))));
         }
-        let place = PathContext { folder: &self.file.folder, home: self.environment.home() };
-        let (line, _) = position(&self.file.text, at);
+        let paths = PathContext { folder: &self.file.folder, home: self.environment.home() };
+        let (line, _) = position(&self.file.text, offset);
         let origin = SettingOrigin::File { name: self.file.name.clone(), line };
-        (key.read)(&mut self.raw, value, place, origin).map_err(|found| {
-            error_at(self.file, found.at.start, &format!("`{path}` {}", found.message))
+        (key.read)(&mut self.raw, value, paths, origin).map_err(|error| {
+            error_at(self.file, error.span.start, &format!("`{path}` {}", error.message))
                 .hint(format!("example: `{} = {}`", key.spec.name, key.spec.example))
         })
     }
@@ -127,17 +127,17 @@ impl ConfigReader<'_> {
         };
         let variable = key.spec.variable.map(|name| format!("the variable `{name}`"));
         let flag = key.spec.flag.map(|flag| format!("the flag `{}`", flag.name));
-        let mut places: Vec<String> =
+        let mut sources: Vec<String> =
             [Some(config), variable, flag].into_iter().flatten().collect();
-        let last = places.pop().unwrap_or_default();
-        if places.is_empty() { last } else { format!("{} or {last}", places.join(", ")) }
+        let last = sources.pop().unwrap_or_default();
+        if sources.is_empty() { last } else { format!("{} or {last}", sources.join(", ")) }
     }
 
     fn unknown_section(&self, name: &Spanned<DeString<'_>>) -> Failure {
         let message = format!("unknown section {}", quoted(name.get_ref()));
         let failure = error_at(self.file, name.span().start, &message);
         match nearest(name.get_ref(), KEYS.iter().filter_map(|key| key.spec.section)) {
-            Some(near) => failure.hint(format!("did you mean `[{near}]`?")),
+            Some(suggestion) => failure.hint(format!("did you mean `[{suggestion}]`?")),
             None => failure.hint(format!("known sections: {}", self.sections().join(", "))),
         }
     }
@@ -145,31 +145,33 @@ impl ConfigReader<'_> {
     fn unknown_key(&self, section: Option<&str>, name: &Spanned<DeString<'_>>) -> Failure {
         let message = format!("unknown key {} {}", quoted(name.get_ref()), location(section));
         let failure = error_at(self.file, name.span().start, &message);
-        let (here, elsewhere): (Vec<&ConfigKey>, Vec<&ConfigKey>) =
+        let (in_section, in_other_sections): (Vec<&ConfigKey>, Vec<&ConfigKey>) =
             KEYS.iter().partition(|key| key.spec.section == section);
-        if let Some(key) = elsewhere.iter().find(|key| key.spec.name == name.get_ref()) {
-            let place = location(key.spec.section);
-            return failure.hint(format!("`{}` belongs {place}", key.spec.name));
+        if let Some(key) = in_other_sections.iter().find(|key| key.spec.name == name.get_ref()) {
+            let section_text = location(key.spec.section);
+            return failure.hint(format!("`{}` belongs {section_text}", key.spec.name));
         }
-        let near = |keys: &[&ConfigKey]| {
-            let near = nearest(name.get_ref(), keys.iter().map(|key| key.spec.name))?;
-            keys.iter().find(|key| key.spec.name == near).map(|key| key.spec)
+        let find_similar = |keys: &[&ConfigKey]| {
+            let similar_name = nearest(name.get_ref(), keys.iter().map(|key| key.spec.name))?;
+            keys.iter().find(|key| key.spec.name == similar_name).map(|key| key.spec)
         };
-        if let Some(key) = near(&here) {
+        if let Some(key) = find_similar(&in_section) {
             return failure.hint(format!("did you mean `{}`?", key.name));
         }
-        if let Some(key) = near(&elsewhere) {
-            let place = location(key.section);
-            return failure.hint(format!("did you mean `{}`, which belongs {place}?", key.name));
+        if let Some(key) = find_similar(&in_other_sections) {
+            let section_text = location(key.section);
+            return failure
+                .hint(format!("did you mean `{}`, which belongs {section_text}?", key.name));
         }
-        let known = here.into_iter().filter(|key| self.owner.may_set(key));
-        let mut known: Vec<String> = known.map(|key| format!("`{}`", key.spec.name)).collect();
+        let allowed_keys = in_section.into_iter().filter(|key| self.owner.may_set(key));
+        let mut known_names: Vec<String> =
+            allowed_keys.map(|key| format!("`{}`", key.spec.name)).collect();
         if section.is_none() {
-            known.extend(self.sections());
+            known_names.extend(self.sections());
         }
-        match known.is_empty() {
+        match known_names.is_empty() {
             true => failure.hint(format!("a repository cannot set any key {}", location(section))),
-            false => failure.hint(format!("known keys: {}", known.join(", "))),
+            false => failure.hint(format!("known keys: {}", known_names.join(", "))),
         }
     }
 
@@ -192,28 +194,28 @@ fn location(section: Option<&str>) -> String {
 }
 
 /// The most similar known word, with at most one typo per three letters.
-fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > WORD_MAX {
         return None;
     }
-    let allowed = word.chars().count().div_ceil(3);
-    known
+    let max_typos = word.chars().count().div_ceil(3);
+    candidates
         .map(|name| (strsim::osa_distance(word, name), name))
-        .filter(|(distance, _)| *distance <= allowed)
+        .filter(|(distance, _)| *distance <= max_typos)
         .min()
         .map(|(_, name)| name)
 }
 
-fn error_at(file: &ConfigFile, at: usize, message: &str) -> Failure {
-    let (line, column) = position(&file.text, at);
+fn error_at(file: &ConfigFile, offset: usize, message: &str) -> Failure {
+    let (line, column) = position(&file.text, offset);
     Failure::usage(format!("{}:{line}:{column}: {message}", file.name))
 }
 
 /// Line and column of a byte, both starting at 1; columns count characters.
-fn position(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let text_before = text.get(..offset).unwrap_or(text);
+    let line_start = text_before.rfind('\n').map_or(0, |newline| newline + 1);
+    (text_before.matches('\n').count() + 1, text_before[line_start..].chars().count() + 1)
 }
 
 #[cfg(test)]

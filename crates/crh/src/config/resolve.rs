@@ -24,14 +24,14 @@ pub(crate) fn resolve(
     repository: Option<&ConfigFile>,
     flags: RawSettings,
 ) -> Result<Settings, Failure> {
-    let file = |file: Option<&ConfigFile>, owner| {
+    let read_file = |file: Option<&ConfigFile>, owner| {
         file.map_or(Ok(RawSettings::default()), |file| read(file, owner, environment))
     };
     let sources = SettingSources {
         flags,
         variables: variables(environment)?,
-        repository: file(repository, ConfigOwner::Repository)?,
-        user: file(user, ConfigOwner::User)?,
+        repository: read_file(repository, ConfigOwner::Repository)?,
+        user: read_file(user, ConfigOwner::User)?,
     };
     Ok(Settings::resolve(sources, environment))
 }
@@ -39,13 +39,13 @@ pub(crate) fn resolve(
 /// Settings from environment variables.
 fn variables(environment: &Environment) -> Result<RawSettings, Failure> {
     let mut raw = RawSettings::default();
-    let place = PathContext { folder: &environment.folder, home: environment.home() };
+    let paths = PathContext { folder: &environment.folder, home: environment.home() };
     for key in KEYS {
         let Some(name) = key.spec.variable else { continue };
         let Some(value) = environment.variable(name) else { continue };
-        (key.read_variable)(&mut raw, value, place, SettingOrigin::Variable(name)).map_err(
-            |wrong| {
-                Failure::usage(format!("the variable `{name}` {}", wrong.message))
+        (key.read_variable)(&mut raw, value, paths, SettingOrigin::Variable(name)).map_err(
+            |error| {
+                Failure::usage(format!("the variable `{name}` {}", error.message))
                     .hint(format!("it sets `{}`; correct or unset it", key.spec.path()))
             },
         )?;

@@ -14,8 +14,8 @@ use crh_pipeline::review_options::Profile;
 use crh_review::finding::Severity;
 use crh_review::report::Strategy;
 
-/// Longer values are not names. The value becomes part of a prompt, so a sentence could act as an
-/// instruction.
+/// Maximum characters of a language name: longer than real names. The value becomes part of a prompt,
+/// where a whole sentence could act as an instruction.
 const LANGUAGE_MAX: usize = 40;
 
 /// A value from a fixed list of words, spelled the same on the command line and in files.
@@ -167,8 +167,8 @@ impl ConfigValue for Option<NonZeroU64> {
     type TomlType = NonZeroU64;
     const EXPECTED: &'static str = NonZeroU64::EXPECTED;
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
-        NonZeroU64::from_toml(value, place).map(Some)
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
+        NonZeroU64::from_toml(value, paths).map(Some)
     }
 
     fn json(&self) -> serde_json::Value {
@@ -182,12 +182,12 @@ impl ConfigValue for Option<Money> {
     const EXPECTED: &'static str = "an amount in US dollars, such as `1.50`";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
-        let written = match value.get_ref() {
+        let number_text = match value.get_ref() {
             DeValue::Float(number) => number.as_str(),
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
             _ => return Err(type_mismatch::<Self>(value)),
         };
-        let amount = written.replace('_', "").parse().ok().and_then(Money::dollars);
+        let amount = number_text.replace('_', "").parse().ok().and_then(Money::dollars);
         amount.map(Some).ok_or_else(|| type_mismatch::<Self>(value))
     }
 
@@ -196,15 +196,16 @@ impl ConfigValue for Option<Money> {
     }
 }
 
-/// Name of a language. It becomes part of a prompt, so it must be a name and not a sentence.
+/// Name of a language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ReviewLanguage(String);
 
 impl ReviewLanguage {
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        let plain = |char: char| char.is_alphabetic() || matches!(char, ' ' | '-' | '(' | ')');
+        let is_allowed = |char: char| char.is_alphabetic() || matches!(char, ' ' | '-' | '(' | ')');
         let name = name.trim();
-        if !name.is_empty() && name.chars().count() <= LANGUAGE_MAX && name.chars().all(plain) {
+        if !name.is_empty() && name.chars().count() <= LANGUAGE_MAX && name.chars().all(is_allowed)
+        {
             Ok(Self(name.to_owned()))
         } else {
             Err("expected the name of a language, such as `German` or `pt-BR`".to_owned())
@@ -222,8 +223,9 @@ impl ConfigValue for ReviewLanguage {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong = |why| format!("cannot be {}: {why}", quoted(name));
-        Self::parse(name).map_err(|why| ValueError { at: value.span(), message: wrong(why) })
+        let message = |reason| format!("cannot be {}: {reason}", quoted(name));
+        Self::parse(name)
+            .map_err(|reason| ValueError { span: value.span(), message: message(reason) })
     }
 
     fn json(&self) -> serde_json::Value {

@@ -14,11 +14,13 @@ use toml::de::DeValue;
 use super::environment::Environment;
 use crate::failure::Failure;
 
-/// Longer than paths that people write.
+/// Maximum length of a glob in bytes: longer than paths that people write.
 const GLOB_MAX: usize = 256;
-/// A hundred times what people list. Every changed file is matched against all globs.
+/// Maximum globs in a list: a hundred times what people list. There is a limit because every changed
+/// file is matched against all globs.
 const GLOBS_MAX: usize = 1_000;
-/// Git's limit for ref names, the same as for file names.
+/// Maximum length of a branch name in bytes. Git stores refs as files, and most file systems limit
+/// file names to 255 bytes.
 const BRANCH_MAX: usize = 255;
 /// Maximum length of a quoted value in an error message.
 const QUOTED_MAX: usize = 100;
@@ -36,14 +38,14 @@ pub(crate) struct PathContext<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueError {
     /// Byte range of the problem in the file.
-    pub(crate) at: Range<usize>,
+    pub(crate) span: Range<usize>,
     pub(crate) message: String,
 }
 
 impl ValueError {
     /// An error about the whole value.
     fn without_position(message: impl Into<String>) -> Self {
-        Self { at: 0..0, message: message.into() }
+        Self { span: 0..0, message: message.into() }
     }
 }
 
@@ -55,20 +57,20 @@ pub(crate) trait ConfigValue: Sized {
     const EXPECTED: &'static str;
 
     /// Parses the value of a config file.
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError>;
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError>;
 
     /// Parses the value of an environment variable, which is not empty.
-    fn from_variable(value: &OsStr, place: PathContext<'_>) -> Result<Self, ValueError> {
+    fn from_variable(value: &OsStr, paths: PathContext<'_>) -> Result<Self, ValueError> {
         let text = value.to_str().ok_or_else(|| ValueError::without_position("is not UTF-8"))?;
-        Self::from_toml(&Spanned::new(0..0, DeValue::String(text.into())), place)
+        Self::from_toml(&Spanned::new(0..0, DeValue::String(text.into())), paths)
     }
 
     /// The value as JSON; null if there is none.
     fn json(&self) -> serde_json::Value;
 
     /// Adds the value of a flag. Types other than lists are replaced.
-    fn add(&mut self, more: Self) {
-        *self = more;
+    fn add(&mut self, flag_value: Self) {
+        *self = flag_value;
     }
 }
 
@@ -82,7 +84,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 pub(super) fn type_mismatch<T: ConfigValue>(value: &Spanned<DeValue<'_>>) -> ValueError {
     let message = format!("must be {}, not {}", T::EXPECTED, describe(value.get_ref()));
-    ValueError { at: value.span(), message }
+    ValueError { span: value.span(), message }
 }
 
 /// Describes an unexpected value for a message.
@@ -91,7 +93,7 @@ fn describe(value: &DeValue<'_>) -> String {
         DeValue::String(text) => quoted(text),
         DeValue::Integer(number) => quoted(&number.to_string()),
         DeValue::Float(number) => quoted(number.as_str()),
-        DeValue::Boolean(given) => format!("`{given}`"),
+        DeValue::Boolean(boolean) => format!("`{boolean}`"),
         DeValue::Datetime(_) => "a date".to_owned(),
         DeValue::Array(_) => "a list".to_owned(),
         DeValue::Table(_) => "a section".to_owned(),
@@ -126,8 +128,8 @@ impl GlobPattern {
                 "globs start at the root of the repository; `.` and `..` match nothing".to_owned()
             );
         }
-        let read = crh_git::PathGlobs::new([text]);
-        read.map(|_| Self(text.to_owned())).map_err(|error| error.message)
+        let glob = crh_git::PathGlobs::new([text]);
+        glob.map(|_| Self(text.to_owned())).map_err(|error| error.message)
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -147,15 +149,15 @@ impl ConfigValue for GlobList {
         let list = value.get_ref().as_array().ok_or_else(|| type_mismatch::<Self>(value))?;
         if list.len() > GLOBS_MAX {
             let message = format!("has {} globs; at most {GLOBS_MAX} are allowed", list.len());
-            return Err(ValueError { at: value.span(), message });
+            return Err(ValueError { span: value.span(), message });
         }
         let globs = list.iter().map(|item| {
-            let not_a_glob = |why: &str| {
-                let message = format!("has an invalid glob {}: {why}", describe(item.get_ref()));
-                ValueError { at: item.span(), message }
+            let invalid_glob = |reason: &str| {
+                let message = format!("has an invalid glob {}: {reason}", describe(item.get_ref()));
+                ValueError { span: item.span(), message }
             };
-            let text = item.get_ref().as_str().ok_or_else(|| not_a_glob("not a string"))?;
-            GlobPattern::parse(text).map_err(|why| not_a_glob(&why))
+            let text = item.get_ref().as_str().ok_or_else(|| invalid_glob("not a string"))?;
+            GlobPattern::parse(text).map_err(|reason| invalid_glob(&reason))
         });
         globs.collect::<Result<_, _>>().map(Self)
     }
@@ -164,8 +166,8 @@ impl ConfigValue for GlobList {
         self.0.iter().map(GlobPattern::as_str).collect()
     }
 
-    fn add(&mut self, more: Self) {
-        self.0.extend(more.0);
+    fn add(&mut self, flag_value: Self) {
+        self.0.extend(flag_value.0);
     }
 }
 
@@ -175,8 +177,9 @@ impl ConfigValue for NonZeroU64 {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let number = value.get_ref().as_integer().ok_or_else(|| type_mismatch::<Self>(value))?;
-        let read = u64::from_str_radix(number.as_str(), number.radix()).ok().and_then(Self::new);
-        read.ok_or_else(|| type_mismatch::<Self>(value))
+        let parsed_number =
+            u64::from_str_radix(number.as_str(), number.radix()).ok().and_then(Self::new);
+        parsed_number.ok_or_else(|| type_mismatch::<Self>(value))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -223,12 +226,12 @@ impl ConfigValue for BaseBranch {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let inert =
+        let is_allowed =
             |char: char| !char.is_whitespace() && !char.is_control() && !"~^:?*[\\".contains(char);
         let parts = || name.split('/');
         // The rules of `git check-ref-format`.
-        let good = name.len() <= BRANCH_MAX
-            && name.chars().all(inert)
+        let is_valid = name.len() <= BRANCH_MAX
+            && name.chars().all(is_allowed)
             && !name.starts_with('-')
             && !name.ends_with('.')
             && name != "@"
@@ -236,7 +239,7 @@ impl ConfigValue for BaseBranch {
             && !name.contains("@{")
             && parts().all(|part| !part.is_empty() && !part.starts_with('.'))
             && parts().all(|part| !part.ends_with(".lock"));
-        if good { Ok(Self::Named(name.to_owned())) } else { Err(type_mismatch::<Self>(value)) }
+        if is_valid { Ok(Self::Named(name.to_owned())) } else { Err(type_mismatch::<Self>(value)) }
     }
 
     fn json(&self) -> serde_json::Value {
@@ -252,25 +255,26 @@ impl ConfigValue for BaseBranch {
 pub(crate) enum FolderSetting {
     /// An absolute path.
     At(PathBuf),
-    /// Not set, and there is no home for the default. `key` and `variable` could set it.
+    /// Not set, and there is no home for the default. The user can set the folder with `key` or
+    /// `variable`.
     Unset { key: &'static str, variable: &'static str },
 }
 
 impl FolderSetting {
     /// The default folder for caches.
     pub(crate) fn default_cache(environment: &Environment) -> Self {
-        let nowhere = Self::Unset { key: "store.folder", variable: "CRH_STORE" };
-        environment.cache_dir().map_or(nowhere, Self::At)
+        let unset = Self::Unset { key: "store.folder", variable: "CRH_STORE" };
+        environment.cache_dir().map_or(unset, Self::At)
     }
 
     /// The default folder for user decisions.
     pub(crate) fn default_state(environment: &Environment) -> Self {
-        let nowhere = Self::Unset { key: "state.folder", variable: "CRH_STATE" };
-        environment.state_dir().map_or(nowhere, Self::At)
+        let unset = Self::Unset { key: "state.folder", variable: "CRH_STATE" };
+        environment.state_dir().map_or(unset, Self::At)
     }
 
-    /// The path. Commands call this only if they need the folder, so the others work without a
-    /// home.
+    /// The path. Only commands that need the folder call this function, so all other commands work
+    /// without a home.
     pub(crate) fn path(&self) -> Result<&Path, Failure> {
         match self {
             Self::At(path) => Ok(path),
@@ -286,23 +290,24 @@ impl ConfigValue for FolderSetting {
     type TomlType = String;
     const EXPECTED: &'static str = "the path of a folder";
 
-    fn from_toml(value: &Spanned<DeValue<'_>>, place: PathContext<'_>) -> Result<Self, ValueError> {
-        let written = text::<Self>(value)?;
-        if written.is_empty() || written.contains('\0') {
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
+        let path_text = text::<Self>(value)?;
+        if path_text.is_empty() || path_text.contains('\0') {
             return Err(type_mismatch::<Self>(value));
         }
-        let Some(in_home) = written.strip_prefix('~') else {
-            return Ok(Self::At(place.folder.join(written)));
+        let Some(after_tilde) = path_text.strip_prefix('~') else {
+            return Ok(Self::At(paths.folder.join(path_text)));
         };
-        let wrong = |why: &str| {
-            let message = format!("cannot be {}: {why}", quoted(written));
-            ValueError { at: value.span(), message }
+        let invalid_path = |reason: &str| {
+            let message = format!("cannot be {}: {reason}", quoted(path_text));
+            ValueError { span: value.span(), message }
         };
-        if !in_home.is_empty() && !in_home.starts_with('/') {
-            return Err(wrong("only `~/`, your own home, is supported"));
+        if !after_tilde.is_empty() && !after_tilde.starts_with('/') {
+            return Err(invalid_path("only `~/`, your own home, is supported"));
         }
-        let home = place.home.ok_or_else(|| wrong("`HOME` is not set to an absolute path"))?;
-        Ok(Self::At(home.join(in_home.trim_start_matches('/'))))
+        let home =
+            paths.home.ok_or_else(|| invalid_path("`HOME` is not set to an absolute path"))?;
+        Ok(Self::At(home.join(after_tilde.trim_start_matches('/'))))
     }
 
     fn json(&self) -> serde_json::Value {
@@ -313,15 +318,17 @@ impl ConfigValue for FolderSetting {
     }
 }
 
-/// Name of an installation. Restricted so that it cannot end the HTML comment it is written into.
+/// Name of an installation. crh writes the name into an HTML comment, so the name must not contain
+/// `--`, which could end the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct InstanceName(String);
 
 impl InstanceName {
     pub(crate) fn parse(name: &str) -> Result<Self, String> {
-        let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
-        let short = !name.is_empty() && name.len() <= 64;
-        if short && name.chars().all(plain) && !name.contains("--") {
+        let is_allowed =
+            |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
+        let has_valid_length = !name.is_empty() && name.len() <= 64;
+        if has_valid_length && name.chars().all(is_allowed) && !name.contains("--") {
             Ok(Self(name.to_owned()))
         } else {
             Err("use at most 64 letters, digits, `.`, `_` and single `-`".to_owned())
@@ -345,8 +352,9 @@ impl ConfigValue for InstanceName {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let wrong = |why| format!("cannot be {}: {why}", quoted(name));
-        Self::parse(name).map_err(|why| ValueError { at: value.span(), message: wrong(why) })
+        let message = |reason| format!("cannot be {}: {reason}", quoted(name));
+        Self::parse(name)
+            .map_err(|reason| ValueError { span: value.span(), message: message(reason) })
     }
 
     fn json(&self) -> serde_json::Value {
@@ -382,9 +390,9 @@ impl ConfigValue for Color {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let name = text::<Self>(value)?;
-        let known = [Self::Auto, Self::Always, Self::Never];
-        let found = known.into_iter().find(|color| color.name() == name);
-        found.ok_or_else(|| type_mismatch::<Self>(value))
+        let choices = [Self::Auto, Self::Always, Self::Never];
+        let choice = choices.into_iter().find(|color| color.name() == name);
+        choice.ok_or_else(|| type_mismatch::<Self>(value))
     }
 
     /// `NO_COLOR` (<https://no-color.org>) with any value means `never`.

@@ -60,8 +60,8 @@ impl<'b> Ground<'b> {
     /// Opens the reviewed checkout. Returns in a sentence why nothing can be fixed.
     pub(super) fn of(begun: &'b Begun) -> Result<Self, String> {
         let apart = match begun.checked_out {
-            CheckoutMatch::WithMore => WITH_MORE,
-            CheckoutMatch::AsReviewed | CheckoutMatch::No => ELSEWHERE,
+            CheckoutMatch::WithUnreviewedChanges => WITH_MORE,
+            CheckoutMatch::AsReviewed | CheckoutMatch::Different => ELSEWHERE,
         };
         let root = begun.checkout.as_deref().ok_or(apart)?;
         let (bare, reviewed) = begun.files.as_ref().ok_or(ONLY_A_DIFF)?;

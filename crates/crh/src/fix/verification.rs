@@ -113,7 +113,7 @@ impl<'b> Verification<'b> {
                     program: self.program.to_owned(),
                     args: self.args.to_vec(),
                     tree: folder.to_owned(),
-                    time,
+                    time_limit: time,
                 };
                 programs::run_verify(*crh, &check, interrupts::is_pressed)
             }

@@ -6,11 +6,11 @@ use std::{fs, io};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-/// Lists the children of this process, by thread.
+/// Folder with one folder per thread of this process; each has a list of child processes.
 const THREADS_FOLDER: &str = "/proc/self/task";
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
-/// Killing takes milliseconds, except for processes of other users and for fork bombs, which are
-/// not waited for.
+/// Time limit for killing all children. Killing takes milliseconds, except for processes of other
+/// users and for fork bombs; crh does not wait for those.
 const KILL_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Whether orphaned descendants become children of this process.
@@ -41,8 +41,8 @@ impl Descendants {
 
 #[cfg(target_os = "linux")]
 fn become_subreaper() -> io::Result<()> {
-    let this = rustix::process::getpid();
-    Ok(rustix::process::set_child_subreaper(Some(this))?)
+    let own_pid = rustix::process::getpid();
+    Ok(rustix::process::set_child_subreaper(Some(own_pid))?)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -52,14 +52,14 @@ fn become_subreaper() -> io::Result<()> {
 
 /// Kills children until there are none. Children of a killed process become children of this one.
 fn kill_children() {
-    let until = Instant::now() + KILL_TIMEOUT;
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
-    while Instant::now() < until {
+    let deadline = Instant::now() + KILL_TIMEOUT;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    while Instant::now() < deadline {
         for child in children() {
             // The pid stays valid until `waitid` below. Fails if the process has already exited.
             kill_process(child, Signal::KILL).unwrap_or_default();
         }
-        match waitid(WaitId::All, look) {
+        match waitid(WaitId::All, options) {
             Ok(Some(_)) => {}
             Ok(None) => std::thread::sleep(POLL_INTERVAL),
             // There are no children.
@@ -73,9 +73,9 @@ fn children() -> Vec<Pid> {
     let threads = fs::read_dir(THREADS_FOLDER).into_iter().flatten().flatten();
     let lists =
         threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
-    let numbers = |list: String| {
-        let numbers = list.split_whitespace().filter_map(|word| word.parse().ok());
-        numbers.filter_map(Pid::from_raw).collect::<Vec<_>>()
+    let pids = |list: String| {
+        let numbers_in_list = list.split_whitespace().filter_map(|word| word.parse().ok());
+        numbers_in_list.filter_map(Pid::from_raw).collect::<Vec<_>>()
     };
-    lists.flat_map(numbers).collect()
+    lists.flat_map(pids).collect()
 }

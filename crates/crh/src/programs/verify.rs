@@ -1,8 +1,9 @@
 //! Runs the verify command on a copy of a trusted tree.
 //!
-//! The command runs in its own process group, so that everything it starts can be killed with it.
-//! But then a signal to crh does not reach it. So crh starts itself as a companion process, which
-//! notices when crh ends, even by SIGKILL, and kills the group and all other descendants.
+//! The command runs in its own process group, so that crh can kill the command together with
+//! everything that the command starts. But then a signal to crh does not reach the command. So crh
+//! starts itself a second time, as a companion process. The companion notices when crh ends, even by
+//! SIGKILL, and kills the group and all other descendants.
 
 use std::io;
 use std::io::{BufRead as _, BufReader, PipeReader, Read, Write};
@@ -26,9 +27,9 @@ pub(crate) const COMPANION: &str = "__companion";
 
 /// How often to check whether the command has exited.
 const EXIT_INTERVAL: Duration = Duration::from_millis(20);
-/// Maximum output to keep, counted from the end.
+/// Maximum bytes of output to keep. The end of the output is kept.
 const OUTPUT_MAX: usize = 64 << 10;
-/// Time to read the rest of the pipe after exit. A descendant that survived may keep it open.
+/// Time to read the rest of the pipe after exit. A descendant that survived may keep the pipe open.
 const PIPE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum answer of the companion: the kept output with every byte escaped.
 const ANSWER_MAX: u64 = 1 << 20;
@@ -39,71 +40,70 @@ pub(crate) struct VerifyJob {
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
     pub(crate) tree: PathBuf,
-    /// Time limit.
-    pub(crate) time: Duration,
+    pub(crate) time_limit: Duration,
 }
 
-/// Runs a command. Kills it and everything it started after the time limit, when `is_stopped`
-/// returns true, and when crh ends. `crh` is the executable of the companion.
+/// Runs a verify command. Kills the command and everything that it started after the time limit,
+/// when `is_stopped` returns true, and when crh ends. `crh` is the executable of the companion.
 pub(crate) fn run_verify(
     crh: Option<&Path>,
-    check: &VerifyJob,
+    job: &VerifyJob,
     is_stopped: fn() -> bool,
 ) -> CommandOutcome {
-    let end = match crh {
-        Some(crh) => run_with_companion(crh, check, is_stopped),
-        None => run_in_tree(check, is_stopped, Descendants::Unreachable),
+    let outcome = match crh {
+        Some(crh) => run_with_companion(crh, job, is_stopped),
+        None => run_in_tree(job, is_stopped, Descendants::Unreachable),
     };
-    match end {
-        Ok(end) => end,
+    match outcome {
+        Ok(outcome) => outcome,
         Err(error) => CommandOutcome::NotRun(error.to_string()),
     }
 }
 
-/// The companion process. It reads the job from standard input, which closes when crh ends.
+/// The companion process. Reads the job from standard input, which closes when crh ends.
 pub(crate) fn run_companion() -> io::Result<()> {
-    static IS_ALONE: AtomicBool = AtomicBool::new(false);
+    static PARENT_EXITED: AtomicBool = AtomicBool::new(false);
     let mut stdin = BufReader::new(io::stdin());
     let mut line = String::new();
     stdin.read_line(&mut line)?;
-    let check: VerifyJob = serde_json::from_str(&line)?;
+    let job: VerifyJob = serde_json::from_str(&line)?;
     std::thread::spawn(move || {
-        let copied = io::copy(&mut stdin, &mut io::sink());
-        IS_ALONE.store(true, Ordering::SeqCst);
-        copied.is_ok()
+        let result = io::copy(&mut stdin, &mut io::sink());
+        PARENT_EXITED.store(true, Ordering::SeqCst);
+        result.is_ok()
     });
-    let is_alone = || IS_ALONE.load(Ordering::SeqCst);
-    let end = match run_in_tree(&check, is_alone, Descendants::adopt()) {
-        Ok(end) => end,
+    let has_parent_exited = || PARENT_EXITED.load(Ordering::SeqCst);
+    let outcome = match run_in_tree(&job, has_parent_exited, Descendants::adopt()) {
+        Ok(outcome) => outcome,
         Err(error) => CommandOutcome::NotRun(error.to_string()),
     };
     let mut stdout = io::stdout();
-    serde_json::to_writer(&mut stdout, &end)?;
+    serde_json::to_writer(&mut stdout, &outcome)?;
     stdout.flush()
 }
 
 #[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
 fn run_with_companion(
     crh: &Path,
-    check: &VerifyJob,
+    job: &VerifyJob,
     is_stopped: fn() -> bool,
 ) -> io::Result<CommandOutcome> {
     let mut command = Command::new(crh);
     command.arg(COMPANION).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     // A new group, so that Ctrl-C at the terminal does not reach the companion.
     let mut child = restrict_environment(&mut command).process_group(0).spawn()?;
-    let mut spec = serde_json::to_vec(check)?;
-    spec.push(b'\n');
+    let mut job_line = serde_json::to_vec(job)?;
+    job_line.push(b'\n');
     let mut stdin = child.stdin.take();
     if let Some(stdin) = &mut stdin {
-        stdin.write_all(&spec)?;
+        stdin.write_all(&job_line)?;
     }
     let (sender, receiver) = mpsc::channel();
     let stdout = child.stdout.take();
     std::thread::spawn(move || {
         let mut text = String::new();
-        let read = stdout.map(|stdout| stdout.take(ANSWER_MAX).read_to_string(&mut text));
-        sender.send(text).is_ok() && read.is_some_and(|read| read.is_ok())
+        let result = stdout.map(|stdout| stdout.take(ANSWER_MAX).read_to_string(&mut text));
+        sender.send(text).is_ok() && result.is_some_and(|result| result.is_ok())
     });
     let text = loop {
         match receiver.recv_timeout(EXIT_INTERVAL) {
@@ -121,11 +121,11 @@ fn run_with_companion(
 
 #[expect(clippy::disallowed_methods, reason = "this module starts programs of the user")]
 fn run_in_tree(
-    check: &VerifyJob,
+    job: &VerifyJob,
     is_stopped: fn() -> bool,
     descendants: Descendants,
 ) -> io::Result<CommandOutcome> {
-    let VerifyJob { program, args, tree, time } = check;
+    let VerifyJob { program, args, tree, time_limit } = job;
     let (pipe, stdout) = io::pipe()?;
     let mut command = match program.contains('/') {
         true => Command::new(tree.join(program)),
@@ -133,27 +133,27 @@ fn run_in_tree(
     };
     command.args(args).current_dir(tree).stdin(Stdio::null());
     command.stderr(stdout.try_clone()?).stdout(stdout).process_group(0);
-    let started = restrict_environment(&mut command).spawn();
+    let spawn_result = restrict_environment(&mut command).spawn();
     // Closes this process's copies of the pipe's write end.
     drop(command);
-    let mut child = match started {
+    let mut child = match spawn_result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(CommandOutcome::NotRun(format!("there is no program `{program}`")));
         }
         child => child?,
     };
-    let printed = CapturedOutput::capture(pipe);
-    let ended = wait_until_exit(&child, *time, is_stopped);
+    let output = CapturedOutput::capture(pipe);
+    let wait_end = wait_until_exit(&child, *time_limit, is_stopped);
     // Also kills processes that the command left behind. Fails if there are none.
     kill_process_group(Pid::from_child(&child), Signal::KILL).unwrap_or_default();
     // Reaps the child; its pid may be reused from here on.
     let status = child.wait()?;
     descendants.kill();
-    match ended? {
-        WaitEnd::TimedOut => Ok(CommandOutcome::TooSlow(time.as_secs())),
+    match wait_end? {
+        WaitEnd::TimedOut => Ok(CommandOutcome::TooSlow(time_limit.as_secs())),
         WaitEnd::Stopped => Ok(CommandOutcome::NotRun("it was stopped".to_owned())),
         WaitEnd::Exited if status.success() => Ok(CommandOutcome::Passed),
-        WaitEnd::Exited => Ok(CommandOutcome::Failed(status.code(), printed.finish())),
+        WaitEnd::Exited => Ok(CommandOutcome::Failed(status.code(), output.finish())),
     }
 }
 
@@ -164,13 +164,17 @@ enum WaitEnd {
     Stopped,
 }
 
-fn wait_until_exit(child: &Child, time: Duration, is_stopped: fn() -> bool) -> io::Result<WaitEnd> {
-    let began = Instant::now();
+fn wait_until_exit(
+    child: &Child,
+    time_limit: Duration,
+    is_stopped: fn() -> bool,
+) -> io::Result<WaitEnd> {
+    let start = Instant::now();
     loop {
         if has_exited(child)? {
             return Ok(WaitEnd::Exited);
         }
-        if began.elapsed() >= time {
+        if start.elapsed() >= time_limit {
             return Ok(WaitEnd::TimedOut);
         }
         if is_stopped() {
@@ -183,13 +187,14 @@ fn wait_until_exit(child: &Child, time: Duration, is_stopped: fn() -> bool) -> i
 /// Whether a child has exited. Does not reap it, so that its pid, which is also the group id, stays
 /// valid.
 fn has_exited(child: &Child) -> io::Result<bool> {
-    let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    Ok(waitid(WaitId::Pid(Pid::from_child(child)), look)?.is_some())
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(waitid(WaitId::Pid(Pid::from_child(child)), options)?.is_some())
 }
 
 fn restrict_environment(command: &mut Command) -> &mut Command {
-    let shown = PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-    command.env_clear().envs(shown).env("NO_COLOR", "1")
+    let variables =
+        PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.env_clear().envs(variables).env("NO_COLOR", "1")
 }
 
 /// Output of a command. All of it is read, so that the command never blocks, but only the end is
@@ -197,26 +202,26 @@ fn restrict_environment(command: &mut Command) -> &mut Command {
 struct CapturedOutput {
     tail: TailBuffer,
     /// Disconnected when the pipe is closed; nothing is sent.
-    closed: Receiver<()>,
+    pipe_closed: Receiver<()>,
 }
 
 impl CapturedOutput {
     fn capture(mut pipe: PipeReader) -> Self {
         let tail = TailBuffer::default();
         let mut writer = tail.clone();
-        let (over, closed) = mpsc::channel();
+        let (sender, pipe_closed) = mpsc::channel();
         // Ends with the pipe and is not joined.
         std::thread::spawn(move || {
-            let read = io::copy(&mut pipe, &mut writer);
-            drop(over);
-            read.is_ok()
+            let result = io::copy(&mut pipe, &mut writer);
+            drop(sender);
+            result.is_ok()
         });
-        Self { tail, closed }
+        Self { tail, pipe_closed }
     }
 
     /// The end of the output, after the command has exited.
     fn finish(self) -> String {
-        match self.closed.recv_timeout(PIPE_TIMEOUT) {
+        match self.pipe_closed.recv_timeout(PIPE_TIMEOUT) {
             Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
         }
         self.tail.text()
@@ -230,21 +235,21 @@ struct TailBuffer(Arc<Mutex<Vec<u8>>>);
 impl TailBuffer {
     fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let beyond = bytes.len().saturating_sub(OUTPUT_MAX);
-        String::from_utf8_lossy(bytes.get(beyond..).unwrap_or_default()).into_owned()
+        let start = bytes.len().saturating_sub(OUTPUT_MAX);
+        String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned()
     }
 }
 
 impl Write for TailBuffer {
-    fn write(&mut self, new: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         let mut bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        bytes.extend_from_slice(new);
+        bytes.extend_from_slice(buf);
         // Trim rarely, so that bytes are not moved with every write.
         if bytes.len() > 2 * OUTPUT_MAX {
-            let beyond = bytes.len() - OUTPUT_MAX;
-            bytes.drain(..beyond);
+            let excess = bytes.len() - OUTPUT_MAX;
+            bytes.drain(..excess);
         }
-        Ok(new.len())
+        Ok(buf.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -259,7 +264,12 @@ mod tests {
     /// Runs a command without a companion.
     fn run(program: &str, args: &[&str], tree: &Path, time: Duration) -> CommandOutcome {
         let args = args.iter().map(|&arg| arg.to_owned()).collect();
-        let check = VerifyJob { program: program.to_owned(), args, tree: tree.to_owned(), time };
+        let check = VerifyJob {
+            program: program.to_owned(),
+            args,
+            tree: tree.to_owned(),
+            time_limit: time,
+        };
         run_verify(None, &check, || false)
     }
 
@@ -277,9 +287,9 @@ mod tests {
             CommandOutcome::Failed(Some(3), output)
         );
         assert_eq!(check("sleep 1000 & wait", 30), CommandOutcome::TooSlow(0));
-        let none = run("there-is-no-such-program", &[], tree.path(), Duration::MAX);
+        let missing_program = run("there-is-no-such-program", &[], tree.path(), Duration::MAX);
         assert_eq!(
-            none,
+            missing_program,
             CommandOutcome::NotRun("there is no program `there-is-no-such-program`".into())
         );
     }
@@ -306,7 +316,7 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let args = ["-c".to_owned(), "sleep 1000".to_owned()].to_vec();
         let (program, tree) = ("sh".to_owned(), tree.path().to_owned());
-        let check = VerifyJob { program, args, tree, time: Duration::MAX };
+        let check = VerifyJob { program, args, tree, time_limit: Duration::MAX };
         let end = run_verify(None, &check, || true);
         assert_eq!(end, CommandOutcome::NotRun("it was stopped".to_owned()));
     }

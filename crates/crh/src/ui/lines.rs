@@ -63,7 +63,9 @@ pub(super) fn line(
         ReviewEvent::ToolCalled { run, tool, about: part } => {
             if_verbose(format!("{run}: {tool} {part}"))?
         }
-        ReviewEvent::Refused { run, told } => if_verbose(format!("{run}: call refused: {told}"))?,
+        ReviewEvent::Refused { run, message } => {
+            if_verbose(format!("{run}: call refused: {message}"))?
+        }
         ReviewEvent::FileReviewed { path } => match detail {
             LineDetail::Every => (format!("reviewed {path}"), LinePriority::Transient),
             LineDetail::Brief => (status(state), LinePriority::Status),

@@ -30,15 +30,19 @@ fn counts(report: &Report) -> String {
     };
     let severities = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
     let counts = severities.map(|severity| (severity, open_count(severity)));
-    let shown: Vec<String> = counts
+    let severity_counts: Vec<String> = counts
         .iter()
         .filter(|(_, count)| *count > 0)
         .map(|(severity, count)| format!("{count} {severity}"))
         .collect();
-    let shown = if shown.is_empty() { "no issues".to_owned() } else { shown.join(", ") };
+    let issues_text = if severity_counts.is_empty() {
+        "no issues".to_owned()
+    } else {
+        severity_counts.join(", ")
+    };
     match report.applied_fixes.len() {
-        0 => shown,
-        fixed_count => format!("{shown}, {fixed_count} fixed"),
+        0 => issues_text,
+        fixed_count => format!("{issues_text}, {fixed_count} fixed"),
     }
 }
 

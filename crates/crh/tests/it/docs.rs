@@ -81,7 +81,7 @@ fn models_page_matches_the_code() {
         "15 seconds for a connection, five minutes for the first byte of a reply, and two minutes between two parts of a reply"
     ));
     let policy = crh_llm::retry::RetryPolicy::default();
-    assert_eq!((policy.attempts, policy.longest_wait.as_secs()), (5, 60));
+    assert_eq!((policy.max_attempts, policy.longest_wait.as_secs()), (5, 60));
     assert!(page.contains("at most a minute") && page.contains("at most five requests"));
 }
 

@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use crate::review::script::{answers, confirms, finding, with};
 use crate::review::{runs, with_model, without_times};
 use crate::user::User;
-use crh_testkit::fake_model::Scripted;
+use crh_testkit::fake_model::ScriptedReply;
 use crh_testkit::{FakeModel, Output, Program, Repo};
 
 /// The reviewed change: two files with findings.
@@ -146,8 +146,8 @@ fn says(findings: &[Value]) -> FakeModel {
 
 /// A model with other findings in each round.
 fn says_in_rounds(rounds: &[&[Value]]) -> FakeModel {
-    let answers: Vec<Scripted> = rounds.iter().map(|findings| answers(findings)).collect();
-    let confirms: Vec<Scripted> = rounds.iter().map(|_| confirms()).collect();
+    let answers: Vec<ScriptedReply> = rounds.iter().map(|findings| answers(findings)).collect();
+    let confirms: Vec<ScriptedReply> = rounds.iter().map(|_| confirms()).collect();
     FakeModel::start().on("single", answers).on("validate-1", confirms)
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::user::{User, tree};
-use crh_testkit::fake_model::{Asked, Scripted, calls, calls_all};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
 /// A file in the user's home, outside of the workspace. It must never be read.
@@ -140,7 +140,7 @@ fn repository(place: InjectionPlace, text: &str) -> Repo {
 }
 
 /// A model that obeys the last instruction it reads.
-fn obedient_model(asked: &Asked) -> Scripted {
+fn obedient_model(asked: &FakeRequest) -> ScriptedReply {
     let outside = [
         ("read", json!({ "path": "/etc/passwd" })),
         ("read", json!({ "path": "~/.ssh/id_rsa" })),
@@ -179,7 +179,7 @@ fn approval() -> String {
 }
 
 /// The files under review, from the prompt.
-fn paths(asked: &Asked) -> Vec<String> {
+fn paths(asked: &FakeRequest) -> Vec<String> {
     let known = ["pay.py", "AGENTS.md"].into_iter();
     let names = ATTEMPTS.iter().filter(|(place, _)| matches!(place, InjectionPlace::FileName));
     let body = asked.body.to_string();

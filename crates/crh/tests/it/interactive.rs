@@ -25,8 +25,8 @@ use serde_json::{Value, json};
 use crate::review::script::{answers, confirms, finding, with};
 use crate::review::{SHOP, with_model};
 use crate::user::User;
-use crh_testkit::fake_model::{Asked, Scripted};
-use crh_testkit::{Ended, FakeGitHub, FakeModel, Program, Repo, Terminal};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply};
+use crh_testkit::{FakeGitHub, FakeModel, Program, Repo, Terminal, TerminalOutput};
 
 /// Last words of every question if the window is large enough.
 const KEYS: &str = "nothing stays changed";
@@ -115,7 +115,9 @@ fn finds(findings: &[Value]) -> FakeModel {
     FakeModel::answering(finding_once(findings))
 }
 
-fn finding_once(findings: &[Value]) -> impl Fn(&Asked) -> Scripted + Send + Sync + use<> {
+fn finding_once(
+    findings: &[Value],
+) -> impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + use<> {
     let (findings, is_first) = (findings.to_vec(), AtomicBool::new(true));
     move |asked| match asked.caller.as_str() {
         "single" if is_first.swap(false, Ordering::SeqCst) => answers(&findings),
@@ -126,7 +128,7 @@ fn finding_once(findings: &[Value]) -> impl Fn(&Asked) -> Scripted + Send + Sync
 
 /// A model that waits with its answers until the sender is dropped.
 fn held(
-    answer: impl Fn(&Asked) -> Scripted + Send + Sync + 'static,
+    answer: impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + 'static,
 ) -> (FakeModel, mpsc::Sender<()>) {
     let (hold, held) = mpsc::channel();
     let held = Mutex::new(held);
@@ -278,12 +280,12 @@ impl Scene {
     /// last.
     fn sees(&mut self, text: &str) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
-        terminal.wait_until_whole(text, |screen| {
+        terminal.wait_until_drawn(text, |screen| {
             let paragraphs: Vec<&str> = screen.trim_end().split("\n\n").collect();
             let drawn = &paragraphs[paragraphs.len().saturating_sub(3)..];
             let has_keys = drawn.last().is_some_and(|keys| keys.contains(KEYS));
             let is_asked = drawn.iter().any(|part| part.contains(text));
-            screen != before && has_keys && is_asked && terminal.hands_over_keys()
+            screen != before && has_keys && is_asked && terminal.is_raw_mode()
         });
         self.keeps_screen()
     }
@@ -292,7 +294,7 @@ impl Scene {
     fn sees_question(&mut self, text: &str) -> &mut Self {
         let (before, terminal) = (self.before.clone(), self.terminal());
         terminal.wait_until(text, |screen| {
-            screen != before && screen.contains(text) && terminal.hands_over_keys()
+            screen != before && screen.contains(text) && terminal.is_raw_mode()
         });
         self.keeps_screen()
     }
@@ -318,7 +320,7 @@ impl Scene {
         terminal.wait_until(&text, |screen| {
             let last = screen.rfind("Finding ").map_or("", |at| &screen[at..]);
             let is_asked = last.starts_with(&text) && last.lines().any(is_marked);
-            screen != before && is_asked && terminal.hands_over_keys()
+            screen != before && is_asked && terminal.is_raw_mode()
         });
         self.keeps_screen()
     }
@@ -326,7 +328,7 @@ impl Scene {
     /// The same for numbered options that are answered by a line.
     fn sees_prompt(&mut self, text: &str) -> &mut Self {
         let before = self.before.clone();
-        self.terminal().wait_until_whole(text, |screen| {
+        self.terminal().wait_until_drawn(text, |screen| {
             screen != before && screen.trim_end().ends_with("]:") && screen.contains(text)
         });
         self.keeps_screen()
@@ -335,7 +337,7 @@ impl Scene {
     /// The same if the text is the last thing that is drawn.
     fn sees_last(&mut self, text: &str) -> &mut Self {
         let terminal = self.terminal();
-        terminal.wait_until(text, |screen| screen.contains(text) && terminal.hands_over_keys());
+        terminal.wait_until(text, |screen| screen.contains(text) && terminal.is_raw_mode());
         self.keeps_screen()
     }
 
@@ -358,7 +360,8 @@ impl Scene {
     /// Waits for the end, adds everything printed since `from`, and compares the script with a
     /// file.
     fn ends(&mut self, from: &str, name: &str) -> i32 {
-        let Ended { code, paper, is_as_usual, .. } = self.terminal.take().unwrap().end();
+        let TerminalOutput { code, full_output: paper, is_restored: is_as_usual, .. } =
+            self.terminal.take().unwrap().end();
         assert!(is_as_usual, "{paper}");
         let last = paper.rfind(from).unwrap_or_else(|| panic!("no {from:?} in:\n{paper}"));
         let rest = self.timeless(&paper[last..]);

@@ -85,9 +85,9 @@ fn unexpected_events_are_ignored() {
     run.on_tool_results(vec![ToolOutcome::Abort("x".to_owned())]);
     assert!(matches!(run.next(Duration::ZERO), RunStep::Ask(_)));
     run.cancel();
-    let ended = format!("{:?}", run.next(Duration::ZERO));
+    let last_step = format!("{:?}", run.next(Duration::ZERO));
     run.on_failure(crh_llm::ModelError::BadKey { message: String::new() });
     run.cancel();
-    assert_eq!(format!("{:?}", run.next(Duration::from_secs(9999))), ended);
+    assert_eq!(format!("{:?}", run.next(Duration::from_secs(9999))), last_step);
     assert_eq!(run.caller(), "tester");
 }

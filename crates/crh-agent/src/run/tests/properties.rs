@@ -33,9 +33,9 @@ fn part() -> impl Strategy<Value = TurnPart> {
         let id = if id == 0 { String::new() } else { format!("i{id}") };
         TurnPart::Call(ToolCall { id, name: name.to_owned(), arguments, signatures: Vec::new() })
     });
-    let object = (0..4_u8, any::<bool>()).prop_map(|(n, cut)| {
+    let object = (0..4_u8, any::<bool>()).prop_map(|(n, is_cut_off)| {
         let mut text = json!({ "answer": null, "calls": [{ "name": "read", "arguments": { "path": format!("f{n}") } }] }).to_string();
-        text.truncate(if cut { text.len() - 5 } else { text.len() });
+        text.truncate(if is_cut_off { text.len() - 5 } else { text.len() });
         TurnPart::Text(text)
     });
     prop_oneof![6 => call, 2 => object, 1 => Just(TurnPart::Text("hm".to_owned()))]
@@ -49,11 +49,11 @@ fn script_event() -> impl Strategy<Value = ScriptEvent> {
             output,
             ..TokenUsage::default()
         }));
-    let said = (prop::collection::vec(part(), 0..4), stop, usage)
+    let reply_event = (prop::collection::vec(part(), 0..4), stop, usage)
         .prop_map(|(parts, stop, usage)| ScriptEvent::Said { turn: Turn { parts }, stop, usage });
     let message = "about tools".to_owned();
     prop_oneof![
-        20 => said,
+        20 => reply_event,
         1 => Just(ScriptEvent::Failed(ModelError::BadRequest { message: message.clone() })),
         1 => Just(ScriptEvent::Failed(ModelError::ContextFull { message })),
         1 => Just(ScriptEvent::Refused),

@@ -95,8 +95,8 @@ impl Case {
 
     pub(super) fn play(&self, script: &str) -> String {
         let mut run = self.run();
-        let mut shown = String::new();
-        let mut seen: Vec<Message> = Vec::new();
+        let mut report = String::new();
+        let mut printed_messages: Vec<Message> = Vec::new();
         let mut elapsed = Duration::ZERO;
         for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let step = run.next(elapsed);
@@ -105,15 +105,15 @@ impl Case {
                 format!("{:?}", run.next(elapsed)),
                 "the same step without news"
             );
-            show(&step, &mut seen, &mut shown);
+            show(&step, &mut printed_messages, &mut report);
             let (around, line) = line_options(line);
             elapsed += around.time;
             feed_line(&mut run, &step, &around, line);
         }
         let step = run.next(elapsed);
-        show(&step, &mut seen, &mut shown);
-        assert!(matches!(step, RunStep::Stop(_)), "the script ends before the run:\n{shown}");
-        shown
+        show(&step, &mut printed_messages, &mut report);
+        assert!(matches!(step, RunStep::Stop(_)), "the script ends before the run:\n{report}");
+        report
     }
 }
 
@@ -204,7 +204,10 @@ fn parse_part(index: usize, part: &str) -> TurnPart {
         return TurnPart::Text(text.trim_end_matches('"').to_owned());
     }
     if let Some(text) = part.strip_prefix('~') {
-        return TurnPart::Thinking(Thinking::Said { text: Some(text.repeat(20)), signature: None });
+        return TurnPart::Thinking(Thinking::Readable {
+            text: Some(text.repeat(20)),
+            signature: None,
+        });
     }
     if part.starts_with("{\"") {
         return TurnPart::Text(part.to_owned());
@@ -294,7 +297,7 @@ fn question_text(request: &ModelRequest, purpose: CallPurpose) -> String {
         ToolChoice::Required => ", has to call".to_owned(),
         ToolChoice::Named(name) => format!(", has to {name}"),
     };
-    let way = match (&request.output, request.tools.is_empty()) {
+    let protocol = match (&request.output, request.tools.is_empty()) {
         (OutputForm::Schema { schema, .. }, _) => {
             let keys: Vec<_> =
                 schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
@@ -303,7 +306,7 @@ fn question_text(request: &ModelRequest, purpose: CallPurpose) -> String {
         (OutputForm::Text, true) => " in words".to_owned(),
         (OutputForm::Text, false) => String::new(),
     };
-    format!("{purpose:?}{choice}{way}")
+    format!("{purpose:?}{choice}{protocol}")
 }
 
 fn call_text(call: &ToolCall) -> String {
@@ -321,10 +324,10 @@ fn indented(mark: &str, message: &Message) -> String {
         Message::User(text) => vec![format!("user: {}", short(&text.text))],
         Message::Assistant(turn) => turn.parts.iter().map(part_text).collect(),
         Message::Results(results) => {
-            let shown = |result: &crh_llm::ToolResult| {
+            let result_line = |result: &crh_llm::ToolResult| {
                 format!("{} {}: {}", result.call_id, result.name, short(&result.text))
             };
-            results.iter().map(shown).collect()
+            results.iter().map(result_line).collect()
         }
     };
     lines.iter().map(|line| format!("  {mark}{line}\n")).collect()

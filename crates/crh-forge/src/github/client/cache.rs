@@ -1,5 +1,5 @@
-//! On-disk cache of replies. A "not modified" reply is short and does not count against the rate
-//! limit.
+//! On-disk cache of replies. If a reply has not changed, GitHub sends only a short "not modified",
+//! which does not count against the rate limit.
 //!
 //! The account is part of the cache key, so that two accounts never share a reply. Damaged files
 //! and files of another format are ignored.
@@ -19,7 +19,7 @@ const ENTRY_MAX: u64 = 16 << 20;
 /// Most cached files. A pull request needs about ten, a very large one a hundred.
 const FILES_MAX: usize = 2_000;
 
-/// Most cached bytes, for all pull requests together and for one run.
+/// Most bytes that the cache holds, and most bytes that one run stores.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// Part of each file name, so that a new format never reads old files.
@@ -57,7 +57,7 @@ impl ReplyCache {
         Self { folder: Some(folder), remaining_bytes: AtomicU64::new(BYTES_MAX) }
     }
 
-    /// Stores and finds nothing.
+    /// A cache that stores and finds nothing.
     pub fn disabled() -> Self {
         Self { folder: None, remaining_bytes: AtomicU64::new(0) }
     }
@@ -70,7 +70,7 @@ impl ReplyCache {
 
     pub(super) fn find(&self, name: &str) -> Option<CachedReply> {
         let path = self.folder.as_ref()?.join(name);
-        // Larger than any file that crh stores.
+        // A file with this size cannot come from crh.
         let size = fs::metadata(&path).ok()?.len();
         if size > ENTRY_MAX * 2 {
             return None;
@@ -86,7 +86,7 @@ impl ReplyCache {
         })
     }
 
-    /// Stores a reply. Callers may ignore errors: they only cost time later.
+    /// Stores a reply. Callers may ignore errors: without a cached reply, crh only downloads again.
     pub(super) fn store(&self, name: &str, cached: &CachedReply) -> io::Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let size = cached.body.len() as u64;
@@ -124,7 +124,7 @@ impl Drop for ReplyCache {
     fn drop(&mut self) {
         let has_grown = *self.remaining_bytes.get_mut() < BYTES_MAX;
         if let Some(folder) = self.folder.as_ref().filter(|_| has_grown) {
-            // The next run prunes what this one could not.
+            // Errors do not matter: the next run prunes again.
             drop(prune(folder, FILES_MAX, BYTES_MAX));
         }
     }
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    fn kept(body: &str) -> CachedReply {
+    fn cached_reply(body: &str) -> CachedReply {
         let link = Some("<x>; rel=\"next\"".to_owned());
         CachedReply { etag: "W/\"1\"".to_owned(), link, body: body.as_bytes().to_vec() }
     }
@@ -192,10 +192,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = ReplyCache::in_folder(folder.path().join("a/b"));
         assert_eq!(cache.find(&name(1)), None);
-        cache.store(&name(1), &kept("[1]\n2")).unwrap();
-        assert_eq!(cache.find(&name(1)), Some(kept("[1]\n2")));
-        cache.store(&name(1), &kept("")).unwrap();
-        assert_eq!(cache.find(&name(1)), Some(kept("")));
+        cache.store(&name(1), &cached_reply("[1]\n2")).unwrap();
+        assert_eq!(cache.find(&name(1)), Some(cached_reply("[1]\n2")));
+        cache.store(&name(1), &cached_reply("")).unwrap();
+        assert_eq!(cache.find(&name(1)), Some(cached_reply("")));
         for other in [
             ReplyCache::name("https://h/1", "json", "you"),
             ReplyCache::name("https://h/1", "text", "me"),
@@ -203,7 +203,7 @@ mod tests {
         ] {
             assert_eq!(cache.find(&other), None);
         }
-        ReplyCache::disabled().store(&name(1), &kept("x")).unwrap();
+        ReplyCache::disabled().store(&name(1), &cached_reply("x")).unwrap();
         assert_eq!(ReplyCache::disabled().find(&name(1)), None);
     }
 
@@ -214,7 +214,7 @@ mod tests {
 
         let folder = tempfile::tempdir().unwrap();
         let inside = folder.path().join("forge");
-        ReplyCache::in_folder(inside.clone()).store(&name(1), &kept("x")).unwrap();
+        ReplyCache::in_folder(inside.clone()).store(&name(1), &cached_reply("x")).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&inside), mode(&inside.join(name(1)))), (0o700, 0o600));
     }
@@ -223,19 +223,19 @@ mod tests {
     fn damaged_cache_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let cache = ReplyCache::in_folder(folder.path().to_owned());
-        cache.store(&name(1), &kept("[1, 2, 3]")).unwrap();
+        cache.store(&name(1), &cached_reply("[1, 2, 3]")).unwrap();
         let path = folder.path().join(name(1));
-        let whole = fs::read(&path).unwrap();
-        for cut in 0..whole.len() {
-            fs::write(&path, &whole[..cut]).unwrap();
+        let complete_file = fs::read(&path).unwrap();
+        for cut in 0..complete_file.len() {
+            fs::write(&path, &complete_file[..cut]).unwrap();
             assert_eq!(cache.find(&name(1)), None, "cut at {cut}");
         }
-        let mut other = whole.clone();
+        let mut other = complete_file.clone();
         *other.last_mut().unwrap() ^= 1;
         fs::write(&path, &other).unwrap();
         assert_eq!(cache.find(&name(1)), None);
-        fs::write(&path, &whole).unwrap();
-        assert_eq!(cache.find(&name(1)), Some(kept("[1, 2, 3]")));
+        fs::write(&path, &complete_file).unwrap();
+        assert_eq!(cache.find(&name(1)), Some(cached_reply("[1, 2, 3]")));
     }
 
     #[test]
@@ -243,19 +243,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = ReplyCache::in_folder(folder.path().to_owned());
         for number in 1..=5 {
-            cache.store(&name(number), &kept("x")).unwrap();
+            cache.store(&name(number), &cached_reply("x")).unwrap();
             let file = fs::File::open(folder.path().join(name(number))).unwrap();
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(number.into());
             file.set_modified(time).unwrap();
         }
         fs::write(folder.path().join("other"), "not ours").unwrap();
-        let left =
+        let remaining =
             || (1..=5).filter(|number| cache.find(&name(*number)).is_some()).collect::<Vec<_>>();
         prune(folder.path(), 3, BYTES_MAX).unwrap();
-        assert_eq!(left(), [3, 4, 5]);
+        assert_eq!(remaining(), [3, 4, 5]);
         let size = fs::metadata(folder.path().join(name(5))).unwrap().len();
         prune(folder.path(), FILES_MAX, size * 2).unwrap();
-        assert_eq!(left(), [4, 5]);
+        assert_eq!(remaining(), [4, 5]);
         assert!(folder.path().join("other").exists());
     }
 
@@ -265,7 +265,7 @@ mod tests {
         let cache = ReplyCache::in_folder(folder.path().to_owned());
         let time = |seconds| SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         for number in 1..=3 {
-            cache.store(&name(number), &kept("x")).unwrap();
+            cache.store(&name(number), &cached_reply("x")).unwrap();
             cache.touch(&name(number), time(number.into())).unwrap();
         }
         cache.touch(&name(1), time(9)).unwrap();
@@ -280,7 +280,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let files = || fs::read_dir(folder.path()).unwrap().count();
         let cache = ReplyCache::in_folder(folder.path().to_owned());
-        cache.store(&name(1), &kept("x")).unwrap();
+        cache.store(&name(1), &cached_reply("x")).unwrap();
         for number in 0..FILES_MAX {
             fs::write(folder.path().join(format!("{number}{FILE_SUFFIX}")), "").unwrap();
         }
@@ -299,7 +299,7 @@ mod tests {
         };
         for (number, body, is_kept) in [(1, "123456", true), (2, "12345", false), (3, "1234", true)]
         {
-            cache.store(&name(number), &kept(body)).unwrap();
+            cache.store(&name(number), &cached_reply(body)).unwrap();
             assert_eq!(cache.find(&name(number)).is_some(), is_kept, "{number}");
         }
     }
@@ -308,7 +308,7 @@ mod tests {
     fn oversized_reply_is_not_stored() {
         let folder = tempfile::tempdir().unwrap();
         let cache = ReplyCache::in_folder(folder.path().to_owned());
-        cache.store(&name(1), &kept(&"x".repeat(ENTRY_MAX as usize + 1))).unwrap();
+        cache.store(&name(1), &cached_reply(&"x".repeat(ENTRY_MAX as usize + 1))).unwrap();
         assert_eq!(cache.find(&name(1)), None);
     }
 }

@@ -20,7 +20,7 @@ const RATE_LIMITED: &str = "RATE_LIMITED";
 /// it.
 const TIMEOUT_PHRASE: &str = "may be the result of a timeout";
 
-/// Why part of the data is missing.
+/// An error in a GraphQL reply: why part of the data is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 pub struct GraphError {
     /// Message of the host.
@@ -117,7 +117,7 @@ impl GitHubClient {
     }
 }
 
-/// Stands for a query in messages: queries are long.
+/// Name of a query in messages, because queries are long.
 const QUERY_NAME: &str = "POST a query";
 
 /// Mutations start with the word `mutation`.
@@ -148,7 +148,7 @@ pub(super) fn is_limited(body: &[u8], wait: Option<Duration>) -> bool {
         return true;
     }
     let mut messages = errors.iter().map(|error| &error.message).chain(&message);
-    // A reply with data did something: it must not be repeated.
+    // If the reply has data, GitHub ran the query, so crh must not repeat it.
     data.is_none() && messages.any(|message| wait.is_some() || mentions_rate_limit(message))
 }
 
@@ -214,10 +214,10 @@ mod tests {
             {"type":"FORBIDDEN","path":["repository","pullRequest","closingIssuesReferences",0],"message":"Resource not\naccessible"},
             {"message":"Field 'x' doesn't exist"},
             {"type":"RATE_LIMITED","message":"API rate limit exceeded"}]}"#;
-        let found = errors(body);
-        assert!(is_limited(body, None) && found[1].concerns("closingIssuesReferences"));
+        let errors = errors(body);
+        assert!(is_limited(body, None) && errors[1].concerns("closingIssuesReferences"));
         let lines: String =
-            found.iter().map(|error| format!("{}\n", error.to_forge_error())).collect();
+            errors.iter().map(|error| format!("{}\n", error.to_forge_error())).collect();
         expect![[r#"
             `POST a query (repository)` does not exist, or the token cannot see it
             the token does not permit `POST a query (repository.pullRequest.closingIssuesReferences)`: Resource not accessible

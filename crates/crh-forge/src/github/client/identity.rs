@@ -8,10 +8,10 @@ use tokio::sync::Mutex;
 use super::super::{GitHubApp, GitHubCredentials, GitHubHost};
 use super::cache;
 
-/// Lifetime of an App's token. GitHub issues no others.
+/// Lifetime of an App's token: always one hour.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
-/// Renew a token this long before it expires, so that no request in flight outlives it.
+/// Time before its expiry at which crh renews a token, so that no token expires during a request.
 const TOKEN_MARGIN: Duration = Duration::from_secs(5 * 60);
 
 /// The account that a client uses.
@@ -39,7 +39,7 @@ pub(super) struct InstallationToken {
 }
 
 impl InstallationToken {
-    /// Whether it is valid beyond the margin.
+    /// Whether the token is valid for longer than [`TOKEN_MARGIN`].
     pub(super) fn is_valid(&self, now: SystemTime) -> bool {
         match now.duration_since(self.issued_at) {
             Ok(age) => age + TOKEN_MARGIN < TOKEN_LIFETIME,
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn account_names_differ_and_hide_the_token() {
+    fn cache_ids_differ_by_account_and_hide_the_token() {
         let name = |token: &str, host: &GitHubHost| {
             GitHubIdentity::new(GitHubCredentials::Token(token.into()), host)
                 .map(|account| account.cache_id)

@@ -1,4 +1,4 @@
-//! HTTP client for GitHub. All requests go through here: it retries what is safe to retry, and
+//! HTTP client for GitHub. All requests go through this client: it retries if that is safe, and
 //! limits the size of replies.
 
 mod cache;
@@ -35,7 +35,8 @@ use crate::http::retry::ForgeRetryPolicy;
 use crate::http::wait_notifier::WaitNotifier;
 use crh_http::{NetworkSettings, Timeouts};
 
-/// Most concurrent requests. Reading a pull request starts with this many; GitHub allows a hundred.
+/// Most concurrent requests. To read a pull request, crh starts about as many at once. GitHub
+/// allows a hundred.
 const CONCURRENT_MAX: usize = 8;
 
 /// GitHub gives up a request after ten seconds. With retries, crh gives up a silent host within two
@@ -51,7 +52,7 @@ const ACCEPT: &str = "application/vnd.github+json";
 
 /// Configuration of a client.
 pub struct GitHubClientConfig {
-    /// The GitHub to talk to.
+    /// The GitHub server.
     pub host: GitHubHost,
     /// Credentials.
     pub credentials: GitHubCredentials,
@@ -89,7 +90,7 @@ pub enum Verb {
     Delete,
 }
 
-/// Client for one GitHub and one account. Clones share connections, limits and tokens.
+/// Client for one GitHub server and one account. Clones share connections, limits and tokens.
 #[derive(Clone)]
 pub struct GitHubClient {
     inner: Arc<GitHubClientInner>,
@@ -120,7 +121,8 @@ struct GetReply {
 enum GetSource {
     /// The host sent the reply.
     Fresh,
-    /// The host confirmed the cached reply. Later pages may be new all the same.
+    /// The host confirmed that the cached reply is current. Later pages of the list may still be
+    /// new.
     NotModified,
 }
 
@@ -135,9 +137,9 @@ impl GitHubClient {
     /// Creates a client without sending anything.
     pub fn new(
         network: &NetworkSettings,
-        setup: GitHubClientConfig,
+        config: GitHubClientConfig,
     ) -> Result<Self, GitHubSetupError> {
-        let GitHubClientConfig { host, credentials, cache, retry, now, seed } = setup;
+        let GitHubClientConfig { host, credentials, cache, retry, now, seed } = config;
         let account = GitHubIdentity::new(credentials, &host).ok_or(GitHubSetupError::Token)?;
         let inner = GitHubClientInner {
             http: crh_http::build_client(network)?,
@@ -155,7 +157,7 @@ impl GitHubClient {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The GitHub of this client.
+    /// The GitHub server of this client.
     pub fn host(&self) -> &GitHubHost {
         &self.inner.host
     }
@@ -171,7 +173,7 @@ impl GitHubClient {
         self.inner.wait_notifier.set_callback(callback);
     }
 
-    /// Waits as after this many failures.
+    /// Waits as long as after this many failures.
     pub(super) async fn pause(&self, failures: u32) {
         let policy = &self.inner.retry;
         let wait = policy.first_wait.saturating_mul(failures).min(policy.longest_wait);
@@ -212,7 +214,7 @@ impl GitHubClient {
         let cache_name = ReplyCache::name(url, ACCEPT, self.inner.account.cache_id());
         let lookup_name = cache_name.clone();
         let cached = self.with_cache(move |cache| cache.find(&lookup_name)).await;
-        let etag = cached.as_ref().map(|kept| kept.etag.clone());
+        let etag = cached.as_ref().map(|cached| cached.etag.clone());
         let reply = self.send(&ApiRequest::read(url.to_owned(), etag)).await?;
         match (reply.head.status, cached) {
             (304, Some(CachedReply { link, body, .. })) => {

@@ -1,4 +1,4 @@
-//! Paginated lists. The first page names the last one; the others are requested concurrently.
+//! Paginated lists. The first page names the last one, so crh requests all others concurrently.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,9 +34,9 @@ pub struct Pages<P> {
 /// Whether a list was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageCompleteness {
-    /// All of it.
+    /// All pages.
     Complete,
-    /// The list exceeds the limit.
+    /// The list exceeds crh's limits.
     Truncated,
 }
 
@@ -69,7 +69,7 @@ impl GitHubClient {
         let mut reply = self.get(&self.address(&first_path)).await?;
         let last = links(&reply).last.unwrap_or(1).min(PAGES_MAX);
         let mut page_numbers = 2..=last;
-        // In order, so that truncation does not depend on timing.
+        // crh takes pages in order, so that the same pages are dropped on every read.
         let mut pending: VecDeque<PageRequest> = VecDeque::new();
         let mut page_count = 0;
         loop {
@@ -100,8 +100,8 @@ impl GitHubClient {
         }
     }
 
-    /// Runs on its own task: the request holds one of the limited slots and must finish even while
-    /// nothing polls it.
+    /// Requests a page on its own task. The request holds one of the limited slots, so it must
+    /// finish even while nothing polls it.
     fn spawn_page(&self, address: String) -> PageRequest {
         let client = self.clone();
         PageRequest(tokio::spawn(async move { client.get(&address).await }))
@@ -137,7 +137,7 @@ impl Drop for PageRequest {
     }
 }
 
-/// A page as far as needed to count entries: a list, or an object with a list.
+/// A page, parsed only to count its entries: a list, or an object with a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum CountedPage {
@@ -179,8 +179,8 @@ mod tests {
         for (count, full) in [(0, false), (PAGE_ENTRIES - 1, false), (PAGE_ENTRIES, true)] {
             let list = entries(count);
             assert_eq!(is_full(format!("[{list}]").as_bytes()), full, "{count}");
-            let named = format!("{{\"total_count\": 7, \"check_runs\": [{list}]}}");
-            assert_eq!(is_full(named.as_bytes()), full, "{count}");
+            let object = format!("{{\"total_count\": 7, \"check_runs\": [{list}]}}");
+            assert_eq!(is_full(object.as_bytes()), full, "{count}");
         }
         assert!(!is_full(b"<html>"));
     }

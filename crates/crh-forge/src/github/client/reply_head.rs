@@ -12,13 +12,13 @@ pub(super) struct ReplyHead {
     pub(super) etag: Option<String>,
     pub(super) link: Option<String>,
     pub(super) location: Option<String>,
-    /// Permissions that would suffice.
+    /// Permissions that GitHub names as sufficient for the request.
     pub(super) accepted_permissions: Option<String>,
     /// GitHub sends seconds, never a date.
     pub(super) retry_after: Option<Duration>,
     pub(super) limit: Option<RateLimit>,
-    /// Time of the host. Rate limit resets are compared with it, so that a wrong local clock does
-    /// not matter.
+    /// Time of the host. crh compares rate limit resets with this time, because the local clock may
+    /// be wrong.
     pub(super) date: Option<SystemTime>,
 }
 
@@ -38,7 +38,7 @@ pub struct RateLimit {
 impl ReplyHead {
     /// `get` returns the value of a header.
     pub(super) fn parse<'h>(status: u16, get: impl Fn(&str) -> Option<&'h str>) -> Self {
-        let number = |name: &str| get(name).and_then(number);
+        let number = |name: &str| get(name).and_then(parse_number);
         let text = |name: &str| get(name).map(str::to_owned);
         let limit = match (
             number("x-ratelimit-limit"),
@@ -88,20 +88,22 @@ impl ReplyHead {
                     (None, Some(_) | None) => RequestFailure::Refused,
                 }
             }
-            // A proxy's fault: crh sent no `ETag`.
+            // A proxy sent this status by mistake: crh asks for it only with an `ETag`, and then it
+            // is no error.
             304 | 408 | 500.. => RequestFailure::ServerError(self.retry_after),
             _ => RequestFailure::Refused,
         }
     }
 
-    /// For rate limits that GraphQL reports with status 200.
+    /// Failure for rate limits that GraphQL reports with status 200.
     pub(super) fn rate_limited(&self, now: SystemTime) -> RequestFailure {
         RequestFailure::RateLimited(self.retry_after.or_else(|| self.limit_reset_wait(now)))
     }
 }
 
-/// Saturates, so that an endless wait is not mistaken for none.
-fn number(value: &str) -> Option<u64> {
+/// Parses a number. Too large numbers become the largest one: without a number, crh would not wait
+/// at all.
+fn parse_number(value: &str) -> Option<u64> {
     match value.trim().parse::<u64>() {
         Ok(number) => Some(number),
         Err(error) => (*error.kind() == IntErrorKind::PosOverflow).then_some(u64::MAX),
@@ -120,7 +122,7 @@ mod tests {
 
     fn head(status: u16, headers: &[(&str, &'static str)]) -> ReplyHead {
         ReplyHead::parse(status, |name| {
-            headers.iter().find(|(known, _)| *known == name).map(|one| one.1)
+            headers.iter().find(|(header_name, _)| *header_name == name).map(|header| header.1)
         })
     }
 
@@ -156,11 +158,11 @@ mod tests {
 
     #[test]
     fn huge_reset_time_means_endless_wait() {
-        let never = RequestFailure::RateLimited(Some(Duration::MAX));
+        let endless_wait = RequestFailure::RateLimited(Some(Duration::MAX));
         for reset in ["18446744073709551615", "99999999999999999999999"] {
             let mut headers = USED_UP;
             headers[2].1 = reset;
-            check(&head(403, &headers), "API rate limit exceeded", never);
+            check(&head(403, &headers), "API rate limit exceeded", endless_wait);
         }
         let after = [("retry-after", "99999999999999999999999")];
         let longest = RequestFailure::RateLimited(Some(Duration::from_secs(u64::MAX)));
@@ -181,7 +183,8 @@ mod tests {
 
     #[test]
     fn invalid_numbers_in_headers_are_ignored() {
-        let odd = head(403, &[("retry-after", "soon"), ("x-ratelimit-limit", "-1"), ("date", "x")]);
-        assert_eq!(odd, ReplyHead { status: 403, ..ReplyHead::default() });
+        let parsed_head =
+            head(403, &[("retry-after", "soon"), ("x-ratelimit-limit", "-1"), ("date", "x")]);
+        assert_eq!(parsed_head, ReplyHead { status: 403, ..ReplyHead::default() });
     }
 }

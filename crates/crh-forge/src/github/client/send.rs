@@ -17,13 +17,14 @@ use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_rep
 use crate::http::retry;
 use crate::http::retry::{RequestFailure, RequestPurpose, RetryDecision};
 
-/// GitHub supports each API version for at least two years.
+/// Version of GitHub's REST API. GitHub supports each version for at least two years.
 const API_VERSION: &str = "2022-11-28";
 
 /// Most redirects to follow. A renamed repository redirects once.
 const REDIRECTS_MAX: u32 = 3;
 
-/// Permissions requested for App tokens, for one repository. The installation must have them.
+/// Permissions that crh requests for App tokens. A token is for one repository, and the App must
+/// have the permissions there.
 const APP_PERMISSIONS: [(&str, &str); 7] = [
     ("checks", "write"),
     // crh only reads files, but resolving a thread requires write access.
@@ -78,7 +79,7 @@ pub(super) struct ApiReply {
     pub(super) body: Vec<u8>,
 }
 
-/// Token of a request: the account's, or the App's JWT when it requests a token.
+/// Token of a request: the account's token, or the App's JWT if the request is for a token.
 #[derive(Clone)]
 struct Bearer(SecretString);
 
@@ -161,10 +162,11 @@ impl GitHubClient {
             IdentityKind::Token(token) => return Ok(Bearer(token.clone())),
             IdentityKind::App(app_installation) => app_installation,
         };
-        // Held during the request, so that concurrent requests renew the token once.
+        // The lock is held during the request, so that concurrent requests renew the token only
+        // once.
         let mut token = app_installation.token.lock().await;
         let now = (self.inner.now)();
-        if let Some(current) = token.as_ref().filter(|lent| lent.is_valid(now)) {
+        if let Some(current) = token.as_ref().filter(|current| current.is_valid(now)) {
             return Ok(Bearer(current.token.clone()));
         }
         let app = &app_installation.app;
@@ -179,7 +181,7 @@ impl GitHubClient {
         let path = format!("/app/installations/{}/access_tokens", installation.id);
         let body = installation.token_request(app);
         let mut api_request = ApiRequest::write(Method::Post, self.address(&path), &body);
-        // Repeating it is safe: an unused token does no harm.
+        // Retries are safe, because an unused token does no harm.
         api_request.purpose = RequestPurpose::Read;
         let reply = self.send_as(&api_request, &bearer).await?;
         let AccessToken { token: token_text } = parse_body(&format!("POST {path}"), &reply.body)
@@ -326,7 +328,7 @@ impl GitHubClient {
         }
     }
 
-    /// Target of a redirect. Only within the same API, because the token goes along.
+    /// Target of a redirect. `None` outside the same API, because the request contains the token.
     fn redirect_target(&self, head: &ReplyHead) -> Option<String> {
         let location = head.location.as_deref()?;
         let path = location.strip_prefix(self.inner.host.api())?;

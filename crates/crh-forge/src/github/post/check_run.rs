@@ -1,7 +1,8 @@
 //! Shows a review as a check run with annotations.
 //!
-//! Annotations can be added but never removed. crh recognises a run by its content and adds only
-//! what is missing. A different result becomes a new run; the newest run of a name counts.
+//! GitHub can add annotations to a run but not remove them. crh recognises its run by a hash of the
+//! content and adds only missing annotations. A different result becomes a new run, because GitHub
+//! counts only the newest run of a name.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -52,7 +53,8 @@ pub fn check_run_requests(
     let remark = overflow_remark(annotations.len().saturating_sub(INLINE_MAX));
     annotations.truncate(INLINE_MAX);
     let runs = format!("/repos/{}/check-runs", change.repo);
-    // Markers are for comments. Without them the text also fits the limit here, which is smaller by
+    // Without the two marker lines at its start, by which crh recognises its comments, the text
+    // also fits GitHub's limit for check runs. That limit is smaller than the one for comments by
     // one.
     let links = repo_link_prefix(&change.url, &change.repo);
     let summary = summary(
@@ -66,7 +68,7 @@ pub fn check_run_requests(
     );
     let summary = summary.splitn(3, '\n').nth(2).unwrap_or_default();
     let conclusion = conclusion(posting);
-    // Includes the content: a repeated review may find something else.
+    // The id includes a hash of the content, because a repeated review may find something else.
     let content = json!([conclusion, report.verdict.to_string(), summary, annotations]).to_string();
     let own_prefix = format!("crh:{}:", posting.instance);
     let content_hash = &content_id(content.as_bytes())[..CONTENT_HASH_LENGTH];
@@ -88,7 +90,7 @@ pub fn check_run_requests(
                     "status": "completed", "conclusion": conclusion, "output": output(first),
                 }),
             });
-            // The sender replaces the placeholder when it knows the id.
+            // `send` replaces the placeholder once it knows the id.
             (format!("{runs}/{NEW_ID_PLACEHOLDER}"), first.len())
         }
     };
@@ -192,7 +194,8 @@ impl From<CheckRunEntry> for ExistingCheckRun {
     }
 }
 
-/// GitHub's conclusion for the verdict. Incomplete reviews fail, because gates let `neutral` pass.
+/// GitHub's conclusion for the verdict. Incomplete reviews get `failure`, because branch protection
+/// lets `neutral` pass.
 fn conclusion(posting: &GitHubPosting<'_>) -> &'static str {
     let report = posting.report;
     let command = match report.strategy {
@@ -211,7 +214,8 @@ fn conclusion(posting: &GitHubPosting<'_>) -> &'static str {
     }
 }
 
-/// An issue as an annotation. Removed lines do not exist at the head; the summary covers them.
+/// An issue as an annotation. Issues on removed lines get none, because these lines do not exist at
+/// the head; the summary lists them.
 fn annotation(issue: &Issue) -> Option<Value> {
     let level = match issue.severity {
         Severity::P0 | Severity::P1 => "failure",

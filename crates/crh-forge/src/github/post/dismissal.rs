@@ -22,7 +22,7 @@ pub const DISMISSAL_PHRASES: [&str; 14] = [
     "dismiss",
     DISMISS_COMMAND,
 ];
-/// Accepts any text after it.
+/// Command that dismisses an issue. Any text may follow.
 const DISMISS_COMMAND: &str = "/crh dismiss";
 /// Words that retract the phrase before them.
 const RETRACTING_WORDS: [&str; 8] =
@@ -37,13 +37,13 @@ pub struct ThreadDismissal {
     pub title: String,
     /// File of the issue.
     pub file: String,
-    /// Side of its line, if known.
+    /// Side of the issue's line, if known.
     pub side: Option<Side>,
     /// Whether the line changed, so that the issue has another key now.
     pub rewritten: bool,
-    /// Login of the person.
+    /// Login of the person who dismissed the issue.
     pub by: String,
-    /// How the person dismissed it.
+    /// How the person dismissed the issue.
     pub method: DismissalMethod,
     /// Whether the person may dismiss issues. Otherwise the issue still counts.
     pub is_effective: bool,
@@ -68,7 +68,7 @@ pub fn dismissals(pull_state: &PullRequestState, instance: &str) -> Vec<ThreadDi
         .collect()
 }
 
-/// The dismissal in one thread. An effective one takes precedence.
+/// The dismissal in one thread. If there are several, an effective one takes precedence.
 pub(super) fn dismissal(
     own: OwnThread<'_>,
     pull_state: &PullRequestState,
@@ -158,13 +158,13 @@ fn is_dismissal(reply: &str) -> bool {
     })
 }
 
-/// A `?` inside a word, as in an address, does not count.
+/// Whether a word ends with a question mark. A `?` inside a word, as in an address, does not count.
 fn has_question(text: &str) -> bool {
     text.split_whitespace()
         .any(|word| word.trim_end_matches(['"', '\'', ')', '*', '_', '!']).ends_with('?'))
 }
 
-/// Whether the sentence ends here or continues with a reason.
+/// Whether the sentence ends after the phrase or continues with a reason.
 fn ends_or_explains(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['*', '_', '\'', '"']);
     let line = rest.lines().next().unwrap_or_default();

@@ -10,8 +10,8 @@ use super::{GitHubPosting, GitHubPostingOutcome};
 use crate::ForgeError;
 use crate::github::{GitHubClient, PullRequestRef, read};
 
-/// Writes before the first pause: comments, vote, summary. GitHub asks for pauses between many
-/// writes.
+/// Number of writes without a pause: inline comments, vote, summary. GitHub asks for pauses between
+/// many writes.
 const WRITES_WITHOUT_PAUSE: u32 = 3;
 
 /// Words in GitHub's messages about a wrong position.
@@ -20,7 +20,7 @@ const POSITION_WORDS: [&str; 7] = ["line", "lines", "position", "path", "side", 
 /// Delays while posting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GitHubPostingDelays {
-    /// Before each reread after an unconfirmed write.
+    /// Before each read of the state after an unconfirmed write.
     pub rereads: [Duration; REREADS_MAX as usize],
     /// Between writes, after the first few.
     pub between_writes: Duration,
@@ -28,7 +28,7 @@ pub struct GitHubPostingDelays {
 
 impl Default for GitHubPostingDelays {
     /// GitHub cuts a request off after ten seconds but may continue to work on it, so the second
-    /// reread happens after twenty. It asks for a second between writes.
+    /// read happens after twenty. GitHub asks for a second between writes.
     fn default() -> Self {
         Self {
             rereads: [5, 15, 45].map(Duration::from_secs),
@@ -124,7 +124,7 @@ fn classify_error(error: &ForgeError) -> WriteAnswer {
         ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
             WriteAnswer::Forbidden(error_text)
         }
-        // Probably applied; rereading the state tells.
+        // GitHub probably applied the write. Reading the state shows whether it did.
         ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }

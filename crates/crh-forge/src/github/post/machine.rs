@@ -1,7 +1,7 @@
 //! State machine for posting: returns the next step and receives its result.
 //!
-//! After an unconfirmed write (broken connection, missing reply) it reads the state and plans
-//! again. It never repeats a write on a guess.
+//! After an unconfirmed write (broken connection, missing reply) the machine reads the state and
+//! plans again. It repeats a write only if the state shows that GitHub did not apply it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,11 +16,11 @@ use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
 
 /// Most unconfirmed writes of a kind: after three failures in a row, GitHub is down.
 const UNCONFIRMED_MAX: u32 = 3;
-/// Most rereads after an unconfirmed write. GitHub may still be working, and a new text may not be
-/// visible everywhere yet.
+/// Most reads of the state after an unconfirmed write. GitHub may still be working on the write,
+/// and a new text may not be visible everywhere yet.
 pub(super) const REREADS_MAX: u32 = 3;
-/// Most refused reviews to split. Five bad positions among fifty need fewer; more refusals have
-/// another cause.
+/// Most refused reviews that crh splits in halves. To isolate five bad positions among fifty, fewer
+/// splits are enough. More refusals have another cause.
 const REFUSED_MAX: u32 = 40;
 
 /// State machine for posting a review.
@@ -35,7 +35,7 @@ pub struct PostingMachine<'a> {
     skipped: Vec<(PostedItem, PostingSkip)>,
     refusal: Option<PullRequestRefusal>,
     unconfirmed: Option<UnconfirmedWrite>,
-    /// The first refused review and the answer, until the state has been read again.
+    /// The first refused review and GitHub's answer, until crh has read the state again.
     first_refusal: Option<(GitHubWrite, WriteAnswer)>,
     has_read_again: bool,
     unconfirmed_reviews: u32,
@@ -47,18 +47,18 @@ pub struct PostingMachine<'a> {
 struct UnconfirmedWrite {
     write: GitHubWrite,
     why: String,
-    /// Plan after the last reread.
-    replanned: Option<VecDeque<GitHubWrite>>,
+    /// Plan after the last read of the state.
+    last_plan: Option<VecDeque<GitHubWrite>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PostingPhase {
-    /// Waits for the state. The number of the reread after an unconfirmed write, or 0.
+    /// Waits for the state. The number counts reads after an unconfirmed write; 0 for other reads.
     Reading(u32),
     /// Waits for the answer to the first write.
     Writing,
     /// Finished.
-    Over,
+    Finished,
 }
 
 /// The next step.
@@ -66,8 +66,8 @@ enum PostingPhase {
 pub enum PostingStep {
     /// Read the state and call [`PostingMachine::record_state`].
     Read {
-        /// Number of the reread after an unconfirmed write. Delays grow with it; 0 is without
-        /// delay.
+        /// Number of the read after an unconfirmed write, on which the delay depends; 0 for a read
+        /// without delay.
         reread: u32,
     },
     /// Send this once and call [`PostingMachine::record_answer`].
@@ -94,8 +94,8 @@ pub enum WriteAnswer {
 }
 
 impl<'a> PostingMachine<'a> {
-    /// Starts to post a review. The first step reads the state, because it may have changed during
-    /// the review.
+    /// Starts to post a review. The first step reads the state of the pull request, which may have
+    /// changed during the review.
     pub fn new(posting: GitHubPosting<'a>) -> Self {
         Self {
             posting,
@@ -121,7 +121,9 @@ impl<'a> PostingMachine<'a> {
         match (self.phase, self.writes.front()) {
             (PostingPhase::Reading(reread), _) => PostingStep::Read { reread },
             (PostingPhase::Writing, Some(write)) => PostingStep::Write(write.clone()),
-            (PostingPhase::Writing | PostingPhase::Over, _) => PostingStep::Done(self.outcome()),
+            (PostingPhase::Writing | PostingPhase::Finished, _) => {
+                PostingStep::Done(self.outcome())
+            }
         }
     }
 
@@ -147,26 +149,27 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Continues if the fate of the unconfirmed write is known, otherwise reads again.
+    /// Continues if the state shows whether GitHub applied the unconfirmed write; otherwise reads
+    /// again.
     fn resolve_unconfirmed(&mut self, unconfirmed: UnconfirmedWrite, phase: PostingPhase) {
         let items = |write: &GitHubWrite| deliveries(write).into_iter().map(|(item, _)| item);
-        let missing: BTreeSet<PostedItem> = self.writes.iter().flat_map(items).collect();
-        let is_applied = !items(&unconfirmed.write).any(|item| missing.contains(&item));
+        let missing_items: BTreeSet<PostedItem> = self.writes.iter().flat_map(items).collect();
+        let is_applied = !items(&unconfirmed.write).any(|item| missing_items.contains(&item));
         if is_applied
             || is_idempotent(&unconfirmed.write)
-            || unconfirmed.replanned.as_ref() == Some(&self.writes)
+            || unconfirmed.last_plan.as_ref() == Some(&self.writes)
         {
             return;
         }
         let rereads = match phase {
             PostingPhase::Reading(rereads) => rereads,
-            PostingPhase::Writing | PostingPhase::Over => 0,
+            PostingPhase::Writing | PostingPhase::Finished => 0,
         };
         if rereads >= REREADS_MAX {
             return self.give_up(&unconfirmed.why);
         }
         self.unconfirmed =
-            Some(UnconfirmedWrite { replanned: Some(self.writes.clone()), ..unconfirmed });
+            Some(UnconfirmedWrite { last_plan: Some(self.writes.clone()), ..unconfirmed });
         self.phase = PostingPhase::Reading(rereads + 1);
     }
 
@@ -174,7 +177,7 @@ impl<'a> PostingMachine<'a> {
     pub fn record_read_failure(&mut self, why: &str) {
         let why = format!("cannot read the current state: {why}");
         if self.writes.is_empty() {
-            // A review was submitted and nothing planned since.
+            // A pending review was submitted, and crh has not planned the summary yet.
             self.item_deliveries.insert(PostedItem::Summary, ItemDelivery::Failed(why.clone()));
         }
         self.give_up(&why);
@@ -244,17 +247,17 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Reads the state before anything else. If that fails, the write counts as failed.
+    /// Makes reading the state the next step. If that fails, the write counts as failed.
     fn read_again(&mut self, write: GitHubWrite, why: String) {
         self.writes.push_front(write.clone());
-        self.unconfirmed = Some(UnconfirmedWrite { write, why, replanned: None });
+        self.unconfirmed = Some(UnconfirmedWrite { write, why, last_plan: None });
         self.phase = PostingPhase::Reading(1);
     }
 
     fn plan(&mut self) {
         let plan = plan_within(&self.posting, &self.pull_state, &self.constraints);
         let GitHubPostingSteps { refusal, writes, skipped } = plan;
-        self.phase = if refusal.is_some() { PostingPhase::Over } else { PostingPhase::Writing };
+        self.phase = if refusal.is_some() { PostingPhase::Finished } else { PostingPhase::Writing };
         self.refusal = refusal;
         self.writes = writes.into();
         self.skipped = skipped;
@@ -299,9 +302,9 @@ impl<'a> PostingMachine<'a> {
                 for (item, _) in self.writes.iter().chain([write]).flat_map(deliveries) {
                     self.item_deliveries.insert(item, ItemDelivery::Failed(why.to_owned()));
                 }
-                self.phase = PostingPhase::Over;
+                self.phase = PostingPhase::Finished;
             }
-            // The summary mentions it and is posted nevertheless.
+            // crh posts the summary nevertheless. It mentions the approval that still stands.
             WriteKind::Withdraw { .. } => {
                 self.constraints.reason_for_no_withdrawal = Some(why.to_owned());
                 self.item_deliveries
@@ -319,16 +322,16 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Ends: all remaining writes failed.
+    /// Ends the posting. All remaining writes count as failed.
     fn give_up(&mut self, why: &str) {
-        let failed: Vec<PostedItem> = self
+        let failed_items: Vec<PostedItem> = self
             .writes
             .drain(..)
             .flat_map(|write| deliveries(&write))
             .map(|(item, _)| item)
             .collect();
-        let summary_failed = failed.contains(&PostedItem::Summary);
-        for item in failed {
+        let summary_failed = failed_items.contains(&PostedItem::Summary);
+        for item in failed_items {
             self.item_deliveries.insert(item, ItemDelivery::Failed(why.to_owned()));
         }
         if summary_failed {
@@ -342,7 +345,7 @@ impl<'a> PostingMachine<'a> {
                 self.item_deliveries.insert(item, ItemDelivery::Failed(why.to_owned()));
             }
         }
-        self.phase = PostingPhase::Over;
+        self.phase = PostingPhase::Finished;
     }
 
     fn outcome(&self) -> GitHubPostingOutcome {
@@ -364,7 +367,7 @@ impl<'a> PostingMachine<'a> {
     }
 }
 
-/// Items that exist once the write is applied.
+/// Items that a write delivers.
 fn deliveries(write: &GitHubWrite) -> Vec<(PostedItem, ItemDelivery)> {
     match &write.kind {
         WriteKind::Review { issues } => {
@@ -397,7 +400,7 @@ fn is_idempotent(write: &GitHubWrite) -> bool {
     }
 }
 
-/// A review with some of the comments.
+/// A review with the comments for `issues`, which start at index `from`.
 fn review_part(write: &GitHubWrite, from: usize, issues: &[PostedItem]) -> GitHubWrite {
     let mut write = write.clone();
     let body = &mut write.request.body;

@@ -1,5 +1,5 @@
-//! Posts a review to a pull request. The writes follow from the report and the current state, so
-//! that posting twice changes nothing.
+//! Posts a review to a pull request. The report and the current state determine the writes, so
+//! posting twice changes nothing.
 //!
 //! [`plan`] is pure and decides everything. After any failure, crh reads the state and plans again.
 
@@ -36,7 +36,7 @@ use crh_review::report::Report;
 /// Result of posting to a pull request.
 pub type GitHubPostingOutcome = posting::PostingOutcome<PullRequestRefusal>;
 
-/// Most inline comments. GitHub accepts about five hundred an hour.
+/// Most inline comments. GitHub accepts about five hundred an hour from one account.
 const INLINE_MAX: usize = 500;
 
 /// A review to post, with everything that planning needs.

@@ -1,7 +1,7 @@
 //! Plans the writes to a pull request: a pure function of the review and the current state.
 //!
-//! Invariant: after all writes of a plan, the next plan is empty. This also holds after some of
-//! them and a new plan.
+//! Invariant: after all writes of a plan, the next plan is empty. The same holds if crh applies
+//! some of the writes, plans again, and applies that plan.
 
 mod analysis;
 mod review;
@@ -48,7 +48,8 @@ pub(super) enum WriteKind {
         /// Issues of the comments, in order.
         issues: Vec<PostedItem>,
     },
-    /// A vote: a review without comments. Separate, so that a refusal is unambiguous.
+    /// A vote: a review without comments. crh posts it separately, so that a refusal clearly
+    /// concerns either the vote or the comments.
     Vote {
         /// GitHub's event name.
         event: &'static str,
@@ -77,12 +78,12 @@ pub(super) enum WriteKind {
     },
 }
 
-/// Limits learned from failed writes.
+/// Restrictions that crh learned from failed writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PostingConstraints {
     /// Keys of issues whose position GitHub refused.
     pub(super) refused_keys: BTreeSet<String>,
-    /// Why no review can be posted. Everything goes into the summary then.
+    /// Why no review can be posted. All issues go into the summary then.
     pub(super) reason_for_no_review: Option<String>,
     /// Why no vote can be cast.
     pub(super) reason_for_no_vote: Option<String>,
@@ -116,19 +117,22 @@ pub enum PullRequestRefusal {
     /// The pull request is closed.
     #[error("the pull request is closed")]
     Closed,
-    /// Some lists are incomplete, so that posting could create duplicates.
+    /// Some lists are incomplete. Posting could create duplicates of comments that crh did not
+    /// read.
     #[error("cannot read the pull request completely: {}", incomplete_lists.join(", "))]
     NotAllRead {
         /// The incomplete lists.
         #[serde(rename = "what")]
         incomplete_lists: Vec<String>,
     },
-    /// The account has a pending review. GitHub accepts no other one meanwhile.
+    /// The account has a pending review. GitHub accepts no other review until that one is submitted
+    /// or discarded.
     #[error("this account has a pending review on the pull request")]
     Unsubmitted,
-    /// A secret equals a word of the report format, so that the report cannot be masked.
+    /// A secret equals a word of the report format. Masking it would make the report unreadable.
     #[error("a secret equals a word of the report format")]
-    Hidden,
+    #[serde(rename = "hidden")]
+    Unmaskable,
 }
 
 /// Plans the writes for a review, given the current state.
@@ -180,7 +184,7 @@ pub(super) fn find_refusal(
     pull_state: &PullRequestState,
 ) -> Option<PullRequestRefusal> {
     let Some(report) = mask_report(posting.report, posting.mask) else {
-        return Some(PullRequestRefusal::Hidden);
+        return Some(PullRequestRefusal::Unmaskable);
     };
     let (change, pull) = (&report.change, &pull_state.pull);
     let reviewed = format!("{}#{}", change.repo, change.pr_number);
@@ -205,7 +209,7 @@ pub(super) fn find_refusal(
     own_draft(pull_state).is_some_and(is_of_other_review).then_some(PullRequestRefusal::Unsubmitted)
 }
 
-/// The pending review of our account.
+/// The pending review of the token's account.
 fn own_draft(pull_state: &PullRequestState) -> Option<&PullRequestReview> {
     let is_ours = |review: &&PullRequestReview| {
         review.author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)

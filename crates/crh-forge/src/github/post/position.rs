@@ -1,7 +1,7 @@
 //! Determines which lines can have a comment: those that GitHub's diff shows, with three lines of
 //! context.
 //!
-//! One bad line makes GitHub refuse a whole review, so every position is checked here first.
+//! One bad line makes GitHub refuse a whole review, so crh checks every position first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crh_review::finding::Side;
 
 /// Unchanged lines that GitHub shows around a change.
 const CONTEXT_LINES: usize = 3;
-/// Most files in GitHub's list of a pull request. Its diff may have more.
+/// Most files in GitHub's list of a pull request. The diff may have more files.
 const LISTED_FILES_MAX: usize = 3_000;
 
 /// Position of an inline comment.
@@ -72,8 +72,8 @@ impl CommentPositions {
         Self { files: hunks }
     }
 
-    /// Position for a comment: all lines if one hunk shows the first and the last, otherwise the
-    /// visible one. `None` if neither is visible.
+    /// Position for a comment. If one hunk shows the first and the last line, all lines; otherwise
+    /// the line that is visible. `None` if neither is visible.
     pub(super) fn anchor(&self, location: &Location) -> Option<Anchor> {
         let hunks = self.files.get(&location.file)?;
         let find = |line| {
@@ -159,7 +159,7 @@ fn narrowed_hunks(diff: &Diff, file: &FileDiff) -> Vec<PositionHunk> {
 /// Splits a hunk into parts near changed lines. Changes with overlapping context stay together.
 fn split_hunk(hunk: &[PositionLine]) -> Vec<PositionHunk> {
     let mut parts: Vec<(usize, usize)> = Vec::new();
-    for index in (0..hunk.len()).filter(|at| hunk[*at].kind != LineKind::Context) {
+    for index in (0..hunk.len()).filter(|index| hunk[*index].kind != LineKind::Context) {
         let (start, end) =
             (index.saturating_sub(CONTEXT_LINES), (index + CONTEXT_LINES + 1).min(hunk.len()));
         match parts.last_mut() {

@@ -16,7 +16,7 @@ use crate::github::{GitHubClient, Verb};
 use crate::posting::mask_report;
 use crh_review::{render, stable_json};
 
-/// Largest compressed upload that GitHub accepts.
+/// Largest compressed upload that GitHub accepts, in bytes.
 const UPLOAD_MAX: usize = 10 << 20;
 
 /// Why an upload to code scanning failed.
@@ -36,13 +36,13 @@ pub enum SarifUploadError {
     Forge(#[from] ForgeError),
 }
 
-/// The upload request. Deterministic.
+/// The upload request. The same report gives the same request.
 pub fn sarif_upload(posting: &GitHubPosting<'_>) -> Result<GitHubRequest, SarifUploadError> {
     // `find_refusal` already rejected reports that cannot be masked.
     let report = mask_report(posting.report, posting.mask).unwrap_or_default();
     let mut sarif: Value = serde_json::from_str(&render::sarif(&report)?)?;
-    // The part before the slash is the category. An upload replaces earlier ones of its category,
-    // so each installation has its own.
+    // The part before the slash is the category. An upload replaces earlier uploads of the same
+    // category, so each installation has its own category.
     let id = format!("{}/{}", posting.instance, report.review_id);
     sarif["runs"][0]["automationDetails"] = json!({ "id": id });
     let text = stable_json(&sarif)?;

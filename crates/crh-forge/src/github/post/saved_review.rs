@@ -1,8 +1,8 @@
 //! State of a review for the next one, stored in the summary comment as base64url-encoded JSON in
 //! an HTML comment.
 //!
-//! Anyone with write access can edit that comment. Readers verify it and treat its texts as
-//! untrusted.
+//! Anyone with write access can edit that comment. crh verifies the state when it reads it, and
+//! treats its texts as untrusted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,19 +17,21 @@ use crh_review::{Location, Quote, stable_json_line};
 
 /// Format version. Increase it when old readers would misread the new format.
 pub(super) const VERSION: u32 = 1;
-/// Longest state line, in characters: some forty issues. Leaves half of the comment to people.
+/// Longest state line, in characters: about forty issues. Half of GitHub's limit for a comment
+/// stays free for the visible text.
 const STATE_MAX: usize = 32_768;
 /// Longest stored title, in characters.
 const STORED_TITLE_MAX: usize = TITLE_MAX;
-/// Longest stored reason, in characters. The thread has all of it.
+/// Longest stored reason, in characters. The comment thread has the whole text.
 const STORED_REASON_MAX: usize = 240;
 /// Longest stored quote, in characters: enough to find its line again.
 const STORED_QUOTE_MAX: usize = 160;
 /// Most lines of a stored quote.
 const STORED_QUOTE_LINES_MAX: usize = 3;
-/// Visible characters after which no more lines are stored.
+/// Visible characters that are enough to find a quote. After that many, no more lines of it are
+/// stored.
 const STORED_QUOTE_ENOUGH: usize = 8;
-/// Most quotes per issue: its own, and those that tie it to the change.
+/// Most quotes per issue: from its own file, and those that connect the issue to the change.
 const STORED_QUOTES_MAX: usize = 3;
 
 /// Inputs of a review that are not in its report.
@@ -91,7 +93,7 @@ pub struct OpenIssue {
     /// Consequences, possibly shortened; empty if there was no space.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Quotes, possibly shortened, those from its own file first.
+    /// Quotes, possibly shortened; those from the file of the issue first.
     #[serde(default)]
     pub evidence: Vec<Quote>,
     /// Reviewers that reported it.
@@ -151,8 +153,8 @@ pub(super) fn own_summary<'a>(
     pull_state.comments.iter().filter(is_ours).find(|comment| is_summary(instance, &comment.body))
 }
 
-/// The state line of a summary; `None` if it is too long. Reasons are dropped first: the threads
-/// have them.
+/// The state line of a summary; `None` if it is too long. To save space, crh first drops the
+/// reasons, which the comment threads contain.
 pub(super) fn state_line(instance: &str, state: &SavedReview) -> Option<String> {
     let encode = |state: &SavedReview| {
         let json = stable_json_line(state).ok()?;
@@ -188,9 +190,9 @@ impl OpenIssue {
     /// Shortens an issue for storage.
     pub(super) fn new(issue: &Issue, since: &str) -> Self {
         // Quotes from the issue's own file first.
-        let (own, others): (Vec<&Quote>, Vec<&Quote>) =
+        let (same_file, other_files): (Vec<&Quote>, Vec<&Quote>) =
             issue.evidence.iter().partition(|quote| quote.file == issue.location.file);
-        let evidence = own.into_iter().chain(others).take(STORED_QUOTES_MAX);
+        let evidence = same_file.into_iter().chain(other_files).take(STORED_QUOTES_MAX);
         Self {
             key: issue.dedupe_key.clone(),
             title: cut(&issue.title, STORED_TITLE_MAX),

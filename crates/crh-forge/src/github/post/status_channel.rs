@@ -1,7 +1,7 @@
 //! Shows a review outside the conversation: as a check run, or as code scanning alerts.
 //!
-//! Neither depends on diff positions. They are planned separately from comments because tokens
-//! often may write only one of them.
+//! Neither depends on positions in the diff. crh plans them separately from comments, because many
+//! tokens may write only one of the three.
 
 use super::check_run::{check_run_requests, existing_check_runs, post_check_run};
 use super::plan::{PullRequestRefusal, find_refusal};
@@ -12,7 +12,7 @@ use crate::ForgeError;
 use crate::github::{GitHubClient, PullRequestRef, read};
 use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
 
-/// A place outside the conversation.
+/// A place for a review outside the conversation of the pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusChannel {
     /// A check run at the head, named after the installation.

@@ -1,6 +1,6 @@
 //! Decides whether a fix becomes a GitHub suggestion that is applied with one click.
 //!
-//! A click must never break the file: doubtful fixes are shown as code instead.
+//! A click must never break the file. crh shows doubtful fixes as code instead.
 
 use super::position::Anchor;
 use crh_review::escape_invisible;
@@ -12,23 +12,23 @@ use crh_review::report::Issue;
 pub(super) enum NoSuggestion {
     /// No replacement text.
     NoReplacement,
-    /// Only white space.
+    /// The replacement has only white space.
     Empty,
     /// The comment is not on exactly the replaced lines.
     OtherLines,
     /// The lines are missing at the head or differ from the quote.
     Changed,
-    /// Same as the current text.
+    /// The replacement equals the current text.
     Same,
-    /// Unbalanced brackets.
+    /// The replacement opens or closes other brackets than the replaced lines.
     Brackets,
-    /// Repeats the line above or below.
+    /// The replacement repeats the line above or below.
     Repeats,
-    /// Lost indentation.
+    /// The replacement lost the indentation of the replaced lines.
     Indentation,
-    /// Contains a fence, a marker, or invisible characters.
+    /// Contains a code fence, the start of a crh marker (an HTML comment), or invisible characters.
     Unsafe,
-    /// Line endings that comments cannot express.
+    /// The replaced lines end in CRLF, which comments cannot express.
     LineEnds,
 }
 
@@ -62,20 +62,22 @@ pub(super) fn check_suggestion(
     if replaced.iter().any(|line| line.ends_with('\r')) {
         return Err(NoSuggestion::LineEnds);
     }
-    let new: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+    let new_lines: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
     let trimmed = |line: &str| line.trim_end().to_owned();
-    if new.iter().map(|line| trimmed(line)).eq(replaced.iter().map(|line| trimmed(line))) {
+    if new_lines.iter().map(|line| trimmed(line)).eq(replaced.iter().map(|line| trimmed(line))) {
         return Err(NoSuggestion::Same);
     }
-    if open_brackets(new.iter().copied()) != open_brackets(replaced.iter().map(String::as_str)) {
+    if open_brackets(new_lines.iter().copied())
+        != open_brackets(replaced.iter().map(String::as_str))
+    {
         return Err(NoSuggestion::Brackets);
     }
-    if repeats_neighbour(above, new.first(), replaced.first())
-        || repeats_neighbour(below, new.last(), replaced.last())
+    if repeats_neighbour(above, new_lines.first(), replaced.first())
+        || repeats_neighbour(below, new_lines.last(), replaced.last())
     {
         return Err(NoSuggestion::Repeats);
     }
-    if lost_indentation(&new, replaced) {
+    if lost_indentation(&new_lines, replaced) {
         return Err(NoSuggestion::Indentation);
     }
     Ok(())
@@ -100,10 +102,10 @@ fn quotes_match(issue: &Issue, head: &[String]) -> bool {
     issue.evidence.iter().filter(is_from_new_side).all(|quote| {
         let start = usize::try_from(quote.line).unwrap_or(usize::MAX).saturating_sub(1);
         let lines = quote.snippet.lines().filter(|line| !line.trim().is_empty());
-        let mut at_head = head.iter().skip(start).filter(|line| !line.trim().is_empty());
+        let mut head_lines = head.iter().skip(start).filter(|line| !line.trim().is_empty());
         lines
             .into_iter()
-            .all(|line| at_head.next().is_some_and(|head_line| is_quoted(line, head_line)))
+            .all(|line| head_lines.next().is_some_and(|head_line| is_quoted(line, head_line)))
     })
 }
 
@@ -117,7 +119,7 @@ fn is_quoted(quoted: &str, line: &str) -> bool {
 
 /// Brackets without a partner in these lines, in order.
 fn open_brackets<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<char> {
-    let mut open: Vec<char> = Vec::new();
+    let mut unmatched: Vec<char> = Vec::new();
     for char in lines.flat_map(str::chars) {
         let partner = match char {
             '(' | '[' | '{' => None,
@@ -126,35 +128,38 @@ fn open_brackets<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<char> {
             '}' => Some('{'),
             _ => continue,
         };
-        if partner.is_some() && open.last().copied() == partner {
-            open.pop();
+        if partner.is_some() && unmatched.last().copied() == partner {
+            unmatched.pop();
         } else {
-            open.push(char);
+            unmatched.push(char);
         }
     }
-    open
+    unmatched
 }
 
 /// Whether the new text repeats a neighbouring line that the old text did not.
 fn repeats_neighbour(
     neighbour: Option<&String>,
-    new: Option<&&str>,
-    replaced: Option<&String>,
+    new_line: Option<&&str>,
+    replaced_line: Option<&String>,
 ) -> bool {
     let Some(neighbour) = neighbour.map(|line| line.trim()).filter(|line| !line.is_empty()) else {
         return false;
     };
-    new.is_some_and(|line| line.trim() == neighbour)
-        && replaced.is_none_or(|line| line.trim() != neighbour)
+    new_line.is_some_and(|line| line.trim() == neighbour)
+        && replaced_line.is_none_or(|line| line.trim() != neighbour)
 }
 
 /// Whether the replaced lines are indented and the new text is not.
-fn lost_indentation(new: &[&str], replaced: &[String]) -> bool {
+fn lost_indentation(new_lines: &[&str], replaced: &[String]) -> bool {
     let is_indented = |line: &str| line.starts_with([' ', '\t']);
     let mut non_empty = replaced.iter().filter(|line| !line.trim().is_empty()).peekable();
     let was_indented = non_empty.peek().is_some() && non_empty.all(|line| is_indented(line));
     was_indented
-        && new.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| !is_indented(line))
+        && new_lines
+            .iter()
+            .find(|line| !line.trim().is_empty())
+            .is_some_and(|line| !is_indented(line))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use crh_review::verdict::Verdict;
 /// Lines of `a.rs` that the pull request shows.
 pub(crate) const SHOWN_LINES: u32 = 100;
 
-/// Owns what a posting borrows.
+/// Owns the values that a `GitHubPosting` borrows.
 pub(crate) struct ReviewFixture {
     pub(crate) report: Report,
     pub(crate) basis: ReviewBasis,
@@ -112,9 +112,9 @@ pub(crate) fn fresh() -> PullRequestState {
 #[derive(Debug, Clone)]
 pub(crate) struct InMemoryGitHub {
     pub(crate) pull_state: PullRequestState,
-    /// Lines on which it refuses comments although it shows them.
+    /// Lines that the diff shows but on which this GitHub refuses comments.
     pub(crate) bad_lines: BTreeSet<u64>,
-    /// Refusals of reviews by state.
+    /// Messages with which this GitHub refuses reviews, by review state such as `APPROVED`.
     pub(crate) refused_states: BTreeMap<String, String>,
     /// Threads of a pending review.
     pending_threads: Vec<InlineThread>,
@@ -128,7 +128,7 @@ impl InMemoryGitHub {
         Self { pull_state, bad_lines, refused_states, pending_threads, next_id: 100 }
     }
 
-    /// Applies a write, or refuses it.
+    /// Applies a write to the pull request, or refuses it.
     pub(crate) fn write(&mut self, write: &GitHubWrite) -> WriteAnswer {
         match &write.kind {
             WriteKind::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
@@ -171,7 +171,7 @@ impl InMemoryGitHub {
         state.clone_into(&mut review.state);
     }
 
-    /// Makes the last review pending.
+    /// Makes the last review pending, as if crh was interrupted before it submitted the review.
     pub(crate) fn unsubmit(&mut self) {
         self.pull_state.reviews.last_mut().unwrap().state = "PENDING".to_owned();
         self.pending_threads.append(&mut self.pull_state.threads);
@@ -225,7 +225,8 @@ impl InMemoryGitHub {
         self.next_id
     }
 
-    /// Visible content, independent of order and batches.
+    /// Texts that a visitor sees, sorted, so that the order of comments and batches does not
+    /// matter.
     pub(crate) fn visible_content(&self) -> Vec<String> {
         let state = &self.pull_state;
         let threads = state.threads.iter().map(|thread| {

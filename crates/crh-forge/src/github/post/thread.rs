@@ -1,4 +1,5 @@
-//! Own comment threads: opened by our account, with the marker of this instance.
+//! Own comment threads: opened by the token's account, with the marker of this installation. A
+//! marker is an HTML comment with the key of the issue.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +16,13 @@ const MATCH_DISTANCE_MAX: u32 = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OwnThread<'a> {
     pub(super) thread: &'a InlineThread,
-    /// Key of its issue, stable across runs.
+    /// Key of the thread's issue, stable across runs.
     pub(super) key: &'a str,
     /// Title of the issue, as escaped for the comment.
     pub(super) title: &'a str,
 }
 
-/// Threads of this instance, oldest first. Markers in other accounts' texts do not count.
+/// Threads of this installation, oldest first. Markers in texts of other accounts do not count.
 pub(super) fn own_threads<'a>(
     pull_state: &'a PullRequestState,
     instance: &str,
@@ -50,8 +51,9 @@ impl<'a> OwnThread<'a> {
         (!first.url.is_empty()).then(|| first.url.clone())
     }
 
-    /// Distance of an issue with the same file and title but another key; `None` if it is too far.
-    /// In an outdated thread the line changed, so any distance counts.
+    /// Number of lines between the thread and an issue with the same file and title but another
+    /// key; `None` if the issue is too far away. In an outdated thread the line changed, so any
+    /// distance counts.
     fn distance(self, issue: &Issue) -> Option<u32> {
         let thread = self.thread;
         let distance_from =
@@ -69,7 +71,7 @@ impl<'a> OwnThread<'a> {
 /// Matches issues to threads, by index. A thread matches at most one issue.
 pub(super) fn match_threads(issues: &[Issue], threads: &[OwnThread<'_>]) -> Vec<Option<usize>> {
     let mut is_matched = vec![false; threads.len()];
-    let mut matched: Vec<Option<usize>> = issues
+    let mut thread_indexes: Vec<Option<usize>> = issues
         .iter()
         .map(|issue| {
             let has_key = |index: &usize| threads[*index].key == issue.dedupe_key;
@@ -86,12 +88,12 @@ pub(super) fn match_threads(issues: &[Issue], threads: &[OwnThread<'_>]) -> Vec<
         })
         .collect();
     let mut by_title: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
-    for index in (0..threads.len()).filter(|at| !is_matched[*at]) {
+    for index in (0..threads.len()).filter(|index| !is_matched[*index]) {
         let OwnThread { thread, title, .. } = threads[index];
         by_title.entry((&thread.path, normalise_posted_title(title))).or_default().push(index);
     }
     for (issue, thread_index) in
-        issues.iter().zip(&mut matched).filter(|(_, place)| place.is_none())
+        issues.iter().zip(&mut thread_indexes).filter(|(_, thread_index)| thread_index.is_none())
     {
         let key = (issue.location.file.as_str(), normalise_posted_title(&issue.title));
         let candidates =
@@ -103,5 +105,5 @@ pub(super) fn match_threads(issues: &[Issue], threads: &[OwnThread<'_>]) -> Vec<
             is_matched[index] = true;
         }
     }
-    matched
+    thread_indexes
 }

@@ -1,8 +1,8 @@
 //! Data that only GraphQL has: our own account, threads with their resolved state, and closed
 //! issues.
 //!
-//! Pages are read one after another because each names the next. The rest of long threads is read
-//! concurrently.
+//! crh reads pages one after another, because each page names the next. It reads the rest of long
+//! threads concurrently.
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -13,22 +13,25 @@ use tokio::sync::watch;
 use super::super::{GitHubClient, GitHubUser, GraphError, PageCompleteness, PullRequestRef};
 use super::texts::{TextBudget, TextOwner};
 use super::unique_reasons;
-use super::wire::{Issue, Queried, QueriedPull, QueriedThread, Thread, ThreadComment, Viewer};
+use super::wire::{
+    Issue, PullQueryData, QueriedPull, Thread, ThreadComment, ThreadQueryData, Viewer,
+};
 use crate::ForgeError;
 
 /// Most queries for one pull request: twenty thousand threads, or a thousand at the smallest page
 /// size.
 const QUERIES_MAX: usize = 200;
 
-/// Most queries for the rest of long threads of others. Posting does not depend on them.
+/// Most queries for the rest of long threads that other accounts opened. Posting does not depend on
+/// these threads.
 const OTHERS_QUERIES_MAX: usize = 50;
 
 /// Threads per page and comments per thread. If a page is too large or too slow, it is requested
 /// again in a smaller size. The smallest always fits, at 65,536 characters per comment.
 const PAGE_SIZES: [(usize, usize); 3] = [(100, 30), (25, 10), (5, 5)];
 
-/// Pages in a small size before trying a larger one. Often a single thread is too large; if all
-/// are, this costs one extra query in five.
+/// Number of pages in a small size before crh tries the next larger size. Often a single thread is
+/// too large. If all threads are, the failed attempts cost one extra query in five.
 const GROW_AFTER: usize = 4;
 
 /// Field of the linked issues. Pull requests close at most fifty.
@@ -78,7 +81,7 @@ fragment comment on PullRequestReviewComment {
   fullDatabaseId state viewerDidAuthor author { __typename login } authorAssociation createdAt body url
 }";
 
-/// Result of reading.
+/// Threads and related data of a pull request.
 #[derive(Default)]
 pub(super) struct Conversations {
     pub(super) viewer: GitHubUser,
@@ -89,7 +92,7 @@ pub(super) struct Conversations {
     pub(super) notes: Vec<String>,
     /// Whether threads, or comments of own threads, are missing.
     pub(super) truncated: bool,
-    /// Number of threads of others that were not read to the end.
+    /// Number of threads of other accounts that were not read to the end.
     pub(super) unfinished_threads: usize,
     /// Number of shortened comments.
     pub(super) shortened_comments: usize,
@@ -97,9 +100,9 @@ pub(super) struct Conversations {
 
 enum ThreadQueryReply {
     /// A page, with the size of the next one.
-    Page(Queried, Vec<GraphError>, PageSizes),
+    Page(PullQueryData, Vec<GraphError>, PageSizes),
     /// More comments of the thread with this index.
-    More(usize, QueriedThread),
+    More(usize, ThreadQueryData),
 }
 
 /// Current page size.
@@ -107,12 +110,12 @@ enum ThreadQueryReply {
 struct PageSizes {
     /// Index in [`PAGE_SIZES`].
     index: usize,
-    /// Consecutive pages in this size.
+    /// Number of consecutive pages in this size.
     pages: usize,
 }
 
 impl PageSizes {
-    /// Size after a successful page.
+    /// Page size after a successful page.
     fn next(self) -> Self {
         match self.pages + 1 {
             pages if pages < GROW_AFTER => Self { pages, ..self },
@@ -120,7 +123,7 @@ impl PageSizes {
         }
     }
 
-    /// Size after a page that was too large.
+    /// Page size after a page that was too large.
     fn smaller(self) -> Option<Self> {
         let index = self.index + 1;
         (index < PAGE_SIZES.len()).then_some(Self { index, pages: 0 })
@@ -133,7 +136,7 @@ type PendingQuery<'a> = BoxFuture<'a, Result<ThreadQueryReply, ForgeError>>;
 struct NextQueries<'a> {
     /// The next page, and the rest of own threads.
     needed: Vec<PendingQuery<'a>>,
-    /// The rest of other threads.
+    /// The rest of threads of other accounts.
     others: Vec<PendingQuery<'a>>,
 }
 
@@ -150,8 +153,8 @@ pub(super) async fn read(
     while let Some(reply) = pending.next().await {
         let mut next = NextQueries::default();
         match reply? {
-            ThreadQueryReply::Page(queried, errors, sizes) => {
-                let pull = conversations.add_page(queried, errors)?;
+            ThreadQueryReply::Page(data, errors, sizes) => {
+                let pull = conversations.add_page(data, errors)?;
                 viewer_sender.send_replace(Some(conversations.viewer.id));
                 if let Some(after) = pull.review_threads.page_info.next() {
                     next.needed.push(Box::pin(query_page(client, pull_ref, Some(after), sizes)));
@@ -160,16 +163,21 @@ pub(super) async fn read(
                     let after = std::mem::take(&mut thread.comments.page_info).next();
                     let comments = std::mem::take(&mut thread.comments.nodes);
                     conversations.threads.push(thread);
-                    let number = conversations.threads.len() - 1;
-                    conversations.add_comments(number, comments, &mut budget);
-                    conversations.queue_rest(client, number, after, &mut next);
+                    let thread_index = conversations.threads.len() - 1;
+                    conversations.add_comments(thread_index, comments, &mut budget);
+                    conversations.queue_rest(client, thread_index, after, &mut next);
                 }
             }
-            ThreadQueryReply::More(number, queried) => {
+            ThreadQueryReply::More(thread_index, data) => {
                 // The thread was deleted meanwhile.
-                let Some(node) = queried.node else { continue };
-                conversations.add_comments(number, node.comments.nodes, &mut budget);
-                conversations.queue_rest(client, number, node.comments.page_info.next(), &mut next);
+                let Some(node) = data.node else { continue };
+                conversations.add_comments(thread_index, node.comments.nodes, &mut budget);
+                conversations.queue_rest(
+                    client,
+                    thread_index,
+                    node.comments.page_info.next(),
+                    &mut next,
+                );
             }
         }
         let NextQueries { mut needed, mut others } = next;
@@ -193,7 +201,7 @@ impl Conversations {
     /// Adds comments to a thread, within the budget.
     fn add_comments(
         &mut self,
-        thread: usize,
+        thread_index: usize,
         comments: Vec<Option<ThreadComment>>,
         budget: &mut TextBudget,
     ) {
@@ -201,7 +209,7 @@ impl Conversations {
             let owner = if comment.viewer_did_author { TextOwner::Ours } else { TextOwner::Theirs };
             match budget.take(&mut comment.body, owner) {
                 PageCompleteness::Complete => {
-                    self.threads[thread].comments.nodes.push(Some(comment));
+                    self.threads[thread_index].comments.nodes.push(Some(comment));
                 }
                 PageCompleteness::Truncated => self.truncated = true,
             }
@@ -212,22 +220,22 @@ impl Conversations {
     fn queue_rest<'a>(
         &self,
         client: &'a GitHubClient,
-        number: usize,
+        thread_index: usize,
         after: Option<String>,
         next: &mut NextQueries<'a>,
     ) {
         let Some(after) = after else { return };
-        let thread = &self.threads[number];
-        let first = thread.comments.nodes.iter().flatten().next();
-        let is_ours = first.is_none_or(|first| first.viewer_did_author);
-        let query = Box::pin(query_rest(client, number, thread.id.clone(), after));
+        let thread = &self.threads[thread_index];
+        let first_comment = thread.comments.nodes.iter().flatten().next();
+        let is_ours = first_comment.is_none_or(|first| first.viewer_did_author);
+        let query = Box::pin(query_rest(client, thread_index, thread.id.clone(), after));
         if is_ours { next.needed.push(query) } else { next.others.push(query) }
     }
 
-    /// Takes the parts of a page other than threads.
+    /// Takes everything from a page except the threads.
     fn add_page(
         &mut self,
-        queried: Queried,
+        data: PullQueryData,
         errors: Vec<GraphError>,
     ) -> Result<QueriedPull, ForgeError> {
         let (linked_errors, other_errors): (Vec<_>, Vec<_>) =
@@ -239,14 +247,14 @@ impl Conversations {
             let why = unique_reasons(linked_errors.iter().map(|error| error.message.as_str()));
             self.notes.push(format!("Cannot read all linked issues: {why}."));
         }
-        if let Some(Viewer { login, database_id: Some(id) }) = queried.viewer {
+        if let Some(Viewer { login, database_id: Some(id) }) = data.viewer {
             self.viewer = GitHubUser { id, login };
         }
-        let pull = queried.repository.and_then(|repository| repository.pull_request);
-        let mut pull = pull.ok_or_else(|| missing("it has no pull request"))?;
+        let pull = data.repository.and_then(|repository| repository.pull_request);
+        let mut pull = pull.ok_or_else(|| missing_data_error("it has no pull request"))?;
         // Without the account id, own comments cannot be recognised.
         if self.viewer.id == 0 {
-            return Err(missing("it does not name the account of the token"));
+            return Err(missing_data_error("it does not name the account of the token"));
         }
         if self.head.is_empty() {
             self.head.clone_from(&pull.head_ref_oid);
@@ -261,11 +269,11 @@ impl Conversations {
     }
 }
 
-fn missing(problem: &str) -> ForgeError {
+fn missing_data_error(problem: &str) -> ForgeError {
     ForgeError::Unreadable { request: "POST a query".to_owned(), message: problem.to_owned() }
 }
 
-/// Reads a page, in this size or a smaller one.
+/// Reads a page, in this size or, if it is too large or too slow, in a smaller one.
 async fn query_page(
     client: &GitHubClient,
     pull_ref: &PullRequestRef,
@@ -287,8 +295,8 @@ async fn query_page(
         };
         let query = [query, THREAD_FRAGMENT, COMMENT_FRAGMENT].concat();
         match client.graphql_parts(&query, &variables).await {
-            Ok((queried, errors)) => {
-                return Ok(ThreadQueryReply::Page(queried, errors, sizes.next()));
+            Ok((data, errors)) => {
+                return Ok(ThreadQueryReply::Page(data, errors, sizes.next()));
             }
             Err(error @ (ForgeError::TooLarge { .. } | ForgeError::Failing { .. })) => {
                 sizes = sizes.smaller().ok_or(error)?;
@@ -300,13 +308,13 @@ async fn query_page(
 
 async fn query_rest(
     client: &GitHubClient,
-    number: usize,
+    thread_index: usize,
     id: String,
     after: String,
 ) -> Result<ThreadQueryReply, ForgeError> {
     let query = [REST_QUERY, COMMENT_FRAGMENT].concat();
-    let queried = client.graphql(&query, &json!({ "id": id, "after": after })).await?;
-    Ok(ThreadQueryReply::More(number, queried))
+    let data = client.graphql(&query, &json!({ "id": id, "after": after })).await?;
+    Ok(ThreadQueryReply::More(thread_index, data))
 }
 
 #[cfg(test)]
@@ -316,12 +324,12 @@ mod tests {
 
     use super::*;
 
-    fn begun(answer: Value, errors: Value) -> String {
+    fn add_first_page(answer: Value, errors: Value) -> String {
         let errors: Vec<GraphError> = serde_json::from_value(errors).unwrap();
-        let queried: Queried = serde_json::from_value(answer).unwrap();
-        let mut read = Conversations::default();
-        match read.add_page(queried, errors) {
-            Ok(_) => format!("{} issues, {:?}\n", read.issues.len(), read.notes),
+        let data: PullQueryData = serde_json::from_value(answer).unwrap();
+        let mut conversations = Conversations::default();
+        match conversations.add_page(data, errors) {
+            Ok(_) => format!("{} issues, {:?}\n", conversations.issues.len(), conversations.notes),
             Err(error) => format!("{error}\n"),
         }
     }
@@ -342,16 +350,16 @@ mod tests {
         };
         let path = ["repository", "pullRequest", LINKED_ISSUES_FIELD];
         let forbidden = json!({ "type": "FORBIDDEN", "message": "not accessible", "path": path });
-        let mut lines = begun(answer(Value::Null), json!([forbidden, forbidden]));
+        let mut lines = add_first_page(answer(Value::Null), json!([forbidden, forbidden]));
         let nodes = json!({ "nodes": [issue, null], "pageInfo": { "hasNextPage": true, "endCursor": "x" } });
-        lines += &begun(answer(nodes), json!([forbidden]));
+        lines += &add_first_page(answer(nodes), json!([forbidden]));
         let threads =
             json!({ "type": "FORBIDDEN", "message": "no", "path": ["repository", "pullRequest"] });
-        lines += &begun(answer(page.clone()), json!([forbidden, threads]));
-        lines += &begun(json!({ "viewer": null, "repository": null }), json!([]));
+        lines += &add_first_page(answer(page.clone()), json!([forbidden, threads]));
+        lines += &add_first_page(json!({ "viewer": null, "repository": null }), json!([]));
         let mut without_viewer = answer(page.clone());
         without_viewer["viewer"] = Value::Null;
-        lines += &begun(without_viewer, json!([]));
+        lines += &add_first_page(without_viewer, json!([]));
         expect![[r#"
             0 issues, ["Cannot read all linked issues: not accessible."]
             1 issues, ["Cannot read all linked issues: not accessible.", "There are more linked issues than crh reads."]
@@ -363,21 +371,21 @@ mod tests {
 
     #[test]
     fn page_size_shrinks_at_once_and_grows_slowly() {
-        let mut parts = PageSizes::default();
-        let mut asked = Vec::new();
+        let mut sizes = PageSizes::default();
+        let mut requested_indexes = Vec::new();
         // The first page comes in full size; then everything above the smallest size is too large,
         // twice.
-        for too_much in
+        for too_large in
             [&[][..], &[0, 1], &[], &[], &[], &[1], &[], &[], &[], &[], &[], &[], &[], &[]]
         {
-            while too_much.contains(&parts.index) {
-                asked.push(parts.index);
-                parts = parts.smaller().unwrap();
+            while too_large.contains(&sizes.index) {
+                requested_indexes.push(sizes.index);
+                sizes = sizes.smaller().unwrap();
             }
-            asked.push(parts.index);
-            parts = parts.next();
+            requested_indexes.push(sizes.index);
+            sizes = sizes.next();
         }
-        assert_eq!(asked, [0, 0, 1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 1, 1, 1, 0]);
+        assert_eq!(requested_indexes, [0, 0, 1, 2, 2, 2, 2, 1, 2, 2, 2, 2, 1, 1, 1, 1, 0]);
         assert_eq!(PageSizes { index: PAGE_SIZES.len() - 1, pages: 0 }.smaller(), None);
     }
 }

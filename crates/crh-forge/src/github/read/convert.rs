@@ -50,10 +50,10 @@ pub(super) fn convert(
     // Comments of a pending review are visible only to their author.
     threads.retain(|thread| !thread.comments.is_empty());
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
-    let reviewed = reviewed_heads(&reviews, &viewer, instance);
+    let reviewed_heads = reviewed_heads(&reviews, &viewer, instance);
     let pull_state = PullRequestState {
         viewer,
-        pull: pull_status(&pull),
+        pull: pull_properties(&pull),
         files: files.into_iter().map(file).collect(),
         comments: comments.into_iter().map(comment).collect(),
         threads,
@@ -79,7 +79,7 @@ pub(super) fn convert(
         comments: discussion,
         threads: pull_state.threads.iter().map(discussion_thread).collect(),
         votes: Vec::new(),
-        rounds: rounds(&pull, reviewed, last_head(&pull_state, instance)),
+        rounds: rounds(&pull, reviewed_heads, last_head(&pull_state, instance)),
         notes,
     };
     (proposal, pull_state)
@@ -89,9 +89,10 @@ fn base_name(pull: &wire::Pull) -> String {
     pull.base.repo.as_ref().map(|repo| repo.full_name.clone()).unwrap_or_default()
 }
 
-fn branch_end(host: &GitHubHost, end: &wire::End) -> crate::BranchEnd {
+fn branch_end(host: &GitHubHost, end: &wire::BranchTip) -> crate::BranchEnd {
     let repo = end.repo.as_ref().map(|repo| repo.full_name.clone());
-    // Built here, because a token is sent to this address and a reply could name any host.
+    // crh builds this address instead of taking it from a reply, which could name any host: git
+    // sends a token there.
     let parsed_repo = repo.as_deref().and_then(Repo::parse);
     crate::BranchEnd {
         git_url: parsed_repo.map(|repo| host.git_url(&repo)),
@@ -101,8 +102,8 @@ fn branch_end(host: &GitHubHost, end: &wire::End) -> crate::BranchEnd {
     }
 }
 
-fn pull_status(pull: &wire::Pull) -> PullRequestProperties {
-    let id = |end: &wire::End| end.repo.as_ref().map(|repo| repo.id);
+fn pull_properties(pull: &wire::Pull) -> PullRequestProperties {
+    let id = |end: &wire::BranchTip| end.repo.as_ref().map(|repo| repo.id);
     PullRequestProperties {
         repo: base_name(pull),
         number: pull.number,
@@ -114,7 +115,7 @@ fn pull_status(pull: &wire::Pull) -> PullRequestProperties {
             .user
             .as_ref()
             .is_some_and(|user| user.kind == "Bot" || user.login.ends_with("[bot]")),
-        // If the head's repository is gone, it was another one.
+        // If the repository of the head is gone, it was a fork.
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
     }
 }
@@ -165,7 +166,7 @@ fn thread(thread: wire::Thread) -> InlineThread {
         Some(_) | None => None,
     };
     let comments = thread.comments.nodes.into_iter().flatten();
-    let submitted = comments.filter(|comment| comment.state.as_deref() != Some("PENDING"));
+    let submitted_comments = comments.filter(|comment| comment.state.as_deref() != Some("PENDING"));
     InlineThread {
         node_id: thread.id,
         resolved: thread.is_resolved,
@@ -176,11 +177,11 @@ fn thread(thread: wire::Thread) -> InlineThread {
         start_line: thread.start_line,
         original_line: thread.original_start_line.or(thread.original_line),
         side,
-        comments: submitted.map(inline).collect(),
+        comments: submitted_comments.map(inline_comment).collect(),
     }
 }
 
-fn inline(comment: wire::ThreadComment) -> InlineComment {
+fn inline_comment(comment: wire::ThreadComment) -> InlineComment {
     let id = match comment.full_database_id {
         Some(wire::Number::Text(text)) => text.parse().unwrap_or_default(),
         Some(wire::Number::Plain(number)) => number,
@@ -300,7 +301,7 @@ fn reviewed_heads(
     heads.collect()
 }
 
-/// Head of the own summary. A review without issues leaves nothing else.
+/// Head in the saved state of crh's summary. A review without issues leaves no other trace.
 fn last_head(pull_state: &PullRequestState, instance: &str) -> Option<ReviewedCommit> {
     let head = last_saved_review(pull_state, instance).ok()?.head;
     is_commit_id(&head).then_some((head, None))
@@ -309,13 +310,13 @@ fn last_head(pull_state: &PullRequestState, instance: &str) -> Option<ReviewedCo
 /// Heads of earlier own reviews, without duplicates, and the current head.
 fn rounds(
     pull: &wire::Pull,
-    reviewed: Vec<ReviewedCommit>,
-    last: Option<ReviewedCommit>,
+    reviewed_heads: Vec<ReviewedCommit>,
+    last_head: Option<ReviewedCommit>,
 ) -> Vec<ProposalRound> {
     let mut known_heads = BTreeSet::from([pull.head.sha.clone()]);
-    let earlier = reviewed.into_iter().chain(last);
-    let earlier = earlier.filter(|(head, _)| known_heads.insert(head.clone()));
-    let mut rounds: Vec<ProposalRound> = earlier
+    let earlier_heads = reviewed_heads.into_iter().chain(last_head);
+    let earlier_heads = earlier_heads.filter(|(head, _)| known_heads.insert(head.clone()));
+    let mut rounds: Vec<ProposalRound> = earlier_heads
         .map(|(head, created_at)| ProposalRound { head, created_at, ..ProposalRound::default() })
         .collect();
     rounds.push(ProposalRound {
@@ -338,7 +339,7 @@ mod tests {
     fn by_bot(user: serde_json::Value) -> bool {
         let end = json!({ "ref": "main", "sha": "a" });
         let pull = json!({ "number": 1, "state": "open", "user": user, "head": end, "base": end });
-        pull_status(&serde_json::from_value(pull).unwrap()).by_bot
+        pull_properties(&serde_json::from_value(pull).unwrap()).by_bot
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Reads texts of people in bounded memory. Own texts are kept whole; long texts of others are
-//! shortened, so that they cannot push out own texts.
+//! Reads comments and reviews in bounded memory. Texts of our own account are kept whole. Long
+//! texts of other accounts are shortened, so that they cannot displace own texts.
 
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
@@ -8,21 +8,22 @@ use super::super::{GitHubClient, PageCompleteness};
 use super::wire::{Comment, Review};
 use crate::ForgeError;
 
-/// Bytes of others' texts that are kept whole per list: five thousand comments of three thousand
-/// characters.
+/// Bytes of other accounts' texts that are kept whole, per list: five thousand comments of three
+/// thousand characters.
 const OTHERS_BYTES_MAX: usize = 16 << 20;
 
-/// Bytes kept of each text after that. Ten thousand of them have ten megabytes.
+/// Bytes that are kept of each further text of other accounts. Ten thousand such excerpts have ten
+/// megabytes.
 const EXCERPT_BYTES: usize = 1 << 10;
 
-/// Bytes of own texts: a hundred times what crh writes on the busiest pull request. Beyond that the
-/// list counts as incomplete.
+/// Most bytes of own texts: a hundred times as much as crh writes on the busiest pull request. If
+/// there are more, the list counts as incomplete.
 const OWN_BYTES_MAX: usize = 64 << 20;
 
 /// Receives the account id of the token.
 pub(super) type ViewerIdReceiver = watch::Receiver<Option<u64>>;
 
-/// Remaining memory for texts.
+/// Bytes that texts may still use.
 #[derive(Debug)]
 pub(super) struct TextBudget {
     others_bytes: usize,
@@ -44,7 +45,8 @@ impl TextBudget {
         Self { others_bytes: OTHERS_BYTES_MAX, own_bytes: OWN_BYTES_MAX, shortened_texts: 0 }
     }
 
-    /// Takes a text, or as much as fits. The caller must drop own texts that do not fit.
+    /// Takes a text into memory, shortened if the budget of other accounts is used up. If an own
+    /// text does not fit, the result is `Truncated` and the caller must drop the text.
     pub(super) fn take(&mut self, text: &mut String, owner: TextOwner) -> PageCompleteness {
         let remaining_bytes = match owner {
             TextOwner::Ours => &mut self.own_bytes,
@@ -108,16 +110,16 @@ pub(super) async fn read_texts<T: AuthoredText>(
     let mut viewer_known = viewer.clone();
     let (mut budget, mut texts) = (TextBudget::new(), Vec::new());
     let completeness = client.each_page(path, async |page: Vec<T>, _| {
-        // If the account id never arrives, reading fails with that error and this list does not
-        // matter.
+        // If the account id never arrives, the whole read fails with that error, and this list does
+        // not matter.
         drop(viewer_known.wait_for(Option::is_some).await);
         let viewer = *viewer.borrow();
         for mut item in page {
             let is_ours = viewer.is_some() && item.author() == viewer;
             let owner = if is_ours { TextOwner::Ours } else { TextOwner::Theirs };
-            let fit =
+            let completeness =
                 item.text().map_or(PageCompleteness::Complete, |text| budget.take(text, owner));
-            if fit == PageCompleteness::Truncated {
+            if completeness == PageCompleteness::Truncated {
                 return PageCompleteness::Truncated;
             }
             texts.push(item);
@@ -147,7 +149,7 @@ mod tests {
     use crh_testkit::fake_github::{Pull, TOKEN};
     use crh_testkit::{FakeGitHub, Repo};
 
-    fn room() -> TextBudget {
+    fn small_budget() -> TextBudget {
         TextBudget {
             others_bytes: 2 * EXCERPT_BYTES,
             own_bytes: 3 * EXCERPT_BYTES,
@@ -155,29 +157,33 @@ mod tests {
         }
     }
 
-    fn taken(budget: &mut TextBudget, len: usize, whose: TextOwner) -> (usize, PageCompleteness) {
+    fn take_text(
+        budget: &mut TextBudget,
+        len: usize,
+        owner: TextOwner,
+    ) -> (usize, PageCompleteness) {
         let mut text = "x".repeat(len);
-        let rest = budget.take(&mut text, whose);
-        (text.len(), rest)
+        let completeness = budget.take(&mut text, owner);
+        (text.len(), completeness)
     }
 
     #[test]
     fn own_texts_stay_whole_in_a_flood() {
-        let mut room = room();
-        for (len, kept) in
+        let mut budget = small_budget();
+        for (len, expected) in
             [(2 * EXCERPT_BYTES, 2 * EXCERPT_BYTES), (9 * EXCERPT_BYTES, EXCERPT_BYTES), (7, 7)]
         {
             assert_eq!(
-                taken(&mut room, len, TextOwner::Theirs),
-                (kept, PageCompleteness::Complete),
+                take_text(&mut budget, len, TextOwner::Theirs),
+                (expected, PageCompleteness::Complete),
                 "{len}"
             );
         }
         let own = 3 * EXCERPT_BYTES;
-        assert_eq!(taken(&mut room, own, TextOwner::Ours), (own, PageCompleteness::Complete));
-        assert_eq!(room.shortened_texts, 1);
+        assert_eq!(take_text(&mut budget, own, TextOwner::Ours), (own, PageCompleteness::Complete));
+        assert_eq!(budget.shortened_texts, 1);
         assert_eq!(
-            taken(&mut room, 1, TextOwner::Ours),
+            take_text(&mut budget, 1, TextOwner::Ours),
             (1, PageCompleteness::Truncated),
             "never in part"
         );
@@ -186,13 +192,13 @@ mod tests {
     #[test]
     fn text_is_cut_at_char_boundary_and_shrunk() {
         let mut text = "€".repeat(3 * EXCERPT_BYTES);
-        room().take(&mut text, TextOwner::Theirs);
+        small_budget().take(&mut text, TextOwner::Theirs);
         assert_eq!(text.len(), EXCERPT_BYTES - EXCERPT_BYTES % 3);
         assert!(text.capacity() < 2 * EXCERPT_BYTES);
     }
 
     fn client(github: &FakeGitHub) -> GitHubClient {
-        let setup = GitHubClientConfig {
+        let config = GitHubClientConfig {
             host: GitHubHost::from_server_url(&github.url()).unwrap(),
             credentials: GitHubCredentials::Token(TOKEN.into()),
             cache: ReplyCache::disabled(),
@@ -200,7 +206,7 @@ mod tests {
             now: || SystemTime::UNIX_EPOCH,
             seed: 1,
         };
-        GitHubClient::new(&NetworkSettings::default(), setup).unwrap()
+        GitHubClient::new(&NetworkSettings::default(), config).unwrap()
     }
 
     #[tokio::test]
@@ -213,18 +219,20 @@ mod tests {
         for _ in 0..250 {
             github.comment(&pull, "ann", "Something.");
         }
-        let (known, viewer) = watch::channel(None);
+        let (viewer_sender, viewer) = watch::channel(None);
         let client = client(&github);
         let path = format!("/repos/acme/shop/issues/{}/comments", pull.number);
-        let tell = async {
+        let send_viewer = async {
             while github.requests().len() < 3 {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            known.send_replace(Some(1));
+            viewer_sender.send_replace(Some(1));
         };
-        let all = async { tokio::join!(read_texts::<Comment>(&client, &path, &viewer), tell).0 };
+        let read_all =
+            async { tokio::join!(read_texts::<Comment>(&client, &path, &viewer), send_viewer).0 };
         // Several times what a slow machine needs; a failure would wait forever.
-        let texts = tokio::time::timeout(Duration::from_secs(120), all).await.unwrap().unwrap();
+        let texts =
+            tokio::time::timeout(Duration::from_secs(120), read_all).await.unwrap().unwrap();
         assert_eq!(
             (texts.items.len(), texts.completeness, texts.shortened_texts),
             (250, PageCompleteness::Complete, 0)

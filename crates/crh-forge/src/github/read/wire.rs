@@ -41,8 +41,8 @@ pub(super) struct Pull {
     pub(super) merged: bool,
     #[serde(default)]
     pub(super) labels: Vec<Label>,
-    pub(super) head: End,
-    pub(super) base: End,
+    pub(super) head: BranchTip,
+    pub(super) base: BranchTip,
     #[serde(default)]
     pub(super) changed_files: Option<usize>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Label {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct End {
+pub(super) struct BranchTip {
     #[serde(rename = "ref")]
     pub(super) branch: String,
     pub(super) sha: String,
@@ -156,7 +156,7 @@ pub(super) struct Status {
 /// The answer to a query about a pull request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Queried {
+pub(super) struct PullQueryData {
     pub(super) viewer: Option<Viewer>,
     pub(super) repository: Option<QueriedRepository>,
 }
@@ -186,7 +186,7 @@ pub(super) struct QueriedPull {
 
 /// The answer to a query for more comments of a thread.
 #[derive(Debug, Deserialize)]
-pub(super) struct QueriedThread {
+pub(super) struct ThreadQueryData {
     pub(super) node: Option<MoreComments>,
 }
 

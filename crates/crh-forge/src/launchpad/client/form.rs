@@ -13,28 +13,28 @@ use crate::launchpad::{LaunchpadCredentials, LaunchpadService};
 use crh_http::NetworkSettings;
 
 pub(in crate::launchpad) struct FormError {
-    /// How it failed; decides about a retry.
+    /// Kind of failure, which decides whether to retry.
     pub(in crate::launchpad) failure: RequestFailure,
-    /// For the wait message.
+    /// Message for the announcement of a retry.
     pub(in crate::launchpad) message: String,
     pub(in crate::launchpad) error: ForgeError,
 }
 
-/// Posts a form once. Returns status and text of a success, or of 401 and 403, which have a meaning
-/// in the token flow.
+/// Posts a form once. Returns status and text if the status is a success, 401 or 403. During a
+/// login, 401 and 403 say what the user decided.
 pub(in crate::launchpad) async fn post_form(
     network: &NetworkSettings,
     service: &LaunchpadService,
     page: &str,
     form: &[(&str, &str)],
 ) -> Result<(u16, String), FormError> {
-    let (host, what) = (service.name(), format!("POST {page}"));
-    let unread = |trouble, message: String, status| {
-        let error = to_forge_error(host, what.clone(), trouble, message.clone(), status);
-        FormError { failure: trouble, message, error }
+    let (host, request_name) = (service.name(), format!("POST {page}"));
+    let form_error = |failure, message: String, status| {
+        let error = to_forge_error(host, request_name.clone(), failure, message.clone(), status);
+        FormError { failure, message, error }
     };
     let http = crh_http::build_client(network)
-        .map_err(|error| unread(RequestFailure::Refused, error.to_string(), None))?;
+        .map_err(|error| form_error(RequestFailure::Refused, error.to_string(), None))?;
     let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let request = http
         .post(format!("{}/{page}", service.web()))
@@ -49,19 +49,19 @@ pub(in crate::launchpad) async fn post_form(
                 Ok((reply.status, String::from_utf8_lossy(&reply.body).into_owned()))
             }
             (status, Some(location)) => {
-                let place = location.split(['?', '#']).next().unwrap_or_default();
+                let address = location.split(['?', '#']).next().unwrap_or_default();
                 let message =
-                    format!("it redirects to `{}`", message::single_line(place, NO_SECRET));
-                Err(unread(RequestFailure::Refused, message, Some(status)))
+                    format!("it redirects to `{}`", message::single_line(address, NO_SECRET));
+                Err(form_error(RequestFailure::Refused, message, Some(status)))
             }
             (status, None) => {
                 let message = failure_message(&reply, &LaunchpadCredentials::anonymous());
-                Err(unread(classify_failure(&reply), message, Some(status)))
+                Err(form_error(classify_failure(&reply), message, Some(status)))
             }
         },
-        Err(ReplyError::Failed(trouble, message)) => Err(unread(trouble, message, None)),
+        Err(ReplyError::Failed(failure, message)) => Err(form_error(failure, message, None)),
         Err(ReplyError::TooLarge) => {
-            let error = ForgeError::TooLarge { request: what, megabytes: REPLY_MAX >> 20 };
+            let error = ForgeError::TooLarge { request: request_name, megabytes: REPLY_MAX >> 20 };
             Err(FormError { failure: RequestFailure::Refused, message: error.to_string(), error })
         }
     }

@@ -1,5 +1,5 @@
-//! HTTP client for Launchpad. All requests go through here: it signs them, retries what is safe to
-//! retry, and limits the size of replies.
+//! HTTP client for Launchpad. All requests go through this client: it signs them, retries if that
+//! is safe, and limits the size of replies.
 
 pub(super) mod form;
 
@@ -27,14 +27,14 @@ use crh_http::{BaseUrl, ClientSetupError, NetworkSettings, Timeouts};
 /// Most concurrent requests. Launchpad is slow and shared.
 pub(super) const CONCURRENT_MAX: usize = 8;
 
-/// Launchpad gives up a request after half a minute.
+/// Longer than Launchpad works on a request: half a minute.
 pub const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(15),
     first_byte: Duration::from_secs(40),
     idle: Duration::from_secs(40),
 };
 
-/// Most redirects to follow. The librarian needs one.
+/// Most redirects to follow. Files are on another host, Launchpad's librarian, which needs one.
 const REDIRECTS_MAX: u32 = 3;
 
 /// Most pages of one list, at 75 entries each: several times the comments of the longest proposals.
@@ -45,7 +45,7 @@ const BYTES_MAX: usize = 64 << 20;
 
 /// Configuration of a client.
 pub struct LaunchpadClientConfig {
-    /// The Launchpad to talk to.
+    /// The Launchpad server.
     pub service: LaunchpadService,
     /// Credentials.
     pub credentials: LaunchpadCredentials,
@@ -57,7 +57,7 @@ pub struct LaunchpadClientConfig {
     pub seed: u64,
 }
 
-/// Client for one Launchpad and one account. Clones share connections.
+/// Client for one Launchpad server and one account. Clones share connections.
 #[derive(Clone)]
 pub struct LaunchpadClient {
     inner: Arc<LaunchpadClientInner>,
@@ -82,16 +82,16 @@ struct LaunchpadClientInner {
 pub struct Collection<T> {
     /// Entries in Launchpad's order.
     pub entries: Vec<T>,
-    /// Whether the list is complete.
+    /// Whether crh read all entries.
     pub completeness: CollectionCompleteness,
 }
 
 /// Whether a list was read completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CollectionCompleteness {
-    /// All of it.
+    /// All entries.
     Complete,
-    /// The list exceeds the limit.
+    /// The list exceeds crh's limits for pages or bytes.
     Truncated,
 }
 
@@ -106,16 +106,16 @@ struct ServiceRequest {
     url: String,
     /// Body of a write.
     form: Option<String>,
-    signature: RequestSignature,
+    credentials_use: CredentialsUse,
 }
 
 /// Whether to send credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum RequestSignature {
-    /// Yes: a host of the service.
-    Own,
-    /// No: another host, such as the librarian.
-    None,
+enum CredentialsUse {
+    /// Send credentials: the host belongs to the Launchpad server.
+    WithCredentials,
+    /// Send no credentials: another host, such as the librarian.
+    WithoutCredentials,
 }
 
 impl fmt::Debug for LaunchpadClient {
@@ -131,9 +131,9 @@ impl LaunchpadClient {
     /// Creates a client without sending anything.
     pub fn new(
         network: &NetworkSettings,
-        setup: LaunchpadClientConfig,
+        config: LaunchpadClientConfig,
     ) -> Result<Self, ClientSetupError> {
-        let LaunchpadClientConfig { service, credentials, retry, now, seed } = setup;
+        let LaunchpadClientConfig { service, credentials, retry, now, seed } = config;
         let inner = LaunchpadClientInner {
             http: crh_http::build_client(network)?,
             service,
@@ -149,7 +149,7 @@ impl LaunchpadClient {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The Launchpad of this client.
+    /// The Launchpad server of this client.
     pub fn service(&self) -> &LaunchpadService {
         &self.inner.service
     }
@@ -160,8 +160,8 @@ impl LaunchpadClient {
     }
 
     /// Sets the callback for wait messages. The default is silence.
-    pub fn on_wait(&self, tell: fn(&str)) {
-        self.inner.wait_notifier.set_callback(tell);
+    pub fn on_wait(&self, callback: fn(&str)) {
+        self.inner.wait_notifier.set_callback(callback);
     }
 
     /// Gets the JSON at a path of the web service, such as `~ann/shop/+git/shop/+merge/1`.
@@ -192,11 +192,12 @@ impl LaunchpadClient {
         Ok(Collection { entries, completeness: CollectionCompleteness::Truncated })
     }
 
-    /// Path of an address named by Launchpad. Rejects other hosts, because credentials go along.
-    pub(super) fn own_path(&self, what: &str, link: &str) -> Result<String, ForgeError> {
+    /// Path of a link in a reply. Rejects links to other hosts, because crh would send them its
+    /// credentials.
+    pub(super) fn own_path(&self, request_path: &str, link: &str) -> Result<String, ForgeError> {
         let path = self.inner.service.api_path(link).map(str::to_owned);
         path.ok_or_else(|| ForgeError::Unreadable {
-            request: format!("GET {what}"),
+            request: format!("GET {request_path}"),
             message: "it has an address on another host".to_owned(),
         })
     }
@@ -204,9 +205,9 @@ impl LaunchpadClient {
     /// Reads a file that the web service redirects to another host. The other host gets no
     /// credentials.
     pub async fn text(&self, path: &str) -> Result<Vec<u8>, ForgeError> {
-        let mut ask = ServiceRequest::get(self.address(path), RequestSignature::Own);
+        let mut request = ServiceRequest::get(self.address(path), CredentialsUse::WithCredentials);
         for _ in 0..=REDIRECTS_MAX {
-            let reply = self.send(&ask, RequestPurpose::Read).await?;
+            let reply = self.send(&request, RequestPurpose::Read).await?;
             let Some(location) = redirect_location(&reply) else { return Ok(reply.body) };
             let url: Option<BaseUrl> = location.split('?').next().and_then(|url| url.parse().ok());
             let is_safe =
@@ -215,9 +216,13 @@ impl LaunchpadClient {
                 return Err(self.unreachable("it redirects to an address that is not `https`"));
             }
             let is_own = self.inner.service.api_path(&location).is_some();
-            ask = ServiceRequest::get(
+            request = ServiceRequest::get(
                 location,
-                if is_own { RequestSignature::Own } else { RequestSignature::None },
+                if is_own {
+                    CredentialsUse::WithCredentials
+                } else {
+                    CredentialsUse::WithoutCredentials
+                },
             );
         }
         Err(self.unreachable("redirect loop"))
@@ -233,21 +238,22 @@ impl LaunchpadClient {
         form: &[(String, String)],
     ) -> Result<String, ForgeError> {
         let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let (url, signature) = (self.address(path), RequestSignature::Own);
-        let ask = ServiceRequest { method: Method::POST, url, form: Some(form), signature };
-        let reply = self.send(&ask, RequestPurpose::Write).await?;
-        let (what, status) = (self.describe(&ask), reply.status);
+        let (url, credentials_use) = (self.address(path), CredentialsUse::WithCredentials);
+        let request =
+            ServiceRequest { method: Method::POST, url, form: Some(form), credentials_use };
+        let reply = self.send(&request, RequestPurpose::Write).await?;
+        let (request_name, status) = (self.describe(&request), reply.status);
         let link = header_value(&reply, "location").unwrap_or_default();
         match (status, self.inner.service.api_path(&link)) {
             (201, Some(path)) => Ok(path.to_owned()),
-            // Unlike 303, these mean that nothing was done here.
+            // Unlike 303, these redirects mean that Launchpad did nothing.
             (301 | 302 | 307 | 308, _) => {
                 let message = "it moved to another address".to_owned();
-                Err(ForgeError::Refused { request: what, status, message })
+                Err(ForgeError::Refused { request: request_name, status, message })
             }
             (_, _) => {
                 let message = format!("status {status} does not confirm it");
-                Err(ForgeError::Ambiguous { request: what, message })
+                Err(ForgeError::Ambiguous { request: request_name, message })
             }
         }
     }
@@ -257,13 +263,13 @@ impl LaunchpadClient {
     }
 
     async fn get(&self, path: &str) -> Result<Vec<u8>, ForgeError> {
-        let mut ask = ServiceRequest::get(self.address(path), RequestSignature::Own);
+        let mut request = ServiceRequest::get(self.address(path), CredentialsUse::WithCredentials);
         for _ in 0..=REDIRECTS_MAX {
-            let reply = self.send(&ask, RequestPurpose::Read).await?;
+            let reply = self.send(&request, RequestPurpose::Read).await?;
             let Some(location) = redirect_location(&reply) else { return Ok(reply.body) };
-            // Only within the service, because credentials go along.
+            // Follows redirects only to the same server, because the request contains credentials.
             let path = self.own_path(path, &location)?;
-            ask = ServiceRequest::get(self.address(&path), RequestSignature::Own);
+            request = ServiceRequest::get(self.address(&path), CredentialsUse::WithCredentials);
         }
         Err(self.unreachable("redirect loop"))
     }
@@ -276,21 +282,24 @@ impl LaunchpadClient {
     ) -> Result<HttpReply, ForgeError> {
         let mut attempt = 1;
         loop {
-            let (trouble, message, status) = match self.attempt(service_request).await {
+            let (failure, message, status) = match self.attempt(service_request).await {
                 Ok(reply) if (200..400).contains(&reply.status) => return Ok(reply),
                 Ok(reply) => {
-                    let told = failure_message(&reply, &self.inner.credentials);
-                    (classify_failure(&reply), told, Some(reply.status))
+                    let message = failure_message(&reply, &self.inner.credentials);
+                    (classify_failure(&reply), message, Some(reply.status))
                 }
                 Err(ReplyError::TooLarge) => {
-                    let what = self.describe(service_request);
-                    return Err(ForgeError::TooLarge { request: what, megabytes: REPLY_MAX >> 20 });
+                    let request_name = self.describe(service_request);
+                    return Err(ForgeError::TooLarge {
+                        request: request_name,
+                        megabytes: REPLY_MAX >> 20,
+                    });
                 }
-                Err(ReplyError::Failed(trouble, message)) => (trouble, message, None),
+                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
             };
             let policy = &self.inner.retry;
             match retry::decide(
-                trouble,
+                failure,
                 purpose,
                 attempt,
                 policy,
@@ -298,7 +307,7 @@ impl LaunchpadClient {
             ) {
                 RetryDecision::Wait(time) => {
                     let (host, now) = (self.inner.service.name(), Instant::now());
-                    self.inner.wait_notifier.announce(host, trouble, &message, attempt, time, now);
+                    self.inner.wait_notifier.announce(host, failure, &message, attempt, time, now);
                     tokio::time::sleep(time).await;
                 }
                 RetryDecision::Ambiguous => {
@@ -308,8 +317,9 @@ impl LaunchpadClient {
                     });
                 }
                 RetryDecision::GiveUp => {
-                    let (host, what) = (self.inner.service.name(), self.describe(service_request));
-                    return Err(to_forge_error(host, what, trouble, message, status));
+                    let (host, request_name) =
+                        (self.inner.service.name(), self.describe(service_request));
+                    return Err(to_forge_error(host, request_name, failure, message, status));
                 }
             }
             attempt += 1;
@@ -326,12 +336,12 @@ impl LaunchpadClient {
             .request(service_request.method.clone(), &service_request.url)
             .header(header::ACCEPT, "application/json")
             .header(header::USER_AGENT, USER_AGENT);
-        if service_request.signature == RequestSignature::Own {
+        if service_request.credentials_use == CredentialsUse::WithCredentials {
             let now = (inner.now)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
             let nonce = inner.nonce.fetch_add(1, Ordering::Relaxed);
             let realm = inner.service.api();
-            let signed = inner.credentials.authorization(realm, now.as_secs(), nonce);
-            request = request.header(header::AUTHORIZATION, signed.expose_secret());
+            let authorization = inner.credentials.authorization(realm, now.as_secs(), nonce);
+            request = request.header(header::AUTHORIZATION, authorization.expose_secret());
         }
         if let Some(form) = &service_request.form {
             let kind = "application/x-www-form-urlencoded";
@@ -345,24 +355,24 @@ impl LaunchpadClient {
         ForgeError::Unreachable { host, message: message.to_owned() }
     }
 
-    /// The request for messages, without the service address and the query.
+    /// Method and path of a request for messages, without the server address and the query.
     fn describe(&self, service_request: &ServiceRequest) -> String {
-        let place =
+        let path =
             self.inner.service.api_path(&service_request.url).unwrap_or(&service_request.url);
-        format!("{} {}", service_request.method, place.split('?').next().unwrap_or(place))
+        format!("{} {}", service_request.method, path.split('?').next().unwrap_or(path))
     }
 }
 
 impl ServiceRequest {
-    fn get(url: String, signature: RequestSignature) -> Self {
-        Self { method: Method::GET, url, form: None, signature }
+    fn get(url: String, credentials_use: CredentialsUse) -> Self {
+        Self { method: Method::GET, url, form: None, credentials_use }
     }
 }
 
 /// The error after the last attempt.
 fn to_forge_error(
     host: &str,
-    what: String,
+    request: String,
     failure: RequestFailure,
     message: String,
     status: Option<u16>,
@@ -372,12 +382,10 @@ fn to_forge_error(
         (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
         (RequestFailure::Refused, Some(401)) => ForgeError::BadToken { host, message },
         (RequestFailure::Refused, Some(403)) => {
-            ForgeError::Forbidden { request: what, message, needs: None }
+            ForgeError::Forbidden { request, message, needs: None }
         }
-        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request: what },
-        (RequestFailure::Refused, Some(status)) => {
-            ForgeError::Refused { request: what, status, message }
-        }
+        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request },
+        (RequestFailure::Refused, Some(status)) => ForgeError::Refused { request, status, message },
         (RequestFailure::ServerError(_), Some(_)) => ForgeError::Failing { host, message },
         (
             RequestFailure::NotSent
@@ -411,14 +419,14 @@ fn classify_failure(reply: &HttpReply) -> RequestFailure {
 fn failure_message(reply: &HttpReply, credentials: &LaunchpadCredentials) -> String {
     let secret = credentials.secret();
     if reply.status < 500 {
-        let text = credentials.masked(&String::from_utf8_lossy(&reply.body));
+        let text = credentials.mask(&String::from_utf8_lossy(&reply.body));
         let text = message::single_line(&text, secret);
         return if text.is_empty() { "no reason given".to_owned() } else { text };
     }
-    let known = StatusCode::from_u16(reply.status).ok();
-    let reason = known.and_then(|status| status.canonical_reason());
-    let named = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let status_code = StatusCode::from_u16(reply.status).ok();
+    let reason = status_code.and_then(|status| status.canonical_reason());
+    let reason_suffix = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let oops = header_value(reply, "x-lazr-oopsid").map(|oops| message::single_line(&oops, secret));
     let oops = oops.map(|oops| format!(", {oops}")).unwrap_or_default();
-    format!("status {}{named}{oops}", reply.status)
+    format!("status {}{reason_suffix}{oops}", reply.status)
 }

@@ -1,4 +1,5 @@
-//! Posts a review: one request, and rereads if it is unconfirmed.
+//! Posts a review with one request. If Launchpad does not confirm the request, crh reads the
+//! proposal again to see whether the comment appeared.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,15 +10,15 @@ use crate::ForgeError;
 use crate::launchpad::{LaunchpadClient, MergeProposalRef, MergeProposalState, read};
 use crate::posting::{ItemDelivery, PostingReceipt, PostingSkip};
 
-/// Delays before rereads after an unconfirmed write.
+/// Delays before crh reads the proposal again after an unconfirmed write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchpadPostingDelays {
-    /// Before the first, second and third reread.
+    /// Before the first, second and third read.
     pub rereads: [Duration; 3],
 }
 
 impl Default for LaunchpadPostingDelays {
-    /// Launchpad may work on a request for half a minute.
+    /// The last delay is half a minute, as long as Launchpad may work on a request.
     fn default() -> Self {
         Self { rereads: [5, 15, 30].map(Duration::from_secs) }
     }
@@ -38,14 +39,14 @@ pub async fn post_review(
     };
     match client.create(&write.path, &write.form).await {
         Ok(path) => {
-            // Pages have the same path as entries of the web service.
+            // A comment's page has the same path as its entry in the web service.
             let url = format!("{}/{path}", client.service().code());
             Ok(outcome(plan, Ok(()), Some(url)))
         }
         Err(ForgeError::Ambiguous { message, .. }) => {
-            let (found, url) =
+            let (applied, url) =
                 check_if_applied(client, proposal_ref, posting, delays, message).await;
-            Ok(outcome(plan, found, url))
+            Ok(outcome(plan, applied, url))
         }
         Err(error) => Ok(outcome(plan, Err(error.to_string()), None)),
     }
@@ -59,11 +60,11 @@ pub async fn read_and_plan(
 ) -> Result<(LaunchpadPostingSteps, MergeProposalState), ForgeError> {
     let (_, proposal_state) = read::merge_proposal(client, proposal_ref).await?;
     let plan = plan(posting, &proposal_state);
-    let Some(round) = plan.commented_diff(&proposal_state) else {
+    let Some(diff) = plan.commented_diff(&proposal_state) else {
         return Ok((plan, proposal_state));
     };
     let path = &proposal_state.proposal.path;
-    let path = format!("{path}?ws.op=getDraftInlineComments&previewdiff_id={}", round.id);
+    let path = format!("{path}?ws.op=getDraftInlineComments&previewdiff_id={}", diff.id);
     let drafts: Option<BTreeMap<String, String>> = client.get_json(&path).await?;
     if drafts.is_none_or(|drafts| drafts.is_empty()) {
         return Ok((plan, proposal_state));
@@ -78,8 +79,8 @@ pub async fn read_and_plan(
     ))
 }
 
-/// Checks whether an unconfirmed comment was posted. Never sends it again: the next run does, after
-/// reading the state.
+/// Checks whether an unconfirmed comment was posted. Never sends the comment again: when the user
+/// posts again, crh reads the state first.
 async fn check_if_applied(
     client: &LaunchpadClient,
     proposal_ref: &MergeProposalRef,
@@ -107,8 +108,12 @@ fn summary_url(
     posting: &LaunchpadPosting<'_>,
     proposal_state: &MergeProposalState,
 ) -> Option<String> {
-    let own = current_summary(posting, proposal_state)?;
-    Some(if own.url.is_empty() { proposal_state.proposal.url.clone() } else { own.url.clone() })
+    let summary = current_summary(posting, proposal_state)?;
+    Some(if summary.url.is_empty() {
+        proposal_state.proposal.url.clone()
+    } else {
+        summary.url.clone()
+    })
 }
 
 fn outcome(
@@ -126,7 +131,7 @@ fn outcome(
     });
     let skipped = skipped.into_iter().map(|(item, skip)| {
         let delivery = match (&applied, &skip) {
-            // Without the summary the issue appears nowhere.
+            // The issue is only in the summary, which was not posted.
             (Err(why), PostingSkip::InSummary { .. }) => ItemDelivery::Failed(why.clone()),
             (Ok(()) | Err(_), _) => ItemDelivery::Skipped(skip.to_string()),
         };

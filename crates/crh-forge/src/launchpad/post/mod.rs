@@ -1,8 +1,8 @@
 //! Posts a review to a merge proposal as one comment with summary, vote and inline comments. The
-//! comment follows from the report and the current state, so that posting twice changes nothing.
+//! report and the current state determine the comment, so posting twice changes nothing.
 //!
-//! [`plan`] is pure and decides everything. Launchpad accepts all of it or nothing. After an
-//! unconfirmed request crh reads the state and sends nothing again.
+//! [`plan`] is pure and decides everything. Launchpad accepts the whole comment or nothing. If
+//! Launchpad does not confirm the request, crh reads the state and does not send the request again.
 
 mod execute;
 mod placement;

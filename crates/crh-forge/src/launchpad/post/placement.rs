@@ -1,8 +1,8 @@
 //! Places each issue on a line of Launchpad's diff or in the summary.
 //!
-//! Launchpad compares the merge result with the target branch. When the target has moved, line
-//! numbers differ from the reviewed diff, and conflicts add markers. Lines are therefore matched by
-//! their text.
+//! Launchpad compares the merge result with the target branch. If the target has moved, line
+//! numbers differ from the reviewed diff. Conflicts add lines with conflict markers. Therefore crh
+//! matches lines by their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crh_review::diff::{Diff, DiffLine, FileDiff};
 use crh_review::finding::Side;
 use crh_review::report::{Issue, Report};
 
-/// Most inline comments. All of them are sent in one mail.
+/// Most inline comments. Launchpad sends all of them in one mail.
 const INLINE_MAX: usize = 200;
 
 /// Where an issue is shown.
@@ -27,37 +27,39 @@ pub(super) enum MergeProposalPlacement {
     Summary(&'static str),
 }
 
-/// One side of a file in a diff: number and text in the diff, by line of the file.
+/// One side of a file in a diff. For each line of the file: its line number in the diff and its
+/// text.
 struct DiffSideLines<'d> {
     lines: BTreeMap<u32, (u32, &'d [u8])>,
 }
 
-/// Places each issue. `said` has the keys of issues in earlier comments.
+/// Places each issue. `posted_keys` has the keys of issues in earlier comments.
 pub(super) fn place_issues(
     report: &Report,
     reviewed: &Diff,
     proposal_state: &MergeProposalState,
-    said: &BTreeSet<String>,
+    posted_keys: &BTreeSet<String>,
 ) -> Vec<MergeProposalPlacement> {
-    let round = proposal_state
+    let latest_diff = proposal_state
         .latest_diff
         .as_ref()
-        .filter(|round| round.head == proposal_state.proposal.head);
-    let diff = round.map(|round| (Diff::read(round.diff.clone()), DiffRows::new(&round.diff)));
-    let mut beside_lines = 0;
-    let place = |issue: &Issue| {
-        if said.contains(&issue.dedupe_key) {
+        .filter(|latest_diff| latest_diff.head == proposal_state.proposal.head);
+    let diff =
+        latest_diff.map(|latest| (Diff::read(latest.diff.clone()), DiffRows::new(&latest.diff)));
+    let mut inline_count = 0;
+    let placement = |issue: &Issue| {
+        if posted_keys.contains(&issue.dedupe_key) {
             return MergeProposalPlacement::Existing;
         }
         let Some((diff, rows)) = &diff else {
             return MergeProposalPlacement::Summary("Launchpad has no diff for this head");
         };
         match find_line(diff, reviewed, &issue.location).and_then(|line| rows.row(line)) {
-            Some(_) if beside_lines >= INLINE_MAX => {
+            Some(_) if inline_count >= INLINE_MAX => {
                 MergeProposalPlacement::Summary("limit of inline comments reached")
             }
             Some(row) => {
-                beside_lines += 1;
+                inline_count += 1;
                 MergeProposalPlacement::Line(row)
             }
             None => {
@@ -65,65 +67,69 @@ pub(super) fn place_issues(
             }
         }
     };
-    report.issues.iter().map(place).collect()
+    report.issues.iter().map(placement).collect()
 }
 
-/// Line of Launchpad's diff that shows the first or last line of an issue.
-fn find_line(diff: &Diff, reviewed: &Diff, place: &Location) -> Option<u32> {
-    let (here, reviewed) = (DiffSideLines::new(diff, place)?, DiffSideLines::new(reviewed, place)?);
-    [place.line_start, place.line_end].into_iter().find_map(|line| here.diff_line(line, &reviewed))
+/// Line of Launchpad's diff that shows the first line of an issue, or else the last.
+fn find_line(diff: &Diff, reviewed: &Diff, location: &Location) -> Option<u32> {
+    let (launchpad_lines, reviewed) =
+        (DiffSideLines::new(diff, location)?, DiffSideLines::new(reviewed, location)?);
+    [location.line_start, location.line_end]
+        .into_iter()
+        .find_map(|line| launchpad_lines.diff_line(line, &reviewed))
 }
 
 impl<'d> DiffSideLines<'d> {
-    fn new(diff: &'d Diff, place: &Location) -> Option<Self> {
-        let lines = find_file(diff, place)?.hunks.iter().flat_map(|hunk| diff.lines(hunk));
-        let row = |line: DiffLine<'d>| {
-            let at = match place.side {
+    fn new(diff: &'d Diff, location: &Location) -> Option<Self> {
+        let lines = find_file(diff, location)?.hunks.iter().flat_map(|hunk| diff.lines(hunk));
+        let entry = |line: DiffLine<'d>| {
+            let file_line = match location.side {
                 Side::New => line.new,
                 Side::Old => line.old,
             };
-            (at > 0).then(|| (at, (line.number, line.text())))
+            (file_line > 0).then(|| (file_line, (line.number, line.text())))
         };
-        Some(Self { lines: lines.filter_map(row).collect() })
+        Some(Self { lines: lines.filter_map(entry).collect() })
     }
 
     fn text(&self, line: u32) -> Option<&'d [u8]> {
         self.lines.get(&line).map(|(_, text)| *text)
     }
 
-    /// Line of this diff that shows a reviewed line: the same number if it and its neighbours have
-    /// the same text, otherwise the only line with the same text.
+    /// Line of this diff that shows a reviewed line. If the line with the same number and its
+    /// neighbours have the same texts, that line; otherwise the only line with the same text.
     fn diff_line(&self, line: u32, reviewed: &Self) -> Option<u32> {
         let text = reviewed.text(line)?;
-        let is_same = |line: u32| match (self.text(line), reviewed.text(line)) {
-            (Some(here), Some(reviewed)) => here == reviewed,
-            // Outside the diff: nothing to compare.
+        let has_same_text = |line: u32| match (self.text(line), reviewed.text(line)) {
+            (Some(launchpad_text), Some(reviewed)) => launchpad_text == reviewed,
+            // One of the diffs does not show the line, so there is nothing to compare.
             (None, _) | (_, None) => true,
         };
-        let around = [line.saturating_sub(1), line.saturating_add(1)];
-        if let Some((number, here)) = self.lines.get(&line)
-            && *here == text
-            && around.into_iter().all(is_same)
+        let neighbours = [line.saturating_sub(1), line.saturating_add(1)];
+        if let Some((number, launchpad_text)) = self.lines.get(&line)
+            && *launchpad_text == text
+            && neighbours.into_iter().all(has_same_text)
         {
             return Some(*number);
         }
-        let mut same = self.lines.values().filter(|(_, here)| *here == text);
-        match (same.next(), same.next()) {
+        let mut equal_lines =
+            self.lines.values().filter(|(_, launchpad_text)| *launchpad_text == text);
+        match (equal_lines.next(), equal_lines.next()) {
             (Some((number, _)), None) => Some(*number),
             (None, _) | (Some(_), Some(_)) => None,
         }
     }
 }
 
-/// The file with this path, or else the file that had it before a rename.
-fn find_file<'d>(diff: &'d Diff, place: &Location) -> Option<&'d FileDiff> {
-    let is_now = |file: &&FileDiff| file.path.shown() == place.file;
-    let was = |file: &&FileDiff| {
-        let before = file.old_path.as_ref().filter(|_| place.side == Side::Old);
-        before.is_some_and(|path| path.shown() == place.file)
+/// The file with the path of a location, or else the file that had the path before a rename.
+fn find_file<'d>(diff: &'d Diff, location: &Location) -> Option<&'d FileDiff> {
+    let has_path = |file: &&FileDiff| file.path.shown() == location.file;
+    let had_path = |file: &&FileDiff| {
+        let old_path = file.old_path.as_ref().filter(|_| location.side == Side::Old);
+        old_path.is_some_and(|path| path.shown() == location.file)
     };
     let files = diff.files();
-    files.iter().find(is_now).or_else(|| files.iter().find(was))
+    files.iter().find(has_path).or_else(|| files.iter().find(had_path))
 }
 
 #[cfg(test)]
@@ -136,13 +142,13 @@ mod tests {
         Diff::read(format!("diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n{header}\n{lines}\n"))
     }
 
-    fn at(file: &str, side: Side, line: u32) -> Location {
+    fn location(file: &str, side: Side, line: u32) -> Location {
         Location { file: file.to_owned(), side, line_start: line, line_end: line }
     }
 
     /// Launchpad's line for a reviewed line, with its number.
-    fn found(launchpad: &Diff, reviewed: &Diff, place: &Location) -> Option<String> {
-        let number = find_line(launchpad, reviewed, place)?;
+    fn find_text(launchpad: &Diff, reviewed: &Diff, location: &Location) -> Option<String> {
+        let number = find_line(launchpad, reviewed, location)?;
         let raw = String::from_utf8_lossy(launchpad.raw());
         Some(format!("{number} {}", raw.lines().nth(number as usize - 1).unwrap()))
     }
@@ -152,15 +158,15 @@ mod tests {
         let reviewed =
             diff("@@ -1,4 +1,5 @@", &[" fn a() {", "-old();", "+new();", "+}", " }", " x"]);
         let moved = diff("@@ -2,4 +2,5 @@", &[" fn a() {", "-old();", "+new();", "+}", " }", " x"]);
-        let found = |side, line| found(&moved, &reviewed, &at("a.rs", side, line));
-        assert_eq!(found(Side::New, 2).as_deref(), Some("7 +new();"));
-        assert_eq!(found(Side::Old, 2).as_deref(), Some("6 -old();"));
-        assert_eq!(found(Side::New, 5).as_deref(), Some("10  x"));
+        let find = |side, line| find_text(&moved, &reviewed, &location("a.rs", side, line));
+        assert_eq!(find(Side::New, 2).as_deref(), Some("7 +new();"));
+        assert_eq!(find(Side::Old, 2).as_deref(), Some("6 -old();"));
+        assert_eq!(find(Side::New, 5).as_deref(), Some("10  x"));
         // Two lines match. The number alone would give the wrong one.
-        assert_eq!(found(Side::New, 4), None);
-        assert_eq!(found(Side::New, 3), None);
+        assert_eq!(find(Side::New, 4), None);
+        assert_eq!(find(Side::New, 3), None);
         // That line was not reviewed.
-        assert_eq!(found(Side::New, 6), None);
+        assert_eq!(find(Side::New, 6), None);
     }
 
     #[test]
@@ -171,8 +177,8 @@ mod tests {
         let shorter = diff("@@ -1,1 +1,4 @@", &lines[..4]);
         for (launchpad, line) in [(&reviewed, 2), (&reviewed, 3), (&reviewed, 4), (&shorter, 4)] {
             let expected = format!("{} +}}", line + 4);
-            let found = found(launchpad, &reviewed, &at("a.rs", Side::New, line));
-            assert_eq!(found.as_deref(), Some(&*expected));
+            let text = find_text(launchpad, &reviewed, &location("a.rs", Side::New, line));
+            assert_eq!(text.as_deref(), Some(&*expected));
         }
     }
 
@@ -192,10 +198,10 @@ mod tests {
                 "+>>>>>>> feature",
             ],
         );
-        let found = |line| found(&conflict, &reviewed, &at("a.rs", Side::New, line));
-        assert_eq!(found(1).as_deref(), Some("5  one"));
-        assert_eq!(found(2).as_deref(), Some("10 +ours();"));
-        assert_eq!(found(3), None, "the branch that it is proposed to has it as well");
+        let find = |line| find_text(&conflict, &reviewed, &location("a.rs", Side::New, line));
+        assert_eq!(find(1).as_deref(), Some("5  one"));
+        assert_eq!(find(2).as_deref(), Some("10 +ours();"));
+        assert_eq!(find(3), None, "the branch that it is proposed to has it as well");
     }
 
     #[test]
@@ -207,10 +213,10 @@ mod tests {
         };
         let both = renamed("n", "m", "gone") + &renamed("o", "n", "gone");
         let both = Diff::read(both.into_bytes());
-        let line = |diff: &Diff, file: &str| find_line(diff, &both, &at(file, Side::Old, 2));
+        let line = |diff: &Diff, file: &str| find_line(diff, &both, &location(file, Side::Old, 2));
         assert_eq!((line(&both, "m"), line(&both, "n")), (Some(9), Some(18)));
         assert_eq!(line(&both, "o"), Some(18), "nothing has this name now");
         let one = Diff::read(renamed("n", "m", "gone").into_bytes());
-        assert_eq!(find_line(&one, &one, &at("n", Side::New, 1)), None);
+        assert_eq!(find_line(&one, &one, &location("n", Side::New, 1)), None);
     }
 }

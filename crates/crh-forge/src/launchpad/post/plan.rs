@@ -28,11 +28,11 @@ const INLINE: &str = "inline_comments";
 pub struct LaunchpadPostingSteps {
     /// Why nothing is written.
     pub refusal: Option<MergeProposalRefusal>,
-    /// The write; `None` if nothing is missing.
+    /// The write; `None` if the review is already posted or refused.
     pub write: Option<LaunchpadWrite>,
     /// Items that the write posts.
     pub posted: Vec<PostedItem>,
-    /// Items that are not posted separately, with the reason.
+    /// Items that the write does not post separately, with the reason.
     pub skipped: Vec<(PostedItem, PostingSkip)>,
     /// Notes for the user.
     pub notes: Vec<String>,
@@ -55,11 +55,11 @@ impl Serialize for LaunchpadWrite {
             (name.clone(), value)
         };
         let body: BTreeMap<String, Value> = self.form.iter().map(argument).collect();
-        let mut shown = serializer.serialize_struct("Write", 3)?;
-        shown.serialize_field("method", "POST")?;
-        shown.serialize_field("path", &self.path)?;
-        shown.serialize_field("body", &body)?;
-        shown.end()
+        let mut fields = serializer.serialize_struct("Write", 3)?;
+        fields.serialize_field("method", "POST")?;
+        fields.serialize_field("path", &self.path)?;
+        fields.serialize_field("body", &body)?;
+        fields.end()
     }
 }
 
@@ -86,26 +86,29 @@ pub enum MergeProposalRefusal {
     },
     /// The proposal was merged, rejected or superseded.
     #[error("the merge proposal is closed: {status}")]
-    Over {
+    #[serde(rename = "over")]
+    Closed {
         /// Launchpad's status.
         status: String,
     },
-    /// Some lists are incomplete, so that posting could create duplicates.
+    /// Some lists are incomplete. Posting could create duplicates of comments that crh did not
+    /// read.
     #[error("cannot read the merge proposal completely: {}", incomplete_lists.join(", "))]
     NotAllRead {
         /// The incomplete lists.
         #[serde(rename = "what")]
         incomplete_lists: Vec<String>,
     },
-    /// The account has draft inline comments on this diff. Launchpad would replace them.
+    /// The account has draft inline comments on this diff. Launchpad would replace the drafts.
     #[error("`{who}` has unsaved draft comments on the diff, which would be lost")]
     Drafts {
         /// The account.
         who: String,
     },
-    /// A secret equals a word of the report format, so that the report cannot be masked.
+    /// A secret equals a word of the report format. Masking it would make the report unreadable.
     #[error("a secret equals a word of the report format")]
-    Hidden,
+    #[serde(rename = "hidden")]
+    Unmaskable,
     /// Commenting requires a login.
     #[error("commenting requires a Launchpad login")]
     #[serde(rename = "nobody")]
@@ -143,9 +146,9 @@ pub fn plan(
         let skipped = issues.map(|item| (item, PostingSkip::AlreadyPosted)).collect();
         return LaunchpadPostingSteps { skipped, ..LaunchpadPostingSteps::default() };
     }
-    let said = posted_keys(posting.instance, proposal_state);
-    let places = place_issues(&report, posting.diff, proposal_state, &said);
-    build_steps(posting, proposal_state, &report, &places)
+    let keys = posted_keys(posting.instance, proposal_state);
+    let placements = place_issues(&report, posting.diff, proposal_state, &keys);
+    build_steps(posting, proposal_state, &report, &placements)
 }
 
 /// The masked report, or a refusal.
@@ -153,14 +156,15 @@ fn checked_report(
     posting: &LaunchpadPosting<'_>,
     proposal_state: &MergeProposalState,
 ) -> Result<Report, MergeProposalRefusal> {
-    let report = mask_report(posting.report, posting.mask).ok_or(MergeProposalRefusal::Hidden)?;
+    let report =
+        mask_report(posting.report, posting.mask).ok_or(MergeProposalRefusal::Unmaskable)?;
     match find_refusal(&report, proposal_state) {
         Some(refusal) => Err(refusal),
         None => Ok(report),
     }
 }
 
-/// The existing summary, if it is up to date.
+/// The existing summary of this review, if it says the same as a new one would.
 pub(super) fn current_summary<'s>(
     posting: &LaunchpadPosting<'_>,
     proposal_state: &'s MergeProposalState,
@@ -169,8 +173,8 @@ pub(super) fn current_summary<'s>(
     matching_summary(posting, &report, proposal_state)
 }
 
-/// The newest summary, or the newest of this review, if it has the same state. A repeated review
-/// with another result has the same id but is posted again.
+/// The newest own summary, or the newest of this review, if it has the same state. A repeated
+/// review with another result has the same id, but another state, so it is posted again.
 fn matching_summary<'s>(
     posting: &LaunchpadPosting<'_>,
     report: &Report,
@@ -178,13 +182,15 @@ fn matching_summary<'s>(
 ) -> Option<&'s MergeProposalComment> {
     let state = SummaryState::new(posting, report, proposal_state);
     let summaries = own_summaries(posting.instance, proposal_state);
-    let is_this =
-        |said: &&&MergeProposalComment| is_for_review(posting.instance, said, &report.review_id);
-    let newest = [summaries.last(), summaries.iter().rfind(is_this)];
-    let says_the_same = |said: &&&MergeProposalComment| {
-        SavedSummary::from_comment(posting.instance, said).is_some_and(|kept| kept.state == state)
+    let is_for_this_review = |comment: &&&MergeProposalComment| {
+        is_for_review(posting.instance, comment, &report.review_id)
     };
-    newest.into_iter().flatten().find(says_the_same).copied()
+    let candidates = [summaries.last(), summaries.iter().rfind(is_for_this_review)];
+    let has_same_state = |comment: &&&MergeProposalComment| {
+        SavedSummary::from_comment(posting.instance, comment)
+            .is_some_and(|saved| saved.state == state)
+    };
+    candidates.into_iter().flatten().find(has_same_state).copied()
 }
 
 fn build_steps(
@@ -196,8 +202,8 @@ fn build_steps(
     let mut plan = LaunchpadPostingSteps::default();
     let body = text::summary_body(report, placements);
     let mut inline: BTreeMap<u32, Vec<String>> = BTreeMap::new();
-    for (issue, place) in report.issues.iter().zip(placements) {
-        match place {
+    for (issue, placement) in report.issues.iter().zip(placements) {
+        match placement {
             MergeProposalPlacement::Existing => {
                 plan.skipped.push((item(issue), PostingSkip::AlreadyPosted));
             }
@@ -209,14 +215,17 @@ fn build_steps(
                 plan.skipped.push((item(issue), PostingSkip::NotPossible { why }));
             }
             MergeProposalPlacement::Line(line) => {
-                inline.entry(*line).or_default().push(text::inline(issue, posting.instance));
+                inline
+                    .entry(*line)
+                    .or_default()
+                    .push(text::inline_comment(issue, posting.instance));
                 plan.posted.push(item(issue));
             }
         }
     }
     let state = SummaryState::new(posting, report, proposal_state);
-    let kept = SavedSummary { state, keys: body.keys.iter().cloned().collect() };
-    let content = text::summary(report, &body, posting.instance, &kept.marker(posting.instance));
+    let saved = SavedSummary { state, keys: body.keys.iter().cloned().collect() };
+    let content = text::summary(report, &body, posting.instance, &saved.marker(posting.instance));
     let mut form = vec![
         ("ws.op".to_owned(), "createComment".to_owned()),
         ("content".to_owned(), json(&content)),
@@ -234,10 +243,10 @@ fn build_steps(
             plan.skipped.push((PostedItem::Vote { event: word.to_owned() }, skip));
         }
     }
-    if let (false, Some(round)) = (inline.is_empty(), &proposal_state.latest_diff) {
+    if let (false, Some(latest_diff)) = (inline.is_empty(), &proposal_state.latest_diff) {
         let lines: BTreeMap<String, String> =
             inline.into_iter().map(|(line, texts)| (line.to_string(), texts.join("\n"))).collect();
-        form.push(("previewdiff_id".to_owned(), round.id.to_string()));
+        form.push(("previewdiff_id".to_owned(), latest_diff.id.to_string()));
         form.push((INLINE.to_owned(), json(&lines)));
     }
     plan.posted.push(PostedItem::Summary);
@@ -257,16 +266,16 @@ fn find_refusal(
 ) -> Option<MergeProposalRefusal> {
     let (change, proposal) = (&report.change, &proposal_state.proposal);
     let reviewed = format!("{}/+merge/{}", change.repo, change.pr_number);
-    let here = format!("{}/+merge/{}", proposal.repo, proposal.number);
-    if reviewed != here {
-        return Some(MergeProposalRefusal::OtherProposal { reviewed, target: here });
+    let target = format!("{}/+merge/{}", proposal.repo, proposal.number);
+    if reviewed != target {
+        return Some(MergeProposalRefusal::OtherProposal { reviewed, target });
     }
     if change.head_sha != proposal.head {
         let (reviewed, now) = (change.head_sha.clone(), proposal.head.clone());
         return Some(MergeProposalRefusal::HeadMoved { reviewed, now });
     }
     if proposal.is_closed() {
-        return Some(MergeProposalRefusal::Over { status: proposal.status.clone() });
+        return Some(MergeProposalRefusal::Closed { status: proposal.status.clone() });
     }
     if !proposal_state.incomplete_lists.is_empty() {
         return Some(MergeProposalRefusal::NotAllRead {
@@ -276,36 +285,44 @@ fn find_refusal(
     proposal_state.viewer.is_none().then_some(MergeProposalRefusal::NotLoggedIn)
 }
 
-/// Summaries of our account and this instance, oldest first.
+/// Summaries by this account and this installation, oldest first.
 fn own_summaries<'s>(
     instance: &str,
     proposal_state: &'s MergeProposalState,
 ) -> Vec<&'s MergeProposalComment> {
-    let is_ours = |said: &&MergeProposalComment| {
-        said.author.is_some() && said.author == proposal_state.viewer
+    let is_ours = |comment: &&MergeProposalComment| {
+        comment.author.is_some() && comment.author == proposal_state.viewer
     };
-    let said = proposal_state.comments.iter().filter(is_ours);
-    said.filter(|said| text::marker_lines(instance, &said.content).is_some()).collect()
+    let own_comments = proposal_state.comments.iter().filter(is_ours);
+    own_comments
+        .filter(|comment| text::marker_lines(instance, &comment.content).is_some())
+        .collect()
 }
 
 /// Whether a summary belongs to this review.
 fn is_for_review(instance: &str, comment: &MergeProposalComment, review_id: &str) -> bool {
-    let marks = text::marker_lines(instance, &comment.content);
-    marks.is_some_and(|[which, ..]| which == review_marker(review_id))
+    let markers = text::marker_lines(instance, &comment.content);
+    markers.is_some_and(|[review_line, ..]| review_line == review_marker(review_id))
 }
 
-/// Keys of issues in earlier comments of our account, in any round.
+/// Keys of issues in earlier comments of this account, in any round. A round is a preview diff with
+/// its comments.
 fn posted_keys(instance: &str, proposal_state: &MergeProposalState) -> BTreeSet<String> {
-    let is_ours = |said: &&MergeProposalInlineComment| {
-        said.author.is_some() && said.author == proposal_state.viewer
+    let is_ours = |comment: &&MergeProposalInlineComment| {
+        comment.author.is_some() && comment.author == proposal_state.viewer
     };
-    let lines = proposal_state.inline.iter().filter(is_ours).flat_map(|said| said.text.lines());
-    let mut before: BTreeSet<String> =
+    let lines = proposal_state
+        .inline_comments
+        .iter()
+        .filter(is_ours)
+        .flat_map(|comment| comment.text.lines());
+    let mut keys: BTreeSet<String> =
         lines.filter_map(|line| key_in_comment(instance, line)).map(str::to_owned).collect();
     let summaries = own_summaries(instance, proposal_state);
-    let kept = summaries.into_iter().filter_map(|said| SavedSummary::from_comment(instance, said));
-    before.extend(kept.flat_map(|kept| kept.keys).filter(|key| is_key(key)));
-    before
+    let saved =
+        summaries.into_iter().filter_map(|summary| SavedSummary::from_comment(instance, summary));
+    keys.extend(saved.flat_map(|saved| saved.keys).filter(|key| is_key(key)));
+    keys
 }
 
 fn item(issue: &Issue) -> PostedItem {

@@ -1,5 +1,5 @@
-//! State in the last line of a summary. Tells the next posting whether it has anything new, and
-//! which issues were posted.
+//! State in the last line of a summary. It tells the next posting whether the review has anything
+//! new, and which issues were posted.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -11,17 +11,18 @@ use crh_review::identity::{content_id, state_in_comment, state_marker};
 use crh_review::report::Report;
 use crh_review::stable_json_line;
 
-/// State in a summary.
+/// State that a summary contains.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedSummary {
-    /// What the summary says.
+    /// State that decides whether two summaries say the same.
     #[serde(flatten)]
     pub(super) state: SummaryState,
     /// Keys of the issues that the summary lists.
     pub(super) keys: Vec<String>,
 }
 
-/// Content of a summary. Summaries with equal state say the same, even from different runs.
+/// Content of a summary. Summaries with equal states say the same, even if they come from different
+/// runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SummaryState {
     /// Reviewed head.

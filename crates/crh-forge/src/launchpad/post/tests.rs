@@ -1,4 +1,4 @@
-//! Plans for reviews, given the current state.
+//! Tests of the plans for merge proposals.
 
 use expect_test::expect;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crh_review::verdict::Verdict;
 const DIFF: &str =
     "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,3 @@\n one\n+two\n-old\n+three\n";
 
-fn report(places: &[(&str, &str, u32)]) -> Report {
+fn report(locations: &[(&str, &str, u32)]) -> Report {
     let mut report = Report { review_id: "0123456789abcdef".to_owned(), ..Report::default() };
     report.verdict = Verdict::ReadyWithFixes;
     report.verdict_reason = "issues to fix".to_owned();
@@ -35,11 +35,11 @@ fn report(places: &[(&str, &str, u32)]) -> Report {
         }))
         .unwrap()
     };
-    report.issues = (1..).zip(places).map(issue).collect();
+    report.issues = (1..).zip(locations).map(issue).collect();
     report
 }
 
-fn standing() -> MergeProposalState {
+fn open_proposal() -> MergeProposalState {
     MergeProposalState {
         viewer: Some("us".to_owned()),
         proposal: MergeProposalProperties {
@@ -56,31 +56,31 @@ fn standing() -> MergeProposalState {
     }
 }
 
-fn planned(report: &Report, proposal_state: &MergeProposalState) -> LaunchpadPostingSteps {
-    planned_by(report, proposal_state, LaunchpadPostingOptions::default())
+fn make_plan(report: &Report, proposal_state: &MergeProposalState) -> LaunchpadPostingSteps {
+    make_plan_with(report, proposal_state, LaunchpadPostingOptions::default())
 }
 
-fn planned_by(
+fn make_plan_with(
     report: &Report,
     proposal_state: &MergeProposalState,
-    terms: LaunchpadPostingOptions,
+    options: LaunchpadPostingOptions,
 ) -> LaunchpadPostingSteps {
     let mask = |text: &str| text.replace("hunter2", "***");
     let diff = Diff::read(DIFF);
     plan(
-        &LaunchpadPosting { report, diff: &diff, mask: &mask, instance: "crh", options: terms },
+        &LaunchpadPosting { report, diff: &diff, mask: &mask, instance: "crh", options },
         proposal_state,
     )
 }
 
 fn argument(plan: &LaunchpadPostingSteps, name: &str) -> Value {
     let form = &plan.write.as_ref().unwrap().form;
-    let found = form.iter().find(|(known, _)| known == name);
-    found.map_or(Value::Null, |(_, value)| serde_json::from_str(value).unwrap())
+    let argument = form.iter().find(|(argument_name, _)| argument_name == name);
+    argument.map_or(Value::Null, |(_, value)| serde_json::from_str(value).unwrap())
 }
 
 /// State after a plan is applied.
-fn applied(
+fn apply(
     plan: &LaunchpadPostingSteps,
     mut proposal_state: MergeProposalState,
 ) -> MergeProposalState {
@@ -95,7 +95,7 @@ fn applied(
     });
     let inline = argument(plan, "inline_comments");
     for (line, text) in inline.as_object().into_iter().flatten() {
-        proposal_state.inline.push(MergeProposalInlineComment {
+        proposal_state.inline_comments.push(MergeProposalInlineComment {
             line: line.parse().ok(),
             author: author.clone(),
             text: text.as_str().unwrap().to_owned(),
@@ -106,10 +106,10 @@ fn applied(
 }
 
 #[test]
-fn lines_refer_to_launchpads_diff() {
+fn inline_comments_use_rows_of_launchpads_diff() {
     let report =
         report(&[("a.rs", "new", 2), ("a.rs", "old", 2), ("a.rs", "new", 9), ("a.rs", "new", 2)]);
-    let plan = planned(&report, &standing());
+    let plan = make_plan(&report, &open_proposal());
     let inline = argument(&plan, "inline_comments");
     let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
     assert_eq!(lines, ["6", "7"]);
@@ -156,50 +156,56 @@ fn lines_refer_to_launchpads_diff() {
 
 #[test]
 fn line_below_form_feed_uses_row_number() {
-    let mut standing = standing();
-    let round = standing.latest_diff.as_mut().unwrap();
-    let text = String::from_utf8(round.diff.clone()).unwrap();
+    let mut proposal_state = open_proposal();
+    let latest_diff = proposal_state.latest_diff.as_mut().unwrap();
+    let text = String::from_utf8(latest_diff.diff.clone()).unwrap();
     // In the hunk header, so that the file's lines stay the same.
-    round.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
-    let plan = planned(&report(&[("a.rs", "new", 2)]), &standing);
+    latest_diff.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
+    let plan = make_plan(&report(&[("a.rs", "new", 2)]), &proposal_state);
     let inline = argument(&plan, "inline_comments");
     let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
-    assert_eq!(lines, ["7"], "{}", String::from_utf8_lossy(&standing.latest_diff.unwrap().diff));
+    assert_eq!(
+        lines,
+        ["7"],
+        "{}",
+        String::from_utf8_lossy(&proposal_state.latest_diff.unwrap().diff)
+    );
 }
 
 #[test]
 fn posting_twice_changes_nothing() {
     let first = report(&[("a.rs", "new", 2), ("b.rs", "new", 9)]);
-    let then = applied(&planned(&first, &standing()), standing());
-    assert_eq!(planned(&first, &then).write, None, "the same run");
-    let again = Report { review_id: "fedcba9876543210".to_owned(), ..first.clone() };
-    assert_eq!(planned(&again, &then).write, None, "the same words");
+    let posted = apply(&make_plan(&first, &open_proposal()), open_proposal());
+    assert_eq!(make_plan(&first, &posted).write, None, "the same run");
+    let same_review = Report { review_id: "fedcba9876543210".to_owned(), ..first.clone() };
+    assert_eq!(make_plan(&same_review, &posted).write, None, "the same words");
     let mut next = report(&[("a.rs", "new", 2), ("b.rs", "new", 9), ("a.rs", "new", 3)]);
     next.review_id = "fedcba9876543210".to_owned();
     next.change.head_sha = "h2".to_owned();
-    let mut moved = then.clone();
+    let mut moved = posted.clone();
     moved.proposal.head = "h2".to_owned();
     moved.latest_diff.as_mut().unwrap().head = "h2".to_owned();
-    let plan = planned(&next, &moved);
+    let plan = make_plan(&next, &moved);
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1);
     assert_eq!(argument(&plan, "content").as_str().unwrap().matches("Customers").count(), 0);
-    assert_eq!(planned(&next, &applied(&plan, moved)).write, None);
+    assert_eq!(make_plan(&next, &apply(&plan, moved)).write, None);
     // Texts of other accounts and other instances do not count, even with valid markers.
-    let mut forged = then;
-    for said in &mut forged.comments {
-        said.author = Some("mallory".to_owned());
+    let mut forged = posted;
+    for comment in &mut forged.comments {
+        comment.author = Some("mallory".to_owned());
     }
-    for said in &mut forged.inline {
-        said.author = Some("mallory".to_owned());
+    for comment in &mut forged.inline_comments {
+        comment.author = Some("mallory".to_owned());
     }
-    assert_eq!(planned(&first, &forged), planned(&first, &standing()));
+    assert_eq!(make_plan(&first, &forged), make_plan(&first, &open_proposal()));
 }
 
 #[test]
 fn diff_of_another_head_gets_no_inline_comments() {
     let report = report(&[("a.rs", "new", 2)]);
-    for round in [None, Some(LatestDiff { id: 7, head: "h0".to_owned(), diff: DIFF.into() })] {
-        let plan = planned(&report, &MergeProposalState { latest_diff: round, ..standing() });
+    for latest_diff in [None, Some(LatestDiff { id: 7, head: "h0".to_owned(), diff: DIFF.into() })]
+    {
+        let plan = make_plan(&report, &MergeProposalState { latest_diff, ..open_proposal() });
         assert_eq!(argument(&plan, "inline_comments"), Value::Null);
         assert_eq!(argument(&plan, "previewdiff_id"), Value::Null);
         let content = argument(&plan, "content");
@@ -211,11 +217,12 @@ fn diff_of_another_head_gets_no_inline_comments() {
 fn vote_follows_verdict_and_approval_needs_option() {
     let mut report = report(&[]);
     let vote = |report: &Report, approve: bool, viewer: &str| {
-        let proposal_state = MergeProposalState { viewer: Some(viewer.to_owned()), ..standing() };
-        let plan = planned_by(report, &proposal_state, LaunchpadPostingOptions { approve });
+        let proposal_state =
+            MergeProposalState { viewer: Some(viewer.to_owned()), ..open_proposal() };
+        let plan = make_plan_with(report, &proposal_state, LaunchpadPostingOptions { approve });
         argument(&plan, "vote").as_str().map(str::to_owned)
     };
-    for (verdict, allowed, other) in [
+    for (verdict, with_option, without_option) in [
         (Verdict::NotReady, Some("Needs Fixing"), Some("Needs Fixing")),
         (Verdict::ReadyWithFixes, Some("Needs Fixing"), Some("Needs Fixing")),
         (Verdict::Incomplete, Some("Abstain"), Some("Abstain")),
@@ -223,8 +230,8 @@ fn vote_follows_verdict_and_approval_needs_option() {
         (Verdict::ReadyToMerge, Some("Approve"), None),
     ] {
         report.verdict = verdict;
-        assert_eq!(vote(&report, true, "us").as_deref(), allowed);
-        assert_eq!(vote(&report, false, "us").as_deref(), other);
+        assert_eq!(vote(&report, true, "us").as_deref(), with_option);
+        assert_eq!(vote(&report, false, "us").as_deref(), without_option);
     }
     assert_eq!(vote(&report, true, "ann"), None, "an author cannot approve the own proposal");
 }
@@ -232,19 +239,19 @@ fn vote_follows_verdict_and_approval_needs_option() {
 #[test]
 fn wrong_head_proposal_or_status_is_refused() {
     let report = report(&[("a.rs", "new", 2)]);
-    let refused = |change: fn(&mut MergeProposalState)| {
-        let mut standing = standing();
-        change(&mut standing);
-        let plan = planned(&report, &standing);
+    let refusal_after = |change: fn(&mut MergeProposalState)| {
+        let mut proposal_state = open_proposal();
+        change(&mut proposal_state);
+        let plan = make_plan(&report, &proposal_state);
         assert_eq!(plan.write, None);
         plan.refusal.unwrap().to_string()
     };
     let lines = [
-        refused(|it| it.proposal.head = "h2".to_owned()),
-        refused(|it| it.proposal.number = 13),
-        refused(|it| it.proposal.status = "Merged".to_owned()),
-        refused(|it| it.incomplete_lists = vec!["comments".to_owned()]),
-        refused(|it| it.viewer = None),
+        refusal_after(|state| state.proposal.head = "h2".to_owned()),
+        refusal_after(|state| state.proposal.number = 13),
+        refusal_after(|state| state.proposal.status = "Merged".to_owned()),
+        refusal_after(|state| state.incomplete_lists = vec!["comments".to_owned()]),
+        refusal_after(|state| state.viewer = None),
     ];
     expect![[r#"
         the head of the merge proposal moved from h1 to h2
@@ -260,15 +267,15 @@ fn secrets_are_masked_and_summary_is_bounded() {
     let mut report = report(&[("a.rs", "new", 2)]);
     report.issues[0].why_it_matters = "say hunter2".to_owned();
     report.summary = "hunter2".to_owned();
-    let plan = planned(&report, &standing());
+    let plan = make_plan(&report, &open_proposal());
     assert!(!format!("{:?}", plan.write).contains("hunter2"));
     let many: Vec<(&str, &str, u32)> = (0..2_000).map(|line| ("b.rs", "new", 100 + line)).collect();
     let report = self::report(&many);
-    let plan = planned(&report, &standing());
+    let plan = make_plan(&report, &open_proposal());
     let content = argument(&plan, "content").as_str().unwrap().to_owned();
     assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
-    let then = applied(&plan, standing());
-    assert_eq!(planned(&report, &then).write, None, "its markers are whole");
+    let posted = apply(&plan, open_proposal());
+    assert_eq!(make_plan(&report, &posted).write, None, "its markers are whole");
     assert!(plan.posted.contains(&PostedItem::Summary));
 }
 
@@ -282,22 +289,22 @@ fn omitted_issues_are_posted_next_time() {
     for issue in &mut report.issues {
         issue.title = "Long ".repeat(40) + &issue.title;
     }
-    let plan = planned(&report, &standing());
+    let plan = make_plan(&report, &open_proposal());
     let content = argument(&plan, "content").as_str().unwrap().to_owned();
     assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
-    let left_out = |skip: &PostingSkip| skip.to_string() == "no space left in the summary";
-    let left = plan.skipped.iter().filter(|(_, skip)| left_out(skip)).count();
-    let here = plan.skipped.len() - left;
-    assert_eq!((here > 50, here + left), (true, 1_000));
-    assert!(content.contains(&format!("  and {left} more (no space here)\n")));
-    let then = applied(&plan, standing());
-    assert_eq!(planned(&report, &then).write, None, "the same again says nothing new");
+    let has_no_space = |skip: &PostingSkip| skip.to_string() == "no space left in the summary";
+    let omitted_count = plan.skipped.iter().filter(|(_, skip)| has_no_space(skip)).count();
+    let listed_count = plan.skipped.len() - omitted_count;
+    assert_eq!((listed_count > 50, listed_count + omitted_count), (true, 1_000));
+    assert!(content.contains(&format!("  and {omitted_count} more (no space here)\n")));
+    let posted = apply(&plan, open_proposal());
+    assert_eq!(make_plan(&report, &posted).write, None, "the same again says nothing new");
     // The next review posts the rest, and nothing again.
-    report.issues.truncate(here + 11);
-    let next = planned(&report, &then);
-    let is_here =
+    report.issues.truncate(listed_count + 11);
+    let next = make_plan(&report, &posted);
+    let is_in_summary =
         |(_, skip): &&(PostedItem, PostingSkip)| matches!(skip, PostingSkip::InSummary { .. });
-    assert_eq!(next.skipped.iter().filter(is_here).count(), 10, "{:?}", next.skipped);
+    assert_eq!(next.skipped.iter().filter(is_in_summary).count(), 10, "{:?}", next.skipped);
     assert_eq!(argument(&next, "inline_comments"), Value::Null);
 }
 
@@ -305,58 +312,61 @@ fn omitted_issues_are_posted_next_time() {
 fn changed_result_is_posted_again() {
     let mut first = report(&[("a.rs", "new", 2)]);
     first.verdict = Verdict::Incomplete;
-    let once = applied(&planned(&first, &standing()), standing());
-    let mut whole = report(&[("a.rs", "new", 2), ("a.rs", "new", 3)]);
-    whole.verdict = Verdict::NotReady;
-    let plan = planned(&whole, &once);
+    let after_first = apply(&make_plan(&first, &open_proposal()), open_proposal());
+    let mut complete_report = report(&[("a.rs", "new", 2), ("a.rs", "new", 3)]);
+    complete_report.verdict = Verdict::NotReady;
+    let plan = make_plan(&complete_report, &after_first);
     assert_eq!(argument(&plan, "vote"), "Needs Fixing");
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1, "the new one");
-    let twice = applied(&plan, once);
-    assert_eq!(planned(&whole, &twice).write, None);
+    let after_second = apply(&plan, after_first);
+    assert_eq!(make_plan(&complete_report, &after_second).write, None);
     // Another review in between makes no difference.
-    let other = Report { review_id: "fedcba9876543210".to_owned(), ..report(&[]) };
-    let then = applied(&planned(&other, &twice), twice.clone());
-    assert_eq!(planned(&whole, &then).write, None);
-    let ready = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
-    let posted = applied(&planned(&ready, &standing()), standing());
-    assert_eq!(planned(&ready, &posted).write, None);
-    let approved = planned_by(&ready, &posted, LaunchpadPostingOptions { approve: true });
-    assert_eq!(argument(&approved, "vote"), "Approve");
+    let other_review = Report { review_id: "fedcba9876543210".to_owned(), ..report(&[]) };
+    let after_other = apply(&make_plan(&other_review, &after_second), after_second.clone());
+    assert_eq!(make_plan(&complete_report, &after_other).write, None);
+    let clean_report = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
+    let posted = apply(&make_plan(&clean_report, &open_proposal()), open_proposal());
+    assert_eq!(make_plan(&clean_report, &posted).write, None);
+    let approving_plan =
+        make_plan_with(&clean_report, &posted, LaunchpadPostingOptions { approve: true });
+    assert_eq!(argument(&approving_plan, "vote"), "Approve");
 }
 
 #[test]
 fn own_vote_is_updated_and_persons_vote_kept() {
-    let open = report(&[("a.rs", "new", 2)]);
-    let voted = applied(&planned(&open, &standing()), standing());
-    let mut fixed = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
-    fixed.review_id = "fedcba9876543210".to_owned();
-    let plan = planned(&fixed, &voted);
+    let open_report = report(&[("a.rs", "new", 2)]);
+    let after_vote = apply(&make_plan(&open_report, &open_proposal()), open_proposal());
+    let mut fixed_report = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
+    fixed_report.review_id = "fedcba9876543210".to_owned();
+    let plan = make_plan(&fixed_report, &after_vote);
     assert_eq!(argument(&plan, "vote"), "Abstain");
-    let after = applied(&plan, voted.clone());
-    assert_eq!(planned(&fixed, &after).write, None);
-    let again = Report { review_id: "00112233445566aa".to_owned(), ..open.clone() };
-    assert_eq!(argument(&planned(&again, &after), "vote"), "Needs Fixing");
+    let after_abstention = apply(&plan, after_vote.clone());
+    assert_eq!(make_plan(&fixed_report, &after_abstention).write, None);
+    let repeated_report =
+        Report { review_id: "00112233445566aa".to_owned(), ..open_report.clone() };
+    assert_eq!(argument(&make_plan(&repeated_report, &after_abstention), "vote"), "Needs Fixing");
     // A vote of another instance stays.
-    let mut theirs = voted.clone();
-    theirs.comments[0].content = theirs.comments[0].content.replace("crh:crh:", "crh:two:");
-    assert_eq!(argument(&planned(&fixed, &theirs), "vote"), Value::Null);
-    assert_eq!(argument(&planned(&open, &theirs), "vote"), "Needs Fixing");
-    let said = |author: &str, vote: Option<&str>| MergeProposalComment {
+    let mut other_instance = after_vote.clone();
+    other_instance.comments[0].content =
+        other_instance.comments[0].content.replace("crh:crh:", "crh:two:");
+    assert_eq!(argument(&make_plan(&fixed_report, &other_instance), "vote"), Value::Null);
+    assert_eq!(argument(&make_plan(&open_report, &other_instance), "vote"), "Needs Fixing");
+    let comment = |author: &str, vote: Option<&str>| MergeProposalComment {
         author: Some(author.to_owned()),
         vote: vote.map(str::to_owned),
         content: "Fine.".to_owned(),
         ..MergeProposalComment::default()
     };
     for (comments, expected) in [
-        (vec![said("us", Some("Approve"))], Value::Null),
-        (vec![said("us", Some("Needs Fixing")), said("us", None)], Value::Null),
-        (vec![said("ann", Some("Approve")), said("us", None)], json!("Needs Fixing")),
+        (vec![comment("us", Some("Approve"))], Value::Null),
+        (vec![comment("us", Some("Needs Fixing")), comment("us", None)], Value::Null),
+        (vec![comment("ann", Some("Approve")), comment("us", None)], json!("Needs Fixing")),
     ] {
-        let proposal_state = MergeProposalState { comments, ..standing() };
-        let plan = planned(&open, &proposal_state);
+        let proposal_state = MergeProposalState { comments, ..open_proposal() };
+        let plan = make_plan(&open_report, &proposal_state);
         assert_eq!(argument(&plan, "vote"), expected);
         assert_eq!(plan.notes.is_empty(), !expected.is_null(), "{:?}", plan.notes);
-        assert_eq!(planned(&open, &applied(&plan, proposal_state)).write, None);
+        assert_eq!(make_plan(&open_report, &apply(&plan, proposal_state)).write, None);
     }
 }
 
@@ -365,11 +375,10 @@ fn unmaskable_report_is_not_posted() {
     let mut report = report(&[("a.rs", "new", 2)]);
     let diff = Diff::read(DIFF);
     let mask = |text: &str| text.replace("bug", "***");
-    let (instance, terms) = ("crh", LaunchpadPostingOptions::default());
-    let posting =
-        LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance, options: terms };
-    assert_eq!(plan(&posting, &standing()).refusal, Some(MergeProposalRefusal::Hidden));
+    let (instance, options) = ("crh", LaunchpadPostingOptions::default());
+    let posting = LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance, options };
+    assert_eq!(plan(&posting, &open_proposal()).refusal, Some(MergeProposalRefusal::Unmaskable));
     report.change.repo = "~hunter2/shop".to_owned();
-    let refusal = planned(&report, &standing()).refusal.unwrap().to_string();
+    let refusal = make_plan(&report, &open_proposal()).refusal.unwrap().to_string();
     assert!(refusal.contains("`~***/shop/+merge/12`"), "{refusal}");
 }

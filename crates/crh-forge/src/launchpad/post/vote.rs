@@ -39,27 +39,29 @@ pub(super) fn intended_vote(
     }
 }
 
-/// The vote to cast. Launchpad keeps one vote per account: crh does not replace a person's vote,
-/// and updates its own when it no longer holds.
+/// The vote to cast. Launchpad keeps one vote per account. crh does not replace a person's vote,
+/// but it replaces its own vote if that no longer holds.
 pub(super) fn vote_to_cast(
     posting: &LaunchpadPosting<'_>,
     report: &Report,
     proposal_state: &MergeProposalState,
 ) -> Result<&'static str, SkippedVote> {
-    let meant = intended_vote(posting, report, proposal_state);
-    let is_ours = |said: &&MergeProposalComment| {
-        said.author.is_some() && said.author == proposal_state.viewer
+    let intended = intended_vote(posting, report, proposal_state);
+    let is_ours = |comment: &&MergeProposalComment| {
+        comment.author.is_some() && comment.author == proposal_state.viewer
     };
-    let is_vote = |said: &&MergeProposalComment| is_ours(said) && said.vote.is_some();
-    let Some(last) = proposal_state.comments.iter().rfind(is_vote) else { return meant };
-    if !text::is_crh_summary(&last.content) {
-        let word = meant.unwrap_or_else(|not| not.word);
+    let is_vote = |comment: &&MergeProposalComment| is_ours(comment) && comment.vote.is_some();
+    let Some(last_vote) = proposal_state.comments.iter().rfind(is_vote) else { return intended };
+    if !text::is_crh_summary(&last_vote.content) {
+        let word = intended.unwrap_or_else(|skipped| skipped.word);
         return Err(SkippedVote { word, why: PERSON_VOTED });
     }
-    let is_open = last.vote.as_deref() == Some(Verdict::NotReady.launchpad_vote());
-    let is_of_this = text::marker_lines(posting.instance, &last.content).is_some();
-    match meant {
-        Err(_) if is_open && is_of_this => Ok(Verdict::Incomplete.launchpad_vote()),
-        Ok(_) | Err(_) => meant,
+    let requests_fixes = last_vote.vote.as_deref() == Some(Verdict::NotReady.launchpad_vote());
+    let is_from_this_instance = text::marker_lines(posting.instance, &last_vote.content).is_some();
+    match intended {
+        Err(_) if requests_fixes && is_from_this_instance => {
+            Ok(Verdict::Incomplete.launchpad_vote())
+        }
+        Ok(_) | Err(_) => intended,
     }
 }

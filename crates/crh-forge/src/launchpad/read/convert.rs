@@ -17,12 +17,12 @@ use crate::{
 use crh_review::diff::Diff;
 use crh_review::finding::Side;
 
-/// For comments without a line. Launchpad counts from one.
+/// Row of comments without a row. Launchpad counts rows from one.
 const NO_LINE: u32 = 0;
 
 pub(super) fn convert(
     proposal_ref: &MergeProposalRef,
-    burst: RawMergeProposal,
+    raw: RawMergeProposal,
 ) -> (ChangeProposal, MergeProposalState) {
     let RawMergeProposal {
         merge,
@@ -35,40 +35,42 @@ pub(super) fn convert(
         reports,
         viewer,
         mut notes,
-        incomplete_lists: mut unread,
-    } = burst;
-    // A vote stays when its comment is deleted.
+        mut incomplete_lists,
+    } = raw;
+    // Before deleted comments are removed, because a vote still counts when its comment is deleted.
     let votes = latest_votes(&votes, &comments);
     comments.retain(|comment| comment.date_deleted.is_none());
     // Launchpad's time format sorts as text.
     comments.sort_by(|one, other| {
         (&one.date_created, one.number()).cmp(&(&other.date_created, other.number()))
     });
-    let last = rounds.last();
-    let known = |tip: &ProposalTip, of_last: Option<&String>| {
-        tip.commit.clone().or_else(|| of_last.cloned()).unwrap_or_default()
+    let last_round = rounds.last();
+    let commit_or_last = |tip: &ProposalTip, last_commit: Option<&String>| {
+        tip.commit.clone().or_else(|| last_commit.cloned()).unwrap_or_default()
     };
-    let head = known(&source, last.map(|round| &round.diff.source_revision_id));
-    let base = known(&target, last.map(|round| &round.diff.target_revision_id));
-    notes.extend(diff_age_note(last, &head).into_iter().chain(prerequisite_note(&merge)));
-    notes.extend(last.and_then(conflict_note));
-    let is_unread = |last: &RawRound| last.text.is_none() && last.diff.diff_text_link.is_some();
-    if last.is_some_and(is_unread) {
-        unread.push("newest diff".to_owned());
+    let head = commit_or_last(&source, last_round.map(|round| &round.diff.source_revision_id));
+    let base = commit_or_last(&target, last_round.map(|round| &round.diff.target_revision_id));
+    notes.extend(diff_age_note(last_round, &head).into_iter().chain(prerequisite_note(&merge)));
+    notes.extend(last_round.and_then(conflict_note));
+    let lacks_text =
+        |round: &RawRound| round.diff_text.is_none() && round.diff.diff_text_link.is_some();
+    if last_round.is_some_and(lacks_text) {
+        incomplete_lists.push("newest diff".to_owned());
     }
     let proposal_state = MergeProposalState {
         viewer,
-        proposal: proposal_status(proposal_ref, &merge, &target, &head),
-        latest_diff: last.and_then(latest_diff),
+        proposal: proposal_properties(proposal_ref, &merge, &target, &head),
+        latest_diff: last_round.and_then(latest_diff),
         comments: comments.iter().map(to_comment).collect(),
-        inline: rounds.iter().flat_map(to_inline_comments).collect(),
-        incomplete_lists: unread,
+        inline_comments: rounds.iter().flat_map(to_inline_comments).collect(),
+        incomplete_lists,
     };
-    let end = |tip: &ProposalTip, commit: String| BranchEnd {
+    let branch_end = |tip: &ProposalTip, commit: String| BranchEnd {
         repo: Some(tip.repository.clone()),
         branch: tip.branch.clone(),
         commit,
-        // Built here, because a password is sent to this address and a reply could name any host.
+        // crh builds this address instead of taking it from a reply, which could name any host: git
+        // may send a password there.
         git_url: Some(proposal_ref.service.git_url(&tip.repository)),
     };
     let rounds = convert_rounds(rounds, &comments);
@@ -84,8 +86,8 @@ pub(super) fn convert(
         state: merge.queue_status.clone(),
         open: !proposal_state.proposal.is_closed(),
         labels: Vec::new(),
-        source: end(&source, head),
-        target: end(&target, base),
+        source: branch_end(&source, head),
+        target: branch_end(&target, base),
         checks: checks(reports),
         linked_issues: bugs.into_iter().map(linked_bug).collect(),
         comments: non_empty(&comments).map(discussion_comment).collect(),
@@ -97,13 +99,13 @@ pub(super) fn convert(
     (proposal, proposal_state)
 }
 
-fn proposal_status(
+fn proposal_properties(
     proposal_ref: &MergeProposalRef,
     merge: &wire::Merge,
     target: &ProposalTip,
     head: &str,
 ) -> MergeProposalProperties {
-    // The current path: writes are not redirected after a rename.
+    // The path from the reply, because Launchpad does not redirect writes after a rename.
     let path = proposal_ref.service.api_path(&merge.self_link);
     MergeProposalProperties {
         repo: target.repository.clone(),
@@ -111,24 +113,25 @@ fn proposal_status(
         path: path.map_or_else(|| proposal_ref.path(), str::to_owned),
         url: proposal_ref.url(),
         head: head.to_owned(),
-        registrant: wire::person(merge.registrant_link.as_deref()),
+        registrant: wire::person_in_link(merge.registrant_link.as_deref()),
         status: merge.queue_status.clone(),
         private: merge.private,
     }
 }
 
-fn diff_age_note(last: Option<&RawRound>, head: &str) -> Option<String> {
-    let said = match last {
+fn diff_age_note(last_round: Option<&RawRound>, head: &str) -> Option<String> {
+    let note = match last_round {
         None => "Launchpad has no diff of this proposal yet.",
-        Some(last) if last.diff.source_revision_id != head => {
+        Some(round) if round.diff.source_revision_id != head => {
             "Launchpad's newest diff is older than the branch head."
         }
         Some(_) => return None,
     };
-    Some(said.to_owned())
+    Some(note.to_owned())
 }
 
-/// Launchpad leaves the prerequisite branch out of its diffs.
+/// Note about the branch on which the proposal builds. Launchpad leaves the changes of that branch
+/// out of its diffs.
 fn prerequisite_note(merge: &wire::Merge) -> Option<String> {
     let path = merge.prerequisite_git_path.as_deref()?;
     let branch = path.strip_prefix("refs/heads/").unwrap_or(path);
@@ -137,16 +140,16 @@ fn prerequisite_note(merge: &wire::Merge) -> Option<String> {
     ))
 }
 
-/// Launchpad's diff has conflict markers; ours does not.
-fn conflict_note(last: &RawRound) -> Option<String> {
-    let lines: Vec<&str> = last.diff.conflicts.as_deref()?.lines().map(str::trim).collect();
-    let said = message::single_line(&lines.join(", "), NO_SECRET);
-    (!said.is_empty()).then(|| format!("Launchpad cannot merge the newest diff: {said}."))
+/// Conflicts of the newest diff. Launchpad's diff shows conflict markers; crh's own diff does not.
+fn conflict_note(last_round: &RawRound) -> Option<String> {
+    let lines: Vec<&str> = last_round.diff.conflicts.as_deref()?.lines().map(str::trim).collect();
+    let conflicts = message::single_line(&lines.join(", "), NO_SECRET);
+    (!conflicts.is_empty()).then(|| format!("Launchpad cannot merge the newest diff: {conflicts}."))
 }
 
-fn latest_diff(last: &RawRound) -> Option<LatestDiff> {
-    let head = last.diff.source_revision_id.clone();
-    Some(LatestDiff { id: last.number, head, diff: last.text.clone()? })
+fn latest_diff(last_round: &RawRound) -> Option<LatestDiff> {
+    let head = last_round.diff.source_revision_id.clone();
+    Some(LatestDiff { id: last_round.number, head, diff: last_round.diff_text.clone()? })
 }
 
 fn to_comment(comment: &wire::Comment) -> MergeProposalComment {
@@ -159,33 +162,35 @@ fn to_comment(comment: &wire::Comment) -> MergeProposalComment {
 }
 
 fn to_inline_comments(round: &RawRound) -> impl Iterator<Item = MergeProposalInlineComment> {
-    round.inline.iter().map(|comment| MergeProposalInlineComment {
+    round.inline_comments.iter().map(|comment| MergeProposalInlineComment {
         line: comment.line_number.number(),
-        author: comment.person.as_ref().and_then(wire::Who::name),
+        author: comment.person.as_ref().and_then(wire::PersonOrLink::name),
         created_at: comment.date.clone(),
         text: comment.text.clone(),
     })
 }
 
-/// Launchpad has no titles. Uses the first line of the commit message.
+/// Launchpad has no titles, so crh uses the first line of the commit message or of the description.
 fn title(merge: &wire::Merge, source: &ProposalTip, target: &ProposalTip) -> String {
-    let first = |text: &Option<String>| {
+    let first_line = |text: &Option<String>| {
         let line = text.as_deref()?.lines().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.to_owned())
     };
-    first(&merge.commit_message).or_else(|| first(&merge.description)).unwrap_or_else(|| {
-        let end = |tip: &ProposalTip| format!("{}:{}", tip.repository, tip.branch);
-        format!("Merge {} into {}", end(source), end(target))
-    })
+    first_line(&merge.commit_message).or_else(|| first_line(&merge.description)).unwrap_or_else(
+        || {
+            let full_name = |tip: &ProposalTip| format!("{}:{}", tip.repository, tip.branch);
+            format!("Merge {} into {}", full_name(source), full_name(target))
+        },
+    )
 }
 
-/// Rounds with their comments. A general comment belongs to the newest round at that time, or to
-/// the first.
+/// Rounds with their comments. A general comment belongs to the round that was the newest when it
+/// was written, or to the first round if it is older.
 fn convert_rounds(rounds: Vec<RawRound>, comments: &[wire::Comment]) -> Vec<ProposalRound> {
-    let begun: Vec<Option<String>> =
+    let start_dates: Vec<Option<String>> =
         rounds.iter().map(|round| round.diff.date_created.clone()).collect();
     let count = rounds.len();
-    let mut talked: Vec<ProposalRound> = (1..)
+    let mut proposal_rounds: Vec<ProposalRound> = (1..)
         .zip(rounds)
         .map(|(number, round)| {
             let is_last = number == count;
@@ -195,19 +200,20 @@ fn convert_rounds(rounds: Vec<RawRound>, comments: &[wire::Comment]) -> Vec<Prop
                 target: Some(round.diff.target_revision_id),
                 head: round.diff.source_revision_id,
                 created_at: round.diff.date_created,
-                diff: round.text,
+                diff: round.diff_text,
                 comments: Vec::new(),
                 threads,
             }
         })
         .collect();
     for comment in non_empty(comments) {
-        let at = begun.iter().rposition(|date| *date <= comment.date_created).unwrap_or_default();
-        if let Some(round) = talked.get_mut(at) {
+        let index =
+            start_dates.iter().rposition(|date| *date <= comment.date_created).unwrap_or_default();
+        if let Some(round) = proposal_rounds.get_mut(index) {
             round.comments.push(discussion_comment(comment));
         }
     }
-    talked
+    proposal_rounds
 }
 
 /// Comments with text. Comments without text only carry inline comments.
@@ -226,34 +232,37 @@ fn discussion_comment(comment: &wire::Comment) -> crate::DiscussionComment {
 
 /// Threads of a round, one per line. Comments without a valid line get threads of their own.
 fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
-    let diff = round.text.as_deref().map(|text| (Diff::read(text), DiffRows::new(text)));
-    let mut lines: BTreeMap<(u32, String), Vec<crate::DiscussionComment>> = BTreeMap::new();
-    for (comment, said) in round.inline.iter().zip(to_inline_comments(round)) {
-        let key = match said.line {
+    let diff = round.diff_text.as_deref().map(|text| (Diff::read(text), DiffRows::new(text)));
+    let mut comments_by_line: BTreeMap<(u32, String), Vec<crate::DiscussionComment>> =
+        BTreeMap::new();
+    for (raw_comment, inline_comment) in round.inline_comments.iter().zip(to_inline_comments(round))
+    {
+        let key = match inline_comment.line {
             Some(line) => (line, line.to_string()),
-            None => (NO_LINE, comment.line_number.key()),
+            None => (NO_LINE, raw_comment.line_number.key()),
         };
         let id = format!("{}:{}", round.number, key.1);
-        let comments = lines.entry(key).or_default();
+        let comments = comments_by_line.entry(key).or_default();
         comments.push(crate::DiscussionComment {
             id: format!("{id}:{}", comments.len() + 1),
-            author: said.author,
-            created_at: Some(said.created_at),
-            content: said.text,
+            author: inline_comment.author,
+            created_at: Some(inline_comment.created_at),
+            content: inline_comment.text,
         });
     }
-    let conversation = |((line, key), comments): ((u32, String), Vec<crate::DiscussionComment>)| {
-        let shown = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(line)?)));
-        let spot = shown.and_then(|(diff, line)| diff.locate(line)).map(|(file, mapped)| {
-            let (side, line) = mapped.side();
-            let before = file.old_path.as_ref().unwrap_or(&file.path);
-            let path = match side {
-                Side::Old => before,
-                Side::New => &file.path,
-            };
-            DiffSpot { file: path.shown().into_owned(), side, line }
-        });
-        let file = shown.and_then(|(diff, line)| diff.files().get(diff.file_at(line)?));
+    let to_thread = |((line, key), comments): ((u32, String), Vec<crate::DiscussionComment>)| {
+        let diff_and_line = diff.as_ref().and_then(|(diff, rows)| Some((diff, rows.line(line)?)));
+        let spot =
+            diff_and_line.and_then(|(diff, line)| diff.locate(line)).map(|(file, diff_line)| {
+                let (side, line) = diff_line.side();
+                let old_path = file.old_path.as_ref().unwrap_or(&file.path);
+                let path = match side {
+                    Side::Old => old_path,
+                    Side::New => &file.path,
+                };
+                DiffSpot { file: path.shown().into_owned(), side, line }
+            });
+        let file = diff_and_line.and_then(|(diff, line)| diff.files().get(diff.file_at(line)?));
         DiscussionThread {
             id: format!("{}:{key}", round.number),
             spot,
@@ -263,32 +272,32 @@ fn threads(round: &RawRound, is_last: bool) -> Vec<DiscussionThread> {
             comments,
         }
     };
-    lines.into_iter().map(conversation).collect()
+    comments_by_line.into_iter().map(to_thread).collect()
 }
 
-/// All threads as of the latest diff: earlier ones lose their position.
+/// Threads of all rounds. Threads of earlier rounds have no position in the latest diff.
 fn threads_on_latest_diff(rounds: &[ProposalRound]) -> Vec<DiscussionThread> {
     let threads = rounds.iter().flat_map(|round| round.threads.iter().cloned());
-    let on_current = |thread: DiscussionThread| match thread.outdated {
+    let without_old_spot = |thread: DiscussionThread| match thread.outdated {
         true => DiscussionThread { spot: None, ..thread },
         false => thread,
     };
-    threads.map(on_current).collect()
+    threads.map(without_old_spot).collect()
 }
 
-/// Launchpad keeps the latest vote per account, with its comment.
+/// Latest vote of each account. Launchpad stores the word of a vote with a comment.
 fn latest_votes(votes: &[wire::Vote], comments: &[wire::Comment]) -> Vec<crate::ReviewVote> {
-    let cast = votes.iter().filter_map(|vote| {
+    let latest = votes.iter().filter_map(|vote| {
         let link = vote.comment_link.as_deref()?;
         let comment = comments.iter().find(|comment| comment.self_link == link)?;
         Some(crate::ReviewVote {
-            by: wire::person(vote.reviewer_link.as_deref())?,
+            by: wire::person_in_link(vote.reviewer_link.as_deref())?,
             word: comment.vote.clone()?,
         })
     });
-    let mut cast: Vec<crate::ReviewVote> = cast.collect();
-    cast.sort_by(|one, other| one.by.cmp(&other.by));
-    cast
+    let mut latest: Vec<crate::ReviewVote> = latest.collect();
+    latest.sort_by(|one, other| one.by.cmp(&other.by));
+    latest
 }
 
 fn checks(reports: Vec<wire::Report>) -> Vec<ForgeCheck> {
@@ -324,45 +333,45 @@ mod tests {
     fn round(number: u64, date: &str) -> RawRound {
         let date_created = Some(date.to_owned());
         let diff = wire::PreviewDiff { date_created, ..wire::PreviewDiff::default() };
-        RawRound { diff, number, text: None, inline: Vec::new() }
+        RawRound { diff, number, diff_text: None, inline_comments: Vec::new() }
     }
 
     #[test]
     fn comment_belongs_to_newest_round_of_its_time() {
-        let said = ["1 before", "2 in one", "4 at two", "5 in two", "6 "]
+        let comments = ["1 before", "2 in one", "4 at two", "5 in two", "6 "]
             .map(|text| comment(text.split(' ').next().unwrap(), text.split_once(' ').unwrap().1));
-        let rounds = convert_rounds(vec![round(1, "2"), round(2, "4")], &said);
+        let rounds = convert_rounds(vec![round(1, "2"), round(2, "4")], &comments);
         let texts = |round: &ProposalRound| -> Vec<String> {
             round.comments.iter().map(|comment| comment.content.clone()).collect()
         };
         assert_eq!(texts(&rounds[0]), ["before", "in one"]);
         assert_eq!(texts(&rounds[1]), ["at two", "in two"]);
-        assert_eq!(convert_rounds(Vec::new(), &said), []);
+        assert_eq!(convert_rounds(Vec::new(), &comments), []);
     }
 
     #[test]
     fn comment_without_valid_line_is_kept() {
-        let said = |line_number: wire::Line, text: &str| {
+        let inline_comment = |line_number: wire::LineKey, text: &str| {
             let text = text.to_owned();
             wire::InlineComment { line_number, text, ..wire::InlineComment::default() }
         };
-        let key = |text: &str| wire::Line::Text(text.to_owned());
+        let key = |text: &str| wire::LineKey::Text(text.to_owned());
         let text = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n".to_vec();
         let round = RawRound {
-            inline: vec![
-                said(key("header"), "one"),
-                said(key("6"), "two"),
-                said(wire::Line::Number(6), "three"),
-                said(key("header"), "four"),
-                said(key("99999999999"), "five"),
+            inline_comments: vec![
+                inline_comment(key("header"), "one"),
+                inline_comment(key("6"), "two"),
+                inline_comment(wire::LineKey::Number(6), "three"),
+                inline_comment(key("header"), "four"),
+                inline_comment(key("99999999999"), "five"),
             ],
-            text: Some(text),
+            diff_text: Some(text),
             ..round(7, "1")
         };
-        let shown = |thread: DiscussionThread| {
-            let said = thread.comments.iter().map(|it| format!("{} {}", it.id, it.content));
+        let describe = |thread: DiscussionThread| {
+            let comments = thread.comments.iter().map(|it| format!("{} {}", it.id, it.content));
             let spot = thread.spot.map(|it| format!("{} {:?} {}", it.file, it.side, it.line));
-            (thread.id, spot.unwrap_or_default(), said.collect::<Vec<_>>().join(", "))
+            (thread.id, spot.unwrap_or_default(), comments.collect::<Vec<_>>().join(", "))
         };
         let expected = [
             ("7:99999999999", "", "7:99999999999:1 five"),
@@ -370,8 +379,11 @@ mod tests {
             ("7:6", "f New 1", "7:6:1 two, 7:6:2 three"),
         ];
         let is_last = true;
-        let found: Vec<_> = threads(&round, is_last).into_iter().map(shown).collect();
-        assert_eq!(found, expected.map(|it| (it.0.to_owned(), it.1.to_owned(), it.2.to_owned())));
+        let described: Vec<_> = threads(&round, is_last).into_iter().map(describe).collect();
+        assert_eq!(
+            described,
+            expected.map(|it| (it.0.to_owned(), it.1.to_owned(), it.2.to_owned()))
+        );
     }
 
     #[test]
@@ -406,13 +418,13 @@ mod tests {
 
     #[test]
     fn prerequisite_branch_is_noted() {
-        let on = |path: Option<&str>| {
+        let note_for = |path: Option<&str>| {
             let prerequisite_git_path = path.map(str::to_owned);
             prerequisite_note(&wire::Merge { prerequisite_git_path, ..wire::Merge::default() })
         };
-        assert_eq!(on(None), None);
+        assert_eq!(note_for(None), None);
         assert_eq!(
-            on(Some("refs/heads/first")).as_deref(),
+            note_for(Some("refs/heads/first")).as_deref(),
             Some(
                 "The proposal builds on the branch `first`; its changes count as part of the proposal until it is merged."
             )
@@ -421,7 +433,7 @@ mod tests {
 
     #[test]
     fn title_is_first_non_empty_line() {
-        let titled = |message: Option<&str>, description: Option<&str>| {
+        let title_for = |message: Option<&str>, description: Option<&str>| {
             let merge = wire::Merge {
                 commit_message: message.map(str::to_owned),
                 description: description.map(str::to_owned),
@@ -434,8 +446,8 @@ mod tests {
             };
             title(&merge, &tip("fix"), &tip("main"))
         };
-        assert_eq!(titled(Some("\n Fix it \n\nMore."), Some("Other")), "Fix it");
-        assert_eq!(titled(None, Some("Other\nmore")), "Other");
-        assert_eq!(titled(Some(" "), None), "Merge ~a/b/+git/c:fix into ~a/b/+git/c:main");
+        assert_eq!(title_for(Some("\n Fix it \n\nMore."), Some("Other")), "Fix it");
+        assert_eq!(title_for(None, Some("Other\nmore")), "Other");
+        assert_eq!(title_for(Some(" "), None), "Merge ~a/b/+git/c:fix into ~a/b/+git/c:main");
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct PreviewDiff {
 }
 
 impl PreviewDiff {
-    /// Id. Older replies have it only in the address.
+    /// The id, or else the number at the end of the address: older replies have no id.
     pub(super) fn number(&self) -> Option<u64> {
         self.id.or_else(|| self.self_link.rsplit('/').next()?.parse().ok())
     }
@@ -55,12 +55,13 @@ pub(super) struct Comment {
 
 impl Comment {
     pub(super) fn number(&self) -> u64 {
-        let named = || self.self_link.rsplit('/').next().and_then(|number| number.parse().ok());
-        self.id.or_else(named).unwrap_or_default()
+        let number_in_link =
+            || self.self_link.rsplit('/').next().and_then(|number| number.parse().ok());
+        self.id.or_else(number_in_link).unwrap_or_default()
     }
 
     pub(super) fn author(&self) -> Option<String> {
-        person(self.author_link.as_deref().or(self.owner_link.as_deref()))
+        person_in_link(self.author_link.as_deref().or(self.owner_link.as_deref()))
     }
 
     pub(super) fn text(&self) -> &str {
@@ -71,8 +72,8 @@ impl Comment {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InlineComment {
-    pub(super) line_number: Line,
-    pub(super) person: Option<Who>,
+    pub(super) line_number: LineKey,
+    pub(super) person: Option<PersonOrLink>,
     pub(super) text: String,
     pub(super) date: String,
 }
@@ -81,28 +82,29 @@ impl InlineComment {
     /// Approximate memory size in bytes.
     pub(super) fn size(&self) -> usize {
         let key = match &self.line_number {
-            Line::Number(_) => 0,
-            Line::Text(key) => key.len(),
+            LineKey::Number(_) => 0,
+            LineKey::Text(key) => key.len(),
         };
         size_of::<Self>() + self.text.len() + self.date.len() + key
     }
 }
 
-/// Line of an inline comment: the key chosen by its author.
+/// Key of the position of an inline comment: a row number, or any text that the client of its
+/// author sent.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Line {
+pub(super) enum LineKey {
     Number(u32),
     Text(String),
 }
 
-impl Default for Line {
+impl Default for LineKey {
     fn default() -> Self {
         Self::Number(0)
     }
 }
 
-impl Line {
+impl LineKey {
     /// The number, if the key is one.
     pub(super) fn number(&self) -> Option<u32> {
         match self {
@@ -120,19 +122,19 @@ impl Line {
     }
 }
 
-/// A person: the entry, or its address.
+/// A person: the account itself, or its address.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Who {
+pub(super) enum PersonOrLink {
     Entry(Person),
     Link(String),
 }
 
-impl Who {
+impl PersonOrLink {
     pub(super) fn name(&self) -> Option<String> {
         match self {
             Self::Entry(person) => Some(person.name.clone()),
-            Self::Link(link) => person(Some(link)),
+            Self::Link(link) => person_in_link(Some(link)),
         }
     }
 }
@@ -174,7 +176,7 @@ pub(super) struct GitRef {
 }
 
 /// Account name in an address.
-pub(super) fn person(link: Option<&str>) -> Option<String> {
+pub(super) fn person_in_link(link: Option<&str>) -> Option<String> {
     let name = link?.rsplit('/').next()?.strip_prefix('~')?;
     (!name.is_empty()).then(|| name.to_owned())
 }

@@ -4,8 +4,8 @@
 
 use serde_json::{Value, json};
 
-/// A document with the mark as its last paragraph.
-pub(super) fn document(body: &str, mark: &str) -> Value {
+/// The document of a ticket, with the marker as its last paragraph.
+pub(super) fn document(body: &str, marker: &str) -> Value {
     let mut content = Vec::new();
     let mut lines = body.lines();
     while let Some(line) = lines.next() {
@@ -17,7 +17,7 @@ pub(super) fn document(body: &str, mark: &str) -> Value {
             content.push(code_block(&code, &text[ticks..]));
         } else if let Some(heading) = text.strip_prefix("## ") {
             content.push(
-                json!({ "type": "heading", "attrs": { "level": 2 }, "content": [plain(heading)] }),
+                json!({ "type": "heading", "attrs": { "level": 2 }, "content": [text_node(heading)] }),
             );
         } else if let Some(item) = text.strip_prefix("- ") {
             content.push(paragraph(&format!("• {item}")));
@@ -25,7 +25,7 @@ pub(super) fn document(body: &str, mark: &str) -> Value {
             content.push(paragraph(text));
         }
     }
-    content.push(paragraph(mark));
+    content.push(paragraph(marker));
     json!({ "type": "doc", "version": 1, "content": content })
 }
 
@@ -33,7 +33,9 @@ pub(super) fn document(body: &str, mark: &str) -> Value {
 pub(super) fn has_text(document: &Value, text: &str) -> bool {
     match document {
         Value::Object(node) => {
-            node.get("text").and_then(Value::as_str).is_some_and(|own| own.trim() == text)
+            node.get("text")
+                .and_then(Value::as_str)
+                .is_some_and(|node_text| node_text.trim() == text)
                 || node.get("content").is_some_and(|content| has_text(content, text))
         }
         Value::Array(nodes) => nodes.iter().any(|node| has_text(node, text)),
@@ -42,10 +44,11 @@ pub(super) fn has_text(document: &Value, text: &str) -> bool {
 }
 
 fn paragraph(text: &str) -> Value {
-    json!({ "type": "paragraph", "content": [plain(text)] })
+    json!({ "type": "paragraph", "content": [text_node(text)] })
 }
 
-/// Code without its indentation. The format does not allow empty text.
+/// A code block without the two spaces that indent it in Markdown. The format does not allow empty
+/// text nodes.
 fn code_block(lines: &[&str], language: &str) -> Value {
     let lines: Vec<&str> =
         lines.iter().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect();
@@ -60,18 +63,18 @@ fn code_block(lines: &[&str], language: &str) -> Value {
     block
 }
 
-/// Text without Markdown escapes.
-fn plain(text: &str) -> Value {
-    let mut out = String::with_capacity(text.len());
+/// A text node, without Markdown escapes.
+fn text_node(text: &str) -> Value {
+    let mut unescaped = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
             '\\' if chars.peek().is_some_and(char::is_ascii_punctuation) => {}
-            _ => out.push(char),
+            _ => unescaped.push(char),
         }
     }
-    let out = out.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
-    json!({ "type": "text", "text": without_zero_width(&out) })
+    let unescaped = unescaped.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    json!({ "type": "text", "text": without_zero_width(&unescaped) })
 }
 
 fn without_zero_width(text: &str) -> String {
@@ -94,16 +97,16 @@ mod tests {
             { "type": "codeBlock", "attrs": { "language": "rust" }, "content": [text("  let a = 1;\n```\n")] },
             paragraph("crh:crh:1"),
         ]});
-        let made = document(body, "crh:crh:1");
-        assert_eq!(made, expected);
-        assert!(has_text(&made, "crh:crh:1") && !has_text(&made, "crh:crh"));
+        let doc = document(body, "crh:crh:1");
+        assert_eq!(doc, expected);
+        assert!(has_text(&doc, "crh:crh:1") && !has_text(&doc, "crh:crh"));
     }
 
     #[test]
     fn document_has_no_empty_text() {
-        let made = document("```\n```\n\n\n", "m");
+        let doc = document("```\n```\n\n\n", "m");
         assert_eq!(
-            made["content"],
+            doc["content"],
             json!([{ "type": "codeBlock" }, { "type": "paragraph", "content": [{ "type": "text", "text": "m" }] }])
         );
     }

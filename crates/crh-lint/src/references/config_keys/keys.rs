@@ -2,7 +2,7 @@
 
 use crate::paths;
 
-/// Shorter keys of settings files are ordinary words.
+/// Characters of a key in a YAML, TOML or JSON file. Shorter keys are ordinary words.
 const DISTINCTIVE_CHARS_MIN: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl ConfigKind {
             || name.starts_with(".env.")
             || name.starts_with(".env-")
             || name.ends_with(".env")
-            || name.starts_with("env.") && Self::is_pattern(name);
+            || name.starts_with("env.") && Self::is_template(name);
         if is_environment {
             return Some(Self::Environment);
         }
@@ -40,18 +40,18 @@ impl ConfigKind {
             return Some(Self::Django);
         }
         let is_data = matches!(paths::extension(path).as_str(), "yml" | "yaml" | "toml" | "json");
-        let begins = ["config", "settings", "application", "appsettings"];
-        let is_named = begins.iter().any(|it| name.starts_with(it))
+        let name_prefixes = ["config", "settings", "application", "appsettings"];
+        let is_named = name_prefixes.iter().any(|it| name.starts_with(it))
             || matches!(folder, "config" | "conf" | "settings");
         let is_hidden = folders.split('/').any(|it| it.starts_with('.'));
         (is_data && is_named && !is_hidden).then_some(Self::Data)
     }
 
-    fn is_pattern(name: &str) -> bool {
+    fn is_template(name: &str) -> bool {
         ["example", "sample", "template", "dist"].iter().any(|it| name.ends_with(it))
     }
 
-    /// The key that a line sets, if it is distinctive enough.
+    /// The key that a line sets, unless the key is too common to search for.
     pub(super) fn parse_line<'l>(self, path: &str, line: &'l str) -> Option<ConfigLine<'l>> {
         match self {
             Self::Environment => {
@@ -59,7 +59,7 @@ impl ConfigKind {
                 let line = line.strip_prefix("export ").unwrap_or(line);
                 let (name, value) = line.split_once('=')?;
                 let name = name.trim_end();
-                let is_key = is_capital(name) && !AMBIENT_VARIABLES.contains(&name);
+                let is_key = is_upper_case(name) && !AMBIENT_VARIABLES.contains(&name);
                 is_key.then_some(ConfigLine { name, value: value.trim() })
             }
             Self::Django => {
@@ -70,7 +70,7 @@ impl ConfigKind {
                     Some(annotated) => annotated.split_once('=')?.1,
                     None => rest.strip_prefix('=').filter(|it| !it.starts_with('='))?,
                 };
-                let is_key = is_capital(name) && !DJANGO_DEFAULTS.contains(&name);
+                let is_key = is_upper_case(name) && !DJANGO_DEFAULTS.contains(&name);
                 is_key.then_some(ConfigLine { name, value: value.trim() })
             }
             Self::Data => {
@@ -85,26 +85,27 @@ impl ConfigKind {
     }
 }
 
-fn is_capital(name: &str) -> bool {
+/// Whether a name is written like a constant. Names of up to three letters are too common.
+fn is_upper_case(name: &str) -> bool {
     name.len() > 3
         && name.starts_with(|it: char| it.is_ascii_uppercase())
         && name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_')
 }
 
-/// Several words in one, which does not occur by chance.
+/// Whether a name has several words. Unrelated code rarely uses such a name by chance.
 fn is_distinctive(name: &str) -> bool {
     let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_';
     let inner = name.trim_matches('_');
-    let has_hump = name
+    let is_camel_case = name
         .as_bytes()
         .windows(2)
         .any(|it| it[0].is_ascii_lowercase() && it[1].is_ascii_uppercase());
     name.len() >= DISTINCTIVE_CHARS_MIN
         && name.chars().all(is_word)
-        && (inner.contains('_') || has_hump)
+        && (inner.contains('_') || is_camel_case)
 }
 
-/// Variables that a system, shell, platform or runner sets.
+/// Variables that the system, the shell, the platform or the CI runner sets.
 #[rustfmt::skip]
 const AMBIENT_VARIABLES: &[&str] = &[
     "PATH", "HOME", "USER", "SHELL", "LANG", "TERM", "PWD", "TMPDIR", "TEMP", "HOSTNAME", "LOGNAME", "EDITOR", "PAGER", "DISPLAY",

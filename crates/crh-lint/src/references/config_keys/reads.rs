@@ -9,21 +9,22 @@ use crate::paths;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyMention {
-    /// Reads the key; byte offset of the read, and whether it has a fallback value.
+    /// Reads the key: byte offset of the read, and whether the code has a fallback value.
     Read {
         at: usize,
         has_fallback: bool,
     },
     /// Sets the key, or checks whether it is set.
     Sets,
-    /// Contains the word at this byte offset.
+    /// Contains the key at this byte offset, but neither reads nor sets it in a known way.
     Unclear(usize),
     Unrelated,
 }
 
-/// Reads of environment variables by a literal name. The key is the first group that matched.
+/// Reads of environment variables by a literal name. The key is the first group that takes part in
+/// the match.
 static READ_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let ways = [
+    let patterns = [
         r#"\benviron\[\s*["'](\w+)["']\s*\]"#,
         r#"\b(?:environ\.get|getenv|Getenv|LookupEnv|GetEnvironmentVariable|env::var|env::var_os)\(\s*["'](\w+)["']"#,
         r"\b(?:process|import\.meta)\.env\.(\w+)",
@@ -32,18 +33,18 @@ static READ_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#"\bENV\.fetch\(?\s*["'](\w+)["']"#,
         r#"\b(?:env|config)(?:\.\w+)?\(\s*["'](\w+)["']"#,
     ];
-    Regex::new(&ways.join("|")).ok()
+    Regex::new(&patterns.join("|")).ok()
 });
 
 /// Code that sets a variable or checks whether it is set.
 static SET_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let ways = [
+    let patterns = [
         r#"(?i:set_?env|setdefault|putenv|set_var|stub_?env|has_?key|key\?)\w*\(?\s*["'](\w+)["']"#,
         r#"\b(?i:environ|env)(?:\.(\w+)|\[\s*["'](\w+)["']\s*\])\s*(?:\|\||\?\?)?=[^=]"#,
         r#"["'](\w+)["']\s+(?:not\s+)?in\s"#,
         r#"["']?\b(\w+)\b["']?\s*(?::[^:]|=>)"#,
     ];
-    Regex::new(&ways.join("|")).ok()
+    Regex::new(&patterns.join("|")).ok()
 });
 
 /// Reads of a Django setting.
@@ -80,19 +81,19 @@ impl ConfigKind {
 /// The byte offset of a whole word in a line.
 fn word_offset(line: &str, key: &str) -> Option<usize> {
     let is_letter = |it: char| it.is_alphanumeric() || it == '_';
-    let mut places = line.match_indices(key).map(|(at, _)| at);
-    places.find(|at| {
+    let mut offsets = line.match_indices(key).map(|(at, _)| at);
+    offsets.find(|at| {
         !line[..*at].ends_with(is_letter) && !line[at + key.len()..].starts_with(is_letter)
     })
 }
 
 /// The range of a match that contains the key.
 fn match_key(pattern: &LazyLock<Option<Regex>>, line: &str, key: &str) -> Option<(usize, usize)> {
-    let is_it = |it: &Captures<'_>| {
-        it.iter().skip(1).flatten().next().is_some_and(|group| group.as_str() == key)
+    let is_key_match = |captures: &Captures<'_>| {
+        captures.iter().skip(1).flatten().next().is_some_and(|group| group.as_str() == key)
     };
-    let found = pattern.as_ref()?.captures_iter(line).find(is_it)?;
-    found.get(0).map(|it| (it.start(), it.end()))
+    let captures = pattern.as_ref()?.captures_iter(line).find(is_key_match)?;
+    captures.get(0).map(|it| (it.start(), it.end()))
 }
 
 fn is_assigned(rest: &str) -> bool {
@@ -109,7 +110,7 @@ fn classify_environment(path: &str, line: &str, key: &str) -> KeyMention {
             return KeyMention::Read { at, has_fallback: has_fallback_after(rest) };
         }
     }
-    // A test sets variables only for itself.
+    // A variable that a test sets is not set in production.
     match match_key(&SET_PATTERN, line, key) {
         Some(_) if !paths::is_sample(path) => KeyMention::Sets,
         Some(_) | None => KeyMention::Unrelated,
@@ -118,21 +119,22 @@ fn classify_environment(path: &str, line: &str, key: &str) -> KeyMention {
 
 /// Whether the code after a read provides a fallback.
 fn has_fallback_after(rest: &str) -> bool {
-    let behind = rest.trim_start_matches([')', ']', '!']).trim_start();
+    let after_brackets = rest.trim_start_matches([')', ']', '!']).trim_start();
     rest.starts_with(',')
         || ["||", "??", "or ", "{", "do ", "?", ".unwrap_or", ".ok()", ".is_ok", ".or"]
             .iter()
-            .any(|it| behind.starts_with(it))
+            .any(|it| after_brackets.starts_with(it))
 }
 
-/// A member or entry of a settings object: `config.key`, `settings["a"]["key"]`, `cfg.get("key")`.
+/// Classifies a line by whether the key is a member or entry of a settings object: `config.key`,
+/// `settings["a"]["key"]`, `cfg.get("key")`.
 fn classify_data(line: &str, key: &str, at: usize) -> KeyMention {
-    let is_link = |it: char| it.is_alphanumeric() || "_.()[]\"':&?$@".contains(it);
+    let is_chain_char = |it: char| it.is_alphanumeric() || "_.()[]\"':&?$@".contains(it);
     let before = &line[..at];
-    let from = before
-        .rfind(|it: char| !is_link(it))
+    let start = before
+        .rfind(|it: char| !is_chain_char(it))
         .map_or(0, |it| it + before[it..].chars().next().map_or(1, char::len_utf8));
-    let chain = before[from..].to_ascii_lowercase();
+    let chain = before[start..].to_ascii_lowercase();
     let rest = &line[at + key.len()..];
     let is_member = chain.ends_with('.')
         || ["[\"", "['", "[:", "get(\"", "get('", "fetch(:", "fetch(\"", "fetch('"]
@@ -142,11 +144,11 @@ fn classify_data(line: &str, key: &str, at: usize) -> KeyMention {
     if !is_member || !is_settings || rest.starts_with('(') {
         return KeyMention::Unclear(at);
     }
-    let behind = rest.trim_start_matches(['"', '\'', ']', ')']);
-    if is_assigned(behind) {
+    let after_key = rest.trim_start_matches(['"', '\'', ']', ')']);
+    if is_assigned(after_key) {
         return KeyMention::Sets;
     }
-    let is_fallback =
-        rest.trim_start_matches(['"', '\'']).starts_with(',') || has_fallback_after(behind);
-    KeyMention::Read { at: from, has_fallback: is_fallback }
+    let has_fallback =
+        rest.trim_start_matches(['"', '\'']).starts_with(',') || has_fallback_after(after_key);
+    KeyMention::Read { at: start, has_fallback }
 }

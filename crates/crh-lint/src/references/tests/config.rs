@@ -7,7 +7,7 @@ fn key_read_but_no_longer_set_is_reported() {
             "//- .env.example\nAPI_HOST=a\nAPI_SECRET=b\n//- {path}\n{code}\n//- head\n//- .env.example\nAPI_HOST=a\n"
         )
     };
-    let said =
+    let expected =
         ".env.example:-2 config-key `API_SECRET` is no longer set, but 1 place still reads it";
     let reads = [
         ("x = os.environ[\"API_SECRET\"]", "a.py"),
@@ -27,7 +27,7 @@ fn key_read_but_no_longer_set_is_reported() {
         ("class A { String x = System.getenv(\"API_SECRET\"); }", "A.java"),
     ];
     for (code, path) in reads {
-        must_find(&[(&env(code, path), said)]);
+        must_find(&[(&env(code, path), expected)]);
     }
     must_find(&[
         (

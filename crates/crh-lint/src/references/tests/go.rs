@@ -69,8 +69,9 @@ fn removed_go_symbol_is_reported_at_each_use() {
             "//- go.mod\nmodule example.com/m\n//- util/a.go\npackage util\n\n{keep}\n\n{gone}\n//- main.go\npackage main\n\nimport \"example.com/m/util\"\n\n{uses}\n//- head\n//- util/a.go\npackage util\n\n{keep}\n\n{after}\n"
         );
         let line = if gone.contains('(') && gone.starts_with("const") { 7 } else { 5 };
-        let said = format!("util/a.go:{line} removed `{name}` is gone, and 1 place still uses it");
-        must_find(&[(&fixture, &said)]);
+        let expected =
+            format!("util/a.go:{line} removed `{name}` is gone, and 1 place still uses it");
+        must_find(&[(&fixture, &expected)]);
     }
     let package = |user: &str, after: &str| {
         format!(

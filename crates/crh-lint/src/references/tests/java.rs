@@ -38,17 +38,18 @@ fn possibly_existing_java_symbols_are_not_reported() {
 
 #[test]
 fn moved_java_class_is_missing_at_old_path() {
-    let users = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n";
+    let using_files = "//- src/q/Bar.java\npackage q;\nimport p.Foo;\nclass Bar { Foo foo; }\n";
     let foo = "//- src/p/Foo.java\npackage p;\npublic class Foo {}\n";
     let head =
         "//- head\n//- src/r/Foo.java from src/p/Foo.java\npackage p;\npublic class Foo {}\n";
-    let said = "src/r/Foo.java:1 removed `src/p/Foo.java` is gone, and 1 place still imports it";
+    let expected =
+        "src/r/Foo.java:1 removed `src/p/Foo.java` is gone, and 1 place still imports it";
     must_find(&[
-        (&format!("{foo}{users}{head}"), said),
-        (&format!("{foo}//- src/p/A.kt\nclass A\n{users}{head}"), said),
-        (&format!("{foo}//- src/p/A.java\nclass A {{}}\n{users}{head}"), said),
+        (&format!("{foo}{using_files}{head}"), expected),
+        (&format!("{foo}//- src/p/A.kt\nclass A\n{using_files}{head}"), expected),
+        (&format!("{foo}//- src/p/A.java\nclass A {{}}\n{using_files}{head}"), expected),
     ]);
-    must_not_find(&[&format!("{foo}//- src/p/A.kt\nclass A\nclass Foo\n{users}{head}")]);
+    must_not_find(&[&format!("{foo}//- src/p/A.kt\nclass A\nclass Foo\n{using_files}{head}")]);
 }
 
 #[test]
@@ -131,17 +132,17 @@ fn inherited_java_members_are_followed() {
     };
     let near = "public class Foo extends Base";
     let far = "import r.Base;\npublic class Foo extends Base<String> implements A";
-    let found = |line: u32| {
+    let finding = |line: u32| {
         format!("src/p/Foo.java:-{line} removed `load` is gone, and 1 place still uses it")
     };
     must_find(&[
-        (&fixture(near, "//- src/p/Base.java\npackage p;\nclass Base {}\n"), &found(3)),
+        (&fixture(near, "//- src/p/Base.java\npackage p;\nclass Base {}\n"), &finding(3)),
         (
             &fixture(
                 far,
                 "//- src/r/Base.java\npackage r;\npublic class Base<T> implements B { static int f() {} }\n",
             ),
-            &found(4),
+            &finding(4),
         ),
     ]);
     must_not_find(&[

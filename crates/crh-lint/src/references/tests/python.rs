@@ -104,8 +104,8 @@ fn moved_python_module_is_missing_at_old_path() {
     ];
     for line in uses {
         let fixture = format!("{base}//- m.py\n{line}\n{head}");
-        let said = "p/b.py:1 removed `p/a.py` is gone, and 1 place still imports it";
-        must_find(&[(&fixture, said)]);
+        let expected = "p/b.py:1 removed `p/a.py` is gone, and 1 place still imports it";
+        must_find(&[(&fixture, expected)]);
     }
     must_find(&[(
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nfrom .a import X\nfrom . import a\n//- head\n//- p/a.py deleted\n",
@@ -143,9 +143,9 @@ fn missing_python_import_is_reported_on_any_touched_line() {
         ("import os\n", "if TYPE_CHECKING:\n    from p.a import gone\n", 2, name),
         ("import os\n", "def f():\n    from p.a import gone\n", 2, name),
     ];
-    for (before, after, line, what) in table {
+    for (before, after, line, finding) in table {
         let fixture = format!("{base}//- m.py\n{before}//- head\n//- m.py\n{after}");
-        must_find(&[(&fixture, &format!("m.py:{line} {what}"))]);
+        must_find(&[(&fixture, &format!("m.py:{line} {finding}"))]);
     }
     must_find(&[(
         "//- p/__init__.py\n//- p/a.py\nX = 1\n//- p/m.py\nimport os\n//- head\n//- p/m.py\nfrom .a import gone\nfrom .b import X\nfrom . import c\n",
@@ -239,7 +239,7 @@ fn mismatched_python_calls_are_reported() {
 }
 
 #[test]
-fn module_getattr_names_are_known() {
+fn names_of_module_getattr_are_not_reported() {
     let a = "def __getattr__(name: str):\n    import warnings\n    if name == \"old\":\n        warnings.warn(f\"{name} is old\")\n        return new\n    raise AttributeError(f\"no {name}\")\n";
     must_find(&[(
         &format!(
@@ -262,8 +262,8 @@ fn calls_of_cached_functions_are_checked() {
         "import functools\n@functools.lru_cache()",
         "from contextlib import contextmanager\n@contextmanager",
     ] {
-        let found = "a.py:3 arity Calls of `load` do not match its new parameters: 1 place";
-        must_find(&[(&fixture(head), found)]);
+        let expected = "a.py:3 arity Calls of `load` do not match its new parameters: 1 place";
+        must_find(&[(&fixture(head), expected)]);
     }
     for head in [
         "from x import cache\n@cache",

@@ -107,21 +107,21 @@ fn rust_module_without_file_is_reported() {
 #[test]
 fn removed_associated_items_are_reported() {
     let crates = "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n";
-    let gone = |before: &str, user: &str, after: &str| {
+    let gone = |before: &str, using_file: &str, after: &str| {
         format!(
-            "{crates}//- src/a.rs\n{before}\n//- src/b.rs\n{user}\n//- head\n//- src/a.rs\n{after}\n"
+            "{crates}//- src/a.rs\n{before}\n//- src/b.rs\n{using_file}\n//- head\n//- src/a.rs\n{after}\n"
         )
     };
     let one = "pub enum Kind { One, Two(u8), Three { x: u8 } }";
-    let users = [
+    let using_files = [
         "use crate::a::Kind;\nfn f() -> Kind { Kind::Two(1) }",
         "use crate::a::Kind;\nfn f(x: Kind) { match x { Kind::Two(_) => {} _ => {} } }",
         "use crate::a;\nfn f() -> a::Kind { a::Kind::Two(1) }",
         "use super::a::Kind as K;\nfn f() -> K { crate::a::Kind::Two(1) }",
     ];
-    let said = "src/a.rs:1 removed `Two` is gone, and 1 place still uses it";
-    for user in users {
-        must_find(&[(&gone(one, user, "pub enum Kind { One, Three { x: u8 } }"), said)]);
+    let expected = "src/a.rs:1 removed `Two` is gone, and 1 place still uses it";
+    for using_file in using_files {
+        must_find(&[(&gone(one, using_file, "pub enum Kind { One, Three { x: u8 } }"), expected)]);
     }
     must_find(&[
         (

@@ -126,9 +126,9 @@ fn missing_script_import_is_reported_on_any_touched_line() {
         ("export {}\n", "export {}\nrequire('./nothing')\n", "m.ts:2", file),
         ("export {}\n", "export {}\nimport('./nothing').then(x => x)\n", "m.ts:2", file),
     ];
-    for (before, after, place, what) in table {
+    for (before, after, place, finding) in table {
         let fixture = format!("{x}//- m.ts\n{before}//- head\n//- m.ts\n{after}");
-        must_find(&[(&fixture, &format!("{place} {what}"))]);
+        must_find(&[(&fixture, &format!("{place} {finding}"))]);
     }
     must_find(&[
         (

@@ -3,28 +3,28 @@
 use super::findings;
 
 /// Deterministic pseudo-random letters.
-struct Draws(u64);
+struct RandomLetters(u64);
 
-impl Draws {
+impl RandomLetters {
     fn one_of(&mut self, letters: &[u8]) -> char {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let at = usize::try_from(self.0 >> 33).unwrap() % letters.len();
         char::from(letters[at])
     }
 
-    /// A value of a format, in which `{a36}` stands for 36 letters of a kind.
-    fn value(&mut self, form: &str) -> String {
-        let mut out = String::new();
-        let mut parts = form.split('{');
-        out += parts.next().unwrap();
+    /// A random value of a format, in which `{a36}` means 36 letters of the kind `a`.
+    fn value(&mut self, format: &str) -> String {
+        let mut output = String::new();
+        let mut parts = format.split('{');
+        output += parts.next().unwrap();
         for part in parts {
-            let (gap, rest) = part.split_once('}').unwrap();
-            let (kind, count) = gap.split_at(1);
+            let (placeholder, rest) = part.split_once('}').unwrap();
+            let (kind, count) = placeholder.split_at(1);
             let letters = letters(kind);
-            (0..count.parse().unwrap()).for_each(|_| out.push(self.one_of(letters.as_bytes())));
-            out += rest;
+            (0..count.parse().unwrap()).for_each(|_| output.push(self.one_of(letters.as_bytes())));
+            output += rest;
         }
-        out
+        output
     }
 }
 
@@ -47,7 +47,7 @@ fn letters(kind: &str) -> String {
     }
 }
 
-/// Lines of many languages with `NAME` and `VALUE`.
+/// Lines of many languages in which `NAME` and `VALUE` are replaced.
 #[rustfmt::skip]
 const PLACES: &[(&str, &str)] = &[
     ("src/app.py", "NAME = \"VALUE\""),
@@ -75,9 +75,9 @@ const PLACES: &[(&str, &str)] = &[
     ("src/app.py", "# VALUE"),
 ];
 
-/// Names and formats. Formats with any name are unambiguous.
+/// Names and formats. The name `x` means that the format is found under any name.
 #[rustfmt::skip]
-const FORMS: &[(&str, &str)] = &[
+const FORMATS: &[(&str, &str)] = &[
     ("key_id", "AKIA{t16}"),
     ("key_id", "ASIA{t16}"),
     ("key_id", "AKIA{u16}"),
@@ -117,15 +117,15 @@ const FORMS: &[(&str, &str)] = &[
 
 #[test]
 fn every_known_format_is_found_in_every_place() {
-    let mut draws = Draws(20_260_731);
+    let mut random = RandomLetters(20_260_731);
     let mut missed: Vec<String> = Vec::new();
     let mut total = 0;
-    for (name, form) in FORMS {
+    for (name, format) in FORMATS {
         let mut places = Vec::new();
         // Values that only their name makes a credential.
         let named = PLACES.iter().filter(|(_, line)| *name == "x" || line.contains("NAME"));
         for (path, line) in named {
-            let value = draws.value(form);
+            let value = random.value(format);
             let text = line.replace("NAME", name).replace("name", name).replace("VALUE", &value);
             total += 1;
             if findings(path, &text).is_empty() {
@@ -134,7 +134,7 @@ fn every_known_format_is_found_in_every_place() {
         }
         if !places.is_empty() {
             missed.push(format!(
-                "{name} {form} {}/{}\n    {}",
+                "{name} {format} {}/{}\n    {}",
                 places.len(),
                 PLACES.len(),
                 places.join("\n    ")
@@ -173,12 +173,12 @@ const ADDRESSES: &[(&str, &str)] = &[
 
 #[test]
 fn urls_with_password_are_found_in_every_file_type() {
-    let mut draws = Draws(7);
-    for (path, form) in ADDRESSES {
+    let mut random = RandomLetters(7);
+    for (path, format) in ADDRESSES {
         for _ in 0..20 {
-            let line = draws.value(form);
-            let said = findings(path, &line);
-            assert_eq!(said.len(), 1, "{path}: {line} {said:?}");
+            let line = random.value(format);
+            let findings_in_line = findings(path, &line);
+            assert_eq!(findings_in_line.len(), 1, "{path}: {line} {findings_in_line:?}");
         }
     }
 }
@@ -225,19 +225,19 @@ const NO_ADDRESSES: &[(&str, &str)] = &[
 
 #[test]
 fn urls_without_password_are_not_reported() {
-    let mut draws = Draws(9);
-    for (path, form) in NO_ADDRESSES {
-        let line = form.replace("{pw}", "[pw]").replace("${", "$[");
-        let line = draws.value(&line).replace("[pw]", "{pw}").replace("$[", "${");
+    let mut random = RandomLetters(9);
+    for (path, format) in NO_ADDRESSES {
+        let line = format.replace("{pw}", "[pw]").replace("${", "$[");
+        let line = random.value(&line).replace("[pw]", "{pw}").replace("$[", "${");
         assert_eq!(findings(path, &line), [""; 0], "{path}: {line}");
     }
 }
 
 #[test]
 fn private_keys_of_all_kinds_are_found() {
-    let mut draws = Draws(11);
+    let mut random = RandomLetters(11);
     for kind in ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "] {
-        let rows: Vec<String> = (0..4).map(|_| draws.value("MII{b61}")).collect();
+        let rows: Vec<String> = (0..4).map(|_| random.value("MII{b61}")).collect();
         let (begin, end) = ("-----BEGIN ", "-----END ");
         let (begin, end) =
             (format!("{begin}{kind}PRIVATE KEY-----"), format!("{end}{kind}PRIVATE KEY-----"));
@@ -263,10 +263,10 @@ fn private_keys_of_all_kinds_are_found() {
             (".env", format!("KEY=\"{begin}\\n{}\\n{end}\"", rows.join("\\n"))),
         ];
         for (path, text) in ways {
-            let said = findings(path, &text);
+            let findings_in_line = findings(path, &text);
             assert!(
-                said.iter().any(|it| it.starts_with("P0 Private key")),
-                "{path}: {text} {said:?}"
+                findings_in_line.iter().any(|it| it.starts_with("P0 Private key")),
+                "{path}: {text} {findings_in_line:?}"
             );
         }
     }

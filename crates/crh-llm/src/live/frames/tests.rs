@@ -63,7 +63,7 @@ fn invalid_call_deltas_are_ignored() {
 
 #[test]
 fn thoughts_are_separated_by_field() {
-    let heard = chat(&[
+    let deltas = chat(&[
         json!({ "reasoning_content": "a" }),
         json!({ "reasoning_content": "b", "content": null }),
         json!({ "reasoning": "c" }),
@@ -71,7 +71,7 @@ fn thoughts_are_separated_by_field() {
         json!({ "refusal": "no" }),
     ]);
     assert_eq!(
-        [heard.reasoning_content, heard.reasoning, heard.refusal],
+        [deltas.reasoning_content, deltas.reasoning, deltas.refusal],
         ["ab".to_owned(), "cd".to_owned(), "no".to_owned()]
     );
 }
@@ -79,7 +79,7 @@ fn thoughts_are_separated_by_field() {
 #[test]
 fn deltas_of_a_thought_block_are_merged() {
     let piece = |detail: Value| json!({ "reasoning_details": [detail] });
-    let heard = chat(&[
+    let deltas = chat(&[
         piece(json!({ "type": "reasoning.text", "index": 0, "text": "one ", "signature": null })),
         piece(json!({ "type": "reasoning.text", "index": 0, "text": "two" })),
         piece(json!({ "type": "reasoning.text", "index": 0, "signature": "s" })),
@@ -87,7 +87,7 @@ fn deltas_of_a_thought_block_are_merged() {
         piece(json!("odd")),
     ]);
     assert_eq!(
-        heard.reasoning_details,
+        deltas.reasoning_details,
         [
             json!({ "type": "reasoning.text", "index": 0, "text": "one two", "signature": "s" }),
             json!({ "type": "reasoning.encrypted", "index": 1, "data": "x" }),

@@ -6,10 +6,10 @@ use crate::{Conversation, TokenUsage};
 static ASKED: LazyLock<ModelRequest> =
     LazyLock::new(|| ModelRequest::new(Conversation::new("rules"), 100));
 
-fn ended_stream(wire: Wire, reason: Option<&str>) -> EndedStream<'static> {
+fn ended_stream(wire: Wire, reason: Option<&str>) -> ReplyInput<'static> {
     let captured_stop_reason = reason.map(|reason| StopReason::from(reason.to_owned()));
     let end = StreamEnd { captured_stop_reason, ..StreamEnd::default() };
-    EndedStream { wire, request: &ASKED, end, whole_calls: Vec::new() }
+    ReplyInput { wire, request: &ASKED, end, complete_calls: Vec::new() }
 }
 
 #[test]
@@ -28,58 +28,61 @@ fn stop_reasons_are_converted() {
         ("a\u{1b}b", StopCause::Other("a\\u{1b}b".to_owned())),
     ] {
         let reply =
-            reply(ended_stream(Wire::Anthropic, Some(reason)), &FrameSummary::default()).unwrap();
+            build_reply(ended_stream(Wire::Anthropic, Some(reason)), &FrameSummary::default())
+                .unwrap();
         assert_eq!(reply.stop, expected, "{reason}");
     }
     for reason in ["content_filter", "refusal", "SAFETY", "RECITATION", "PROHIBITED_CONTENT"] {
-        let error =
-            reply(ended_stream(Wire::Gemini, Some(reason)), &FrameSummary::default()).unwrap_err();
+        let error = build_reply(ended_stream(Wire::Gemini, Some(reason)), &FrameSummary::default())
+            .unwrap_err();
         assert!(matches!(error, ModelError::Refused { .. }), "{reason}: {error:?}");
     }
-    let error = reply(ended_stream(Wire::Gemini, None), &FrameSummary::default()).unwrap_err();
+    let error =
+        build_reply(ended_stream(Wire::Gemini, None), &FrameSummary::default()).unwrap_err();
     assert!(matches!(error, ModelError::CutStream { .. }), "{error:?}");
 }
 
 #[test]
 fn incomplete_response_has_a_stop_cause() {
-    for (why, expected) in [
+    for (incomplete_reason, expected) in [
         (json!("max_output_tokens"), Some(StopCause::Length)),
         (json!("content_filter"), None),
         (json!("steered"), Some(StopCause::Other("steered".to_owned()))),
         (json!(null), Some(StopCause::Length)),
     ] {
-        let mut seen = FrameSummary::default();
-        seen.last = json!({ "response": { "incomplete_details": { "reason": why } } });
-        let stop =
-            reply(ended_stream(Wire::OpenAiResponses, Some("incomplete")), &seen).map(|r| r.stop);
-        assert_eq!(stop.ok(), expected, "{why}");
+        let mut summary = FrameSummary::default();
+        summary.last_frame =
+            json!({ "response": { "incomplete_details": { "reason": incomplete_reason } } });
+        let stop = build_reply(ended_stream(Wire::OpenAiResponses, Some("incomplete")), &summary)
+            .map(|r| r.stop);
+        assert_eq!(stop.ok(), expected, "{incomplete_reason}");
     }
 }
 
 #[test]
 fn completed_response_of_full_length_was_cut() {
     for (output, expected) in [(99, StopCause::Done), (100, StopCause::Length)] {
-        let mut ended = ended_stream(Wire::OpenAiResponses, Some("completed"));
-        ended.end.captured_usage = Some(counted(5, output));
-        assert_eq!(reply(ended, &FrameSummary::default()).unwrap().stop, expected);
+        let mut input = ended_stream(Wire::OpenAiResponses, Some("completed"));
+        input.end.captured_usage = Some(client_usage(5, output));
+        assert_eq!(build_reply(input, &FrameSummary::default()).unwrap().stop, expected);
     }
 }
 
-fn counted(input: i32, output: i32) -> genai::chat::Usage {
+fn client_usage(input: i32, output: i32) -> genai::chat::Usage {
     let (prompt_tokens, completion_tokens) = (Some(input), Some(output));
     genai::chat::Usage { prompt_tokens, completion_tokens, ..genai::chat::Usage::default() }
 }
 
 #[test]
 fn one_invalid_count_discards_the_usage() {
-    for (garbled, expected) in
+    for (has_invalid_usage, expected) in
         [(false, Some(TokenUsage { input: 5, output: 7, ..TokenUsage::default() })), (true, None)]
     {
-        let mut ended = ended_stream(Wire::Anthropic, Some("end_turn"));
-        ended.end.captured_usage = Some(counted(5, 7));
-        let mut seen = FrameSummary::default();
-        seen.garbled_usage = garbled;
-        assert_eq!(reply(ended, &seen).unwrap().usage, expected);
+        let mut input = ended_stream(Wire::Anthropic, Some("end_turn"));
+        input.end.captured_usage = Some(client_usage(5, 7));
+        let mut summary = FrameSummary::default();
+        summary.has_invalid_usage = has_invalid_usage;
+        assert_eq!(build_reply(input, &summary).unwrap().usage, expected);
     }
 }
 
@@ -118,7 +121,7 @@ fn gemini_calls_get_unique_ids_and_keep_signatures() {
 
 #[test]
 fn valid_arguments_are_parsed_as_json() {
-    for (value, cut, expected) in [
+    for (value, truncation, expected) in [
         (json!({ "a": 1 }), Truncation::No, CallArguments::Json(json!({ "a": 1 }))),
         (json!(null), Truncation::No, CallArguments::Json(json!({}))),
         (json!(""), Truncation::No, CallArguments::Json(json!({}))),
@@ -127,6 +130,6 @@ fn valid_arguments_are_parsed_as_json() {
         (json!("{\"a\":1}"), Truncation::Possible, CallArguments::Json(json!({ "a": 1 }))),
         (json!([1]), Truncation::No, CallArguments::Json(json!([1]))),
     ] {
-        assert_eq!(parse_arguments(value, cut), expected);
+        assert_eq!(parse_arguments(value, truncation), expected);
     }
 }

@@ -33,19 +33,19 @@ fn breakpoints_keep_first_last_and_newest_results() {
 
 #[test]
 fn thoughts_of_another_vendor_are_not_sent() {
-    let said = |text: &str, signature: Option<&str>| Thinking::Said {
+    let thinking = |text: &str, signature: Option<&str>| Thinking::Readable {
         text: Some(text.to_owned()),
         signature: signature.map(str::to_owned),
     };
     for (wire, thinking, count) in [
-        (Wire::Anthropic, said("a", Some("s")), 2),
-        (Wire::Anthropic, said("a", None), 0),
-        (Wire::OpenAiResponses, said("a", Some("s")), 1),
-        (Wire::OpenAiResponses, said("a", None), 0),
+        (Wire::Anthropic, thinking("a", Some("s")), 2),
+        (Wire::Anthropic, thinking("a", None), 0),
+        (Wire::OpenAiResponses, thinking("a", Some("s")), 1),
+        (Wire::OpenAiResponses, thinking("a", None), 0),
         (Wire::OpenAiResponses, Thinking::Sealed(json!({})), 0),
-        (Wire::Gemini, said("a", Some("s")), 1),
-        (Wire::Gemini, said("a", None), 0),
-        (Wire::OpenAiChat, said("a", None), 1),
+        (Wire::Gemini, thinking("a", Some("s")), 1),
+        (Wire::Gemini, thinking("a", None), 0),
+        (Wire::OpenAiChat, thinking("a", None), 1),
     ] {
         assert_eq!(thinking_parts(wire, &thinking).len(), count, "{wire:?} {thinking:?}");
     }
@@ -54,7 +54,7 @@ fn thoughts_of_another_vendor_are_not_sent() {
 #[test]
 fn chat_thoughts_are_sent_back_only_with_calls() {
     let thought =
-        TurnPart::Thinking(Thinking::Said { text: Some("hm".to_owned()), signature: None });
+        TurnPart::Thinking(Thinking::Readable { text: Some("hm".to_owned()), signature: None });
     let call = TurnPart::Call(ToolCall {
         id: "c".to_owned(),
         name: "look".to_owned(),

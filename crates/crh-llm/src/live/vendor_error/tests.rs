@@ -5,8 +5,8 @@ use super::*;
 
 fn header<'a>(headers: &'a [(&str, &str)]) -> impl Fn(&str) -> Option<String> + 'a {
     move |name| {
-        let found = headers.iter().find(|(known, _)| *known == name);
-        found.map(|(_, value)| (*value).to_owned())
+        let header = headers.iter().find(|(known, _)| *known == name);
+        header.map(|(_, value)| (*value).to_owned())
     }
 }
 
@@ -26,8 +26,8 @@ fn status_classifies_an_empty_body() {
         [400, 401, 402, 403, 404, 408, 413, 418, 422, 429, 500, 501, 502, 503, 504, 520, 524, 529]
     {
         let error = from_status(status, &header(&[]), "");
-        let shown = format!("{error:?}");
-        let kind = shown.split([' ', '{']).next().unwrap();
+        let error_text = format!("{error:?}");
+        let kind = error_text.split([' ', '{']).next().unwrap();
         lines.push_str(&format!("{status} {kind}\n"));
     }
     expect![[r#"
@@ -222,7 +222,7 @@ fn unknown_error_event_cuts_the_stream() {
     ] {
         let body = serde_json::from_str(body).unwrap();
         let [before, after] =
-            [ReplyStarted::No, ReplyStarted::Yes].map(|begun| from_event(&body, begun));
+            [ReplyStarted::No, ReplyStarted::Yes].map(|started| from_event(&body, started));
         lines.push_str(&format!("{before:?}\n"));
         if before != after {
             lines.push_str(&format!("    begun: {after:?}\n"));
@@ -286,10 +286,10 @@ fn errors_are_redacted_before_shortening() {
         let kind = std::mem::discriminant(&error);
         let cleaned = clean_error(error, &redactor);
         assert_eq!(std::mem::discriminant(&cleaned), kind);
-        let shown = cleaned.to_string();
+        let message = cleaned.to_string();
         assert!(
-            !shown.contains(&key[..6]) && !shown.contains('\n') && shown.contains("xxx"),
-            "{shown}"
+            !message.contains(&key[..6]) && !message.contains('\n') && message.contains("xxx"),
+            "{message}"
         );
     }
 }

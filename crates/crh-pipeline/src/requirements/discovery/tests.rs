@@ -62,12 +62,12 @@ fn existing_link_in_description_is_explicit() {
 
 #[test]
 fn newest_matching_link_of_several_is_inferred() {
-    let both = "docs/plans/2026-02-01-onboarding-skill-checks.md replaces docs/plans/2026-01-05-onboarding-skill.md, see docs/plans/2026-03-01-payload-limits.md";
+    let two_links = "docs/plans/2026-02-01-onboarding-skill-checks.md replaces docs/plans/2026-01-05-onboarding-skill.md, see docs/plans/2026-03-01-payload-limits.md";
     let checks = "inferred docs/plans/2026-02-01-onboarding-skill-checks.md";
-    assert_eq!(search_result("Skill for onboarding", both, ""), checks);
-    assert_eq!(search_result("Update", both, "me/onboarding"), checks);
+    assert_eq!(search_result("Skill for onboarding", two_links, ""), checks);
+    assert_eq!(search_result("Update", two_links, "me/onboarding"), checks);
     assert_eq!(
-        search_result("Update the review", both, "fix/pay"),
+        search_result("Update the review", two_links, "fix/pay"),
         "the description names 3 plans, none of which matches its title"
     );
     assert_eq!(
@@ -110,9 +110,9 @@ fn unreadable_document_is_noted() {
     let plans = ["docs/plans/refunds.md".to_owned()];
     let clues =
         RequirementsClues { explicit: None, title: "", body: "", branch: "refunds", plans: &plans };
-    let found = discover(&clues, |_| None);
-    assert_eq!(found.document, None);
-    assert_eq!(found.notes, ["the plan `docs/plans/refunds.md` could not be read"]);
+    let search = discover(&clues, |_| None);
+    assert_eq!(search.document, None);
+    assert_eq!(search.notes, ["the plan `docs/plans/refunds.md` could not be read"]);
 }
 
 #[test]

@@ -11,9 +11,9 @@ fn check(text: &str, expected: Expect) {
         let done = item.done.map(|done| format!(" [{done}]")).unwrap_or_default();
         format!("{}{done} line {}: {}\n", item.id, item.line, item.text)
     };
-    let mut shown: String = document.items.iter().map(row).collect();
-    shown.extend(notes.iter().map(|note| format!("note: {note}\n")));
-    expected.assert_eq(&shown);
+    let mut actual: String = document.items.iter().map(row).collect();
+    actual.extend(notes.iter().map(|note| format!("note: {note}\n")));
+    expected.assert_eq(&actual);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn examples_are_not_items() {
 
 #[test]
 fn id_look_alikes_are_rejected() {
-    let found = |text: &str, section| {
+    let parsed_id = |text: &str, section| {
         parse_id(text, section).map(|(id, rest)| format!("{id}|{rest}")).unwrap_or_default()
     };
     for (text, expected) in [
@@ -105,11 +105,11 @@ fn id_look_alikes_are_rejected() {
         ("Unit 1: Charge", ""),
         ("", ""),
     ] {
-        assert_eq!(found(text, DocSection::Requirements), expected, "{text}");
+        assert_eq!(parsed_id(text, DocSection::Requirements), expected, "{text}");
     }
-    assert_eq!(found("Unit 3: Log", DocSection::Units), "U3|Log");
-    assert_eq!(found("U4 — Log", DocSection::Units), "U4|Log");
-    assert_eq!(found("Units", DocSection::Units), "");
+    assert_eq!(parsed_id("Unit 3: Log", DocSection::Units), "U3|Log");
+    assert_eq!(parsed_id("U4 — Log", DocSection::Units), "U4|Log");
+    assert_eq!(parsed_id("Units", DocSection::Units), "");
 }
 
 #[test]

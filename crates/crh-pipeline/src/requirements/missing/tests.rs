@@ -36,22 +36,22 @@ fn check(
     let (document, _) = parse_document(path, source, PLAN);
     let waived = waived.split_whitespace().map(str::to_owned).collect();
     let (plan, members) = missing_findings(&document, judged, &waived);
-    let mut shown = String::new();
+    let mut actual = String::new();
     for it in plan.requirements {
         let waived = if it.waived { " waived" } else { "" };
-        shown += format!("{} {:?}{waived} {}", it.id, it.state, it.evidence).trim_end();
-        shown.push('\n');
+        actual += format!("{} {:?}{waived} {}", it.id, it.state, it.evidence).trim_end();
+        actual.push('\n');
     }
     let sources = Sources::new(Diff::read(""));
     let merged = consolidate(members, &sources, &Default::default(), &BTreeSet::new());
     assert!(merged.dropped.is_empty(), "{:?}", merged.dropped);
     for issue in merged.issues {
         let (class, owner) = (issue.autofix_class, issue.owner);
-        shown +=
+        actual +=
             &format!("{} {} {class}/{owner} {}\n", issue.severity, issue.location, issue.title);
-        shown += &format!("  {} `{}`\n", issue.why_it_matters, issue.evidence_snippet);
+        actual += &format!("  {} `{}`\n", issue.why_it_matters, issue.evidence_snippet);
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 #[test]

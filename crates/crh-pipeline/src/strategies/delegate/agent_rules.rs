@@ -65,7 +65,7 @@ pub(super) struct RuleViolation {
 /// Classes of tools that the rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToolClass {
-    /// Reads or searches code beyond the diff. Sub-agents have one per file.
+    /// Reads or searches code beyond the diff. Sub-agents may call such a tool once per file.
     Lookup,
     /// Other access to the repository.
     Repository,
@@ -75,7 +75,7 @@ enum ToolClass {
     Submit,
     Report,
     Check,
-    /// Access to the change itself, or none.
+    /// Tools that show the change itself, or that read nothing, such as `calc`.
     Unrestricted,
 }
 
@@ -154,7 +154,7 @@ impl AgentRules {
         RuleViolation { rule, message }
     }
 
-    /// Uncounts an allowed call that failed.
+    /// Takes back the count of an allowed call that failed.
     pub(super) fn call_failed(&mut self, tool: &str) {
         match ToolClass::from_tool(tool) {
             ToolClass::Lookup => self.lookups = self.lookups.saturating_sub(1),
@@ -285,7 +285,7 @@ mod tests {
 
     /// Makes calls in sequence: `tool`, `tool path`, or `tool!` for a call that fails.
     fn check(mut rules: AgentRules, calls: &str, expected: Expect) {
-        let mut shown = String::new();
+        let mut actual = String::new();
         for call in calls.split(", ") {
             let (tool, path) = match call.split_once(' ') {
                 Some((tool, path)) => (tool, Some(path)),
@@ -299,26 +299,26 @@ mod tests {
             if tool.ends_with('!') {
                 rules.call_failed(name);
             }
-            shown += &format!("{call}: {reply}\n");
+            actual += &format!("{call}: {reply}\n");
         }
         for note in rules.notes() {
-            shown += &format!("note: {note}\n");
+            actual += &format!("note: {note}\n");
         }
-        expected.assert_eq(&shown);
+        expected.assert_eq(&actual);
     }
 
     #[test]
     fn permissions_of_every_tool() {
         let (mut orchestrator, mut sub_agent) =
             (AgentRules::orchestrator(), AgentRules::sub_agent(["a", "b", "c", "d"]));
-        let mut shown = String::new();
+        let mut actual = String::new();
         for tool in agent_tools() {
             let word = |rules: &mut AgentRules| match rules.check_call(&tool.name, None) {
                 Ok(()) => "yes",
                 Err(_) => "no",
             };
             let (first, second) = (word(&mut orchestrator), word(&mut sub_agent));
-            shown += &format!("{} {first} {second}\n", tool.name);
+            actual += &format!("{} {first} {second}\n", tool.name);
         }
         expect![[r#"
             read yes yes
@@ -351,7 +351,7 @@ mod tests {
             report_findings no yes
             report_checks no no
         "#]]
-        .assert_eq(&shown);
+        .assert_eq(&actual);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl AgentTools {
 
     fn announce_refusal(&self, message: &str) {
         let (run, message) = (self.name.clone(), message.to_owned());
-        self.ctx.journal.emit(ReviewEvent::Refused { run, told: message });
+        self.ctx.journal.emit(ReviewEvent::Refused { run, message });
     }
 }
 
@@ -129,10 +129,10 @@ impl UnmarkedParts {
         let mut parts_by_path = self.parts_by_path.lock().unwrap_or_else(PoisonError::into_inner);
         let finished_files: Vec<String> = parts_by_path
             .iter()
-            .filter(|(_, left)| left.is_empty())
+            .filter(|(_, parts_left)| parts_left.is_empty())
             .map(|(path, _)| path.clone())
             .collect();
-        parts_by_path.retain(|_, left| !left.is_empty());
+        parts_by_path.retain(|_, parts_left| !parts_left.is_empty());
         finished_files
     }
 }

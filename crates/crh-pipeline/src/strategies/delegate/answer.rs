@@ -15,7 +15,8 @@ use crh_review::report::CoverageState;
 /// Maximum characters of an answer, as for any tool.
 const CHARS_MAX: usize = ToolLimits::USUAL.chars;
 
-/// Share of each list and of the summaries. The findings get the rest.
+/// Maximum characters of each list, and of all summaries together. The findings get the rest of the
+/// answer.
 const LIST_CHARS: usize = CHARS_MAX / 8;
 
 /// Maximum characters of a path.
@@ -143,18 +144,18 @@ fn json_line(value: &Value) -> String {
     crh_review::stable_json_line(value).unwrap_or_default()
 }
 
-/// How many of the first rows fit.
-fn count_fitting(entries: &[Value], room: usize) -> usize {
+/// How many of the first entries fit into `max_chars`.
+fn count_fitting(entries: &[Value], max_chars: usize) -> usize {
     let mut used_chars = 0;
-    let fits = |row: &&Value| {
+    let fits = |entry: &&Value| {
         // One more for the comma.
-        used_chars += json_line(row).chars().count() + 1;
-        used_chars <= room
+        used_chars += json_line(entry).chars().count() + 1;
+        used_chars <= max_chars
     };
     entries.iter().take_while(fits).count()
 }
 
-/// The first texts that fit into the share of a list.
+/// The first texts that fit into [`LIST_CHARS`].
 fn bounded_list(texts: &[String]) -> Value {
     let mut used_chars = 0;
     let fits = |text: &&String| {

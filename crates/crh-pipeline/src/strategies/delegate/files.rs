@@ -63,9 +63,9 @@ impl DelegateFiles {
         let by_path = files.iter().map(|file| Some(&file.path)).enumerate();
         // A current path takes precedence over an old path of another file.
         let by_old_path = files.iter().map(|file| file.old_path.as_ref()).enumerate();
-        for (at, name) in by_path.chain(by_old_path) {
+        for (index, name) in by_path.chain(by_old_path) {
             if let Some(name) = name {
-                names.entry(name.clone()).or_insert(at);
+                names.entry(name.clone()).or_insert(index);
             }
         }
         Self { files, names, max_scope_bytes }
@@ -77,8 +77,8 @@ impl DelegateFiles {
     }
 
     /// A file by index.
-    pub(super) fn get(&self, at: usize) -> Option<&DelegateFile> {
-        self.files.get(at)
+    pub(super) fn get(&self, index: usize) -> Option<&DelegateFile> {
+        self.files.get(index)
     }
 
     /// The index of a file by its path, git-quoted path or old path.
@@ -93,12 +93,13 @@ impl DelegateFiles {
 impl DelegateFile {
     /// A file with its first piece, from its diff entries.
     fn new(entries: &[&FileDiff], piece: FilePiece) -> Self {
-        let changed = |file: &&FileDiff| u64::from(file.additions) + u64::from(file.deletions);
+        let changed_lines =
+            |file: &&FileDiff| u64::from(file.additions) + u64::from(file.deletions);
         let old_path = entries.iter().find_map(|file| file.old_path.as_ref());
         Self {
             path: piece.part.path.clone(),
             old_path: old_path.map(|old| old.shown().into_owned()),
-            changed_lines: entries.iter().map(changed).sum(),
+            changed_lines: entries.iter().map(changed_lines).sum(),
             pieces: vec![piece],
         }
     }
@@ -152,12 +153,12 @@ pub(super) mod tests {
             parts: paths.map(DiffPart::whole).to_vec(),
         };
         let files = DelegateFiles::from_assignment(&change, &assignment);
-        let known: Vec<(&str, u64, usize)> = files
+        let summaries: Vec<(&str, u64, usize)> = files
             .iter()
             .map(|file| (file.path.as_str(), file.changed_lines, file.pieces.len()))
             .collect();
         // The lock file is not under review.
-        assert_eq!(known, [("shop/orders.py", 2, 1), ("shop/test_new.py", 1, 1)]);
+        assert_eq!(summaries, [("shop/orders.py", 2, 1), ("shop/test_new.py", 1, 1)]);
         let names =
             ["shop/test_new.py", "./shop/test_new.py", "\"shop/test_new.py\"", "shop/old.py"];
         assert_eq!(names.map(|name| files.find(name)), [Some(1); 4]);

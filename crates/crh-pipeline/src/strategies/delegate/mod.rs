@@ -62,8 +62,8 @@ pub async fn delegate(ctx: &ReviewContext, assignment: &Assignment) -> RunResult
     session.finish(finished)
 }
 
-/// Whether sub-agents can still succeed after the orchestrator failed. Not if the failure affects
-/// all runs.
+/// Whether sub-agents can still succeed after the orchestrator failed. They cannot if the failure
+/// affects all runs, such as an invalid API key.
 fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmission>) -> bool {
     match outcome {
         AgentOutcome::Cancelled => false,
@@ -144,7 +144,7 @@ impl<'a> DelegateSession<'a> {
         let mut orchestrator = Box::pin(orchestrator::run(ctx, name, tools));
         let finished = loop {
             tokio::select! {
-                driven = &mut orchestrator => break driven,
+                finished_run = &mut orchestrator => break finished_run,
                 Some(order) = incoming_orders.recv() => pool.accept(order),
                 Some(joined) = pool.next(), if pool.is_busy() => pool.finish(joined),
             }
@@ -160,7 +160,7 @@ impl<'a> DelegateSession<'a> {
     fn finish(mut self, finished: FinishedRun<OrchestratorSubmission>) -> RunResults {
         let mut record = RunRecord::new(self.assignment.clone());
         record.ended = RunEnd::from_outcome(&finished.end.outcome);
-        record.took_ms = milliseconds(finished.took);
+        record.took_ms = milliseconds(finished.duration);
         record.add_usage(&finished, self.ctx.models.reviewer.name());
         let mut board = std::mem::take(&mut *self.board.lock());
         if let RunEnd::Failed(why) = &record.ended {

@@ -82,7 +82,7 @@ pub(super) async fn run(
         tool_calls: TOOL_CALLS,
         tokens: TOKENS,
         money: ctx.options.budget.money,
-        // It waits for sub-agents, so only the deadline of the review applies.
+        // The orchestrator waits for sub-agents, so only the deadline of the review applies.
         wall: Duration::MAX,
     };
     let run_context = ctx.run_context(name, model, tools);
@@ -112,7 +112,7 @@ impl Toolbox for OrchestratorTools {
         if call.name != DelegateReview::NAME {
             return self.tools.call(call, None).await;
         }
-        let (answer_sender, answered) = oneshot::channel();
+        let (answer_sender, answer_receiver) = oneshot::channel();
         match self.parse_order(call, answer_sender) {
             Ok(order) => {
                 // The receiver lives as long as this run.
@@ -122,7 +122,7 @@ impl Toolbox for OrchestratorTools {
             }
             Err(message) => return ToolOutcome::Failed(message),
         }
-        match answered.await {
+        match answer_receiver.await {
             Ok(text) => ToolOutcome::Answered(text),
             Err(_) => ToolOutcome::Failed("the review is over".to_owned()),
         }

@@ -14,7 +14,7 @@ const OWN_SCOPE_LINES: u64 = 1_500;
 /// Maximum characters of a label. It is shown in the terminal.
 const LABEL_MAX: usize = 60;
 
-/// Maximum files in a note.
+/// Maximum number of files that a note lists.
 const NAMED_MAX: usize = 10;
 
 /// Scope of one sub-agent.
@@ -36,7 +36,8 @@ pub(super) struct ScopeDivision {
 }
 
 impl DelegateFiles {
-    /// Builds the requested scopes, plus scopes for files that were left out. Skips `done` parts.
+    /// Builds the requested scopes, and further scopes for files that no requested scope contains.
+    /// Skips parts that an earlier attempt reviewed (`done_parts`).
     pub(super) fn divide(
         &self,
         requested: &[ScopeWanted],
@@ -48,13 +49,14 @@ impl DelegateFiles {
         for (number, scope) in requested.iter().enumerate() {
             let label = label(scope);
             let mut own_files = BTreeSet::new();
-            for at in self.resolve_files(scope, &label, &mut division.notes) {
-                let first_scope = *scope_by_file.entry(at).or_insert(number);
+            for file_index in self.resolve_files(scope, &label, &mut division.notes) {
+                let first_scope = *scope_by_file.entry(file_index).or_insert(number);
                 if first_scope == number {
-                    own_files.insert(at);
+                    own_files.insert(file_index);
                     continue;
                 }
-                let (path, first) = (self.path(at), requested.get(first_scope).map(self::label));
+                let (path, first) =
+                    (self.path(file_index), requested.get(first_scope).map(self::label));
                 let first = first.unwrap_or_default();
                 division
                     .notes
@@ -64,12 +66,17 @@ impl DelegateFiles {
                 AgentScope { label, why: String::new(), focus: focus(scope), parts: Vec::new() };
             self.split(&own_files, &template, done_parts, &mut division);
         }
-        let unassigned_files: BTreeSet<usize> =
-            (0..self.iter().count()).filter(|at| !scope_by_file.contains_key(at)).collect();
-        let has_open_part =
-            |at: &&usize| self.get(**at).is_some_and(|file| !is_done(file, done_parts));
-        let paths: Vec<&str> =
-            unassigned_files.iter().filter(has_open_part).map(|at| self.path(*at)).collect();
+        let unassigned_files: BTreeSet<usize> = (0..self.iter().count())
+            .filter(|file_index| !scope_by_file.contains_key(file_index))
+            .collect();
+        let has_open_part = |file_index: &&usize| {
+            self.get(**file_index).is_some_and(|file| !is_done(file, done_parts))
+        };
+        let paths: Vec<&str> = unassigned_files
+            .iter()
+            .filter(has_open_part)
+            .map(|file_index| self.path(*file_index))
+            .collect();
         if !paths.is_empty() && !requested.is_empty() {
             division.notes.push(format!("in no scope, so they got one: {}", path_list(&paths)));
         }
@@ -80,13 +87,13 @@ impl DelegateFiles {
         let (label, why) = (label.to_owned(), why.to_owned());
         let template = AgentScope { label, why, focus: String::new(), parts: Vec::new() };
         self.split(&unassigned_files, &template, done_parts, &mut division);
-        let finished = self.iter().filter(|file| is_done(file, done_parts));
-        let finished: Vec<&str> = finished.map(|file| file.path.as_str()).collect();
-        if !finished.is_empty() {
-            let finished = path_list(&finished);
+        let finished_paths = self.iter().filter(|file| is_done(file, done_parts));
+        let finished_paths: Vec<&str> = finished_paths.map(|file| file.path.as_str()).collect();
+        if !finished_paths.is_empty() {
+            let finished_paths = path_list(&finished_paths);
             division
                 .notes
-                .push(format!("reviewed in an earlier attempt, and not again: {finished}"));
+                .push(format!("reviewed in an earlier attempt, and not again: {finished_paths}"));
         }
         division
     }
@@ -116,7 +123,7 @@ impl DelegateFiles {
         let mut file_indexes = Vec::new();
         for name in &scope.files {
             match self.find(name) {
-                Some(at) => file_indexes.push(at),
+                Some(index) => file_indexes.push(index),
                 None => {
                     let name = short_label(name);
                     notes.push(format!("`{name}` of scope `{label}` is not a file under review"));
@@ -136,7 +143,7 @@ impl DelegateFiles {
     ) {
         let mut part_groups: Vec<(Vec<DiffPart>, usize)> = Vec::new();
         let mut large_scopes: Vec<AgentScope> = Vec::new();
-        for file in files.iter().filter_map(|at| self.get(*at)) {
+        for file in files.iter().filter_map(|index| self.get(*index)) {
             let open_pieces: Vec<&FilePiece> =
                 file.pieces.iter().filter(|piece| !done_parts.contains(&piece.part)).collect();
             if is_large(file) {
@@ -172,18 +179,18 @@ impl DelegateFiles {
                 "scope `{label}` was too large for one sub-agent and became {count}"
             ));
         }
-        for (at, (parts, _)) in part_groups.into_iter().enumerate() {
+        for (index, (parts, _)) in part_groups.into_iter().enumerate() {
             let label = match count {
                 1 => template.label.clone(),
-                _ => format!("{} ({} of {count})", template.label, at + 1),
+                _ => format!("{} ({} of {count})", template.label, index + 1),
             };
             division.scopes.push(AgentScope { label, parts, ..template.clone() });
         }
         division.scopes.extend(large_scopes);
     }
 
-    fn path(&self, at: usize) -> &str {
-        self.get(at).map_or("", |file| file.path.as_str())
+    fn path(&self, index: usize) -> &str {
+        self.get(index).map_or("", |file| file.path.as_str())
     }
 }
 
@@ -199,8 +206,8 @@ fn is_done(file: &DelegateFile, done_parts: &BTreeSet<DiffPart>) -> bool {
 /// Label for the scope of a large file or one of its pieces.
 fn piece_label(label: &str, file: &DelegateFile, part: &DiffPart) -> String {
     match file.pieces.iter().position(|piece| piece.part == *part) {
-        Some(at) if file.pieces.len() > 1 => {
-            format!("{label} ({} of {})", at + 1, file.pieces.len())
+        Some(index) if file.pieces.len() > 1 => {
+            format!("{label} ({} of {})", index + 1, file.pieces.len())
         }
         Some(_) | None => label.to_owned(),
     }

@@ -38,8 +38,8 @@ const TOOL_CALLS_PER_FILE: u32 = 6;
 /// Maximum tool calls. The largest scope needs fewer.
 const TOOL_CALLS_MAX: u32 = 400;
 
-/// Maximum tokens: twenty turns with a half-full context. Stops a runaway agent before it spends
-/// the shared budget.
+/// Maximum tokens: twenty turns with a half-full context. This stops a runaway agent before it
+/// spends the budget of all agents.
 const TOKENS: u64 = 2_000_000;
 
 /// Task of a sub-agent.
@@ -64,7 +64,8 @@ struct SubAgentTools {
     task: SubAgentTask,
 }
 
-/// A report that was refused because of unmarked files. Used if no other report follows.
+/// A report that crh refused because the sub-agent had not marked all of its files. crh uses it if
+/// no other report follows.
 type HeldReport = Arc<Mutex<Option<ParsedReturn>>>;
 
 /// Runs a sub-agent and stores its record.
@@ -104,8 +105,9 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
 
 fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
     let files = u32::try_from(files).unwrap_or(u32::MAX);
-    let scaled_limit =
-        |base: u32, each: u32, most: u32| base.saturating_add(each.saturating_mul(files)).min(most);
+    let scaled_limit = |base: u32, per_file: u32, max: u32| {
+        base.saturating_add(per_file.saturating_mul(files)).min(max)
+    };
     RunLimits {
         turns: scaled_limit(TURNS, TURNS_PER_FILE, TURNS_MAX),
         tool_calls: scaled_limit(TOOL_CALLS, TOOL_CALLS_PER_FILE, TOOL_CALLS_MAX),
@@ -176,7 +178,7 @@ impl SubAgentTask {
         let mut record = RunRecord::new(self.assignment.clone());
         record.add_usage(&finished, model);
         record.limited = finished.end.limit_reached;
-        record.took_ms = milliseconds(finished.took);
+        record.took_ms = milliseconds(finished.duration);
         record.notes = rules.notes();
         record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
             RunEnd::Failed(why) if held_report.is_some() => {
@@ -219,8 +221,8 @@ impl SubAgentTask {
         record
     }
 
-    /// Coverage of each file. Runs that confirm findings cover none: other sub-agents review their
-    /// files.
+    /// Coverage of each file. A run that only confirms findings covers no file, since other
+    /// sub-agents review these files.
     fn coverage(&self, ended: &RunEnd, rules: &AgentRules) -> Vec<FileCoverage> {
         match self.delegation {
             Delegation::First => {}

@@ -29,7 +29,7 @@ pub(super) struct SubAgentPool {
     tasks: HashMap<task::Id, SubAgentTask>,
     next_slot: u32,
     pending_order: Option<PendingOrder>,
-    /// Where scopes differ from the request.
+    /// Sentences on how the scopes differ from those that the orchestrator requested.
     pub(super) scope_notes: Vec<String>,
     /// Number of findings that did not fit into an answer.
     pub(super) left_out: usize,
@@ -62,7 +62,7 @@ impl SubAgentPool {
 
     /// Starts the sub-agents of an order.
     pub(super) fn accept(&mut self, order: WorkOrder) {
-        let WorkOrder { division, delegation, answer_sender: answer } = order;
+        let WorkOrder { division, delegation, answer_sender } = order;
         // The first answer also includes the results of an earlier attempt.
         let earlier_slots = match delegation {
             Delegation::First => self.board.lock().records().map(|(slot, _)| slot).collect(),
@@ -71,7 +71,7 @@ impl SubAgentPool {
         let notes = division.notes.clone();
         let started_slots = self.start(division, delegation);
         let slots = earlier_slots.into_iter().chain(started_slots).collect();
-        self.pending_order = Some(PendingOrder { slots, notes, answer_sender: answer });
+        self.pending_order = Some(PendingOrder { slots, notes, answer_sender });
         self.answer_if_done();
     }
 
@@ -112,7 +112,7 @@ impl SubAgentPool {
             Ok((id, record)) => (self.tasks.remove(&id), Some(record)),
             Err(error) => (self.tasks.remove(&error.id()), None),
         };
-        // Every task has an entry.
+        // `start` adds an entry for every task, so this never returns early.
         let Some(sub_task) = sub_task else { return };
         let record = record.unwrap_or_else(|| {
             let failed_record = sub_task.panicked_record();

@@ -1,5 +1,5 @@
-//! Checks on a panel reviewer's report: findings must be concrete, within the reviewer's maximum
-//! severity, and not too many.
+//! Gates: checks on a panel reviewer's report. Findings must be concrete, must not exceed the
+//! reviewer's maximum severity, and must not be too many.
 
 use std::cmp::Reverse;
 
@@ -49,7 +49,7 @@ pub(super) fn vague_findings_message(parsed: &ParsedReturn) -> Option<String> {
     })
 }
 
-/// Whether the only advice is to think about it.
+/// Whether the finding only advises the reader to think about something.
 fn is_vague(finding: &Finding) -> bool {
     let is_vague_text = |text: &str| {
         let text = text.trim_start().to_lowercase();

@@ -42,26 +42,26 @@ pub async fn panel(
     let panel = Arc::new(PanelRun::new(ctx, context));
     let mut records: Vec<Option<RunRecord>> = vec![None; assignments.len()];
     let mut running = JoinSet::new();
-    for (at, assignment) in assignments.iter().enumerate() {
+    for (index, assignment) in assignments.iter().enumerate() {
         if let Some(completed_run) = completed_record(ctx, assignment) {
-            records[at] = Some(completed_run);
+            records[index] = Some(completed_run);
         } else if assignment.name == requirements::REVIEWER
             && let Some(document) = context.document.clone()
         {
             let (panel, assignment) = (panel.clone(), assignment.clone());
             let ticket = panel.judge_ticket();
             running.spawn(async move {
-                (at, panel.judge_requirements(&assignment, &document, ticket).await)
+                (index, panel.judge_requirements(&assignment, &document, ticket).await)
             });
         } else if let Some(reviewer_run) = panel.schedule(assignment) {
             let panel = panel.clone();
-            running.spawn(async move { (at, panel.run_reviewer(reviewer_run).await) });
+            running.spawn(async move { (index, panel.run_reviewer(reviewer_run).await) });
         }
     }
     // A task that panics leaves its record empty. Dropping this future aborts all tasks.
     while let Some(joined) = running.join_next().await {
-        if let Ok((at, record)) = joined {
-            records[at] = Some(record);
+        if let Ok((index, record)) = joined {
+            records[index] = Some(record);
         }
     }
     let pairs = records.into_iter().zip(assignments);
@@ -204,10 +204,10 @@ impl PanelRun {
         (self.prompts.len() == 1).then(|| self.cache_gate.ticket(model, 0))
     }
 
-    /// Removes a permit for good, except the last one: the vendor reported too many parallel
-    /// requests.
+    /// Removes a permit for the rest of the review, since the vendor reported too many parallel
+    /// requests. The last permit stays.
     fn reduce_parallelism(&self, permit: Result<SemaphorePermit<'_>, AcquireError>) {
-        let decrement = |places: usize| places.checked_sub(1).filter(|places| *places > 0);
+        let decrement = |permits: usize| permits.checked_sub(1).filter(|permits| *permits > 0);
         let is_reduced =
             self.parallel_runs.fetch_update(Ordering::SeqCst, Ordering::SeqCst, decrement).is_ok();
         if is_reduced && let Ok(permit) = permit {

@@ -1,5 +1,5 @@
-//! Signatures of the other parts of a large change, so that the reviewer of one part knows how its
-//! code is used.
+//! Signatures of the other parts of a large change. They show the reviewer of one part which code
+//! exists in the others.
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
@@ -50,8 +50,8 @@ fn declarations(code: &CodeReader<'_>, path: &str) -> Vec<String> {
     let declared_symbols = symbols.all().iter().filter(|symbol| is_declared(symbol.kind));
     declared_symbols
         .filter_map(|symbol| {
-            let at = usize::try_from(symbol.start).ok()?.checked_sub(1)?;
-            Some(cut(lines.get(at)?.trim(), LINE_CHARS))
+            let index = usize::try_from(symbol.start).ok()?.checked_sub(1)?;
+            Some(cut(lines.get(index)?.trim(), LINE_CHARS))
         })
         .collect()
 }

@@ -1,5 +1,6 @@
-//! Prompt-cache warm-up: the first run per model and part starts alone. The others wait until the
-//! vendor starts to answer it, so that they hit the vendor's prompt cache.
+//! Prompt-cache warm-up. The first run per model and part starts alone. The other runs with the
+//! same prompt prefix wait until the vendor starts to answer the first. Then the prefix is in the
+//! vendor's prompt cache, and reading it again is cheaper.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -58,7 +59,9 @@ impl CacheTicket {
             TicketRole::Waiter => {
                 let mut prefix_states = self.state.subscribe();
                 // The sender lives as long as this ticket.
-                drop(prefix_states.wait_for(|read| *read == PrefixState::Warm).await);
+                drop(
+                    prefix_states.wait_for(|prefix_state| *prefix_state == PrefixState::Warm).await,
+                );
             }
         }
     }
@@ -68,7 +71,8 @@ impl CacheTicket {
         Self { state: self.state.clone(), role: TicketRole::Waiter }
     }
 
-    /// Releases the waiting runs: the vendor started to answer, or never will.
+    /// Releases the waiting runs. Called when the vendor starts to answer, and also when the run
+    /// ends, since then no answer will come.
     pub(super) fn mark_warm(&self) {
         self.state.send_if_modified(|prefix_state| {
             std::mem::replace(prefix_state, PrefixState::Warm) == PrefixState::Cold

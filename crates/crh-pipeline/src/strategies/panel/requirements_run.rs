@@ -33,8 +33,8 @@ pub(super) async fn judge_requirements(
         turns: TURNS,
         tool_calls: TOOL_CALLS,
         output_tokens: TURN_TOKENS,
-        about: "for judging a plan",
-        // As long as reviewers wait, since unjudged requirements make the review incomplete.
+        role_phrase: "for judging a plan",
+        // As long as reviewers may wait, since a review with unjudged requirements is incomplete.
         max_wait: ctx.working_time(),
         permits: Some(permits),
     };

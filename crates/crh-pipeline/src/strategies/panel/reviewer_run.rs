@@ -29,7 +29,7 @@ use crh_review::report::{CoverageState, FileCoverage};
 const TURNS: u32 = 20;
 /// Maximum tool calls: one or two lookups per candidate.
 const TOOL_CALLS: u32 = 60;
-/// Maximum tokens. Stops a runaway reviewer before it spends the shared budget.
+/// Maximum tokens. This stops a runaway reviewer before it spends the budget of all reviewers.
 const TOKENS: u64 = 1_500_000;
 
 /// A scheduled reviewer.
@@ -60,10 +60,11 @@ enum ReviewerAnswer {
     Notes(ReportNotes),
 }
 
-/// A report that was sent back once. Used if no other report follows.
+/// A report that crh sent back once because of vague findings. crh uses it if no other report
+/// follows.
 type SentBackReport = Arc<Mutex<Option<ParsedReturn>>>;
 
-/// Runs a reviewer once. `before` holds the usage of earlier attempts.
+/// Runs a reviewer once. `earlier_attempts` holds the usage so far.
 pub(super) async fn run_attempt(
     ctx: &ReviewContext,
     reviewer_run: &ReviewerRun,
@@ -77,7 +78,7 @@ pub(super) async fn run_attempt(
     let static_findings = ctx.static_findings.in_files(&assignment.parts).await;
     let (intent, extra_material) =
         (reviewer_run.intent.as_str(), reviewer_run.extra_material.as_str());
-    let brief = ReviewerBrief { reviewer, assignment, intent, given: extra_material };
+    let brief = ReviewerBrief { reviewer, assignment, intent, extra_material };
     let sent_back = SentBackReport::default();
     let task = AgentTask {
         caller: name.clone(),
@@ -96,7 +97,7 @@ pub(super) async fn run_attempt(
     let tools = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
     let mut run_context = ctx.run_context(name, model, tools);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
-    run_context.watch = ProgressListener::new(move |_| cache_notifier.mark_warm());
+    run_context.progress_listener = ProgressListener::new(move |_| cache_notifier.mark_warm());
     let finished = Box::pin(drive(
         AgentRun::new(task, limits(ctx, &earlier_attempts), model.facts()),
         &run_context,
@@ -109,7 +110,7 @@ pub(super) async fn run_attempt(
             let mut record_so_far = earlier_attempts;
             record_so_far.add_usage(&finished, model.name());
             record_so_far.took_ms =
-                record_so_far.took_ms.saturating_add(milliseconds(finished.took));
+                record_so_far.took_ms.saturating_add(milliseconds(finished.duration));
             RunAttempt::RateLimited(record_so_far, wait)
         }
         Some(_) | None => {
@@ -118,7 +119,7 @@ pub(super) async fn run_attempt(
     }
 }
 
-/// Limits of an attempt, without the usage of earlier ones.
+/// Limits of an attempt: the limits of the run minus the usage of earlier attempts.
 fn limits(ctx: &ReviewContext, earlier_attempts: &RunRecord) -> RunLimits {
     let used_totals = &earlier_attempts.totals;
     RunLimits {
@@ -161,7 +162,7 @@ fn finish_record(
 ) -> RunRecord {
     let mut record = earlier_attempts;
     record.add_usage(&finished, reviewer_run.model.name());
-    record.took_ms = record.took_ms.saturating_add(milliseconds(finished.took));
+    record.took_ms = record.took_ms.saturating_add(milliseconds(finished.duration));
     record.limited = finished.end.limit_reached;
     record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
         RunEnd::Failed(why) if sent_back.is_some() => {

@@ -1,8 +1,8 @@
 //! The answers of the `single` reviewer: the submit tool and how its arguments are parsed.
 //!
-//! Both calls use the same tool, so that the second one starts with the same bytes and hits the
-//! prompt cache. Errors at the top level are sent back to the model; errors in a list entry drop
-//! only that entry.
+//! Both calls use the same tool. So the second request starts with the same bytes, and the vendor's
+//! prompt cache applies. Errors at the top level are sent back to the model. An error in a list
+//! entry drops only that entry.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -150,7 +150,7 @@ pub(super) struct FindingJudgement {
 /// What to do with an answer that has invalid verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InvalidVerdicts {
-    /// Send it back to the model.
+    /// Send the answer back to the model.
     AskAgain,
     /// Drop the invalid verdicts, since no call is left.
     Ignore,
@@ -158,7 +158,7 @@ pub(super) enum InvalidVerdicts {
 
 /// The submit tool, as the model sees it.
 pub(super) fn submit_spec() -> ToolSpec {
-    /// Cached: deriving a schema is slow, and every question is measured with it.
+    /// Cached, since deriving a schema is slow and crh counts its tokens for every question.
     static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         let (description, schema) =
             describe::<ReviewResult<Finding, FindingVerdict, ContextRequest>>();
@@ -179,8 +179,8 @@ pub(super) fn read_draft(value: Value, reviewer: &str) -> Result<Draft, String> 
         notes.push("verdicts in the first round were ignored".to_owned());
     }
     let mut requests = Vec::new();
-    for (at, request) in raw_requests.into_iter().enumerate() {
-        if at >= REQUESTS_MAX {
+    for (index, request) in raw_requests.into_iter().enumerate() {
+        if index >= REQUESTS_MAX {
             notes.push(format!(
                 "more than {REQUESTS_MAX} lookups were requested; the others are ignored"
             ));
@@ -190,7 +190,7 @@ pub(super) fn read_draft(value: Value, reviewer: &str) -> Result<Draft, String> 
             .and_then(|request| resolve_finding_index(request, &raw_findings, &parsed))
         {
             Ok(request) => requests.push(request),
-            Err(why) => notes.push(format!("`context_requests[{at}]`: {why}")),
+            Err(why) => notes.push(format!("`context_requests[{index}]`: {why}")),
         }
     }
     Ok(Draft { parsed, requests, notes })
@@ -208,14 +208,14 @@ pub(super) fn read_second(
     result.context_requests.clear();
     let mut judgements = BTreeMap::new();
     let mut problems = Vec::new();
-    for (at, verdict) in verdicts.into_iter().enumerate() {
+    for (index, verdict) in verdicts.into_iter().enumerate() {
         match parse_object::<FindingVerdict>(verdict) {
             Ok(verdict) if ids.contains(&verdict.id) => add_verdict(&mut judgements, verdict),
             Ok(verdict) => {
                 let (id, known_ids) = (verdict.id, ids.join("`, `"));
                 problems.push(format!("there is no finding `{id}`; there are `{known_ids}`"));
             }
-            Err(why) => problems.push(format!("`verdicts[{at}]`: {why}")),
+            Err(why) => problems.push(format!("`verdicts[{index}]`: {why}")),
         }
     }
     let notes = match invalid_verdicts {
@@ -261,16 +261,16 @@ fn resolve_finding_index(
     raw_findings: &[Value],
     parsed: &ParsedReturn,
 ) -> Result<ContextRequest, String> {
-    let Some(at) = request.for_finding else { return Ok(request) };
+    let Some(index) = request.for_finding else { return Ok(request) };
     // Malformed findings are kept as raw values, which identifies them.
     let is_well_formed =
         |value: &Value| !parsed.dropped.iter().any(|dropped| dropped.raw.as_ref() == Some(value));
-    match raw_findings.get(at) {
-        None => Err(format!("there is no finding {at}")),
-        Some(value) if !is_well_formed(value) => Err(format!("finding {at} could not be read")),
+    match raw_findings.get(index) {
+        None => Err(format!("there is no finding {index}")),
+        Some(value) if !is_well_formed(value) => Err(format!("finding {index} could not be read")),
         Some(_) => {
             let parsed_index =
-                raw_findings[..at].iter().filter(|value| is_well_formed(value)).count();
+                raw_findings[..index].iter().filter(|value| is_well_formed(value)).count();
             Ok(ContextRequest { for_finding: Some(parsed_index), ..request })
         }
     }

@@ -1,26 +1,30 @@
-//! Sizes of the calls of `single`: how many tokens a call may read and write.
+//! Limits of the calls of `single`: how many tokens the model may read and write per call.
 //!
-//! The ledger decides about every call. These sizes are chosen so that it does not refuse one.
+//! The ledger checks every call against the budget. The limits here are low enough that the ledger
+//! does not refuse a call.
 
 use super::material::DraftTokenLimits;
 use crate::review_options::ReviewBudget;
 use crh_agent::{LimitKind, UsageTotals};
 use crh_llm::{ModelFacts, Money};
 
-/// Maximum output tokens per call: a dozen findings with quotes, plus reasoning.
+/// Output tokens per call, unless the budget is small. A finding with its quote takes about 250
+/// tokens. The rest is for models that reason before they answer.
 const OUTPUT_TOKENS: u32 = 16_000;
-/// Minimum output tokens: fifteen findings.
+/// Output tokens per call with the smallest budget: about fifteen findings without reasoning.
 const OUTPUT_TOKENS_MIN: u32 = 4_000;
-/// Maximum share of the money for output, in percent.
+/// Maximum share of the money budget that the output of one call may cost, in percent.
 const OUTPUT_PERCENT: u64 = 20;
-/// Maximum share of the budget and of the context for the first call with its diffs, in percent.
-/// The ledger reserves a fifth, and a model without tools needs more words.
+/// Maximum size of the first call with all its diffs, in percent of the budget and of the model's
+/// context. The ledger reserves 20 percent of the budget for last answers and validation. Another 5
+/// percent are left for models without tool calls, whose instructions are longer.
 const DIFFS_PERCENT: u64 = 75;
-/// Share up to which the first call is filled with context code, in percent. The second call
-/// repeats the same text, and repairs need room too.
+/// Size up to which code around the changes is added to the first call, in percent of the budget
+/// and of the model's context. The second call repeats the text of the first, and calls that repair
+/// an invalid answer do so too.
 const CONTEXT_PERCENT: u64 = 50;
 
-/// What is left of the budget.
+/// The part of the budget that is not spent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RemainingBudget {
     /// Model calls.
@@ -31,7 +35,7 @@ pub(super) struct RemainingBudget {
 }
 
 impl RemainingBudget {
-    /// What is left of a budget.
+    /// Subtracts the usage so far from the budget.
     pub(super) fn new(budget: &ReviewBudget, spent: &UsageTotals) -> Self {
         Self {
             calls: budget.llm_calls.saturating_sub(spent.llm_calls),
@@ -40,20 +44,24 @@ impl RemainingBudget {
         }
     }
 
-    /// Maximum input tokens of a question to this model.
+    /// Maximum input tokens of a call to this model, if its answer may have `output` tokens.
     pub(super) fn max_input_tokens(&self, facts: &ModelFacts, output: u32) -> u64 {
         let context = facts.context.saturating_sub(output.into());
-        let most = self.input_tokens.min(context);
-        // Binary search for the largest affordable number, since prices may rise with the length.
-        let (mut paid, mut unpaid) = (0, most.saturating_add(1));
-        while paid + 1 < unpaid {
-            let middle = paid + (unpaid - paid) / 2;
-            if self.can_afford(facts, middle, output) { paid = middle } else { unpaid = middle }
+        let max_tokens = self.input_tokens.min(context);
+        // A binary search, since the price per token may rise with the length of the input.
+        let (mut affordable, mut too_expensive) = (0, max_tokens.saturating_add(1));
+        while affordable + 1 < too_expensive {
+            let middle = affordable + (too_expensive - affordable) / 2;
+            if self.can_afford(facts, middle, output) {
+                affordable = middle;
+            } else {
+                too_expensive = middle;
+            }
         }
-        paid
+        affordable
     }
 
-    /// The limit that blocks a question of this size.
+    /// The limit that a call of this size would exceed.
     pub(super) fn blocking_limit(
         &self,
         facts: &ModelFacts,
@@ -61,6 +69,8 @@ impl RemainingBudget {
         output: u32,
     ) -> Option<LimitKind> {
         if self.calls == 0 {
+            // Each call is one turn of the agent, so a lack of calls is reported as a lack of
+            // turns.
             Some(LimitKind::Turns)
         } else if input > self.input_tokens.min(facts.context.saturating_sub(output.into())) {
             Some(LimitKind::Tokens)
@@ -80,13 +90,13 @@ impl RemainingBudget {
     }
 }
 
-/// Maximum size of the first call.
+/// Maximum input tokens of the first call.
 pub(super) fn draft_token_limits(
     budget: &ReviewBudget,
     facts: &ModelFacts,
     output: u32,
 ) -> DraftTokenLimits {
-    let within = |percent: u64| {
+    let limit = |percent: u64| {
         let share = RemainingBudget {
             calls: budget.llm_calls,
             input_tokens: budget.input_tokens / 100 * percent,
@@ -95,16 +105,17 @@ pub(super) fn draft_token_limits(
         let context = facts.context.saturating_sub(output.into()) / 100 * percent;
         share.max_input_tokens(facts, output).min(context)
     };
-    DraftTokenLimits { for_diffs: within(DIFFS_PERCENT), for_context: within(CONTEXT_PERCENT) }
+    DraftTokenLimits { for_diffs: limit(DIFFS_PERCENT), for_context: limit(CONTEXT_PERCENT) }
 }
 
-/// Maximum output tokens per call.
+/// Maximum output tokens per call. A small budget halves [`OUTPUT_TOKENS`] until the output costs
+/// at most [`OUTPUT_PERCENT`], but not below [`OUTPUT_TOKENS_MIN`].
 pub(super) fn output_tokens(budget: &ReviewBudget, facts: &ModelFacts) -> u32 {
-    let most = budget.money.percent(OUTPUT_PERCENT);
+    let max_cost = budget.money.percent(OUTPUT_PERCENT);
     let mut output = OUTPUT_TOKENS;
     let price = facts.price.as_ref();
     while output / 2 >= OUTPUT_TOKENS_MIN
-        && price.is_some_and(|price| price.worst_case(0, output.into()) > most)
+        && price.is_some_and(|price| price.worst_case(0, output.into()) > max_cost)
     {
         output /= 2;
     }

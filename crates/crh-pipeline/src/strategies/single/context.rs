@@ -14,11 +14,11 @@ use crh_syntax::{Language, SymbolKind, fallback_spans, symbols};
 
 /// Lines before and after a changed line. The agent specification prescribes the number.
 const LINES_AROUND: u32 = 20;
-/// Longer functions are not shown completely.
+/// Maximum lines of a function that is shown completely.
 const FUNCTION_LINES_MAX: u32 = 200;
 /// Lines of the head of a long function: name and arguments.
 const HEAD_LINES: u32 = 3;
-/// Longer lines are cut: they are generated.
+/// Maximum characters of a line. Longer lines are cut, since they are mostly generated.
 const LINE_CHARS: usize = 500;
 /// Kind of the fences.
 const FENCE_KIND: &str = "context";
@@ -43,9 +43,9 @@ pub(super) struct ContextFile {
 /// How much of a file's diff the prompt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DiffShown {
-    /// All of it.
+    /// The whole diff.
     Whole,
-    /// A part or nothing.
+    /// A part of the diff, or nothing.
     NotWhole,
 }
 
@@ -132,7 +132,7 @@ fn touched_lines(diff: &Diff, file: &FileDiff) -> Vec<u32> {
     changed_lines
 }
 
-/// As many ranges of a file as fit, fenced, and the number of those that do not.
+/// The ranges of a file that fit into the budget, fenced, and the number of ranges that do not fit.
 fn fit_file(file: &ContextFile, text: &str, budget: u64) -> (Option<String>, usize) {
     let lines: Vec<&str> = text.lines().collect();
     let ranges = context_ranges(file, text, u32::try_from(lines.len()).unwrap_or(u32::MAX));
@@ -219,7 +219,7 @@ fn is_inside(inner: &RangeInclusive<u32>, outer: &RangeInclusive<u32>) -> bool {
 pub(super) fn number_lines(lines: &[&str], range: RangeInclusive<u32>) -> String {
     let mut out = String::new();
     for number in range {
-        let line = (number as usize).checked_sub(1).and_then(|at| lines.get(at));
+        let line = (number as usize).checked_sub(1).and_then(|index| lines.get(index));
         let Some(line) = line else { break };
         out.push_str(&numbered_line(number, line, LINE_CHARS));
     }

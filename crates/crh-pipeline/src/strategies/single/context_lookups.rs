@@ -83,7 +83,7 @@ pub(super) struct ContextLookups {
 }
 
 /// Plans the lookups: requested ones first, for the most severe candidates first, then the
-/// surroundings of candidates without a request. `place` locates a finding.
+/// surroundings of candidates without a request.
 pub(super) fn plan_lookups(
     candidates: &[RecheckCandidate],
     requests: &[ContextRequest],
@@ -91,7 +91,8 @@ pub(super) fn plan_lookups(
     locate: impl Fn(&Finding) -> FileLine,
 ) -> ContextLookups {
     let rank = |request: &ContextRequest| {
-        let candidate_position = |at| candidates.iter().position(|candidate| candidate.index == at);
+        let candidate_position =
+            |index| candidates.iter().position(|candidate| candidate.index == index);
         request.for_finding.and_then(candidate_position).unwrap_or(candidates.len())
     };
     let mut sorted_requests: Vec<&ContextRequest> = requests.iter().collect();
@@ -111,7 +112,7 @@ pub(super) fn plan_lookups(
             requests.iter().any(|request| request.for_finding == Some(candidate.index));
         let finding = members.get(candidate.index).map(|member| &member.finding);
         if let (false, Some(finding)) = (has_request, finding) {
-            // Not requested, so a rejection needs no note.
+            // The model did not request this lookup, so a rejection needs no note.
             let why = format!("around {}", candidate.id);
             lookups.add(surroundings(locate(finding)), &why);
         }
@@ -124,7 +125,7 @@ impl ContextLookups {
     fn add(&mut self, lookup: ContextLookup, why: &str) -> Option<String> {
         let about = lookup.about();
         let planned_lookups: Vec<&ContextLookup> =
-            self.planned.iter().map(|(made, _)| made).collect();
+            self.planned.iter().map(|(planned, _)| planned).collect();
         if planned_lookups.contains(&&lookup) {
             return None;
         }
@@ -132,7 +133,8 @@ impl ContextLookups {
             return Some(format!("{about} was not looked up: the limit is {LOOKUPS_MAX} lookups"));
         }
         if let Some(path) = lookup.file() {
-            let files: Vec<&str> = planned_lookups.iter().filter_map(|made| made.file()).collect();
+            let files: Vec<&str> =
+                planned_lookups.iter().filter_map(|planned| planned.file()).collect();
             // Only one part of each file is shown.
             if files.contains(&path) {
                 return Some(format!(

@@ -19,7 +19,7 @@ const ESCALATED_BELOW: Confidence = Confidence::thousandths(600);
 pub(super) enum Doubt {
     /// Its confidence is low.
     LowConfidence(Confidence),
-    /// Its quotes do not match; the reason.
+    /// Its quotes do not match the code, for this reason.
     ThinEvidence(String),
     /// It may depend on code outside the change.
     CrossFile,
@@ -47,8 +47,8 @@ pub(super) enum LaterValidation {
     OnlyThisRound,
 }
 
-/// Findings to check again, the most severe first. `thin` holds the reason why the quotes of a
-/// finding do not match; `is_changed` tells whether a path is part of the change.
+/// Findings to check again, the most severe first. `evidence_problems` says for each finding why
+/// its quotes do not match. `is_changed` says whether a path is part of the change.
 pub(super) fn candidates(
     members: &[Member],
     evidence_problems: &[Option<String>],
@@ -56,12 +56,13 @@ pub(super) fn candidates(
     is_changed: impl Fn(&str) -> bool,
     validation: LaterValidation,
 ) -> Vec<RecheckCandidate> {
-    let doubts_of = |at: usize, member: &Member| {
+    let doubts_of = |index: usize, member: &Member| {
         let finding = &member.finding;
         let low_confidence =
             (finding.confidence < UNSURE_BELOW).then_some(Doubt::LowConfidence(finding.confidence));
-        let thin_evidence = evidence_problems.get(at).cloned().flatten().map(Doubt::ThinEvidence);
-        let mut own_requests = requests.iter().filter(|request| request.for_finding == Some(at));
+        let thin_evidence =
+            evidence_problems.get(index).cloned().flatten().map(Doubt::ThinEvidence);
+        let mut own_requests = requests.iter().filter(|request| request.for_finding == Some(index));
         let is_cross_file = finding.category == Category::ApiContract
             || own_requests.any(|request| looks_elsewhere(request, &is_changed));
         let is_severe =
@@ -76,15 +77,15 @@ pub(super) fn candidates(
     let mut candidates: Vec<(Severity, usize, Vec<Doubt>)> = members
         .iter()
         .enumerate()
-        .map(|(at, member)| (member.finding.severity, at, doubts_of(at, member)))
+        .map(|(index, member)| (member.finding.severity, index, doubts_of(index, member)))
         .filter(|(_, _, doubts)| !doubts.is_empty())
         .collect();
-    candidates.sort_by_key(|(severity, at, _)| (*severity, *at));
+    candidates.sort_by_key(|(severity, index, _)| (*severity, *index));
     let numbered_candidates = (1..).zip(candidates);
     numbered_candidates
-        .map(|(number, (_, at, doubts))| RecheckCandidate {
+        .map(|(number, (_, index, doubts))| RecheckCandidate {
             id: format!("F{number}"),
-            index: at,
+            index,
             doubts,
         })
         .collect()

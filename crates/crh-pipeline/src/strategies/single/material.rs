@@ -38,8 +38,8 @@ pub(super) struct DraftTokenLimits {
     pub(super) for_context: u64,
 }
 
-/// Chooses the material. If not all diffs fit, those with the most changed lines are shown. That
-/// order differs from the shared prompt, which is then rendered without diffs.
+/// Chooses the material. If not all diffs fit, the diffs with the most changed lines are shown. The
+/// shared prompt has its diffs in another order, so in that case it is rendered without diffs.
 pub(super) fn choose_material(
     ctx: &ReviewContext,
     assignment: &Assignment,
@@ -116,7 +116,7 @@ pub(super) fn fence_diffs(
     let mut diffs = FencedDiffs { pieces: Vec::new(), omitted_paths: Vec::new() };
     let mut tokens_left = budget;
     for (path, file) in files {
-        // A byte counts at least half a token: do not copy what cannot fit.
+        // A byte counts at least half a token, so a longer diff cannot fit and is not copied.
         let could_fit = change.diff.patch(file).len() as u64 / 2 <= tokens_left;
         let piece = could_fit.then(|| fence("numbered-diff", &numbered_diff(&change.diff, file)));
         match piece.filter(|piece| text_tokens(piece) < tokens_left) {

@@ -1,9 +1,9 @@
 //! The `single` strategy: one reviewer reads the whole change in one call, then one bounded round
 //! for doubtful findings.
 //!
-//! The first call is a draft. If a finding is doubtful, code looks up other code and asks the model
-//! once more; its verdicts decide, and it may add findings. What the budget does not allow is
-//! skipped with a note, and the draft stands.
+//! The first call is a draft. If a finding is doubtful, crh looks up the code that it depends on
+//! and asks the model once more. The verdicts of the second answer decide, and it may add findings.
+//! If the budget does not allow the second round, the draft is the result, with a note.
 
 mod answer;
 mod budget;
@@ -39,7 +39,7 @@ pub async fn single(ctx: &ReviewContext, assignment: &Assignment) -> RunResults 
         return RunResults { records: vec![completed_run.clone()], notes: Vec::new() };
     }
     let start = Instant::now();
-    // Boxed: the future of two agent runs is large.
+    // Boxed, since the future of two agent runs is large.
     let mut record = Box::pin(run_draft(ctx, assignment)).await;
     record.took_ms = milliseconds(start.elapsed());
     ctx.journal.store_run(&record);

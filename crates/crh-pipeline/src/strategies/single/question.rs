@@ -33,7 +33,7 @@ pub(super) fn announce_run(ctx: &ReviewContext, run: &str, assignment: &Assignme
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: assignment.parts.len() });
 }
 
-/// Asks and emits the end of the run. `findings` counts the findings of an answer.
+/// Asks the model and emits the end of the run.
 pub(super) async fn ask<A: Clone>(
     ctx: &ReviewContext,
     question: SingleQuestion<'_, A>,
@@ -54,8 +54,8 @@ pub(super) async fn ask<A: Clone>(
     let limits = RunLimits {
         turns: question.turns,
         tool_calls: 0,
-        // The ledger counts tokens and money of all calls. A second limit here would end runs that
-        // it allows.
+        // The ledger limits tokens and money of all calls. A second limit here would end runs that
+        // the ledger allows.
         tokens: u64::MAX,
         money: Money::cents(u64::MAX),
         wall: ctx.options.budget.wall,
@@ -70,7 +70,7 @@ pub(super) async fn ask<A: Clone>(
         failure: outcome.failure(),
         limited: finished.end.limit_reached,
         findings,
-        took_ms: milliseconds(finished.took),
+        took_ms: milliseconds(finished.duration),
     });
     ctx.journal.emit(ReviewEvent::Spent { totals: ctx.ledger.spent() });
     finished

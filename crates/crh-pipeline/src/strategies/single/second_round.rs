@@ -23,9 +23,10 @@ use crh_review::finding::{Finding, Member, Side};
 use crh_review::{Judgement, JudgementResult, PastDecisions, stable_json};
 
 const RUN_NAME: &str = "single-round";
-/// With this budget no validation run follows.
+/// With a budget of this many calls, no call is left for a validation run.
 const CALLS_WITHOUT_VALIDATION: u32 = 2;
-/// Tokens for fence tags and the truncation note, which are unknown when the room is computed.
+/// Tokens for fence tags and the truncation note. Their exact number is not known when the limit
+/// for the lookups is computed.
 const SLACK: u64 = 200;
 
 /// Checks doubtful findings of a draft, if there are any and the budget allows it.
@@ -70,7 +71,8 @@ pub(super) async fn look_again(
         model,
         conversation: prompts.conversation(&prompts.round(&candidates_json, &results)),
         submit: SubmitTool::new(submit_spec(), parse),
-        // It checks the draft, so it may use the reserve for validation.
+        // This call checks the draft, so it may use the part of the budget that is reserved for
+        // validation.
         purpose: CallPurpose::Validation,
         turns,
         max_output_tokens,
@@ -226,7 +228,7 @@ async fn run_lookups(
     results
 }
 
-/// Waits until the review is cancelled or reaches its deadline.
+/// Runs `work`. None if the review is cancelled or reaches its deadline first.
 async fn until_deadline<T>(ctx: &ReviewContext, work: impl Future<Output = T>) -> Option<T> {
     let deadline = async {
         match ctx.ledger.deadline() {
@@ -280,7 +282,7 @@ fn apply_outcome(
         | AgentOutcome::ContextFull
         | AgentOutcome::Model(_)
         | AgentOutcome::Aborted(_) => {
-            // Validation may check the finding later. If it does not, the finding says that the
+            // Validation may check the finding later. If it does not, the report says that the
             // check failed.
             let reason = format!("the second round failed: {failure}");
             let members = candidates.iter().filter_map(|one| record.members.get(one.index));

@@ -8,7 +8,8 @@ use crh_review::finding::{Confidence, Finding, Member, Severity};
 use crh_review::report::{DroppedFinding, Fate};
 use crh_review::{Judgement, JudgementResult};
 
-/// Minimum confidence of a confirmed finding: that of the confidence gate.
+/// Minimum confidence of a confirmed finding. The report hides issues with less confidence, unless
+/// they are a P0.
 const CONFIRMED_MIN: Confidence = Confidence::thousandths(600);
 
 /// Applies the answer. A candidate without a verdict is undecided.
@@ -57,8 +58,8 @@ pub(super) fn apply_second_answer(
     record.notes.extend(second.notes);
 }
 
-/// The confidence after the second round. A confirmed finding passes the confidence gate, or the
-/// check would be pointless. An unsure verdict never costs a P0 or P1.
+/// The confidence after the second round. A confirmed finding gets at least the confidence that it
+/// needs for the report. An unsure verdict never lowers the confidence of a P0 or P1.
 fn adjusted_confidence(
     finding: &Finding,
     result: JudgementResult,
@@ -85,8 +86,8 @@ fn adjusted_confidence(
 /// Drops findings by index.
 fn drop_refuted(record: &mut RunRecord, refutations: Vec<(usize, String)>) {
     let mut kept_members: Vec<Member> = Vec::new();
-    for (at, member) in std::mem::take(&mut record.members).into_iter().enumerate() {
-        match refutations.iter().find(|(refuted, _)| *refuted == at) {
+    for (index, member) in std::mem::take(&mut record.members).into_iter().enumerate() {
+        match refutations.iter().find(|(refuted, _)| *refuted == index) {
             None => kept_members.push(member),
             Some((_, reason)) => record.dropped.push(DroppedFinding {
                 fate: Fate::Refuted,

@@ -16,16 +16,16 @@ fn finding(title: &str, why: &str) -> Finding {
 
 /// One finding per line: title, and explanation after `//`.
 fn check(table: &str, expected: Expect) {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let (title, why) = line.split_once(" // ").unwrap_or((line, "It is wrong."));
         let claim = match parse_claim(&finding(title, why)) {
             Some(claim) => format!("{:?} {}", claim.kind, claim.name),
             None => "no claim".to_owned(),
         };
-        shown += &format!("{claim} | {line}\n");
+        actual += &format!("{claim} | {line}\n");
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 #[test]

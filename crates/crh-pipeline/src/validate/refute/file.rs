@@ -10,7 +10,7 @@ use crh_syntax::{
     imports, mentions, symbols,
 };
 
-/// A file without syntax errors, so that names not found in it are absent.
+/// A file without syntax errors. A name that the parser does not find here does not occur here.
 pub(super) struct ParsedFile {
     path: String,
     text: String,
@@ -21,7 +21,7 @@ pub(super) struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Parses a file. None if the language is unknown or it has errors.
+    /// Parses a file. None if the language is unknown or the file has syntax errors.
     pub(super) fn parse(path: &str, text: String, names: &BTreeSet<&str>) -> Option<Self> {
         let language = Language::from_path(path)?;
         let symbols = symbols(language, &text).ok()?;
@@ -40,15 +40,17 @@ impl ParsedFile {
 
     /// The only definition of a name, if it contains the location.
     pub(super) fn definition_at(&self, name: &str, place: &Location) -> Option<&Symbol> {
-        let written = name.replace("::", ".");
-        let mut all = self.definitions_of(last_segment(name)).filter(|symbol| match symbol.kind {
-            SymbolKind::Function | SymbolKind::Method | SymbolKind::Type => true,
-            SymbolKind::Module => false,
-        });
-        let only = all.next()?;
-        let is_named = !written.contains('.') || only.name.replace("::", ".") == written;
-        let is_at = overlaps(only.start, only.end, place);
-        (all.next().is_none() && is_named && is_at).then_some(only)
+        let dotted_name = name.replace("::", ".");
+        let mut definitions =
+            self.definitions_of(last_segment(name)).filter(|symbol| match symbol.kind {
+                SymbolKind::Function | SymbolKind::Method | SymbolKind::Type => true,
+                SymbolKind::Module => false,
+            });
+        let definition = definitions.next()?;
+        let is_named =
+            !dotted_name.contains('.') || definition.name.replace("::", ".") == dotted_name;
+        let contains_place = overlaps(definition.start, definition.end, place);
+        (definitions.next().is_none() && is_named && contains_place).then_some(definition)
     }
 
     pub(super) fn mentions_of(&self, name: &str) -> impl Iterator<Item = &NameMention> {
@@ -63,12 +65,13 @@ impl ParsedFile {
         })
     }
 
-    /// Whether something else in the file has the same name: a variable, a parameter, another
-    /// definition.
-    pub(super) fn has_other_binding(&self, name: &str, but: Option<&Symbol>) -> bool {
-        let is_own = |line: u32| but.is_some_and(|it| (it.start..=it.end).contains(&line));
+    /// Whether something besides the symbol `except` has the same name in this file: a variable, a
+    /// parameter, another definition.
+    pub(super) fn has_other_binding(&self, name: &str, except: Option<&Symbol>) -> bool {
+        let is_in_exception =
+            |line: u32| except.is_some_and(|symbol| (symbol.start..=symbol.end).contains(&line));
         let mut mentions = self.mentions_of(name);
-        mentions.any(|mention| mention.role == MentionRole::Named && !is_own(mention.line))
+        mentions.any(|mention| mention.role == MentionRole::Named && !is_in_exception(mention.line))
     }
 
     /// Whether the language has a value called `undefined`.
@@ -81,34 +84,34 @@ impl ParsedFile {
         self.imports
             .all()
             .iter()
-            .filter(move |it| imported_names(self.language, &it.text).contains(&name))
+            .filter(move |import| imported_names(self.language, &import.text).contains(&name))
     }
 
     /// Whether the file gets a name from another file: by an import with a matching path, or
     /// because both belong to the same Go package.
-    pub(super) fn imports_from(&self, name: &str, from: &str) -> bool {
-        if Language::from_path(from)
+    pub(super) fn imports_from(&self, name: &str, defined_in: &str) -> bool {
+        if Language::from_path(defined_in)
             .is_none_or(|language| family(language) != family(self.language))
         {
             return false;
         }
         if self.language == Language::Go {
-            return folder(from) == folder(&self.path);
+            return folder(defined_in) == folder(&self.path);
         }
         self.imports_of(name)
-            .any(|import| imports_file(self.language, &import.text, &self.path, from))
+            .any(|import| imports_file(self.language, &import.text, &self.path, defined_in))
     }
 
     /// Whether the lines are always compiled: at the left margin and not under conditional
     /// compilation.
     pub(super) fn is_unconditional(&self, start: u32, end: u32) -> bool {
         let count = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
-        let skipped = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX);
-        let mut lines = self.text.lines().skip(skipped).take(count.saturating_add(1));
+        let lines_before = usize::try_from(start.saturating_sub(1)).unwrap_or(usize::MAX);
+        let mut lines = self.text.lines().skip(lines_before).take(count.saturating_add(1));
         let at_margin = lines.next().is_some_and(|line| !line.starts_with([' ', '\t']));
-        let is_preprocessed =
+        let has_preprocessor =
             matches!(self.language, Language::C | Language::Cpp | Language::CSharp);
-        at_margin && !is_preprocessed && !self.text.contains("cfg(")
+        at_margin && !has_preprocessor && !self.text.contains("cfg(")
     }
 
     /// Whether a definition is visible before its position in the file.
@@ -132,7 +135,7 @@ impl ParsedFile {
     }
 
     pub(super) fn is_in_function(&self, line: u32) -> bool {
-        self.symbols.at(line).is_some_and(|symbol| match symbol.kind {
+        self.symbols.symbol_at(line).is_some_and(|symbol| match symbol.kind {
             SymbolKind::Function | SymbolKind::Method => true,
             SymbolKind::Type | SymbolKind::Module => false,
         })
@@ -141,11 +144,13 @@ impl ParsedFile {
     /// Whether a line is in an inline test.
     pub(super) fn is_in_test(&self, line: u32) -> bool {
         let is_test = |name: &str| name.to_ascii_lowercase().starts_with("test");
-        self.symbols.at(line).is_some_and(|symbol| symbol.name.split(['.', ':']).any(is_test))
+        self.symbols
+            .symbol_at(line)
+            .is_some_and(|symbol| symbol.name.split(['.', ':']).any(is_test))
     }
 }
 
-/// Languages whose files import from each other.
+/// One language for all languages whose files can import each other.
 fn family(language: Language) -> Language {
     match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => Language::JavaScript,

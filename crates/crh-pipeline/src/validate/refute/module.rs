@@ -1,12 +1,13 @@
 //! Import statements: which names they bind, and whether they refer to a given file.
 //!
-//! Uncertain cases count as no: glob imports, and languages whose imports do not name files.
+//! If this code cannot be certain, the answer is "no": for glob imports, and for languages whose
+//! imports do not name files.
 
 use crh_syntax::Language;
 
 /// The names that an import statement binds.
 pub(super) fn imported_names(language: Language, text: &str) -> Vec<&str> {
-    let all = text.contains('*');
+    let is_glob = text.contains('*');
     match language {
         Language::Python => match text.split_once(" import ") {
             Some((from, names)) if from.starts_with("from ") => item_names(names).collect(),
@@ -23,11 +24,11 @@ pub(super) fn imported_names(language: Language, text: &str) -> Vec<&str> {
             let names = text.strip_prefix("import ").and_then(|rest| rest.split_once(" from "));
             names.map(|(names, _)| item_names(names).collect()).unwrap_or_default()
         }
-        Language::Rust if !all => {
+        Language::Rust if !is_glob => {
             let items = text.split([',', '{', '}', ';']);
             items.filter(|item| !item.trim_end().ends_with("::")).filter_map(last_word).collect()
         }
-        Language::Java | Language::Kotlin if !all => last_word(text).into_iter().collect(),
+        Language::Java | Language::Kotlin if !is_glob => last_word(text).into_iter().collect(),
         Language::Rust
         | Language::Java
         | Language::Kotlin
@@ -48,23 +49,23 @@ pub(super) fn imports_file(
     importer: &str,
     defined_in: &str,
 ) -> bool {
-    let here: Vec<&str> = importer.split('/').collect();
-    let here = &here[..here.len() - 1];
-    let there = module_path(defined_in);
+    let importer_folder: Vec<&str> = importer.split('/').collect();
+    let importer_folder = &importer_folder[..importer_folder.len() - 1];
+    let target = module_path(defined_in);
     match language {
         Language::Python => {
             let from = text.strip_prefix("from ").and_then(|rest| rest.split_once(" import "));
-            from.is_some_and(|(from, _)| is_python_module(from.trim(), here, &there))
+            from.is_some_and(|(from, _)| is_python_module(from.trim(), importer_folder, &target))
         }
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             let from = text.split(['"', '\'']).nth(1).unwrap_or_default();
-            is_relative_path(from, here, &there)
+            is_relative_path(from, importer_folder, &target)
         }
-        Language::Rust => is_crate_path(text, importer, defined_in, &there),
+        Language::Rust => is_crate_path(text, importer, defined_in, &target),
         Language::Java => {
             let path = text.trim_start_matches("import ").trim_end_matches(';');
             let path: Vec<&str> = path.split('.').map(str::trim).collect();
-            path.len() > 1 && there.ends_with(&path)
+            path.len() > 1 && target.ends_with(&path)
         }
         Language::Go
         | Language::Kotlin
@@ -89,27 +90,28 @@ fn module_path(path: &str) -> Vec<&str> {
     parts
 }
 
-/// Relative imports (`.orders`, `..shop.orders`) are resolved. `shop.orders` may be anywhere,
-/// `orders` only at the root, since a library may have the same name.
-fn is_python_module(from: &str, here: &[&str], there: &[&str]) -> bool {
+/// Whether a Python module path names the target. Relative imports (`.orders`, `..shop.orders`) are
+/// resolved. `shop.orders` may be in any folder. `orders` must be at the root, since a library may
+/// have the same name.
+fn is_python_module(from: &str, importer_folder: &[&str], target: &[&str]) -> bool {
     let name = from.trim_start_matches('.');
     let dots = from.len() - name.len();
-    let named: Vec<&str> = name.split('.').filter(|part| !part.is_empty()).collect();
+    let segments: Vec<&str> = name.split('.').filter(|part| !part.is_empty()).collect();
     match dots {
-        0 => named == there || named.len() > 1 && there.ends_with(&named),
-        dots => here
+        0 => segments == target || segments.len() > 1 && target.ends_with(&segments),
+        dots => importer_folder
             .len()
             .checked_sub(dots - 1)
-            .is_some_and(|kept| [&here[..kept], &named].concat() == there),
+            .is_some_and(|depth| [&importer_folder[..depth], &segments].concat() == target),
     }
 }
 
-/// Resolves `./orders` and `../shop/orders.js`.
-fn is_relative_path(from: &str, here: &[&str], there: &[&str]) -> bool {
+/// Whether a relative path, such as `./orders` or `../shop/orders.js`, leads to the target.
+fn is_relative_path(from: &str, importer_folder: &[&str], target: &[&str]) -> bool {
     if !from.starts_with("./") && !from.starts_with("../") {
         return false;
     }
-    let mut parts = here.to_vec();
+    let mut parts = importer_folder.to_vec();
     for part in from.split('/') {
         match part {
             "." | "" => {}
@@ -118,14 +120,14 @@ fn is_relative_path(from: &str, here: &[&str], there: &[&str]) -> bool {
             part => parts.push(part),
         }
     }
-    module_path(&parts.join("/")) == there
+    module_path(&parts.join("/")) == target
 }
 
-/// Matches `crate::shop::orders::…` within the same crate.
-fn is_crate_path(text: &str, importer: &str, defined_in: &str, there: &[&str]) -> bool {
-    let root = |path: &str| path.rfind("src/").map(|at| path[..at].to_owned());
-    let Some(at) = there.iter().rposition(|part| *part == "src") else { return false };
-    let path = match &there[at + 1..] {
+/// Whether the statement contains the target as `crate::shop::orders::…`, in the same crate.
+fn is_crate_path(text: &str, importer: &str, defined_in: &str, target: &[&str]) -> bool {
+    let root = |path: &str| path.rfind("src/").map(|index| path[..index].to_owned());
+    let Some(index) = target.iter().rposition(|part| *part == "src") else { return false };
+    let path = match &target[index + 1..] {
         ["lib" | "main"] => "crate::".to_owned(),
         parts => format!("crate::{}::", parts.join("::")),
     };
@@ -170,8 +172,8 @@ mod tests {
     #[test]
     fn import_path_must_lead_to_the_file() {
         let check = |language, text: &str, importer: &str, defined_in: &str, expected: bool| {
-            let found = imports_file(language, text, importer, defined_in);
-            assert_eq!(found, expected, "{text} in {importer} of {defined_in}");
+            let actual = imports_file(language, text, importer, defined_in);
+            assert_eq!(actual, expected, "{text} in {importer} of {defined_in}");
         };
         let python = |from: &str, importer: &str, defined_in: &str, expected| {
             let text = format!("from {from} import x");

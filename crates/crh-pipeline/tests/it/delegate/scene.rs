@@ -33,7 +33,7 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::{FileCoverage, ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
-use crh_testkit::fake_model::{Read, Scripted, calls, calls_all};
+use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls, calls_all};
 use crh_testkit::{FakeModel, Repo, fake_model};
 
 /// Two modules with a changed line each, and a file that others import.
@@ -160,7 +160,7 @@ impl Scene {
     pub(crate) fn refusals(&self) -> Vec<(String, String)> {
         let events = self.events.lock().unwrap();
         let refused = events.iter().filter_map(|event| match event {
-            ReviewEvent::Refused { run, told } => Some((run.clone(), told.clone())),
+            ReviewEvent::Refused { run, message } => Some((run.clone(), message.clone())),
             _ => None,
         });
         refused.collect()
@@ -210,12 +210,12 @@ pub(crate) fn shop() -> Repo {
     Repo::from_fixture(SHOP)
 }
 
-pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {
+pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> ScriptedReply {
     let scope = |(scope, files): &(&str, &[&str])| json!({ "scope": scope, "files": files });
     calls("delegate_review", json!({ "scopes": scopes.iter().map(scope).collect::<Vec<_>>() }))
 }
 
-pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
+pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> ScriptedReply {
     calls("submit_review", submission(keep, drop))
 }
 
@@ -225,11 +225,11 @@ pub(crate) fn submission(keep: &[&str], drop: &[(&str, &str)]) -> Value {
     json!({ "keep": keep, "drop": drop, "summary": "All looked at." })
 }
 
-pub(crate) fn marks(paths: &[&str]) -> Scripted {
+pub(crate) fn marks(paths: &[&str]) -> ScriptedReply {
     calls_all(paths.iter().map(|path| ("mark_file_reviewed", json!({ "path": path }))))
 }
 
-pub(crate) fn reports(findings: &[Value]) -> Scripted {
+pub(crate) fn reports(findings: &[Value]) -> ScriptedReply {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at it." }))
 }
 
@@ -252,47 +252,47 @@ pub(crate) fn finding(severity: &str, file: &str, title: &str) -> Value {
 
 /// Results of all runs, without times.
 pub(crate) fn render(runs: &RunResults) -> String {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for record in &runs.records {
         let RunRecord { assignment, ended, limited, .. } = record;
         let Assignment { name, label, why, .. } = assignment;
         let about: Vec<&str> =
             [label, why].into_iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
-        shown += &format!("{name} ({}): {ended:?}", about.join(", "));
-        shown += &limited.map(|limit| format!(", limited by {limit}")).unwrap_or_default();
-        shown += "\n";
+        actual += &format!("{name} ({}): {ended:?}", about.join(", "));
+        actual += &limited.map(|limit| format!(", limited by {limit}")).unwrap_or_default();
+        actual += "\n";
         for Member { reviewer, finding, .. } in &record.members {
-            shown += &format!("  {reviewer}: {} {}\n", finding.severity, finding.title);
+            actual += &format!("  {reviewer}: {} {}\n", finding.severity, finding.title);
         }
         for dropped in &record.dropped {
-            shown += &format!("  {}: {}\n", dropped.fate, dropped.reason);
+            actual += &format!("  {}: {}\n", dropped.fate, dropped.reason);
         }
         for FileCoverage { path, state, reason } in &record.coverage {
-            shown += format!("  {path} {state:?} {reason}").trim_end();
-            shown += "\n";
+            actual += format!("  {path} {state:?} {reason}").trim_end();
+            actual += "\n";
         }
         for note in &record.notes {
-            shown += &format!("  - {note}\n");
+            actual += &format!("  - {note}\n");
         }
     }
     for note in &runs.notes {
-        shown += &format!("- {note}\n");
+        actual += &format!("- {note}\n");
     }
-    shown
+    actual
 }
 
 /// Tool results for a caller, in order.
 pub(crate) fn tool_results(model: &FakeModel, caller: &str) -> Vec<String> {
     let requests = model.requests();
     let last = requests.iter().rfind(|asked| asked.caller == caller).unwrap();
-    let results = last.read().into_iter().filter_map(|read| match read {
-        Read::Result(text) => Some(text),
-        Read::Tool(_)
-        | Read::System(_)
-        | Read::User(_)
-        | Read::Said(_)
-        | Read::Thought(_)
-        | Read::Call { .. } => None,
+    let results = last.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::Result(text) => Some(text),
+        PromptPart::Tool(_)
+        | PromptPart::System(_)
+        | PromptPart::User(_)
+        | PromptPart::Assistant(_)
+        | PromptPart::Thought(_)
+        | PromptPart::Call { .. } => None,
     });
     results.collect()
 }
@@ -336,6 +336,6 @@ pub(crate) fn many_files(files: usize) -> Repo {
     repo
 }
 
-pub(crate) fn slot(asked: &fake_model::Asked) -> usize {
+pub(crate) fn slot(asked: &fake_model::FakeRequest) -> usize {
     asked.caller.strip_prefix("sub-agent-").unwrap().parse().unwrap()
 }

@@ -108,9 +108,9 @@ async fn all_agents_share_tools_and_prompt_prefix() {
     scene.run().await;
     let requests = model.requests();
     assert_eq!(requests.len(), 4);
-    for asked in &requests {
-        assert_eq!(asked.body["tools"], requests[0].body["tools"]);
-        let messages = asked.body["messages"].as_array().unwrap();
+    for request in &requests {
+        assert_eq!(request.body["tools"], requests[0].body["tools"]);
+        let messages = request.body["messages"].as_array().unwrap();
         let first = requests[0].body["messages"].as_array().unwrap();
         assert_eq!(messages[..2], first[..2], "the rules and the change");
     }

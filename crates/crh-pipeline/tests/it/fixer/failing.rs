@@ -4,7 +4,7 @@ use expect_test::expect;
 use serde_json::json;
 
 use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
-use crh_testkit::fake_model::{Asked, Read, bad_key, calls, says};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, bad_key, calls, says};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
@@ -59,8 +59,12 @@ async fn fixer_without_report_repairs_nothing() {
 }
 
 /// Toggles the first file between two states.
-fn back_and_forth(asked: &Asked) -> crh_testkit::fake_model::Scripted {
-    let edits = asked.read().into_iter().filter(|read| matches!(read, Read::Call { .. })).count();
+fn back_and_forth(asked: &FakeRequest) -> crh_testkit::fake_model::ScriptedReply {
+    let edits = asked
+        .prompt_parts()
+        .into_iter()
+        .filter(|read| matches!(read, PromptPart::Call { .. }))
+        .count();
     if edits % 2 == 0 { edit("cart.py", OLD, NEW) } else { edit("cart.py", NEW, OLD) }
 }
 

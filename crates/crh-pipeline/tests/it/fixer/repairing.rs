@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::scene::{CART, ISSUES, NEW, OLD, Scene, edit, reports, tool_replies};
 use crh_pipeline::events::ReviewEvent;
-use crh_testkit::fake_model::{Read, calls, calls_all};
+use crh_testkit::fake_model::{PromptPart, calls, calls_all};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
@@ -57,11 +57,11 @@ async fn repair_is_the_tree_difference_by_issue() {
 async fn fixer_prompt_has_issues_code_rules_and_files() {
     let model = FakeModel::start().on("fixer-1", [reports(&[])]);
     Scene::new(&model).with_files(&["cart.py", "label.py", "new.py"]).repair().await;
-    let read = model.requests()[0].read();
+    let read = model.requests()[0].prompt_parts();
     let said: Vec<&String> = read
         .iter()
         .filter_map(|read| match read {
-            Read::User(text) => Some(text),
+            PromptPart::User(text) => Some(text),
             _ => None,
         })
         .collect();
@@ -101,7 +101,7 @@ async fn fixer_prompt_has_issues_code_rules_and_files() {
     .assert_eq(&lines.collect::<String>());
     assert!(own.contains("\nnew.py (not there yet)\n"), "{own}");
     let rules = read.iter().any(|read| match read {
-        Read::System(text) => text.starts_with("You repair defects"),
+        PromptPart::System(text) => text.starts_with("You repair defects"),
         _ => false,
     });
     assert!(rules, "a fixer has rules of its own");

@@ -14,7 +14,7 @@ use crh_pipeline::review_context::ReviewContext;
 use crh_pipeline::review_options::ReviewOptions;
 use crh_review::PastDecisions;
 use crh_review::report::{Issue, Strategy};
-use crh_testkit::fake_model::{Read, Scripted, calls};
+use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls};
 use crh_testkit::{FakeModel, Repo};
 
 /// Two files with a defect each, and an unrelated one.
@@ -114,7 +114,7 @@ impl Scene {
     pub(super) fn refusals(&self) -> String {
         let events = self.events.lock().unwrap();
         let messages = events.iter().filter_map(|event| match event {
-            ReviewEvent::Refused { told, .. } => Some(format!("{told}\n")),
+            ReviewEvent::Refused { message, .. } => Some(format!("{message}\n")),
             _ => None,
         });
         messages.collect()
@@ -123,13 +123,13 @@ impl Scene {
 
 /// Outcome of each issue, the edits, and the run.
 pub(super) fn render(repair: &Repair) -> String {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for (number, told) in &repair.outcomes {
         let (word, sentence) = match told {
             IssueOutcome::Done(sentence) => ("done", sentence),
             IssueOutcome::NotDone(sentence) => ("not done", sentence),
         };
-        shown += &format!("#{number} {word}: {sentence}\n");
+        actual += &format!("#{number} {word}: {sentence}\n");
     }
     for FileEdit { path, before, after, issues } in &repair.edits {
         let text = |bytes: &Option<Vec<u8>>| {
@@ -137,24 +137,24 @@ pub(super) fn render(repair: &Repair) -> String {
                 .as_ref()
                 .map_or("-".to_owned(), |bytes| format!("{:?}", String::from_utf8_lossy(bytes)))
         };
-        shown += &format!("{path} for {issues:?}\n  {}\n  {}\n", text(before), text(after));
+        actual += &format!("{path} for {issues:?}\n  {}\n  {}\n", text(before), text(after));
     }
     let record = &repair.record;
-    shown += &format!("{} {:?}", record.assignment.name, record.ended);
+    actual += &format!("{} {:?}", record.assignment.name, record.ended);
     if let Some(limit) = record.limited {
-        shown += &format!(" limited by {limit}");
+        actual += &format!(" limited by {limit}");
     }
-    shown += "\n";
-    shown + &record.notes.iter().map(|note| format!("! {note}\n")).collect::<String>()
+    actual += "\n";
+    actual + &record.notes.iter().map(|note| format!("! {note}\n")).collect::<String>()
 }
 
 /// An `edit_file` call.
-pub(super) fn edit(path: &str, old: &str, new: &str) -> Scripted {
+pub(super) fn edit(path: &str, old: &str, new: &str) -> ScriptedReply {
     calls("edit_file", json!({ "path": path, "old": old, "new": new }))
 }
 
 /// A report: issue numbers and outcomes.
-pub(super) fn reports(outcomes: &[(u32, &str)]) -> Scripted {
+pub(super) fn reports(outcomes: &[(u32, &str)]) -> ScriptedReply {
     let row = |(number, outcome): &(u32, &str)| json!({ "number": number, "outcome": outcome, "sentence": format!("It is {outcome}.") });
     let repairs: Vec<Value> = outcomes.iter().map(row).collect();
     calls("report_repairs", json!({ "repairs": repairs }))
@@ -163,9 +163,9 @@ pub(super) fn reports(outcomes: &[(u32, &str)]) -> Scripted {
 /// Tool replies in the last request, one block each.
 pub(super) fn tool_replies(model: &FakeModel) -> String {
     let requests = model.requests();
-    let read = requests.last().unwrap().read();
+    let read = requests.last().unwrap().prompt_parts();
     let results = read.into_iter().filter_map(|read| match read {
-        Read::Result(text) => Some(format!("{}\n", text.trim_end())),
+        PromptPart::Result(text) => Some(format!("{}\n", text.trim_end())),
         _ => None,
     });
     results.collect()

@@ -11,7 +11,7 @@ use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::pipeline::ReviewOutput;
 use crh_pipeline::team::Depth;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, bad_request, calls};
+use crh_testkit::fake_model::{ScriptedReply, bad_request, calls};
 
 /// A change for which code chooses four reviewers: a long public function called `login`.
 const LOGIN: &str = "
@@ -40,7 +40,7 @@ fn all_answer(model: FakeModel, names: &[&str]) -> FakeModel {
 /// Compares the team for a scout's answer.
 async fn check(
     fixture: &str,
-    scout: Option<Scripted>,
+    scout: Option<ScriptedReply>,
     asked: &[&str],
     expected: Expect,
 ) -> FakeModel {
@@ -54,8 +54,8 @@ async fn check(
 #[tokio::test]
 async fn code_chooses_and_scout_adds_reviewers() {
     let scout = scouts("Users log in.", &[("reliability", "`shop/login.py` tries three times")]);
-    let asked = ["correctness", "security", "api-contract", "reliability", "python"];
-    let model = check(LOGIN, Some(scout), &asked, expect![[r#"
+    let reviewers = ["correctness", "security", "api-contract", "reliability", "python"];
+    let model = check(LOGIN, Some(scout), &reviewers, expect![[r#"
         correctness: always
         security: lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`
         api-contract: the public signature in line 1 of `shop/login.py` before the change is another one
@@ -75,8 +75,8 @@ async fn code_chooses_and_scout_adds_reviewers() {
 
 #[tokio::test]
 async fn scout_cannot_remove_reviewers() {
-    let asked = ["correctness", "security", "api-contract", "python"];
-    check(LOGIN, Some(scouts("Users log in.", &[])), &asked, expect![[r#"
+    let reviewers = ["correctness", "security", "api-contract", "python"];
+    check(LOGIN, Some(scouts("Users log in.", &[])), &reviewers, expect![[r#"
         correctness: always
         security: lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`
         api-contract: the public signature in line 1 of `shop/login.py` before the change is another one
@@ -93,8 +93,8 @@ async fn scout_retries_after_an_unknown_reviewer() {
             scouts("Users log in.", &[("performance", "a loop")]),
         ],
     );
-    let asked = ["correctness", "security", "performance", "api-contract", "python"];
-    let model = all_answer(model, &asked);
+    let reviewers = ["correctness", "security", "performance", "api-contract", "python"];
+    let model = all_answer(model, &reviewers);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     expect![[r#"
         correctness: always
@@ -121,8 +121,8 @@ async fn failed_scout_leaves_the_team_to_code() {
 
 #[tokio::test]
 async fn scout_doubt_is_in_the_report() {
-    let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
-    let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
+    let scout_answer = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
+    let model = FakeModel::start().on("scout", [calls("report_scout", scout_answer)]);
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
@@ -132,8 +132,8 @@ async fn scout_doubt_is_in_the_report() {
 
 /// A scout with a doubt, and the user's answer to it.
 async fn with_doubt(says: Option<&'static str>) -> (ReviewOutput, FakeModel, Vec<String>) {
-    let said = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
-    let model = FakeModel::start().on("scout", [calls("report_scout", said)]);
+    let scout_answer = json!({ "intent": "Users log in.", "doubt": "It is not said what happens after three tries.", "reviewers": [] });
+    let model = FakeModel::start().on("scout", [calls("report_scout", scout_answer)]);
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     let heard = Arc::new(Mutex::new(Vec::new()));
     let hears = heard.clone();
@@ -177,8 +177,9 @@ async fn team_event_precedes_the_first_run() {
     let events = scene.events.lock().unwrap();
     let announced =
         events.iter().position(|it| matches!(it, ReviewEvent::TeamChosen { .. })).unwrap();
-    let begun = events.iter().position(|it| matches!(it, ReviewEvent::RunStarted { .. })).unwrap();
-    assert!(announced < begun);
+    let first_start =
+        events.iter().position(|it| matches!(it, ReviewEvent::RunStarted { .. })).unwrap();
+    assert!(announced < first_start);
 }
 
 #[tokio::test]
@@ -273,12 +274,13 @@ async fn migration_gets_data_reviewers_and_their_notes() {
 
 #[tokio::test]
 async fn depth_decides_the_number_of_reviewers() {
-    let check = async |depth: Depth, scout: Option<Scripted>, asked: &[&str], silent: &[&str]| {
-        let model = all_answer(FakeModel::start().on("scout", scout), asked);
-        let model = silent.iter().fold(model, |model, name| model.on(name, [notes(&[])]));
-        let scene = Scene::new(CART).with_change(|scene| scene.terms.panel.depth = depth);
-        scene.review(&model).await;
-    };
+    let check =
+        async |depth: Depth, scout: Option<ScriptedReply>, asked: &[&str], silent: &[&str]| {
+            let model = all_answer(FakeModel::start().on("scout", scout), asked);
+            let model = silent.iter().fold(model, |model, name| model.on(name, [notes(&[])]));
+            let scene = Scene::new(CART).with_change(|scene| scene.terms.panel.depth = depth);
+            scene.review(&model).await;
+        };
     check(Depth::Lite, None, &["correctness"], &[]).await;
     check(Depth::Auto, Some(scouts("Averages.", &[])), &["correctness"], &[]).await;
     let full = ["correctness", "testing", "maintainability"];
@@ -303,8 +305,8 @@ async fn disabled_reviewer_does_not_run() {
 async fn unknown_reviewers_are_dropped_after_one_retry() {
     let insists = scouts("Users log in.", &[("astrology", "the stars"), ("performance", "a loop")]);
     let model = FakeModel::start().on("scout", [scouts(" ", &[]), insists]);
-    let asked = ["correctness", "security", "performance", "api-contract", "python"];
-    let model = all_answer(model, &asked);
+    let reviewers = ["correctness", "security", "performance", "api-contract", "python"];
+    let model = all_answer(model, &reviewers);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
     assert_eq!(reviewed.report.warnings, [""; 0]);

@@ -50,8 +50,8 @@ async fn prompt_cache_cuts_panel_cost_to_a_third() {
         .with_reviewers(&EIGHT)
         .with_change(|scene| scene.terms.max_parallel = 8);
     scene.review(&model).await;
-    let counted = model.counted();
-    assert_eq!((counted.requests, model.counted_by_model().len()), (8, 1));
+    let counted = model.usage();
+    assert_eq!((counted.requests, model.usage_by_model().len()), (8, 1));
     let weighted = (counted.input - counted.cached) as f64 + counted.cached as f64 * CACHED;
     let ratio = weighted / counted.input as f64;
     println!(

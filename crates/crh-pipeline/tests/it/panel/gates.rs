@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::scene::{CART, Scene, confirms, divides, finding, reports, with_fields};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Read, says};
+use crh_testkit::fake_model::{PromptPart, says};
 
 fn vague() -> Value {
     with_fields(
@@ -18,8 +18,8 @@ fn vague() -> Value {
 fn tool_replies(model: &FakeModel, caller: &str) -> String {
     let requests = model.requests();
     let last = requests.iter().rfind(|asked| asked.caller == caller).unwrap();
-    let results = last.read().into_iter().filter_map(|read| match read {
-        Read::Result(text) => Some(text),
+    let results = last.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::Result(text) => Some(text),
         _ => None,
     });
     results.collect()

@@ -7,7 +7,7 @@ use super::scene::{
     CART, Scene, confirms, divides, fenced, finding, last_message, prompt_end, reports, with_fields,
 };
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, bad_request, calls, decided};
+use crh_testkit::fake_model::{ScriptedReply, bad_request, calls, computed};
 
 /// Two reviewers with these findings.
 fn model(correctness: &[Value], security: &[Value]) -> FakeModel {
@@ -72,7 +72,10 @@ async fn two_weak_findings_confirm_each_other() {
 }
 
 /// Two findings on one line, and a model that decides whether they are the same.
-async fn check_pair(decides: impl IntoIterator<Item = Scripted>, expected: Expect) -> FakeModel {
+async fn check_pair(
+    decides: impl IntoIterator<Item = ScriptedReply>,
+    expected: Expect,
+) -> FakeModel {
     let leak = with_fields(
         divides("P2", 0.75, "Anybody can make the server fail"),
         json!({ "category": "security" }),
@@ -97,7 +100,7 @@ fn pair_ids(text: &str) -> Vec<String> {
 #[tokio::test]
 async fn same_pair_becomes_one_issue() {
     let merges =
-        decided(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_message(asked)) })));
+        computed(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_message(asked)) })));
     let model = check_pair([merges], expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed

@@ -30,7 +30,7 @@ use crh_pipeline::workspace::WorkspaceContents;
 use crh_review::finding::Severity;
 use crh_review::report::{CoverageState, DroppedFinding, Issue, Report, RunOutcome, Strategy};
 use crh_review::{PastDecisions, report};
-use crh_testkit::fake_model::{Asked, Read, Scripted, calls, decided};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, computed};
 use crh_testkit::{FakeModel, Repo};
 
 /// A function that now divides.
@@ -238,15 +238,15 @@ pub(super) fn prompt_end(model: &FakeModel, caller: &str) -> String {
 }
 
 /// The last message to a caller.
-pub(super) fn last_message(asked: &Asked) -> String {
-    let said = asked.read().into_iter().rev().find_map(|read| match read {
-        Read::User(text) => Some(text),
-        Read::Tool(_)
-        | Read::System(_)
-        | Read::Said(_)
-        | Read::Thought(_)
-        | Read::Call { .. }
-        | Read::Result(_) => None,
+pub(super) fn last_message(asked: &FakeRequest) -> String {
+    let said = asked.prompt_parts().into_iter().rev().find_map(|read| match read {
+        PromptPart::User(text) => Some(text),
+        PromptPart::Tool(_)
+        | PromptPart::System(_)
+        | PromptPart::Assistant(_)
+        | PromptPart::Thought(_)
+        | PromptPart::Call { .. }
+        | PromptPart::Result(_) => None,
     });
     said.unwrap()
 }
@@ -268,24 +268,24 @@ pub(super) fn fenced(text: &str, kind: &str) -> String {
 }
 
 /// A scout's answer: intent, and additional reviewers with reasons.
-pub(super) fn scouts(intent: &str, reviewers: &[(&str, &str)]) -> Scripted {
+pub(super) fn scouts(intent: &str, reviewers: &[(&str, &str)]) -> ScriptedReply {
     let reviewers = reviewers.iter().map(|(name, why)| json!({ "name": name, "why": why }));
     let reviewers: Vec<Value> = reviewers.collect();
     calls("report_scout", json!({ "intent": intent, "reviewers": reviewers }))
 }
 
 /// A report of findings.
-pub(super) fn reports(findings: &[Value]) -> Scripted {
+pub(super) fn reports(findings: &[Value]) -> ScriptedReply {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at it." }))
 }
 
 /// A report of notes.
-pub(super) fn notes(notes: &[&str]) -> Scripted {
+pub(super) fn notes(notes: &[&str]) -> ScriptedReply {
     calls("report_notes", json!({ "notes": notes }))
 }
 
 /// A judgement of the plan, by id.
-pub(super) fn judges(states: &[(&str, &str)]) -> Scripted {
+pub(super) fn judges(states: &[(&str, &str)]) -> ScriptedReply {
     let row = |(id, state): &(&str, &str)| json!({ "id": id, "state": state, "evidence": "shop/cart.py:3 shows it" });
     calls(
         "report_requirements",
@@ -294,8 +294,8 @@ pub(super) fn judges(states: &[(&str, &str)]) -> Scripted {
 }
 
 /// A validation that confirms everything.
-pub(super) fn confirms() -> Scripted {
-    decided(|asked| {
+pub(super) fn confirms() -> ScriptedReply {
+    computed(|asked| {
         let text = last_message(asked);
         let ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
         let check = |id| json!({ "id": id, "verdict": "confirmed", "reason": "Line 3 shows it." });

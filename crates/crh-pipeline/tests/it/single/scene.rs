@@ -32,7 +32,7 @@ use crh_review::diff::Diff;
 use crh_review::report;
 use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
-use crh_testkit::fake_model::{Read, Scripted, calls};
+use crh_testkit::fake_model::{PromptPart, ScriptedReply, calls};
 use crh_testkit::{FakeModel, Repo};
 
 pub(super) const SUBMIT: &str = "submit_review_result";
@@ -201,7 +201,7 @@ pub(super) fn result(findings: &[Value]) -> Value {
     json!({ "findings": findings, "summary": "One division." })
 }
 
-pub(super) fn submits(value: Value) -> Scripted {
+pub(super) fn submits(value: Value) -> ScriptedReply {
     calls(SUBMIT, value)
 }
 
@@ -218,11 +218,13 @@ pub(super) fn verdict(id: &str, word: &str) -> Value {
 pub(super) fn last_request_text(fake: &FakeModel, caller: &str) -> String {
     let requests = fake.requests();
     let last = requests.iter().rev().find(|asked| asked.caller == caller).unwrap();
-    let texts = last.read().into_iter().filter_map(|read| match read {
-        Read::User(text) | Read::Result(text) => Some(text),
-        Read::Tool(_) | Read::System(_) | Read::Said(_) | Read::Thought(_) | Read::Call { .. } => {
-            None
-        }
+    let texts = last.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::User(text) | PromptPart::Result(text) => Some(text),
+        PromptPart::Tool(_)
+        | PromptPart::System(_)
+        | PromptPart::Assistant(_)
+        | PromptPart::Thought(_)
+        | PromptPart::Call { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -43,7 +43,7 @@ deleted file mode 100644
 -b
 ";
 
-fn shown(evaluation: &Evaluation) -> String {
+fn evaluation_text(evaluation: &Evaluation) -> String {
     let mut out = format!("{}\n", evaluation.about.tool);
     for case in &evaluation.cases {
         for run in &case.runs {
@@ -62,7 +62,7 @@ fn shown(evaluation: &Evaluation) -> String {
 }
 
 fn check(baseline: &Evaluation, expected: Expect) {
-    expected.assert_eq(&shown(baseline));
+    expected.assert_eq(&evaluation_text(baseline));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn random_lines_are_distinct_added_lines() {
     );
     let all = random_lines(&tool, &changes, 99, 1, 7);
     let mut lines: Vec<_> =
-        all.cases[0].runs[0].reported.iter().map(|one| one.span.clone()).collect();
+        all.cases[0].runs[0].reported.iter().map(|report| report.span.clone()).collect();
     lines.sort();
     let changed: Vec<_> =
         changed_lines(&diff, hunks(&diff)).into_iter().map(|line| line.span).collect();
@@ -108,9 +108,9 @@ fn random_lines_are_distinct_added_lines() {
 fn random_lines_of_a_removal_are_removed_lines() {
     let diff = Diff::read("--- a/f\n+++ b/f\n@@ -3,2 +3 @@\n x\n-y\n");
     let tool = evaluation(Rule::Category, "case a");
-    let drawn = random_lines(&tool, &[BaselineCase { id: "a", diff: &diff }], 3, 1, 0);
+    let random_review = random_lines(&tool, &[BaselineCase { id: "a", diff: &diff }], 3, 1, 0);
     check(
-        &drawn,
+        &random_review,
         expect![[r#"
         3 random lines
         a Reviewed: f:4-4 old bug,
@@ -122,8 +122,8 @@ fn random_lines_of_a_removal_are_removed_lines() {
 fn additional_case_keeps_draws_of_the_others() {
     let diff = Diff::read(DIFF);
     let changes = ["a", "b"].map(|id| BaselineCase { id, diff: &diff });
-    let drawn = |table| random_lines(&evaluation(Rule::Category, table), &changes, 2, 5, 1);
-    assert_eq!(drawn("case a\ncase b").cases[1], drawn("case b").cases[0]);
+    let draw_lines = |table| random_lines(&evaluation(Rule::Category, table), &changes, 2, 5, 1);
+    assert_eq!(draw_lines("case a\ncase b").cases[1], draw_lines("case b").cases[0]);
 }
 
 #[test]
@@ -171,21 +171,26 @@ fn reports_have_the_commonest_category_and_line_text() {
         expect f:2 bug
         expect f:3 concurrency
     ";
-    let said = |rule, table| {
+    let reported_category = |rule, table| {
         let every = every_hunk(&evaluation(rule, table), &changes).cases.remove(0).runs.remove(0);
         let random = random_lines(&evaluation(rule, table), &changes, 99, 1, 1);
         let random = random.cases[0].runs[0].reported.clone();
         let first = &every.reported[0];
-        let line = random.iter().find(|one| one.span.line_start() == 3).unwrap();
+        let line = random.iter().find(|report| report.span.line_start() == 3).unwrap();
         assert_eq!((first.text.as_str(), line.text.as_str()), ("2\n2b\n3b", "2b"));
         let category = first.category.unwrap();
-        assert!(every.reported.iter().chain(&random).all(|one| one.category == Some(category)));
+        assert!(
+            every.reported.iter().chain(&random).all(|report| report.category == Some(category))
+        );
         category
     };
-    assert_eq!(said(Rule::Category, table), Category::Performance);
-    assert_eq!(said(Rule::Family, table), Category::Bug);
-    assert_eq!(said(Rule::Text, "case a\nexpect f:1 style\nexpect f:1 data"), Category::Style);
-    assert_eq!(said(Rule::Category, "case a"), Category::Bug);
+    assert_eq!(reported_category(Rule::Category, table), Category::Performance);
+    assert_eq!(reported_category(Rule::Family, table), Category::Bug);
+    assert_eq!(
+        reported_category(Rule::Text, "case a\nexpect f:1 style\nexpect f:1 data"),
+        Category::Style
+    );
+    assert_eq!(reported_category(Rule::Category, "case a"), Category::Bug);
 }
 
 #[test]
@@ -197,15 +202,15 @@ fn text_rule_scores_baselines_by_code_words() {
     let changes = [BaselineCase { id: "a", diff: &diff }];
     for rule in [Rule::Category, Rule::Text] {
         let tool = evaluation(rule, table);
-        for said in [every_hunk(&tool, &changes), random_lines(&tool, &changes, 1, 1, 1)] {
-            assert_eq!(score(&said).quality.recall.value, Some(1.0), "{rule:?}");
+        for baseline in [every_hunk(&tool, &changes), random_lines(&tool, &changes, 1, 1, 1)] {
+            assert_eq!(score(&baseline).quality.recall.value, Some(1.0), "{rule:?}");
         }
     }
 }
 
 /// Binomial coefficient.
 fn choose(many: u64, few: u64) -> f64 {
-    (0..few).map(|at| (many - at) as f64 / (few - at) as f64).product()
+    (0..few).map(|step| (many - step) as f64 / (few - step) as f64).product()
 }
 
 #[test]
@@ -219,13 +224,14 @@ fn random_lines_score_at_chance_level() {
     let (mut table, mut chance, mut ids) = (String::new(), 0.0, Vec::new());
     for line in 1..=LINES {
         writeln!(table, "case c{line:02}\nexpect f:{line}").unwrap();
-        let near = (1..=LINES).filter(|other| other.abs_diff(line) <= 3).count() as u64;
-        chance += (1.0 - choose(LINES - near, DRAWN) / choose(LINES, DRAWN)) / LINES as f64;
+        let nearby_lines =
+            (1..=LINES).filter(|other_line| other_line.abs_diff(line) <= 3).count() as u64;
+        chance += (1.0 - choose(LINES - nearby_lines, DRAWN) / choose(LINES, DRAWN)) / LINES as f64;
         ids.push(format!("c{line:02}"));
     }
     let changes: Vec<_> = ids.iter().map(|id| BaselineCase { id, diff: &diff }).collect();
-    let drawn = random_lines(&evaluation(Rule::Category, &table), &changes, 3, 100, 42);
-    let quality = score(&drawn).quality;
+    let random_review = random_lines(&evaluation(Rule::Category, &table), &changes, 3, 100, 42);
+    let quality = score(&random_review).quality;
     let (recall, precision) = (quality.recall.value.unwrap(), quality.precision.value.unwrap());
     // 4,000 draws have a standard error of 0.0078; allow three of them.
     assert!((recall - chance).abs() < 0.024, "{recall} is not near {chance}");

@@ -8,58 +8,60 @@ use crate::eval::evaluation::{CaseRuns, Ending, Evaluation};
 use crate::eval::matching::Rule;
 
 /// Two evaluations reduced to the same cases, labels and rule.
-pub(super) struct Common {
+pub(super) struct CommonCases {
     pub(super) before: Evaluation,
     pub(super) after: Evaluation,
     /// Excluded cases, by id.
-    pub(super) left_out: Vec<(String, Reason)>,
+    pub(super) excluded: Vec<(String, ExclusionReason)>,
     /// Number of excluded runs of the other cases.
-    pub(super) runs_left_out: u32,
+    pub(super) excluded_runs: u32,
 }
 
 /// Why a case is excluded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum ExclusionReason {
     New,
-    Gone,
+    Removed,
     NotRunBefore,
     NotRunAfter,
     NoCommonRun,
     OtherLabels,
 }
 
-impl Common {
-    pub(super) fn of(before: &Evaluation, after: &Evaluation) -> Self {
-        let both_judged = before.judged_by.is_some() && after.judged_by.is_some();
+impl CommonCases {
+    pub(super) fn new(before: &Evaluation, after: &Evaluation) -> Self {
+        let are_both_judged = before.judged_by.is_some() && after.judged_by.is_some();
         let rule = match after.rule {
-            Rule::Judge if !both_judged => Rule::Text,
+            Rule::Judge if !are_both_judged => Rule::Text,
             rule @ (Rule::Category | Rule::Family | Rule::FileLine | Rule::Text | Rule::Judge) => {
                 rule
             }
         };
         let mut by_id: BTreeMap<&str, [Option<&CaseRuns>; 2]> = BTreeMap::new();
-        for (at, evaluation) in [before, after].into_iter().enumerate() {
+        for (side_index, evaluation) in [before, after].into_iter().enumerate() {
             for case in &evaluation.cases {
-                by_id.entry(&case.labels.id).or_default()[at] = Some(case);
+                by_id.entry(&case.labels.id).or_default()[side_index] = Some(case);
             }
         }
-        let mut left_out = Vec::new();
-        let mut runs_left_out = 0;
+        let mut excluded = Vec::new();
+        let mut excluded_runs = 0;
         let mut cases = [Vec::new(), Vec::new()];
-        for (id, both) in by_id {
-            match in_common(both) {
+        for (id, case_pair) in by_id {
+            match comparable_runs(case_pair) {
                 Ok([before, after]) => {
-                    let alone = begun(before).symmetric_difference(&begun(after)).count();
-                    runs_left_out += u32::try_from(alone).unwrap_or(u32::MAX);
+                    let unshared_repeats = started_repeats(before)
+                        .symmetric_difference(&started_repeats(after))
+                        .count();
+                    excluded_runs += u32::try_from(unshared_repeats).unwrap_or(u32::MAX);
                     let labels = after.labels.clone();
-                    cases[0].push(CaseRuns { labels, ..begun_in_both(before, after) });
-                    cases[1].push(begun_in_both(after, before));
+                    cases[0].push(CaseRuns { labels, ..with_common_repeats(before, after) });
+                    cases[1].push(with_common_repeats(after, before));
                 }
-                Err(reason) => left_out.push((id.to_owned(), reason)),
+                Err(reason) => excluded.push((id.to_owned(), reason)),
             }
         }
         let [cases_before, cases_after] = cases;
-        let of = |evaluation: &Evaluation, cases| Evaluation {
+        let reduced = |evaluation: &Evaluation, cases| Evaluation {
             schema_version: evaluation.schema_version,
             about: evaluation.about.clone(),
             rule,
@@ -67,65 +69,68 @@ impl Common {
             judged_by: evaluation.judged_by.clone(),
             cases,
         };
-        let [before, after] = [of(before, cases_before), of(after, cases_after)];
-        Self { before, after, left_out, runs_left_out }
+        let [before, after] = [reduced(before, cases_before), reduced(after, cases_after)];
+        Self { before, after, excluded, excluded_runs }
     }
 
     /// Cases of the first evaluation that can no longer be compared.
-    pub(super) fn gone(&self) -> Vec<Regression> {
-        let lost = [
-            (Reason::Gone, "cases were removed"),
-            (Reason::NotRunAfter, "cases are no longer reviewed"),
-            (Reason::NoCommonRun, "cases have no common repeat and cannot be compared"),
-            (Reason::OtherLabels, "cases are labelled differently and cannot be compared"),
+    pub(super) fn removed_cases(&self) -> Vec<Regression> {
+        let descriptions = [
+            (ExclusionReason::Removed, "cases were removed"),
+            (ExclusionReason::NotRunAfter, "cases are no longer reviewed"),
+            (ExclusionReason::NoCommonRun, "cases have no common repeat and cannot be compared"),
+            (ExclusionReason::OtherLabels, "cases are labelled differently and cannot be compared"),
         ];
-        let found = lost.into_iter().filter_map(|(lost, what)| {
-            let left_out = self.left_out.iter().filter(|(_, reason)| *reason == lost);
-            let cases: Vec<String> = left_out.map(|(case, _)| case.clone()).collect();
-            (!cases.is_empty()).then(|| Regression { what: what.to_owned(), cases })
-        });
-        found.collect()
+        let regressions =
+            descriptions.into_iter().filter_map(|(regression_reason, description)| {
+                let excluded_cases =
+                    self.excluded.iter().filter(|(_, reason)| *reason == regression_reason);
+                let cases: Vec<String> = excluded_cases.map(|(case, _)| case.clone()).collect();
+                (!cases.is_empty()).then(|| Regression { what: description.to_owned(), cases })
+            });
+        regressions.collect()
     }
 }
 
-fn in_common(both: [Option<&CaseRuns>; 2]) -> Result<[&CaseRuns; 2], Reason> {
-    let [before, after] = match both {
+fn comparable_runs(case_pair: [Option<&CaseRuns>; 2]) -> Result<[&CaseRuns; 2], ExclusionReason> {
+    let [before, after] = match case_pair {
         [Some(before), Some(after)] => [before, after],
-        [_, None] => return Err(Reason::Gone),
-        [None, Some(_)] => return Err(Reason::New),
+        [_, None] => return Err(ExclusionReason::Removed),
+        [None, Some(_)] => return Err(ExclusionReason::New),
     };
-    let [begun_before, begun_after] = [begun(before), begun(after)];
-    if begun_before.is_empty() {
-        Err(Reason::NotRunBefore)
-    } else if begun_after.is_empty() {
-        Err(Reason::NotRunAfter)
-    } else if begun_before.is_disjoint(&begun_after) {
-        Err(Reason::NoCommonRun)
-    } else if is_labelled_alike(&before.labels, &after.labels) {
+    let [started_before, started_after] = [started_repeats(before), started_repeats(after)];
+    if started_before.is_empty() {
+        Err(ExclusionReason::NotRunBefore)
+    } else if started_after.is_empty() {
+        Err(ExclusionReason::NotRunAfter)
+    } else if started_before.is_disjoint(&started_after) {
+        Err(ExclusionReason::NoCommonRun)
+    } else if have_same_labels(&before.labels, &after.labels) {
         Ok([before, after])
     } else {
-        Err(Reason::OtherLabels)
+        Err(ExclusionReason::OtherLabels)
     }
 }
 
-/// Whether the same issues are expected. Findings known to be wrong may differ; they count in both.
-fn is_labelled_alike(before: &Labels, after: &Labels) -> bool {
+/// Whether the same issues are expected. The findings that are known to be wrong may differ: those of
+/// the second evaluation apply to both.
+fn have_same_labels(before: &Labels, after: &Labels) -> bool {
     before.expected == after.expected && before.twin_of == after.twin_of
 }
 
 /// The started repeats of a case.
-fn begun(case: &CaseRuns) -> BTreeSet<usize> {
+fn started_repeats(case: &CaseRuns) -> BTreeSet<usize> {
     let runs = case.runs.iter().enumerate();
-    runs.filter(|(_, run)| run.ending.is_begun()).map(|(repeat, _)| repeat).collect()
+    runs.filter(|(_, run)| run.ending.is_started()).map(|(repeat, _)| repeat).collect()
 }
 
 /// A case with only the repeats that the other evaluation started, too. The repeats keep their
-/// numbers, because twins are matched by them.
-fn begun_in_both(case: &CaseRuns, other: &CaseRuns) -> CaseRuns {
-    let begun = begun(other);
+/// numbers, by which a run is paired with the run of its twin.
+fn with_common_repeats(case: &CaseRuns, other: &CaseRuns) -> CaseRuns {
+    let started = started_repeats(other);
     let mut case = case.clone();
     for (repeat, run) in case.runs.iter_mut().enumerate() {
-        if !begun.contains(&repeat) {
+        if !started.contains(&repeat) {
             run.ending = Ending::NotRun("the other evaluation does not have this run".to_owned());
         }
     }

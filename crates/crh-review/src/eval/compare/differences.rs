@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::common::Common;
+use super::common::CommonCases;
 use super::{Better, Difference};
-use crate::eval::bootstrap::{Counts, LEAST_CASES, Resampled, rounded, share};
-use crate::eval::scores::graded::Graded;
+use crate::eval::bootstrap::{Counts, MIN_CASES, ResampledCounts, ratio, rounded};
+use crate::eval::scores::graded::GradedCase;
 use crate::eval::scores::tally::{Tally, tallies};
 use crate::eval::scores::{Estimate, effort};
 
 /// A metric of one evaluation.
-type Number = fn(&Tally) -> Option<f64>;
+type Metric = fn(&Tally) -> Option<f64>;
 
 /// Metrics whose loss is a regression. More reports alone are not a regression.
-const QUALITY: [(&str, Number, Better); 6] = [
+const QUALITY: [(&str, Metric, Better); 6] = [
     ("precision", Tally::precision, Better::More),
     ("recall", Tally::recall, Better::More),
     ("f1", Tally::f1, Better::More),
@@ -32,57 +32,57 @@ pub(super) struct Differences {
 
 /// Cost of a case and its twin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Spent {
+struct CaseCost {
     runs: u64,
     micros: u64,
 }
 
 impl Differences {
     /// Differences between two evaluations of the same cases with the same rule.
-    pub(super) fn of<'a>(
-        common: &Common,
-        mut before: Vec<Graded<'a>>,
-        mut after: Vec<Graded<'a>>,
+    pub(super) fn new<'a>(
+        common: &CommonCases,
+        mut before: Vec<GradedCase<'a>>,
+        mut after: Vec<GradedCase<'a>>,
     ) -> Self {
-        let spent: Vec<_> = spent(&before).into_iter().zip(spent(&after)).collect();
+        let costs: Vec<_> = case_costs(&before).into_iter().zip(case_costs(&after)).collect();
         let cost = difference(
             "cost_usd_per_run",
-            &spent,
-            &Resampled::new(&spent),
-            |spent| share(spent.micros, spent.runs).map(|micros| micros / 1e6),
+            &costs,
+            &ResampledCounts::new(&costs),
+            |cost| ratio(cost.micros, cost.runs).map(|micros| micros / 1e6),
             Better::Less,
         );
-        keep_seen_twins(&mut before, &mut after);
+        keep_twins_reviewed_in_both(&mut before, &mut after);
         let rule = common.after.rule;
         let cases: Vec<_> = tallies(&before, rule).into_iter().zip(tallies(&after, rule)).collect();
-        let resampled = Resampled::new(&cases);
-        let quality = QUALITY.iter().map(|(metric, number, better)| {
-            difference(metric, &cases, &resampled, *number, *better)
+        let resampled = ResampledCounts::new(&cases);
+        let quality = QUALITY.iter().map(|(metric, metric_value, better)| {
+            difference(metric, &cases, &resampled, *metric_value, *better)
         });
-        let is_there =
+        let is_defined =
             |difference: &Difference| difference.before.is_some() || difference.after.is_some();
-        // Skip cost and time if both are zero.
-        let is_spent = |difference: &Difference| {
-            [difference.before, difference.after].iter().flatten().any(|spent| *spent > 0.0)
+        // Skip cost and time that are zero in both evaluations.
+        let is_nonzero = |difference: &Difference| {
+            [difference.before, difference.after].iter().flatten().any(|value| *value > 0.0)
         };
         Self {
-            quality: quality.filter(is_there).collect(),
-            effort: [cost, latency(common)].into_iter().filter(is_spent).collect(),
+            quality: quality.filter(is_defined).collect(),
+            effort: [cost, latency(common)].into_iter().filter(is_nonzero).collect(),
         }
     }
 }
 
-/// Keeps the repeats of every twin that succeeded in both evaluations. Otherwise the two would
-/// score a different mix of pairs.
-fn keep_seen_twins<'a>(before: &mut [Graded<'a>], after: &mut [Graded<'a>]) {
+/// For every twin, keeps the repeats that both evaluations reviewed. Otherwise the two evaluations
+/// would score different pairs.
+fn keep_twins_reviewed_in_both<'a>(before: &mut [GradedCase<'a>], after: &mut [GradedCase<'a>]) {
     for (before, after) in before.iter_mut().zip(after).filter(|(before, _)| before.is_twin()) {
-        let seen = |twin: &Graded<'_>| -> BTreeSet<usize> {
-            let runs = twin.runs.iter().filter(|run| run.saw_something());
+        let reviewed_repeats = |twin: &GradedCase<'_>| -> BTreeSet<usize> {
+            let runs = twin.runs.iter().filter(|run| run.is_reviewed());
             runs.map(|run| run.repeat).collect()
         };
-        let seen = &seen(before) & &seen(after);
+        let common_repeats = &reviewed_repeats(before) & &reviewed_repeats(after);
         for twin in [before, after] {
-            twin.runs.retain(|run| seen.contains(&run.repeat));
+            twin.runs.retain(|run| common_repeats.contains(&run.repeat));
         }
     }
 }
@@ -90,39 +90,41 @@ fn keep_seen_twins<'a>(before: &mut [Graded<'a>], after: &mut [Graded<'a>]) {
 fn difference<C: Counts>(
     metric: &str,
     cases: &[(C, C)],
-    resampled: &Resampled<(C, C)>,
-    number: impl Fn(&C) -> Option<f64>,
+    resampled: &ResampledCounts<(C, C)>,
+    metric_value: impl Fn(&C) -> Option<f64>,
     better: Better,
 ) -> Difference {
     let change = resampled.estimate_over(
-        |(before, after)| number(before).is_some() || number(after).is_some(),
-        |(before, after)| Some(number(after)? - number(before)?),
+        |(before, after)| metric_value(before).is_some() || metric_value(after).is_some(),
+        |(before, after)| Some(metric_value(after)? - metric_value(before)?),
     );
     let excludes_zero =
         change.low.is_some_and(|low| low > 0.0) || change.high.is_some_and(|high| high < 0.0);
-    let (before, after) = &resampled.whole;
-    let mut all = *before;
-    all.add(after, 1);
-    // A case differs if replacing its counts changes the total.
-    let with = |counts: &C| {
-        let mut all = all;
-        all.add(counts, 1);
-        number(&all)
+    let (before, after) = &resampled.total;
+    let mut total = *before;
+    total.add(after, 1);
+    // A case differs if its counts before and its counts after, added to the same total, give
+    // different values.
+    let value_with = |counts: &C| {
+        let mut total = total;
+        total.add(counts, 1);
+        metric_value(&total)
     };
-    let different = cases.iter().filter(|(before, after)| with(before) != with(after)).count();
+    let differing_cases =
+        cases.iter().filter(|(before, after)| value_with(before) != value_with(after)).count();
     Difference {
         metric: metric.to_owned(),
-        before: number(before).map(rounded),
-        after: number(after).map(rounded),
+        before: metric_value(before).map(rounded),
+        after: metric_value(after).map(rounded),
         change,
-        is_real: excludes_zero && different >= LEAST_CASES,
+        is_real: excludes_zero && differing_cases >= MIN_CASES,
         better,
     }
 }
 
 /// Median latencies, without an interval: they also depend on the machine and the day, so they are
 /// never significant.
-fn latency(common: &Common) -> Difference {
+fn latency(common: &CommonCases) -> Difference {
     let [before, after] = [&common.before, &common.after]
         .map(|evaluation| Some(effort::effort(evaluation).latency_seconds_median));
     let change = before.zip(after).map(|(before, after)| rounded(after - before));
@@ -137,20 +139,20 @@ fn latency(common: &Common) -> Difference {
 }
 
 /// Cost of each case with its twin.
-fn spent(graded: &[Graded<'_>]) -> Vec<Spent> {
-    let mut spent: BTreeMap<&str, Spent> = BTreeMap::new();
+fn case_costs(graded: &[GradedCase<'_>]) -> Vec<CaseCost> {
+    let mut costs: BTreeMap<&str, CaseCost> = BTreeMap::new();
     for case in graded {
         let labels = &case.case.labels;
-        let spent = spent.entry(labels.twin_of.as_ref().unwrap_or(&labels.id)).or_default();
+        let cost = costs.entry(labels.twin_of.as_ref().unwrap_or(&labels.id)).or_default();
         for run in &case.runs {
-            spent.runs += 1;
-            spent.micros = spent.micros.saturating_add(run.run.effort.cost_usd.0);
+            cost.runs += 1;
+            cost.micros = cost.micros.saturating_add(run.run.effort.cost_usd.0);
         }
     }
-    spent.into_values().collect()
+    costs.into_values().collect()
 }
 
-impl Counts for Spent {
+impl Counts for CaseCost {
     fn add(&mut self, other: &Self, times: u64) {
         self.runs += times * other.runs;
         self.micros = self.micros.saturating_add(times.saturating_mul(other.micros));
@@ -159,9 +161,9 @@ impl Counts for Spent {
 
 impl Difference {
     /// The regression, if the difference is a significant loss.
-    pub(super) fn loss(&self) -> Option<String> {
-        let is_less = self.change.value? < 0.0;
-        let word = match (self.better, is_less) {
+    pub(super) fn regression(&self) -> Option<String> {
+        let has_fallen = self.change.value? < 0.0;
+        let word = match (self.better, has_fallen) {
             (Better::More, true) => "fell",
             (Better::Less, false) => "rose",
             (Better::More, false) | (Better::Less, true) | (Better::Neither, _) => return None,

@@ -10,24 +10,24 @@ use crate::eval::tests_support::evaluation;
 
 /// Whether a model was used or the result is deterministic.
 #[derive(Clone, Copy)]
-enum By {
+enum EvaluationKind {
     Model,
     Program,
 }
 
-fn both(by: By, before: &str, after: &str) -> [Evaluation; 2] {
+fn evaluations(kind: EvaluationKind, before: &str, after: &str) -> [Evaluation; 2] {
     [before, after].map(|table| {
         let mut evaluation = evaluation(Rule::Category, table);
-        evaluation.about.is_repeatable = match by {
-            By::Model => false,
-            By::Program => true,
+        evaluation.about.is_repeatable = match kind {
+            EvaluationKind::Model => false,
+            EvaluationKind::Program => true,
         };
         evaluation
     })
 }
 
 fn check(before: &str, after: &str, expected: Expect) {
-    let [before, after] = both(By::Program, before, after);
+    let [before, after] = evaluations(EvaluationKind::Program, before, after);
     let comparison = compare(&before, &after);
     let mut out = format!("{} cases\n", comparison.cases);
     for case in &comparison.left_out {
@@ -43,7 +43,7 @@ fn check(before: &str, after: &str, expected: Expect) {
 }
 
 fn check_differences(before: &str, after: &str, expected: Expect) {
-    let [before, after] = both(By::Model, before, after);
+    let [before, after] = evaluations(EvaluationKind::Model, before, after);
     let number = |value: Option<f64>| value.map_or("?".to_owned(), |value| value.to_string());
     let rows = compare(&before, &after).differences.into_iter().map(|difference| {
         let Estimate { value, low, high } = difference.change;
@@ -61,8 +61,8 @@ fn check_differences(before: &str, after: &str, expected: Expect) {
     expected.assert_eq(&rows.collect::<String>());
 }
 
-fn check_regressions(by: By, before: &str, after: &str, expected: Expect) {
-    let [before, after] = both(by, before, after);
+fn check_regressions(by: EvaluationKind, before: &str, after: &str, expected: Expect) {
+    let [before, after] = evaluations(by, before, after);
     let rows = regressions(&before, &after).into_iter();
     let rows = rows.map(|Regression { what, cases }| format!("{what}: {}\n", cases.join(", ")));
     expected.assert_eq(&rows.collect::<String>());
@@ -128,8 +128,8 @@ fn issue_found_by_only_one_is_a_flip() {
 
 #[test]
 fn majority_of_repeats_decides() {
-    let table = |found: [&str; 3]| {
-        let runs = found.map(|found| format!("run\n{found}\n")).concat();
+    let table = |reports: [&str; 3]| {
+        let runs = reports.map(|report| format!("run\n{report}\n")).concat();
         format!("case a\nexpect f:10 \"wrong\"\n{runs}")
     };
     let [hit, miss] = ["report f:10 bug", ""];
@@ -190,7 +190,7 @@ fn unstarted_repeats_do_not_shift_scores() {
         findings_per_change 0.25 -> 0.25: 0 [0 0]
     "#]],
     );
-    check_regressions(By::Model, &all, &some, expect![[r#""#]]);
+    check_regressions(EvaluationKind::Model, &all, &some, expect![[r#""#]]);
     check(
         &all,
         &some,
@@ -202,7 +202,7 @@ fn unstarted_repeats_do_not_shift_scores() {
 }
 
 #[test]
-fn case_without_common_repeat_is_left_out() {
+fn case_without_common_repeat_is_excluded() {
     let [before, after] =
         ["run not-run\nrun", "run\nrun not-run"].map(|runs| format!("case a\n{runs}\ncase b"));
     check(
@@ -214,7 +214,7 @@ fn case_without_common_repeat_is_left_out() {
     "#]],
     );
     check_regressions(
-        By::Model,
+        EvaluationKind::Model,
         &before,
         &after,
         expect![[r#"
@@ -269,7 +269,8 @@ fn second_known_bad_report_is_a_flip() {
 #[test]
 fn number_of_reports_has_no_direction() {
     let better = |difference: &Difference| (difference.metric.clone(), difference.better);
-    let [before, after] = both(By::Model, &suite(|_| true, |_| true), &suite(|_| true, |_| true));
+    let [before, after] =
+        evaluations(EvaluationKind::Model, &suite(|_| true, |_| true), &suite(|_| true, |_| true));
     let all: Vec<_> = compare(&before, &after).differences.iter().map(better).collect();
     let expected = [
         ("precision", Better::More),
@@ -294,7 +295,7 @@ fn number_of_reports_has_no_direction() {
         findings_per_change 1 -> 3: 2 [2 2] real
     "#]],
     );
-    check_regressions(By::Model, &quiet, &loud, expect![[r#""#]]);
+    check_regressions(EvaluationKind::Model, &quiet, &loud, expect![[r#""#]]);
 }
 
 #[test]
@@ -369,7 +370,7 @@ fn only_common_cases_with_equal_labels_are_compared() {
     "#]],
     );
     check_regressions(
-        By::Program,
+        EvaluationKind::Program,
         before,
         after,
         expect![[r#"
@@ -383,7 +384,7 @@ fn only_common_cases_with_equal_labels_are_compared() {
 #[test]
 fn missing_case_is_always_a_regression() {
     check_regressions(
-        By::Model,
+        EvaluationKind::Model,
         "case a\ncase b",
         "case a",
         expect![[r#"
@@ -466,7 +467,7 @@ fn deterministic_loss_is_always_a_regression() {
     let before = suite(|case| case < 10, |case| case < 45);
     let after = suite(|case| (1..11).contains(&case), |case| (41..46).contains(&case));
     check_regressions(
-        By::Program,
+        EvaluationKind::Program,
         &before,
         &after,
         expect![[r#"
@@ -474,17 +475,17 @@ fn deterministic_loss_is_always_a_regression() {
         a new report on a clean change: odd: c45
     "#]],
     );
-    check_regressions(By::Program, &before, &before, expect![[r#""#]]);
+    check_regressions(EvaluationKind::Program, &before, &before, expect![[r#""#]]);
 }
 
 #[test]
 fn model_loss_is_a_regression_only_if_significant() {
     let before = suite(|case| case < 20, |case| case < 45);
     let little = suite(|case| case < 19, |case| case < 46);
-    check_regressions(By::Model, &before, &little, expect![[r#""#]]);
+    check_regressions(EvaluationKind::Model, &before, &little, expect![[r#""#]]);
     let much = suite(|case| case < 10, |case| case < 45);
     check_regressions(
-        By::Model,
+        EvaluationKind::Model,
         &before,
         &much,
         expect![[r#"
@@ -495,7 +496,7 @@ fn model_loss_is_a_regression_only_if_significant() {
     );
     let noisy = suite(|case| case < 20, |case| case < 58);
     check_regressions(
-        By::Model,
+        EvaluationKind::Model,
         &before,
         &noisy,
         expect![[r#"
@@ -510,7 +511,7 @@ fn model_loss_is_a_regression_only_if_significant() {
 fn judged_and_unjudged_are_compared_by_text() {
     let table =
         "case a\nexpect f:10 \"the loop never ends\"\nreport f:10 \"other words\"\njudged 0-0";
-    let [mut before, mut after] = both(By::Model, table, table);
+    let [mut before, mut after] = evaluations(EvaluationKind::Model, table, table);
     before.rule = Rule::Judge;
     after.rule = Rule::Judge;
     let recall = |before: &Evaluation, after: &Evaluation| {
@@ -532,16 +533,16 @@ fn judged_and_unjudged_are_compared_by_text() {
 
 #[test]
 fn more_unlabelled_reports_are_a_regression() {
-    let one = "case a\nexpect f:10 \"wrong\"\nreport f:10 bug\nreport f:50 bug \"odd\"";
-    let two = format!("{one}\nreport f:90 bug \"odder\"");
+    let table = "case a\nexpect f:10 \"wrong\"\nreport f:10 bug\nreport f:50 bug \"odd\"";
+    let two = format!("{table}\nreport f:90 bug \"odder\"");
     check_regressions(
-        By::Program,
-        one,
+        EvaluationKind::Program,
+        table,
         &two,
         expect![[r#"
         more unlabelled reports: read and label them, or write a new baseline: a
     "#]],
     );
-    check_regressions(By::Program, &two, one, expect![[""]]);
-    check_regressions(By::Model, one, &two, expect![[""]]);
+    check_regressions(EvaluationKind::Program, &two, table, expect![[""]]);
+    check_regressions(EvaluationKind::Model, table, &two, expect![[""]]);
 }

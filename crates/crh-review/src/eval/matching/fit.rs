@@ -8,45 +8,45 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Rule;
-use super::words::{Description, Words};
+use super::words::{Description, WordSet};
 use crate::eval::case::{Expected, KnownBad, Span};
 use crate::eval::evaluation::{CaseRun, Reported};
 
 /// Maximum distance of a report from an issue, from the agent specification.
-const LINES_APART: u32 = 3;
+const MAX_LINE_GAP: u32 = 3;
 /// Larger distances count as this many lines.
-const FAR: u32 = 999;
+const MAX_COUNTED_LINES: u32 = 999;
 
 /// An expected issue, with words if the rule needs them.
-pub(super) struct Issue<'a> {
+pub(super) struct IssueToMatch<'a> {
     expected: &'a Expected,
     description: OnceCell<Description>,
 }
 
 /// A report, with words and its index in the run.
-pub(super) struct Report<'a> {
+pub(super) struct ReportToMatch<'a> {
     pub(super) position: usize,
     reported: &'a Reported,
-    words: OnceCell<Words>,
+    words: OnceCell<WordSet>,
 }
 
 /// The rule and the answers of the judge.
 #[derive(Debug, Clone)]
-pub(super) struct Fit {
+pub(super) struct Matcher {
     rule: Rule,
-    judged: Option<BTreeSet<(usize, usize)>>,
+    judged_pairs: Option<BTreeSet<(usize, usize)>>,
 }
 
-/// Distance of a place to the nearest of some others. Smaller is nearer.
+/// Distance of a report to the nearest place of an issue. Smaller is nearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Distance {
-    /// Lines between the two; 0 if they overlap.
-    apart: u32,
-    /// Difference of their starts and ends.
-    differ: u32,
+    /// Lines between report and place; 0 if they overlap.
+    line_gap: u32,
+    /// Difference of the first lines plus difference of the last lines.
+    boundary_difference: u32,
 }
 
-impl<'a> Issue<'a> {
+impl<'a> IssueToMatch<'a> {
     pub(super) fn new(expected: &'a Expected) -> Self {
         Self { expected, description: OnceCell::new() }
     }
@@ -56,26 +56,30 @@ impl<'a> Issue<'a> {
         self.description.get_or_init(|| Description::new(description, keywords))
     }
 
-    fn text_fits(&self, report: &Report<'_>) -> bool {
-        self.description().is_of(report.words())
+    fn text_matches(&self, report: &ReportToMatch<'_>) -> bool {
+        self.description().matches(report.words())
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> ReportToMatch<'a> {
     pub(super) fn new(position: usize, reported: &'a Reported) -> Self {
         Self { position, reported, words: OnceCell::new() }
     }
 
     /// The reports of a run in an order that does not depend on the input order.
     pub(super) fn all(run: &'a CaseRun) -> Vec<Self> {
-        let mut reports: Vec<_> =
-            run.reported.iter().enumerate().map(|(at, reported)| Self::new(at, reported)).collect();
-        reports.sort_by(|left, right| left.order().cmp(&right.order()));
+        let mut reports: Vec<_> = run
+            .reported
+            .iter()
+            .enumerate()
+            .map(|(index, reported)| Self::new(index, reported))
+            .collect();
+        reports.sort_by(|left, right| left.sort_key().cmp(&right.sort_key()));
         reports
     }
 
-    /// Everything that a score depends on.
-    fn order(&self) -> impl Ord + use<'a> {
+    /// Sort key: everything that a score depends on.
+    fn sort_key(&self) -> impl Ord + use<'a> {
         let Reported {
             span,
             title,
@@ -90,124 +94,164 @@ impl<'a> Report<'a> {
         (span, category, title, text, severity, confidence, key)
     }
 
-    fn words(&self) -> &Words {
-        self.words
-            .get_or_init(|| Words::of([self.reported.title.as_str(), self.reported.text.as_str()]))
+    fn words(&self) -> &WordSet {
+        self.words.get_or_init(|| {
+            WordSet::from_texts([self.reported.title.as_str(), self.reported.text.as_str()])
+        })
     }
 }
 
-impl Fit {
+impl Matcher {
     pub(super) fn new(rule: Rule, run: &CaseRun) -> Self {
-        Self { rule, judged: run.judged.as_ref().map(|pairs| pairs.iter().copied().collect()) }
+        Self {
+            rule,
+            judged_pairs: run.judged.as_ref().map(|pairs| pairs.iter().copied().collect()),
+        }
     }
 
     /// Cost of matching a report with the issue at index `at`; `None` if they do not match.
-    pub(super) fn cost(&self, at: usize, issue: &Issue<'_>, report: &Report<'_>) -> Option<u32> {
+    pub(super) fn cost(
+        &self,
+        issue_index: usize,
+        issue: &IssueToMatch<'_>,
+        report: &ReportToMatch<'_>,
+    ) -> Option<u32> {
         let distance = distance(&issue.expected.spans, &report.reported.span);
         let is_near = distance.is_some_and(Distance::is_near);
-        let in_file = || in_file_of(&issue.expected.spans, &report.reported.span);
-        let fits = match self.rule {
+        let in_file = || is_in_same_file(&issue.expected.spans, &report.reported.span);
+        let is_match = match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
-                is_near && self.is_of_kind(issue, report)
+                is_near && self.category_matches(issue, report)
             }
-            Rule::Text => in_file() && issue.text_fits(report),
-            Rule::Judge => match &self.judged {
-                Some(pairs) => pairs.contains(&(at, report.position)),
-                None => in_file() && issue.text_fits(report),
+            Rule::Text => in_file() && issue.text_matches(report),
+            Rule::Judge => match &self.judged_pairs {
+                Some(pairs) => pairs.contains(&(issue_index, report.position)),
+                None => in_file() && issue.text_matches(report),
             },
         };
-        fits.then(|| self.closeness(distance, issue, report))
+        is_match.then(|| self.match_cost(distance, issue, report))
     }
 
     /// Whether a report on the twin is about this issue. Judge answers for a twin refer to the
     /// issues of its case.
-    pub(super) fn is_on_twin(&self, at: usize, issue: &Issue<'_>, report: &Report<'_>) -> bool {
+    pub(super) fn is_reported_on_twin(
+        &self,
+        issue_index: usize,
+        issue: &IssueToMatch<'_>,
+        report: &ReportToMatch<'_>,
+    ) -> bool {
         let Expected { spans, on_twin, .. } = issue.expected;
         let span = &report.reported.span;
-        let in_file = || in_file_of(spans, span) || in_file_of(on_twin, span);
+        let in_file = || is_in_same_file(spans, span) || is_in_same_file(on_twin, span);
         match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
                 distance(on_twin, span).is_some_and(Distance::is_near)
-                    && self.is_of_kind(issue, report)
+                    && self.category_matches(issue, report)
             }
-            Rule::Text => in_file() && issue.text_fits(report),
-            Rule::Judge => match &self.judged {
-                Some(pairs) => pairs.contains(&(at, report.position)),
-                None => in_file() && issue.text_fits(report),
+            Rule::Text => in_file() && issue.text_matches(report),
+            Rule::Judge => match &self.judged_pairs {
+                Some(pairs) => pairs.contains(&(issue_index, report.position)),
+                None => in_file() && issue.text_matches(report),
             },
         }
     }
 
     /// The nearest known-bad label that a report matches. Rules by place compare the place, so any
     /// report there counts; rules by words compare the words.
-    pub(super) fn known_bad(&self, known_bad: &[KnownBad], report: &Report<'_>) -> Option<usize> {
+    pub(super) fn known_bad(
+        &self,
+        known_bad: &[KnownBad],
+        report: &ReportToMatch<'_>,
+    ) -> Option<usize> {
         let span = &report.reported.span;
-        let fitting = known_bad.iter().enumerate().filter_map(|(at, bad)| {
-            let spans = std::slice::from_ref(&bad.span);
+        let matching_labels = known_bad.iter().enumerate().filter_map(|(index, label)| {
+            let spans = std::slice::from_ref(&label.span);
             let distance = distance(spans, span);
-            let fits = match self.rule {
+            let is_match = match self.rule {
                 Rule::Category | Rule::Family | Rule::FileLine => {
                     distance.is_some_and(Distance::is_near)
                 }
                 Rule::Text | Rule::Judge => {
-                    in_file_of(spans, span)
-                        && Description::new(&bad.description, &[]).is_of(report.words())
+                    is_in_same_file(spans, span)
+                        && Description::new(&label.description, &[]).matches(report.words())
                 }
             };
-            fits.then_some((distance.unwrap_or(Distance { apart: FAR, differ: FAR }), at))
+            is_match.then_some((
+                distance.unwrap_or(Distance {
+                    line_gap: MAX_COUNTED_LINES,
+                    boundary_difference: MAX_COUNTED_LINES,
+                }),
+                index,
+            ))
         });
-        fitting.min().map(|(_, at)| at)
+        matching_labels.min().map(|(_, index)| index)
     }
 
-    fn is_of_kind(&self, issue: &Issue<'_>, report: &Report<'_>) -> bool {
+    fn category_matches(&self, issue: &IssueToMatch<'_>, report: &ReportToMatch<'_>) -> bool {
         let expected = issue.expected.category;
         match self.rule {
             Rule::Category => report.reported.category == Some(expected),
-            Rule::Family => {
-                report.reported.category.is_some_and(|said| said.family() == expected.family())
-            }
+            Rule::Family => report
+                .reported
+                .category
+                .is_some_and(|category| category.family() == expected.family()),
             Rule::FileLine | Rule::Text | Rule::Judge => true,
         }
     }
 
     /// Ranks two matching reports. By place: distance, category, same lines, same words. By words:
     /// number of words, then distance. The severity does not count, because it is scored later.
-    fn closeness(&self, distance: Option<Distance>, issue: &Issue<'_>, report: &Report<'_>) -> u32 {
-        let other_words = 1000 - issue.description().likeness(report.words());
-        let is_other_kind = u32::from(report.reported.category != Some(issue.expected.category));
-        let Distance { apart, differ } = distance.unwrap_or(Distance { apart: FAR, differ: FAR });
+    fn match_cost(
+        &self,
+        distance: Option<Distance>,
+        issue: &IssueToMatch<'_>,
+        report: &ReportToMatch<'_>,
+    ) -> u32 {
+        let word_difference = 1000 - issue.description().similarity(report.words());
+        let category_difference =
+            u32::from(report.reported.category != Some(issue.expected.category));
+        let Distance { line_gap, boundary_difference } = distance.unwrap_or(Distance {
+            line_gap: MAX_COUNTED_LINES,
+            boundary_difference: MAX_COUNTED_LINES,
+        });
         match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
-                ((apart * 2 + is_other_kind) * (FAR + 1) + differ.min(FAR)) * 1001 + other_words
+                ((line_gap * 2 + category_difference) * (MAX_COUNTED_LINES + 1)
+                    + boundary_difference.min(MAX_COUNTED_LINES))
+                    * 1001
+                    + word_difference
             }
-            Rule::Text | Rule::Judge => other_words * (FAR + 1) + apart.min(FAR),
+            Rule::Text | Rule::Judge => {
+                word_difference * (MAX_COUNTED_LINES + 1) + line_gap.min(MAX_COUNTED_LINES)
+            }
         }
     }
 }
 
 impl Distance {
     fn is_near(self) -> bool {
-        self.apart <= LINES_APART
+        self.line_gap <= MAX_LINE_GAP
     }
 }
 
 /// Distance to the nearest of `spans`; `None` if none is in the same file and side.
-fn distance(spans: &[Span], place: &Span) -> Option<Distance> {
-    let same_file =
-        spans.iter().filter(|span| span.file() == place.file() && span.side() == place.side());
+fn distance(spans: &[Span], reported_span: &Span) -> Option<Distance> {
+    let same_file = spans
+        .iter()
+        .filter(|span| span.file() == reported_span.file() && span.side() == reported_span.side());
     let distances = same_file.map(|span| Distance {
-        apart: span
+        line_gap: span
             .line_start()
-            .saturating_sub(place.line_end())
-            .max(place.line_start().saturating_sub(span.line_end())),
-        differ: span
+            .saturating_sub(reported_span.line_end())
+            .max(reported_span.line_start().saturating_sub(span.line_end())),
+        boundary_difference: span
             .line_start()
-            .abs_diff(place.line_start())
-            .saturating_add(span.line_end().abs_diff(place.line_end())),
+            .abs_diff(reported_span.line_start())
+            .saturating_add(span.line_end().abs_diff(reported_span.line_end())),
     });
     distances.min()
 }
 
-fn in_file_of(spans: &[Span], place: &Span) -> bool {
-    spans.iter().any(|span| span.file() == place.file())
+fn is_in_same_file(spans: &[Span], reported_span: &Span) -> bool {
+    spans.iter().any(|span| span.file() == reported_span.file())
 }

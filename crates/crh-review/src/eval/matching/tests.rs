@@ -11,11 +11,11 @@ use crate::eval::tests_support::evaluation;
 fn check(rule: Rule, table: &str, expected: Expect) {
     let evaluation = evaluation(rule, &format!("case c\n{table}"));
     let case = &evaluation.cases[0];
-    expected.assert_eq(&shown(&sort(&case.labels, &case.runs[0], rule)));
+    expected.assert_eq(&classes_text(&classify_reports(&case.labels, &case.runs[0], rule)));
 }
 
-fn shown(sorted: &Sorted) -> String {
-    let Sorted { matched, duplicates, known_bad, on_clean, unlabelled, missed } = sorted;
+fn classes_text(classes: &ReportClasses) -> String {
+    let ReportClasses { matched, duplicates, known_bad, on_clean, unlabelled, missed } = classes;
     let pairs = |pairs: &[(usize, usize)]| {
         pairs.iter().map(|(left, right)| format!(" {left}-{right}")).collect::<String>()
     };
@@ -29,8 +29,8 @@ fn shown(sorted: &Sorted) -> String {
         ("unlabelled", numbers(unlabelled)),
         ("missed", numbers(missed)),
     ];
-    let rows = rows.iter().filter(|(_, what)| !what.is_empty());
-    rows.map(|(name, what)| format!("{name}{what}\n")).collect()
+    let rows = rows.iter().filter(|(_, numbers)| !numbers.is_empty());
+    rows.map(|(name, numbers)| format!("{name}{numbers}\n")).collect()
 }
 
 #[test]
@@ -438,38 +438,41 @@ fn text_rule_replaces_missing_verdicts() {
 
 #[test]
 fn text_rule_requires_same_file_and_words() {
-    let fits = |description: &str, title: &str| {
+    let is_match = |description: &str, title: &str| {
         let table = format!(
             "case c\nexpect f:1 \"{description}\"\nreport g:1 \"{title}\"\nreport f:9 \"{title}\""
         );
         let case = evaluation(Rule::Text, &table).cases.remove(0);
-        let pairs = fitting_by_text(&case.labels, &case.runs[0]);
+        let pairs = text_matches(&case.labels, &case.runs[0]);
         assert!(!pairs.contains(&(0, 0)), "it is in another file");
         pairs.contains(&(0, 1))
     };
-    assert!(fits("the cache is never emptied", "the cache is not emptied, it is never cleaned"));
-    assert!(!fits("the cache is never emptied", "the query is built from user input"));
-    assert!(!fits("", ""));
+    assert!(is_match(
+        "the cache is never emptied",
+        "the cache is not emptied, it is never cleaned"
+    ));
+    assert!(!is_match("the cache is never emptied", "the query is built from user input"));
+    assert!(!is_match("", ""));
 }
 
 /// Brute force: the assignment with the most pairs, then the lowest cost.
-fn brute_force(costs: &[Vec<Option<u32>>], taken: &mut Vec<usize>) -> (usize, u64) {
+fn brute_force(costs: &[Vec<Option<u32>>], used_columns: &mut Vec<usize>) -> (usize, u64) {
     let Some((row, rest)) = costs.split_first() else { return (0, 0) };
-    let (mut most, mut least) = brute_force(rest, taken);
+    let (mut max_pairs, mut min_cost) = brute_force(rest, used_columns);
     for (column, cost) in row.iter().enumerate() {
         let Some(cost) = cost else { continue };
-        if taken.contains(&column) {
+        if used_columns.contains(&column) {
             continue;
         }
-        taken.push(column);
-        let (pairs, sum) = brute_force(rest, taken);
-        taken.pop();
+        used_columns.push(column);
+        let (pairs, sum) = brute_force(rest, used_columns);
+        used_columns.pop();
         let (pairs, sum) = (pairs + 1, sum + u64::from(*cost));
-        if pairs > most || pairs == most && sum < least {
-            (most, least) = (pairs, sum);
+        if pairs > max_pairs || pairs == max_pairs && sum < min_cost {
+            (max_pairs, min_cost) = (pairs, sum);
         }
     }
-    (most, least)
+    (max_pairs, min_cost)
 }
 
 fn costs() -> impl Strategy<Value = Vec<Vec<Option<u32>>>> {

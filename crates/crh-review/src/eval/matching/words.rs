@@ -3,14 +3,14 @@
 //!
 //! The thresholds were measured on 108 issues, each rephrased as a reviewer would. 100 rephrasings
 //! match their issue (93 %), and 11 of 178 pairs with another issue of the same file match (6 %),
-//! nearly all of the same kind. With four sentences of advice added to every report, it is 93 % and
-//! 11 %. So a single match by words is unreliable and a score may be off by a few points, but it is
-//! deterministic and free.
+//! nearly all of the same kind. With four sentences of advice added to every report, the rates are
+//! 93 % and 11 %. So a single match by words is unreliable and a score may be off by a few points,
+//! but the comparison is deterministic and free.
 
 use std::collections::BTreeSet;
 
 /// Words without meaning for the comparison: grammar, and words of any review comment.
-const EMPTY_WORDS: &[&str] = &[
+const STOP_WORDS: &[&str] = &[
     "a",
     "about",
     "after",
@@ -150,71 +150,72 @@ const EMPTY_WORDS: &[&str] = &[
     "your",
 ];
 
-/// Bonus in thousandths if all keywords occur; proportionally less for some.
-const KEYWORDS_WORTH: usize = 200;
+/// Bonus in thousandths if all keywords occur; proportionally less if only some occur.
+const KEYWORD_BONUS: usize = 200;
 /// Similarity in thousandths from which two texts match.
-const SAME: u32 = 300;
+const MIN_SIMILARITY: u32 = 300;
 /// Suffixes to remove, the first that fits. At least four letters remain.
-const ENDINGS: [&str; 9] = ["ing", "ed", "ion", "ly", "er", "or", "ment", "able", "al"];
+const SUFFIXES: [&str; 9] = ["ing", "ed", "ion", "ly", "er", "or", "ment", "able", "al"];
 
 /// Distinct words of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Words(BTreeSet<String>);
+pub(super) struct WordSet(BTreeSet<String>);
 
 /// A description and phrases that another description is likely to contain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Description {
-    words: Words,
-    keywords: Vec<Words>,
+    words: WordSet,
+    keywords: Vec<WordSet>,
 }
 
-impl Words {
+impl WordSet {
     /// Words of all texts.
-    pub(super) fn of<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let words = texts.into_iter().flat_map(pieces);
+    pub(super) fn from_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let words = texts.into_iter().flat_map(split_words);
         let words = words
-            .filter(|word| word.len() > 1 && EMPTY_WORDS.binary_search(&word.as_str()).is_err());
+            .filter(|word| word.len() > 1 && STOP_WORDS.binary_search(&word.as_str()).is_err());
         Self(words.map(|word| stem(&word)).collect())
     }
 }
 
 impl Description {
-    /// A text with keywords, whose words count as its own.
+    /// A text with keywords. The words of the keywords count as words of the text.
     pub(super) fn new(text: &str, keywords: &[String]) -> Self {
         let texts = keywords.iter().map(String::as_str).chain([text]);
-        let keywords = keywords.iter().map(|keyword| Words::of([keyword.as_str()]));
-        Self { words: Words::of(texts), keywords: keywords.collect() }
+        let keywords = keywords.iter().map(|keyword| WordSet::from_texts([keyword.as_str()]));
+        Self { words: WordSet::from_texts(texts), keywords: keywords.collect() }
     }
 
     /// Whether two texts match.
-    pub(super) fn is_of(&self, other: &Words) -> bool {
-        self.likeness(other) >= SAME
+    pub(super) fn matches(&self, other: &WordSet) -> bool {
+        self.similarity(other) >= MIN_SIMILARITY
     }
 
-    /// Similarity in thousandths: Dice coefficient of the words plus a bonus for keywords. A longer
-    /// text counts as one of the same length, because extra advice does not make it another issue.
-    pub(super) fn likeness(&self, other: &Words) -> u32 {
+    /// Similarity in thousandths: Dice coefficient of the words plus a bonus for keywords. If the
+    /// other text is longer, it counts as equally long, because extra advice does not make a report
+    /// another issue.
+    pub(super) fn similarity(&self, other: &WordSet) -> u32 {
         let shared = self.words.0.intersection(&other.0).count();
-        let longest = self.words.0.len();
-        let of_words = 2000 * shared / (longest + other.0.len().min(longest)).max(1);
-        let is_there = |keyword: &&Words| !keyword.0.is_empty() && keyword.0.is_subset(&other.0);
-        let of_keywords = KEYWORDS_WORTH * self.keywords.iter().filter(is_there).count()
+        let own_count = self.words.0.len();
+        let word_score = 2000 * shared / (own_count + other.0.len().min(own_count)).max(1);
+        let occurs = |keyword: &&WordSet| !keyword.0.is_empty() && keyword.0.is_subset(&other.0);
+        let keyword_score = KEYWORD_BONUS * self.keywords.iter().filter(occurs).count()
             / self.keywords.len().max(1);
-        u32::try_from(of_words + of_keywords).unwrap_or(1000).min(1000)
+        u32::try_from(word_score + keyword_score).unwrap_or(1000).min(1000)
     }
 }
 
 /// Splits a text into lower-case words, also at the humps of `camelCase`.
-fn pieces(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    for run in text.split(|char: char| !char.is_alphanumeric()) {
+    for token in text.split(|char: char| !char.is_alphanumeric()) {
         let mut word = String::new();
-        let mut is_after_lower = false;
-        for char in run.chars() {
-            if char.is_uppercase() && is_after_lower {
+        let mut follows_lower_case = false;
+        for char in token.chars() {
+            if char.is_uppercase() && follows_lower_case {
                 words.push(std::mem::take(&mut word));
             }
-            is_after_lower = char.is_lowercase();
+            follows_lower_case = char.is_lowercase();
             word.extend(char.to_lowercase());
         }
         words.push(word);
@@ -226,24 +227,25 @@ fn pieces(text: &str) -> Vec<String> {
 fn stem(word: &str) -> String {
     let mut stem = match word.strip_suffix("ies") {
         _ if word.len() <= 3 => return word.to_owned(),
-        Some(start) => format!("{start}y"),
+        Some(base) => format!("{base}y"),
         None if word.ends_with("ss") || word.ends_with("us") => word.to_owned(),
         None => word.strip_suffix('s').unwrap_or(word).to_owned(),
     };
-    let bare = ENDINGS.iter().find_map(|ending| stem.strip_suffix(ending));
-    if let Some(bare) = bare.filter(|bare| bare.len() >= 4) {
-        stem.truncate(bare.len());
-        let mut last = stem.chars().rev();
+    let base = SUFFIXES.iter().find_map(|ending| stem.strip_suffix(ending));
+    if let Some(base) = base.filter(|bare| bare.len() >= 4) {
+        stem.truncate(base.len());
+        let mut last_letters = stem.chars().rev();
         // `stopped` becomes `stop`, but `call` and `pass` keep their double letter.
-        if let (Some(last), Some(before)) = (last.next(), last.next())
-            && last == before
-            && !['l', 's'].contains(&last)
+        if let (Some(last_letter), Some(previous_letter)) =
+            (last_letters.next(), last_letters.next())
+            && last_letter == previous_letter
+            && !['l', 's'].contains(&last_letter)
         {
             stem.pop();
         }
     }
-    for (ending, least) in [("e", 3), ("at", 4)] {
-        if stem.ends_with(ending) && stem.len() >= least + ending.len() {
+    for (ending, min_length) in [("e", 3), ("at", 4)] {
+        if stem.ends_with(ending) && stem.len() >= min_length + ending.len() {
             stem.truncate(stem.len() - ending.len());
         }
     }
@@ -261,13 +263,13 @@ mod tests {
 
     #[test]
     fn stop_words_are_sorted_for_binary_search() {
-        assert!(EMPTY_WORDS.is_sorted());
+        assert!(STOP_WORDS.is_sorted());
     }
 
     #[test]
     fn forms_of_a_word_have_one_stem() {
         let check = |words: &str| {
-            let stems = Words::of([words]);
+            let stems = WordSet::from_texts([words]);
             assert_eq!(stems.0.len(), 1, "{stems:?}");
         };
         check("cache caches cached caching");
@@ -281,14 +283,15 @@ mod tests {
 
     #[test]
     fn different_words_have_different_stems() {
-        let words = Words::of(["status stats class close lock log red read İzmir 12 x"]);
+        let words = WordSet::from_texts(["status stats class close lock log red read İzmir 12 x"]);
         assert_eq!(words.0.len(), 10, "{words:?}");
     }
 
     #[test]
     fn identifiers_are_split_and_stop_words_removed() {
-        let words =
-            Words::of(["The `retention_days()` of parseHeader is not, in this case, an issue"]);
+        let words = WordSet::from_texts([
+            "The `retention_days()` of parseHeader is not, in this case, an issue",
+        ]);
         let words: Vec<_> = words.0.iter().map(String::as_str).collect();
         assert_eq!(words, ["day", "head", "pars", "retent"]);
     }

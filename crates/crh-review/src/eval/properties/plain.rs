@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use crate::eval::case::{Expected, Labels, Span};
 use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
-use crate::eval::matching::{Rule, sort};
+use crate::eval::matching::{Rule, classify_reports};
 use crate::eval::scores::Agreement;
 use crate::finding::Category;
 
 /// Scores counted from a plain list of reports.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Plain {
+pub(super) struct NaiveScores {
     pub(super) expected: u32,
     pub(super) reported: u32,
     pub(super) matched: u32,
@@ -24,27 +24,27 @@ pub(super) struct Plain {
     pub(super) flagged: u32,
 }
 
-impl Plain {
-    pub(super) fn of(evaluation: &Evaluation) -> Self {
-        let mut plain = Self::default();
+impl NaiveScores {
+    pub(super) fn from_evaluation(evaluation: &Evaluation) -> Self {
+        let mut scores = Self::default();
         for case in evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none()) {
             for run in &case.runs {
                 match run.ending {
                     Ending::NotRun(_) => {}
-                    Ending::Failed(_) => plain.take_in(&case.labels, &[], evaluation.rule),
+                    Ending::Failed(_) => scores.add_run(&case.labels, &[], evaluation.rule),
                     Ending::Reviewed | Ending::Incomplete(_) => {
-                        plain.take_in(&case.labels, &run.reported, evaluation.rule);
+                        scores.add_run(&case.labels, &run.reported, evaluation.rule);
                     }
                 }
             }
         }
-        plain
+        scores
     }
 
     /// Harmonic mean of precision and recall; 0 without reports, `None` if nothing is expected.
     pub(super) fn f1(&self) -> Option<f64> {
-        let precision = of(self.matched, self.reported);
-        of(self.matched, self.expected).map(|recall| match precision {
+        let precision = ratio(self.matched, self.reported);
+        ratio(self.matched, self.expected).map(|recall| match precision {
             Some(precision) if precision + recall > 0.0 => {
                 2.0 * precision * recall / (precision + recall)
             }
@@ -52,18 +52,18 @@ impl Plain {
         })
     }
 
-    fn take_in(&mut self, labels: &Labels, reported: &[Reported], rule: Rule) {
-        let of_some_issue = reported
+    fn add_run(&mut self, labels: &Labels, reported: &[Reported], rule: Rule) {
+        let matching_reports = reported
             .iter()
-            .filter(|one| labels.expected.iter().any(|issue| fits(rule, issue, one)));
-        let matched = most_matches(rule, &labels.expected, &mut reported.to_vec());
+            .filter(|report| labels.expected.iter().any(|issue| matches(rule, issue, report)));
+        let matched = max_matches(rule, &labels.expected, &mut reported.to_vec());
         self.expected += labels.expected.len() as u32;
         self.reported += reported.len() as u32;
         self.matched += matched;
-        self.duplicates += of_some_issue.count() as u32 - matched;
-        for one in reported {
-            let is_bad = labels.known_bad.iter().any(|bad| is_near(&bad.span, &one.span));
-            if labels.expected.iter().any(|issue| fits(rule, issue, one)) {
+        self.duplicates += matching_reports.count() as u32 - matched;
+        for report in reported {
+            let is_bad = labels.known_bad.iter().any(|label| is_near(&label.span, &report.span));
+            if labels.expected.iter().any(|issue| matches(rule, issue, report)) {
                 continue;
             } else if is_bad {
                 self.known_bad += 1;
@@ -90,12 +90,12 @@ fn is_near(span: &Span, other: &Span) -> bool {
         && lines.any(|line| wider.contains(&line))
 }
 
-fn fits(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
-    is_of_kind(rule, issue, reported)
+fn matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
+    category_matches(rule, issue, reported)
         && issue.spans.iter().any(|span| is_near(span, &reported.span))
 }
 
-fn is_of_kind(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
+fn category_matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
     match (rule, reported.category) {
         (Rule::Category, said) => said == Some(issue.category),
         // Two of the three categories belong to one family.
@@ -109,17 +109,17 @@ fn is_of_kind(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
 }
 
 /// Maximum number of matches, by brute force.
-fn most_matches(rule: Rule, expected: &[Expected], left: &mut Vec<Reported>) -> u32 {
+fn max_matches(rule: Rule, expected: &[Expected], reports: &mut Vec<Reported>) -> u32 {
     let Some((issue, others)) = expected.split_first() else { return 0 };
-    let mut most = most_matches(rule, others, left);
-    for at in 0..left.len() {
-        if fits(rule, issue, &left[at]) {
-            let taken = left.remove(at);
-            most = most.max(1 + most_matches(rule, others, left));
-            left.insert(at, taken);
+    let mut best = max_matches(rule, others, reports);
+    for index in 0..reports.len() {
+        if matches(rule, issue, &reports[index]) {
+            let report = reports.remove(index);
+            best = best.max(1 + max_matches(rule, others, reports));
+            reports.insert(index, report);
         }
     }
-    most
+    best
 }
 
 pub(super) fn is_close(value: Option<f64>, plain: Option<f64>) -> bool {
@@ -130,7 +130,7 @@ pub(super) fn is_close(value: Option<f64>, plain: Option<f64>) -> bool {
     }
 }
 
-pub(super) fn of(part: u32, whole: u32) -> Option<f64> {
+pub(super) fn ratio(part: u32, whole: u32) -> Option<f64> {
     if whole == 0 { None } else { Some(f64::from(part) / f64::from(whole)) }
 }
 
@@ -142,11 +142,12 @@ pub(super) fn outcomes(evaluation: &Evaluation) -> Vec<(f64, f64)> {
             if !matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_)) {
                 continue;
             }
-            let sorted = sort(&case.labels, run, evaluation.rule);
-            for (at, reported) in run.reported.iter().enumerate() {
-                let is_matched = sorted.matched.iter().any(|(_, other)| *other == at);
+            let sorted = classify_reports(&case.labels, run, evaluation.rule);
+            for (index, reported) in run.reported.iter().enumerate() {
+                let is_matched = sorted.matched.iter().any(|(_, other)| *other == index);
                 let outcome = if is_matched { 1.0 } else { 0.0 };
-                outcomes.extend(reported.confidence.map(|said| (said.value(), outcome)));
+                outcomes
+                    .extend(reported.confidence.map(|confidence| (confidence.value(), outcome)));
             }
         }
     }
@@ -163,24 +164,24 @@ pub(super) fn pairs(evaluation: &Evaluation) -> Option<(u32, Pairs)> {
         let id = &case.labels.id;
         let twin = evaluation.cases.iter().find(|twin| twin.labels.twin_of.as_ref() == Some(id));
         for (run, twin) in case.runs.iter().zip(twin.iter().flat_map(|twin| &twin.runs)) {
-            if matches!(run.ending, Ending::NotRun(_)) || !is_seen(twin) {
+            if matches!(run.ending, Ending::NotRun(_)) || !is_reviewed(twin) {
                 continue;
             }
             let expected = &case.labels.expected;
-            let found = found(case, run, evaluation.rule);
+            let issues = found_issues(case, run, evaluation.rule);
             let on_twin = |issue: &&usize| {
                 let issue = &expected[**issue];
-                twin.reported.iter().any(|one| {
-                    is_of_kind(evaluation.rule, issue, one)
-                        && issue.on_twin.iter().any(|span| is_near(span, &one.span))
+                twin.reported.iter().any(|report| {
+                    category_matches(evaluation.rule, issue, report)
+                        && issue.on_twin.iter().any(|span| is_near(span, &report.span))
                 })
             };
             let on_twins = twin.reported.len();
-            let reported = if is_seen(run) { run.reported.len() } else { 0 };
+            let reported = if is_reviewed(run) { run.reported.len() } else { 0 };
             let counts = [
                 expected.len(),
-                found.len(),
-                found.keys().filter(on_twin).count(),
+                issues.len(),
+                issues.keys().filter(on_twin).count(),
                 reported + on_twins,
                 on_twins,
             ];
@@ -199,7 +200,7 @@ pub(super) fn pairs(evaluation: &Evaluation) -> Option<(u32, Pairs)> {
 
 /// Agreement of repeats: recurrence, variance of "found", changes of class, and deviation of F1.
 pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
-    let begun = |case: &CaseRuns| -> Vec<CaseRun> {
+    let started_runs = |case: &CaseRuns| -> Vec<CaseRun> {
         let runs = case.runs.iter().filter(|run| !matches!(run.ending, Ending::NotRun(_)));
         runs.cloned().collect()
     };
@@ -207,42 +208,45 @@ pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
     let mut variances = Vec::new();
     let mut is_repeated = false;
     for case in originals(evaluation) {
-        let runs = begun(case);
+        let runs = started_runs(case);
         is_repeated |= runs.len() > 1;
-        let said: Vec<_> = runs.iter().map(|run| said(case, run)).collect();
-        for (at, one) in said.iter().enumerate() {
-            for (_, other) in said.iter().enumerate().filter(|(other, _)| *other != at) {
-                for (place, class) in one {
+        let reports_by_run: Vec<_> = runs.iter().map(|run| reports_by_place(case, run)).collect();
+        for (index, reports) in reports_by_run.iter().enumerate() {
+            for (_, other) in reports_by_run.iter().enumerate().filter(|(other, _)| *other != index)
+            {
+                for (place, class) in reports {
                     possible += 1;
                     returned += u32::from(other.contains_key(place));
-                    changed += u32::from(other.get(place).is_some_and(|again| again != class));
+                    changed +=
+                        u32::from(other.get(place).is_some_and(|other_class| other_class != class));
                 }
             }
         }
         for issue in 0..case.labels.expected.len() {
-            let found = |run: &CaseRun| found(case, run, evaluation.rule).contains_key(&issue);
-            let found: Vec<f64> =
-                runs.iter().map(|run| if found(run) { 1.0 } else { 0.0 }).collect();
-            variances.extend(variance(&found));
+            let is_found =
+                |run: &CaseRun| found_issues(case, run, evaluation.rule).contains_key(&issue);
+            let hits: Vec<f64> =
+                runs.iter().map(|run| if is_found(run) { 1.0 } else { 0.0 }).collect();
+            variances.extend(variance(&hits));
         }
     }
-    let complete =
-        originals(evaluation).filter(|case| begun(case).len() == evaluation.repeats as usize);
+    let complete = originals(evaluation)
+        .filter(|case| started_runs(case).len() == evaluation.repeats as usize);
     let complete: Vec<_> = complete.collect();
     let repeats = (0..evaluation.repeats as usize).filter_map(|repeat| {
         let of_repeat = complete
             .iter()
             .map(|case| CaseRuns { runs: vec![case.runs[repeat].clone()], ..(*case).clone() });
         let of_repeat = Evaluation { cases: of_repeat.collect(), ..evaluation.clone() };
-        Plain::of(&of_repeat).f1()
+        NaiveScores::from_evaluation(&of_repeat).f1()
     });
     let repeats: Vec<f64> = repeats.collect();
     let mean_variance = variances.iter().sum::<f64>() / variances.len() as f64;
     is_repeated.then(|| {
         [
-            of(returned, possible),
+            ratio(returned, possible),
             (!variances.is_empty()).then_some(mean_variance),
-            of(changed, returned),
+            ratio(changed, returned),
             variance(&repeats).map(f64::sqrt),
         ]
     })
@@ -254,22 +258,23 @@ pub(super) fn agreement(evaluation: &Evaluation, texts: [&str; 4]) -> Agreement 
     let group = |text: &str| texts.iter().position(|other| *other == text).map(|at| at / 2);
     let mut votes: Vec<(bool, bool)> = Vec::new();
     for case in originals(evaluation) {
-        for run in case.runs.iter().filter(|run| is_seen(run)) {
+        for run in case.runs.iter().filter(|run| is_reviewed(run)) {
             let Some(judged) = &run.judged else { continue };
-            for (at, issue) in case.labels.expected.iter().enumerate() {
-                for (number, one) in run.reported.iter().enumerate() {
-                    let in_file = issue.spans.iter().any(|span| span.file() == one.span.file());
-                    let by_text = in_file && group(&issue.description) == group(&one.title);
-                    votes.push((judged.contains(&(at, number)), by_text));
+            for (issue_index, issue) in case.labels.expected.iter().enumerate() {
+                for (number, report) in run.reported.iter().enumerate() {
+                    let in_file = issue.spans.iter().any(|span| span.file() == report.span.file());
+                    let by_text = in_file && group(&issue.description) == group(&report.title);
+                    votes.push((judged.contains(&(issue_index, number)), by_text));
                 }
             }
         }
     }
-    let count = |is: fn(&&(bool, bool)) -> bool| votes.iter().filter(is).count() as u64;
+    let count =
+        |predicate: fn(&&(bool, bool)) -> bool| votes.iter().filter(predicate).count() as u64;
     let agreed = count(|(judge, text)| judge == text);
     let judge_alone = count(|(judge, text)| *judge && !text);
     let text_alone = count(|(judge, text)| !judge && *text);
-    let part = |of: u64| of as f64 / votes.len() as f64;
+    let part = |votes_counted: u64| votes_counted as f64 / votes.len() as f64;
     let [by_judge, by_text] = [part(count(|(judge, _)| *judge)), part(count(|(_, text)| *text))];
     let by_chance = by_judge * by_text + (1.0 - by_judge) * (1.0 - by_text);
     let is_defined = !votes.is_empty() && by_chance < 1.0;
@@ -281,34 +286,41 @@ fn originals(evaluation: &Evaluation) -> impl Iterator<Item = &CaseRuns> {
     evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none())
 }
 
-fn is_seen(run: &CaseRun) -> bool {
+fn is_reviewed(run: &CaseRun) -> bool {
     matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_))
 }
 
 /// Issues that a run found, with the report.
-fn found(case: &CaseRuns, run: &CaseRun, rule: Rule) -> BTreeMap<usize, usize> {
-    match is_seen(run) {
-        true => sort(&case.labels, run, rule).matched.into_iter().collect(),
+fn found_issues(case: &CaseRuns, run: &CaseRun, rule: Rule) -> BTreeMap<usize, usize> {
+    match is_reviewed(run) {
+        true => classify_reports(&case.labels, run, rule).matched.into_iter().collect(),
         false => BTreeMap::new(),
     }
 }
 
 /// What a run reports at each place, without duplicates: expected issues by index, others by first
 /// line.
-fn said(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> {
-    let mut said: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    let found = found(case, run, Rule::FileLine);
-    for (number, one) in run.reported.iter().enumerate().filter(|_| is_seen(run)) {
-        let issue = found.iter().find(|(_, report)| **report == number);
-        let fits = case.labels.expected.iter().any(|issue| fits(Rule::FileLine, issue, one));
+fn reports_by_place(case: &CaseRuns, run: &CaseRun) -> BTreeMap<String, String> {
+    let mut classes_by_place: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    let issues = found_issues(case, run, Rule::FileLine);
+    for (number, report) in run.reported.iter().enumerate().filter(|_| is_reviewed(run)) {
+        let issue = issues.iter().find(|(_, report)| **report == number);
+        let is_duplicate =
+            case.labels.expected.iter().any(|issue| matches(Rule::FileLine, issue, report));
         let place = match issue {
             Some((issue, _)) => format!("issue {issue}"),
-            None if fits => continue,
-            None => format!("{} {} {}", one.span.file(), one.span.side(), one.span.line_start()),
+            None if is_duplicate => continue,
+            None => format!(
+                "{} {} {}",
+                report.span.file(),
+                report.span.side(),
+                report.span.line_start()
+            ),
         };
-        said.entry(place).or_default().push((one.severity, one.category));
+        classes_by_place.entry(place).or_default().push((report.severity, report.category));
     }
-    let worst = said.into_iter().map(|(place, classes)| (place, classes.into_iter().min()));
+    let worst =
+        classes_by_place.into_iter().map(|(place, classes)| (place, classes.into_iter().min()));
     worst.map(|(place, class)| (place, format!("{class:?}"))).collect()
 }
 

@@ -27,7 +27,7 @@ pub(super) fn fine(value: f64) -> String {
     }
 }
 
-/// Same with a sign.
+/// Like [`fine`], with a sign.
 pub(super) fn signed(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     match value == 0.0 {
@@ -37,8 +37,8 @@ pub(super) fn signed(value: f64) -> String {
 }
 
 /// A number that may be undefined.
-pub(super) fn or_undefined(value: Option<f64>, shown: fn(f64) -> String) -> String {
-    defined(value).map_or_else(|| UNDEFINED.to_owned(), shown)
+pub(super) fn format_or_undefined(value: Option<f64>, format_value: fn(f64) -> String) -> String {
+    defined(value).map_or_else(|| UNDEFINED.to_owned(), format_value)
 }
 
 /// The number, unless it is NaN.
@@ -47,18 +47,18 @@ pub(super) fn defined(value: Option<f64>) -> Option<f64> {
 }
 
 /// A number with its interval: `0.62 (0.54–0.70)`.
-pub(super) fn estimate(estimate: &Estimate, shown: fn(f64) -> String) -> String {
-    let value = or_undefined(estimate.value, shown);
-    match interval(estimate, shown) {
+pub(super) fn estimate(estimate: &Estimate, format_value: fn(f64) -> String) -> String {
+    let value = format_or_undefined(estimate.value, format_value);
+    match interval(estimate, format_value) {
         Some(interval) if value != UNDEFINED => format!("{value} ({interval})"),
         Some(_) | None => value,
     }
 }
 
 /// The interval of a number.
-pub(super) fn interval(estimate: &Estimate, shown: fn(f64) -> String) -> Option<String> {
+pub(super) fn interval(estimate: &Estimate, format_value: fn(f64) -> String) -> Option<String> {
     let (low, high) = (defined(estimate.low)?, defined(estimate.high)?);
-    Some(format!("{}–{}", shown(low), shown(high)))
+    Some(format!("{}–{}", format_value(low), format_value(high)))
 }
 
 /// A cost, with enough decimals for one call.
@@ -75,9 +75,9 @@ pub(super) fn seconds(seconds: f64) -> String {
 }
 
 /// A count with its noun: `1 case`, `2 cases`.
-pub(super) fn count(number: usize, what: &str) -> String {
+pub(super) fn count(number: usize, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{ending}")
+    format!("{number} {noun}{ending}")
 }
 
 fn unsigned_zero(value: f64) -> f64 {
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn partial_share_is_not_rounded_to_100_percent() {
-        let shown = [0.0, 0.0001, 0.004, 0.006, 0.5, 0.994, 0.996, 0.9999, 1.0].map(share);
+        let texts = [0.0, 0.0001, 0.004, 0.006, 0.5, 0.994, 0.996, 0.9999, 1.0].map(share);
         assert_eq!(
-            shown,
+            texts,
             ["0.00", "0.001", "0.004", "0.01", "0.50", "0.99", "0.996", "0.999", "1.00"]
         );
     }
@@ -101,14 +101,14 @@ mod tests {
     fn undefined_value_is_a_dash() {
         let undefined = Estimate { value: None, low: Some(0.1), high: Some(0.2) };
         let no_number = Estimate { value: Some(f64::NAN), ..undefined };
-        let alone = Estimate { value: Some(0.25), low: None, high: None };
-        let shown = [undefined, no_number, alone].map(|of| estimate(&of, share));
-        assert_eq!(shown, ["–", "–", "0.25"]);
+        let without_interval = Estimate { value: Some(0.25), low: None, high: None };
+        let texts = [undefined, no_number, without_interval].map(|number| estimate(&number, share));
+        assert_eq!(texts, ["–", "–", "0.25"]);
     }
 
     #[test]
     fn difference_has_a_sign_unless_zero() {
-        let shown = [-0.08, 0.0, -0.0, 0.5, 0.000_02].map(signed);
-        assert_eq!(shown, ["−0.080", "0.000", "0.000", "+0.500", "+0.000020"]);
+        let texts = [-0.08, 0.0, -0.0, 0.5, 0.000_02].map(signed);
+        assert_eq!(texts, ["−0.080", "0.000", "0.000", "+0.500", "+0.000020"]);
     }
 }

@@ -10,16 +10,16 @@ mod outcome;
 
 use serde::Serialize;
 
-use self::cases::{Anchors, CaseLink, Cases};
-use self::charts::{Outlay, Plane, Reliability};
+use self::cases::{Anchors, CaseLink, CasesView};
+use self::charts::{CalibrationChart, CostChart, PrecisionRecallChart};
 use self::headline::{Card, cards};
-use self::outcome::{Told, told};
+use self::outcome::{ClassifiedCase, classified_cases};
 use super::brief;
-use super::brief::{brief, first};
-use super::comparison::{LEFT_OUT, cases_line, differences, flips, meaning};
+use super::brief::{short_line, split_listed};
+use super::comparison::{EXCLUDED_TITLE, cases_line, differences, listed_flips, meaning};
 use super::figures::{estimate, money, seconds, share};
-use super::sections::{Section, about, name, sections, tool};
-use super::trouble::{alarm, runs_line, troubles};
+use super::run_problems::{listed_problems, problem_counts, runs_line};
+use super::sections::{Section, header_facts, plain_tool_name, sections, tool_name};
 use crate::eval::{Comparison, Sheet};
 use crate::render::PageError;
 use crate::render::html::prose::{Prose, prose};
@@ -32,23 +32,23 @@ const LISTED_MAX: usize = 500;
 /// One page: the first sheet in full, and a comparison of all.
 pub fn html(sheets: &[Sheet], comparison: Option<&Comparison>) -> Result<String, PageError> {
     let first = sheets.first();
-    let cases = first.map(|sheet| told(&sheet.evaluation)).unwrap_or_default();
-    let anchors = Anchors::of(&cases);
+    let cases = first.map(|sheet| classified_cases(&sheet.evaluation)).unwrap_or_default();
+    let anchors = Anchors::new(&cases);
     render_page(
         TEMPLATE,
-        Page {
+        PageView {
             title: first.map_or_else(|| "Evaluations compared".to_owned(), title),
-            sheet: first.map(|sheet| SheetView::of(sheet, sheets, &cases, &anchors)),
-            others: if sheets.len() > 1 { others(sheets) } else { Vec::new() },
+            sheet: first.map(|sheet| SheetView::new(sheet, sheets, &cases, &anchors)),
+            others: if sheets.len() > 1 { other_views(sheets) } else { Vec::new() },
             others_more: sheets.len().saturating_sub(LISTED_MAX),
-            comparison: comparison.map(|comparison| ComparisonView::of(comparison, &anchors)),
+            comparison: comparison.map(|comparison| ComparisonView::new(comparison, &anchors)),
         },
     )
 }
 
 /// Values of the template.
 #[derive(Serialize)]
-struct Page {
+struct PageView {
     title: String,
     sheet: Option<SheetView>,
     others: Vec<OtherView>,
@@ -62,18 +62,18 @@ struct SheetView {
     about: Vec<(&'static str, String)>,
     runs: String,
     alarm: Option<String>,
-    troubles: Vec<TroubleView>,
+    troubles: Vec<RunProblemView>,
     troubles_more: usize,
     cards: Vec<Card>,
-    plane: Plane,
-    reliability: Option<Reliability>,
-    outlay: Outlay,
+    plane: PrecisionRecallChart,
+    reliability: Option<CalibrationChart>,
+    outlay: CostChart,
     sections: Vec<Section>,
-    cases: Cases,
+    cases: CasesView,
 }
 
 #[derive(Serialize)]
-struct TroubleView {
+struct RunProblemView {
     state: &'static str,
     case: CaseLink,
     run: Option<String>,
@@ -106,6 +106,7 @@ struct ComparisonView {
 struct DifferenceView {
     name: String,
     cells: Vec<String>,
+    /// CSS class of the colour.
     mood: &'static str,
 }
 
@@ -117,43 +118,56 @@ struct FlipView {
 }
 
 fn title(sheet: &Sheet) -> String {
-    let suite = brief(&sheet.evaluation.about.suite);
-    if suite.is_empty() { name(sheet) } else { format!("{} on {suite}", name(sheet)) }
+    let suite = short_line(&sheet.evaluation.about.suite);
+    if suite.is_empty() {
+        plain_tool_name(sheet)
+    } else {
+        format!("{} on {suite}", plain_tool_name(sheet))
+    }
 }
 
 impl SheetView {
-    fn of(sheet: &Sheet, sheets: &[Sheet], cases: &[Told<'_>], anchors: &Anchors) -> Self {
-        let (named, troubles_more) = troubles(&sheet.evaluation);
-        let troubles = named.into_iter().map(|trouble| TroubleView {
-            state: trouble.state,
-            case: anchors.link(trouble.case),
-            run: trouble.run,
-            why: prose(&brief::text(trouble.why)),
+    fn new(
+        sheet: &Sheet,
+        sheets: &[Sheet],
+        cases: &[ClassifiedCase<'_>],
+        anchors: &Anchors,
+    ) -> Self {
+        let (problems, troubles_more) = listed_problems(&sheet.evaluation);
+        let troubles = problems.into_iter().map(|problem| RunProblemView {
+            state: problem.state,
+            case: anchors.link(problem.case),
+            run: problem.run,
+            why: prose(&brief::text(problem.reason)),
         });
         Self {
-            about: about(sheet),
+            about: header_facts(sheet),
             runs: runs_line(&sheet.scores.runs),
-            alarm: alarm(&sheet.scores.runs),
+            alarm: problem_counts(&sheet.scores.runs),
             troubles: troubles.collect(),
             troubles_more,
             cards: cards(sheet),
-            plane: Plane::of(sheets),
-            reliability: sheet.scores.avg_confidence_calibration.as_ref().map(Reliability::of),
-            outlay: Outlay::of(sheets, cases),
+            plane: PrecisionRecallChart::new(sheets),
+            reliability: sheet
+                .scores
+                .avg_confidence_calibration
+                .as_ref()
+                .map(CalibrationChart::new),
+            outlay: CostChart::new(sheets, cases),
             sections: sections(sheet),
-            cases: Cases::of(cases, anchors),
+            cases: CasesView::new(cases, anchors),
         }
     }
 }
 
 /// One row per sheet.
-fn others(sheets: &[Sheet]) -> Vec<OtherView> {
-    let views = sheets.iter().take(LISTED_MAX).enumerate().map(|(at, sheet)| {
+fn other_views(sheets: &[Sheet]) -> Vec<OtherView> {
+    let views = sheets.iter().take(LISTED_MAX).enumerate().map(|(index, sheet)| {
         let quality = &sheet.scores.quality;
         let effort = &sheet.scores.effort;
         OtherView {
-            mark: at + 1,
-            name: tool(sheet),
+            mark: index + 1,
+            name: tool_name(sheet),
             cells: [
                 estimate(&quality.precision, share),
                 estimate(&quality.recall, share),
@@ -168,32 +182,32 @@ fn others(sheets: &[Sheet]) -> Vec<OtherView> {
 }
 
 impl ComparisonView {
-    fn of(comparison: &Comparison, anchors: &Anchors) -> Self {
+    fn new(comparison: &Comparison, anchors: &Anchors) -> Self {
         let table = differences(comparison);
         let rows = table.rows.into_iter().zip(&comparison.differences);
-        let (flips, flips_more) = flips(comparison, LISTED_MAX);
+        let (flips, flips_more) = listed_flips(comparison, LISTED_MAX);
         let flips = flips.into_iter().map(|flip| FlipView {
             is_better: flip.is_better,
             case: anchors.link(&flip.case),
             what: prose(&brief::line(&flip.what)),
         });
-        let (left_out, left_out_more) = first(&comparison.left_out, LISTED_MAX);
+        let (left_out, left_out_more) = split_listed(&comparison.left_out, LISTED_MAX);
         Self {
-            before: brief(&comparison.before),
-            after: brief(&comparison.after),
+            before: short_line(&comparison.before),
+            after: short_line(&comparison.after),
             cases: cases_line(comparison),
             columns: table.columns,
             differences: rows
                 .map(|(row, difference)| DifferenceView {
                     name: row.name,
                     cells: row.cells,
-                    mood: meaning(difference).mood(),
+                    mood: meaning(difference).css_class(),
                 })
                 .collect(),
             flips: flips.collect(),
             flips_more,
-            left_out_title: LEFT_OUT,
-            left_out: left_out.iter().map(|case| brief(case)).collect(),
+            left_out_title: EXCLUDED_TITLE,
+            left_out: left_out.iter().map(|case| short_line(case)).collect(),
             left_out_more,
         }
     }

@@ -5,11 +5,11 @@ mod brief;
 mod comparison;
 mod figures;
 mod html;
-mod lenses;
 mod markdown;
+mod reviewer_table;
+mod run_problems;
 mod sections;
 mod text;
-mod trouble;
 
 pub use comparison::{comparison_markdown, comparison_text};
 pub use html::html;

@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::brief::brief;
-use super::figures::{amount, count, estimate, fine, money, or_undefined, seconds, share, signed};
-use super::lenses::lenses;
+use super::brief::short_line;
+use super::figures::{
+    amount, count, estimate, fine, format_or_undefined, money, seconds, share, signed,
+};
+use super::reviewer_table::reviewers_section;
 use crate::eval::scores::{Calibration, Paired, Quality, SeverityAgreement, Share, Stability};
 use crate::eval::{Agreement, JudgedBy, Rule, Sheet};
 use crate::render::html::with_thousands;
 
 /// Maximum number of groups per breakdown.
-pub(super) const PARTS_MAX: usize = 50;
+pub(super) const GROUPS_MAX: usize = 50;
 
 /// A section.
 #[derive(Serialize)]
@@ -26,28 +28,28 @@ pub(super) struct Section {
     pub(super) title: &'static str,
     /// Explanations.
     pub(super) says: Vec<String>,
-    pub(super) body: Vec<Body>,
+    pub(super) body: Vec<SectionBody>,
 }
 
 /// Content of a section.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase", tag = "is", content = "of")]
-pub(super) enum Body {
-    Table(Table),
+pub(super) enum SectionBody {
+    Table(SectionTable),
     Facts(Vec<(&'static str, String)>),
-    Groups(Vec<Group>),
+    Groups(Vec<RecallGroup>),
 }
 
 /// A table; the first cell of a row is its name.
 #[derive(Serialize)]
-pub(super) struct Table {
+pub(super) struct SectionTable {
     pub(super) columns: Vec<&'static str>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<TableRow>,
 }
 
 /// One row of a table.
 #[derive(Serialize)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     /// Name; may be untrusted.
     pub(super) name: String,
     /// Numbers and fixed texts.
@@ -56,15 +58,15 @@ pub(super) struct Row {
 
 /// Recall for one breakdown.
 #[derive(Serialize)]
-pub(super) struct Group {
+pub(super) struct RecallGroup {
     /// What the issues are grouped by.
     pub(super) by: &'static str,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<GroupRecall>,
 }
 
 /// Recall of one group.
 #[derive(Serialize)]
-pub(super) struct Part {
+pub(super) struct GroupRecall {
     /// Name; may be untrusted.
     pub(super) name: String,
     /// Such as `3/4`.
@@ -82,30 +84,30 @@ pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     let mut sections = vec![counts(sheet), quality(sheet)];
     sections.extend(scores.paired.as_ref().map(|paired| pairs(sheet, paired)));
     sections.extend(recall_by(sheet));
-    sections.extend(lenses(&scores.reviewers));
+    sections.extend(reviewers_section(&scores.reviewers));
     sections.extend(scores.avg_confidence_calibration.as_ref().map(calibration));
     sections.extend(scores.severity_agreement.as_ref().map(severities));
     sections.extend(scores.stability.as_ref().map(stability));
-    let judged = sheet.evaluation.judged_by.as_ref().zip(scores.judge.as_ref());
-    sections.extend(judged.map(|(judged_by, agreement)| judge(judged_by, agreement)));
+    let judgement = sheet.evaluation.judged_by.as_ref().zip(scores.judge.as_ref());
+    sections.extend(judgement.map(|(judged_by, agreement)| judge(judged_by, agreement)));
     sections.push(effort(sheet));
     sections
 }
 
 /// Display name of a tool.
-pub(super) fn name(sheet: &Sheet) -> String {
-    let name = brief(&sheet.evaluation.about.tool);
+pub(super) fn plain_tool_name(sheet: &Sheet) -> String {
+    let name = short_line(&sheet.evaluation.about.tool);
     if name.is_empty() { "unnamed tool".to_owned() } else { name }
 }
 
 /// Display name of a tool with its settings.
-pub(super) fn tool(sheet: &Sheet) -> String {
-    let tool = brief(&sheet.evaluation.about.name());
-    if tool.is_empty() { name(sheet) } else { tool }
+pub(super) fn tool_name(sheet: &Sheet) -> String {
+    let tool = short_line(&sheet.evaluation.about.name());
+    if tool.is_empty() { plain_tool_name(sheet) } else { tool }
 }
 
 /// Header of an evaluation: fixed names with possibly untrusted values.
-pub(super) fn about(sheet: &Sheet) -> Vec<(&'static str, String)> {
+pub(super) fn header_facts(sheet: &Sheet) -> Vec<(&'static str, String)> {
     let evaluation = &sheet.evaluation;
     let about = &evaluation.about;
     let suite = match about.suite_hash.is_empty() {
@@ -129,13 +131,13 @@ pub(super) fn about(sheet: &Sheet) -> Vec<(&'static str, String)> {
         ("prompts", about.prompt_version.chars().take(12).collect()),
         ("runs", repeats),
         ("repeatable", repeatable.to_owned()),
-        ("rule", rule_words(evaluation.rule).to_owned()),
+        ("rule", rule_text(evaluation.rule).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
-    facts.into_iter().map(|(name, value)| (name, brief(&value))).collect()
+    facts.into_iter().map(|(name, value)| (name, short_line(&value))).collect()
 }
 
-fn rule_words(rule: Rule) -> &'static str {
+fn rule_text(rule: Rule) -> &'static str {
     match rule {
         Rule::Category => "category (same file, same category, at most 3 lines apart)",
         Rule::Family => "family (same file, same family of categories, at most 3 lines apart)",
@@ -148,8 +150,8 @@ fn rule_words(rule: Rule) -> &'static str {
 /// Scores of the tool and the baselines.
 fn reviewers(sheet: &Sheet) -> impl Iterator<Item = (String, &Quality)> {
     let baselines =
-        sheet.baselines.iter().map(|baseline| (brief(&baseline.name), &baseline.quality));
-    std::iter::once((name(sheet), &sheet.scores.quality)).chain(baselines)
+        sheet.baselines.iter().map(|baseline| (short_line(&baseline.name), &baseline.quality));
+    std::iter::once((plain_tool_name(sheet), &sheet.scores.quality)).chain(baselines)
 }
 
 fn counts(sheet: &Sheet) -> Section {
@@ -165,10 +167,13 @@ fn counts(sheet: &Sheet) -> Section {
             ..
         } = *quality;
         let cells = [expected, reported, matched, duplicates, known_bad, on_clean, unlabelled];
-        Row { name, cells: cells.iter().map(|number| with_thousands(u64::from(*number))).collect() }
+        TableRow {
+            name,
+            cells: cells.iter().map(|number| with_thousands(u64::from(*number))).collect(),
+        }
     });
     // Baselines need the changes, which a stored evaluation does not contain.
-    let trivial = match sheet.baselines.is_empty() {
+    let baseline_note = match sheet.baselines.is_empty() {
         true => "Baselines need the changes: `crh eval run` and `crh eval score` show them.",
         false => "Random baselines run many times.",
     };
@@ -176,8 +181,8 @@ fn counts(sheet: &Sheet) -> Section {
         id: "reports",
         short: "Reports",
         title: "Outcome of the reports",
-        says: vec![format!("All runs of all cases, without twins. {trivial}")],
-        body: vec![Body::Table(Table {
+        says: vec![format!("All runs of all cases, without twins. {baseline_note}")],
+        body: vec![SectionBody::Table(SectionTable {
             columns: vec![
                 "Reviewer",
                 "Expected",
@@ -194,16 +199,16 @@ fn counts(sheet: &Sheet) -> Section {
 }
 
 fn quality(sheet: &Sheet) -> Section {
-    let marks = reviewers(sheet).map(|(name, quality)| {
+    let quality_rows = reviewers(sheet).map(|(name, quality)| {
         let cells = [quality.precision, quality.precision_labelled, quality.recall, quality.f1];
-        Row { name, cells: cells.iter().map(|cell| estimate(cell, share)).collect() }
+        TableRow { name, cells: cells.iter().map(|cell| estimate(cell, share)).collect() }
     });
-    let noise = reviewers(sheet).map(|(name, quality)| {
+    let noise_rows = reviewers(sheet).map(|(name, quality)| {
         let cells = vec![
             estimate(&quality.findings_per_change, amount),
             estimate(&quality.clean_flagged, share),
         ];
-        Row { name, cells }
+        TableRow { name, cells }
     });
     Section {
         id: "quality",
@@ -214,25 +219,30 @@ fn quality(sheet: &Sheet) -> Section {
                 .to_owned(),
         ],
         body: vec![
-            Body::Table(Table {
+            SectionBody::Table(SectionTable {
                 columns: vec!["Reviewer", "Precision", "Labelled precision", "Recall", "F1"],
-                rows: marks.collect(),
+                rows: quality_rows.collect(),
             }),
-            Body::Table(Table {
+            SectionBody::Table(SectionTable {
                 columns: vec!["Reviewer", "Findings per change", "Clean changes flagged"],
-                rows: noise.collect(),
+                rows: noise_rows.collect(),
             }),
         ],
     }
 }
 
 fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
-    let own = [paired.precision, paired.recall, paired.f1];
-    let own =
-        Row { name: name(sheet), cells: own.iter().map(|cell| estimate(cell, share)).collect() };
+    let estimates = [paired.precision, paired.recall, paired.f1];
+    let own_row = TableRow {
+        name: plain_tool_name(sheet),
+        cells: estimates.iter().map(|cell| estimate(cell, share)).collect(),
+    };
     let baselines = sheet.baselines.iter().filter_map(|baseline| {
         let recall = estimate(baseline.paired_recall.as_ref()?, share);
-        Some(Row { name: brief(&baseline.name), cells: vec![String::new(), recall, String::new()] })
+        Some(TableRow {
+            name: short_line(&baseline.name),
+            cells: vec![String::new(), recall, String::new()],
+        })
     });
     let says = format!(
         "A twin is the reversed change. An issue counts if it is reported on the change and not on its twin. {} with {}: {} reported, {} of them on the twin as well; {} on both sides, {} of them on twins.",
@@ -248,65 +258,76 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
         short: "Pairs",
         title: "Pairs of a change and its twin",
         says: vec![says],
-        body: vec![Body::Table(Table {
+        body: vec![SectionBody::Table(SectionTable {
             columns: vec!["Reviewer", "Paired precision", "Paired recall", "Paired F1"],
-            rows: std::iter::once(own).chain(baselines).collect(),
+            rows: std::iter::once(own_row).chain(baselines).collect(),
         })],
     }
 }
 
 fn recall_by(sheet: &Sheet) -> Option<Section> {
-    let by = &sheet.scores.recall_by;
-    let named = |shares: &BTreeMap<String, Share>| {
-        shares.iter().map(|(name, of)| Part::of(name, *of)).collect::<Vec<_>>()
+    let recall_by = &sheet.scores.recall_by;
+    let group_recalls = |shares: &BTreeMap<String, Share>| {
+        shares
+            .iter()
+            .map(|(name, recall_share)| GroupRecall::new(name, *recall_share))
+            .collect::<Vec<_>>()
     };
     let groups = [
-        ("Severity", named(&by.severity)),
-        ("Category", named(&by.category)),
-        ("Language", named(&by.language)),
-        ("Lines of the change", by.size.iter().map(|(name, of)| Part::of(name, *of)).collect()),
-        ("Kind", named(&by.kind)),
+        ("Severity", group_recalls(&recall_by.severity)),
+        ("Category", group_recalls(&recall_by.category)),
+        ("Language", group_recalls(&recall_by.language)),
+        (
+            "Lines of the change",
+            recall_by
+                .size
+                .iter()
+                .map(|(name, recall_share)| GroupRecall::new(name, *recall_share))
+                .collect(),
+        ),
+        ("Kind", group_recalls(&recall_by.kind)),
     ];
     let groups = groups.into_iter().filter(|(_, parts)| !parts.is_empty());
     let mut says = vec!["Matched issues of the expected ones.".to_owned()];
-    if by.misnamed > 0 {
+    if recall_by.misnamed > 0 {
         says.push(format!(
             "{} of the {} missed issues have a report at their place that the rule does not accept, for example in another category.",
-            by.misnamed, by.missed
+            recall_by.misnamed, recall_by.missed
         ));
     }
-    let mut shown = Vec::new();
+    let mut recall_groups = Vec::new();
     for (by, mut parts) in groups {
-        let more = parts.len().saturating_sub(PARTS_MAX);
-        parts.truncate(PARTS_MAX);
-        if more > 0 {
-            says.push(format!("{by}: {more} more are only in the JSON output."));
+        let omitted = parts.len().saturating_sub(GROUPS_MAX);
+        parts.truncate(GROUPS_MAX);
+        if omitted > 0 {
+            says.push(format!("{by}: {omitted} more are only in the JSON output."));
         }
-        shown.push(Group { by, parts });
+        recall_groups.push(RecallGroup { by, parts });
     }
-    (!shown.is_empty()).then(|| Section {
+    (!recall_groups.is_empty()).then(|| Section {
         id: "recall",
         short: "Recall",
         title: "Recall by kind of issue",
         says,
-        body: vec![Body::Groups(shown)],
+        body: vec![SectionBody::Groups(recall_groups)],
     })
 }
 
-impl Part {
-    fn of(name: &str, of: Share) -> Self {
-        let part = (of.expected > 0).then(|| f64::from(of.matched) / f64::from(of.expected));
+impl GroupRecall {
+    fn new(name: &str, recall_share: Share) -> Self {
+        let ratio = (recall_share.expected > 0)
+            .then(|| f64::from(recall_share.matched) / f64::from(recall_share.expected));
         Self {
-            name: brief(name),
-            matched: format!("{}/{}", of.matched, of.expected),
-            recall: or_undefined(part, share),
-            percent: part.map(|part| (part * 100.0).clamp(0.0, 100.0)),
+            name: short_line(name),
+            matched: format!("{}/{}", recall_share.matched, recall_share.expected),
+            recall: format_or_undefined(ratio, share),
+            percent: ratio.map(|part| (part * 100.0).clamp(0.0, 100.0)),
         }
     }
 }
 
 fn calibration(calibration: &Calibration) -> Section {
-    let rows = calibration.bins.iter().map(|bin| Row {
+    let rows = calibration.bins.iter().map(|bin| TableRow {
         name: format!("{:.1}–{:.1}", bin.from, bin.to),
         cells: vec![
             with_thousands(u64::from(bin.reports)),
@@ -321,12 +342,12 @@ fn calibration(calibration: &Calibration) -> Section {
         title: "Calibration",
         says: vec!["Lower is better for both numbers.".to_owned()],
         body: vec![
-            Body::Facts(vec![
+            SectionBody::Facts(vec![
                 ("Brier score", fine(calibration.brier)),
                 ("Expected calibration error", fine(calibration.expected_calibration_error)),
                 ("Reports with a confidence", with_thousands(u64::from(calibration.reports))),
             ]),
-            Body::Table(Table {
+            SectionBody::Table(SectionTable {
                 columns: vec!["Confidence", "Reports", "Mean confidence", "Matched", "Difference"],
                 rows: rows.collect(),
             }),
@@ -335,12 +356,12 @@ fn calibration(calibration: &Calibration) -> Section {
 }
 
 fn severities(agreement: &SeverityAgreement) -> Section {
-    let milder = match agreement.milder_by {
-        by if by > 0.0 => format!("{} levels milder", amount(by)),
-        by if by < 0.0 => format!("{} levels harsher", amount(-by)),
+    let average_difference = match agreement.milder_by {
+        levels if levels > 0.0 => format!("{} levels milder", amount(levels)),
+        levels if levels < 0.0 => format!("{} levels harsher", amount(-levels)),
         _ => "neither milder nor harsher".to_owned(),
     };
-    let rows = agreement.table.iter().zip(["P0", "P1", "P2", "P3"]).map(|(row, name)| Row {
+    let rows = agreement.table.iter().zip(["P0", "P1", "P2", "P3"]).map(|(row, name)| TableRow {
         name: name.to_owned(),
         cells: row.iter().map(|number| with_thousands(u64::from(*number))).collect(),
     });
@@ -350,13 +371,13 @@ fn severities(agreement: &SeverityAgreement) -> Section {
         title: "Severity agreement",
         says: Vec::new(),
         body: vec![
-            Body::Facts(vec![
+            SectionBody::Facts(vec![
                 ("Matches with a severity", with_thousands(u64::from(agreement.matches))),
                 ("The same", share(agreement.same)),
                 ("At most one level off", share(agreement.within_one)),
-                ("On average", milder),
+                ("On average", average_difference),
             ]),
-            Body::Table(Table {
+            SectionBody::Table(SectionTable {
                 columns: vec!["Expected, by reported", "P0", "P1", "P2", "P3"],
                 rows: rows.collect(),
             }),
@@ -374,11 +395,11 @@ fn stability(stability: &Stability) -> Section {
             count(stability.complete_cases as usize, "case"),
             stability.repeats
         )],
-        body: vec![Body::Facts(vec![
-            ("A report recurs", or_undefined(stability.returns, share)),
-            ("Variance of being found", or_undefined(stability.hit_variance, fine)),
-            ("Severity or category changes", or_undefined(stability.class_changes, share)),
-            ("Standard deviation of F1", or_undefined(stability.f1_deviation, fine)),
+        body: vec![SectionBody::Facts(vec![
+            ("A report recurs", format_or_undefined(stability.returns, share)),
+            ("Variance of being found", format_or_undefined(stability.hit_variance, fine)),
+            ("Severity or category changes", format_or_undefined(stability.class_changes, share)),
+            ("Standard deviation of F1", format_or_undefined(stability.f1_deviation, fine)),
         ])],
     }
 }
@@ -386,12 +407,12 @@ fn stability(stability: &Stability) -> Section {
 fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {
     let Agreement { pairs, agreed, kappa, .. } = *agreement;
     let agreed = (pairs > 0).then(|| agreed as f64 / pairs as f64);
-    let rows = vec![Row {
-        name: brief(&judge.model),
+    let rows = vec![TableRow {
+        name: short_line(&judge.model),
         cells: vec![
             with_thousands(pairs),
-            or_undefined(agreed, share),
-            or_undefined(kappa, amount),
+            format_or_undefined(agreed, share),
+            format_or_undefined(kappa, amount),
             with_thousands(u64::from(judge.unanswered)),
             judge.prompt.chars().filter(char::is_ascii_alphanumeric).take(12).collect(),
         ],
@@ -404,7 +425,7 @@ fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {
             "A model decided which report matches which issue; the text rule decided the same pairs. Cases without an answer are matched by words."
                 .to_owned(),
         ],
-        body: vec![Body::Table(Table {
+        body: vec![SectionBody::Table(SectionTable {
             columns: vec!["Judge", "Pairs", "Same answer", "Kappa", "Unanswered", "Prompt"],
             rows,
         })],
@@ -437,6 +458,6 @@ fn effort(sheet: &Sheet) -> Section {
         short: "Effort",
         title: "Cost and time",
         says: Vec::new(),
-        body: vec![Body::Facts(facts)],
+        body: vec![SectionBody::Facts(facts)],
     }
 }

@@ -141,12 +141,12 @@ fn terminal_lines_are_narrow_and_escaped() {
     for case in &mut sheet.evaluation.cases {
         case.runs[0].ending = crate::eval::Ending::Failed("予算が尽きた ".repeat(30));
     }
-    for shown in [text(&sheet), comparison_text(&hostile_comparison())] {
-        for line in shown.lines() {
+    for rendered in [text(&sheet), comparison_text(&hostile_comparison())] {
+        for line in rendered.lines() {
             assert!(crate::columns(line) <= 100, "{line}");
         }
-        assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
-        assert!(!shown.contains("\n# Forged"), "{shown}");
+        assert!(!rendered.contains(['\u{1b}', '\u{202e}']), "{rendered}");
+        assert!(!rendered.contains("\n# Forged"), "{rendered}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Renders an evaluation for a terminal of 100 columns, without colours.
 
-use super::brief::brief;
-use super::sections::{Body, Group, Section, Table, about, sections};
-use super::trouble::{alarm, runs_line, troubles};
+use super::brief::short_line;
+use super::run_problems::{listed_problems, problem_counts, runs_line};
+use super::sections::{RecallGroup, Section, SectionBody, SectionTable, header_facts, sections};
 use crate::eval::Sheet;
 use crate::{columns, truncate};
 
@@ -13,75 +13,80 @@ const GAP: &str = "  ";
 /// Minimum width of a name. Narrower tables are cut on the right instead.
 const NAME_MIN: usize = 8;
 
-/// A table as text.
+/// The evaluation as text.
 pub fn text(sheet: &Sheet) -> String {
     let mut out = header(sheet);
     out.push_str(&not_reviewed(sheet));
     for section in sections(sheet) {
         out.push('\n');
-        out.push_str(&shown(&section));
+        out.push_str(&section_text(&section));
     }
     out
 }
 
 fn header(sheet: &Sheet) -> String {
     let facts: Vec<String> =
-        about(sheet).iter().map(|(name, value)| format!("{name} {value}")).collect();
-    let mut out = wrapped(&facts, " · ", "", INDENT);
+        header_facts(sheet).iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let mut out = wrap(&facts, " · ", "", INDENT);
     out.push_str(&sentence(&runs_line(&sheet.scores.runs)));
     out
 }
 
 fn not_reviewed(sheet: &Sheet) -> String {
-    let Some(alarm) = alarm(&sheet.scores.runs) else { return String::new() };
-    let (named, more) = troubles(&sheet.evaluation);
+    let Some(alarm) = problem_counts(&sheet.scores.runs) else { return String::new() };
+    let (problems, omitted) = listed_problems(&sheet.evaluation);
     let mut out = format!("\n!! {}\n", alarm.to_uppercase());
-    for trouble in named {
-        let run = trouble.run.map(|run| format!(" ({run})")).unwrap_or_default();
-        let what =
-            format!("{:<10}  {}{run}: {}", trouble.state, brief(trouble.case), brief(trouble.why));
-        out.push_str(&line(INDENT, &what));
+    for problem in problems {
+        let run = problem.run.map(|run| format!(" ({run})")).unwrap_or_default();
+        let line_text = format!(
+            "{:<10}  {}{run}: {}",
+            problem.state,
+            short_line(problem.case),
+            short_line(problem.reason)
+        );
+        out.push_str(&line(INDENT, &line_text));
     }
-    if more > 0 {
-        out.push_str(&line(INDENT, &format!("and {more} more")));
+    if omitted > 0 {
+        out.push_str(&line(INDENT, &format!("and {omitted} more")));
     }
     out
 }
 
 /// A section with its title.
-pub(super) fn shown(section: &Section) -> String {
+pub(super) fn section_text(section: &Section) -> String {
     let mut out = format!("{}\n", section.title);
     for sentence in &section.says {
         let words: Vec<String> = sentence.split(' ').map(str::to_owned).collect();
-        out.push_str(&wrapped(&words, " ", INDENT, INDENT));
+        out.push_str(&wrap(&words, " ", INDENT, INDENT));
     }
-    for (at, body) in section.body.iter().enumerate() {
-        if at > 0 {
+    for (index, body) in section.body.iter().enumerate() {
+        if index > 0 {
             out.push('\n');
         }
         out.push_str(&match body {
-            Body::Table(of) => table(of),
-            Body::Facts(facts) => list(facts),
-            Body::Groups(of) => groups(of),
+            SectionBody::Table(body_table) => table(body_table),
+            SectionBody::Facts(facts) => list(facts),
+            SectionBody::Groups(recall_groups) => groups(recall_groups),
         });
     }
     out
 }
 
 /// Names are left-aligned and shortened if needed, numbers right-aligned.
-pub(super) fn table(table: &Table) -> String {
+pub(super) fn table(table: &SectionTable) -> String {
     let heads = table.columns.iter().skip(1).enumerate();
     let widths: Vec<usize> = heads
-        .map(|(at, head)| {
-            let cells = table.rows.iter().filter_map(|row| row.cells.get(at));
+        .map(|(index, head)| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(index));
             cells.map(|cell| columns(cell)).chain([columns(head)]).max().unwrap_or(0)
         })
         .collect();
     let names = table.rows.iter().map(|row| columns(&row.name));
     let head = table.columns.first().copied().unwrap_or_default();
-    let taken: usize = widths.iter().map(|width| width + GAP.len()).sum::<usize>() + INDENT.len();
-    let room = WIDTH.saturating_sub(taken).max(NAME_MIN);
-    let name_width = names.chain([columns(head)]).max().unwrap_or(0).min(room);
+    let cells_width: usize =
+        widths.iter().map(|width| width + GAP.len()).sum::<usize>() + INDENT.len();
+    let max_name_width = WIDTH.saturating_sub(cells_width).max(NAME_MIN);
+    let name_width = names.chain([columns(head)]).max().unwrap_or(0).min(max_name_width);
     let row = |name: &str, cells: &mut dyn Iterator<Item = &str>| {
         let name = truncate(name, name_width);
         let mut out = format!("{name}{}", " ".repeat(name_width - columns(&name)));
@@ -92,8 +97,8 @@ pub(super) fn table(table: &Table) -> String {
         line(INDENT, &out)
     };
     let mut out = row(head, &mut table.columns.iter().skip(1).copied());
-    for of in &table.rows {
-        out.push_str(&row(&of.name, &mut of.cells.iter().map(String::as_str)));
+    for table_row in &table.rows {
+        out.push_str(&row(&table_row.name, &mut table_row.cells.iter().map(String::as_str)));
     }
     out
 }
@@ -109,7 +114,7 @@ fn list(facts: &[(&'static str, String)]) -> String {
         .collect()
 }
 
-fn groups(groups: &[Group]) -> String {
+fn groups(groups: &[RecallGroup]) -> String {
     let width = groups.iter().map(|group| columns(group.by)).max().unwrap_or(0);
     let indent = format!("{INDENT}{}{GAP}", " ".repeat(width));
     let mut out = String::new();
@@ -118,7 +123,7 @@ fn groups(groups: &[Group]) -> String {
         let parts = parts.map(|part| format!("{} {} ({})", part.name, part.matched, part.recall));
         let pad = " ".repeat(width - columns(group.by));
         let first = format!("{INDENT}{}{pad}{GAP}", group.by);
-        out.push_str(&wrapped(&parts.collect::<Vec<_>>(), " · ", &first, &indent));
+        out.push_str(&wrap(&parts.collect::<Vec<_>>(), " · ", &first, &indent));
     }
     out
 }
@@ -126,26 +131,26 @@ fn groups(groups: &[Group]) -> String {
 /// Wraps a fixed sentence.
 pub(super) fn sentence(text: &str) -> String {
     let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-    wrapped(&words, " ", "", "")
+    wrap(&words, " ", "", "")
 }
 
 /// Wraps pieces; a piece longer than a line is truncated.
-fn wrapped(pieces: &[String], between: &str, first: &str, others: &str) -> String {
+fn wrap(pieces: &[String], separator: &str, first_prefix: &str, other_prefix: &str) -> String {
     let mut out = String::new();
-    let mut current = first.to_owned();
+    let mut current = first_prefix.to_owned();
     let mut is_empty = true;
     for piece in pieces {
-        let room = WIDTH - columns(others).max(columns(first));
-        let piece = truncate(piece, room);
-        let needed = columns(&current) + columns(between) + columns(&piece);
-        if !is_empty && needed > WIDTH {
+        let max_piece_width = WIDTH - columns(other_prefix).max(columns(first_prefix));
+        let piece = truncate(piece, max_piece_width);
+        let needed_width = columns(&current) + columns(separator) + columns(&piece);
+        if !is_empty && needed_width > WIDTH {
             out.push_str(current.trim_end());
             out.push('\n');
-            current = others.to_owned();
+            current = other_prefix.to_owned();
             is_empty = true;
         }
         if !is_empty {
-            current.push_str(between);
+            current.push_str(separator);
         }
         current.push_str(&piece);
         is_empty = false;

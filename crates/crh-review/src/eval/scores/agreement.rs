@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::Agreement;
-use super::graded::Graded;
+use super::graded::GradedCase;
 use crate::eval::bootstrap::rounded;
-use crate::eval::matching::fitting_by_text;
+use crate::eval::matching::text_matches;
 
 /// Numbers of pairs by answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,24 +17,24 @@ struct Votes {
 }
 
 /// Agreement over every pair that the judge answered.
-pub(super) fn agreement(cases: &[&Graded<'_>]) -> Agreement {
+pub(super) fn agreement(cases: &[&GradedCase<'_>]) -> Agreement {
     let mut votes = Votes::default();
     for case in cases {
         let labels = &case.case.labels;
         for run in &case.runs {
             let Some(judged) = &run.run.judged else { continue };
             let pairs = (labels.expected.len() * run.reported.len()) as u64;
-            let is_there = |(expected, reported): &&(usize, usize)| {
+            let is_valid = |(expected, reported): &&(usize, usize)| {
                 *expected < labels.expected.len() && *reported < run.reported.len()
             };
-            let by_judge: BTreeSet<_> = judged.iter().filter(is_there).copied().collect();
-            let by_text = match run.saw_something() {
-                true => fitting_by_text(labels, run.run),
+            let by_judge: BTreeSet<_> = judged.iter().filter(is_valid).copied().collect();
+            let by_text = match run.is_reviewed() {
+                true => text_matches(labels, run.run),
                 false => BTreeSet::new(),
             };
             let both = by_judge.intersection(&by_text).count() as u64;
             let [judge_alone, text_alone] =
-                [by_judge.len(), by_text.len()].map(|alone| alone as u64 - both);
+                [by_judge.len(), by_text.len()].map(|pair_count| pair_count as u64 - both);
             votes.both += both;
             votes.judge_alone += judge_alone;
             votes.text_alone += text_alone;
@@ -64,11 +64,11 @@ impl Votes {
             [self.both, self.judge_alone, self.text_alone, self.neither].map(i128::from);
         let pairs = both + judge_alone + text_alone + neither;
         // Both are scaled by the square of the number of pairs.
-        let there = pairs * (both + neither);
+        let observed = pairs * (both + neither);
         let by_chance = (both + judge_alone) * (both + text_alone)
             + (neither + judge_alone) * (neither + text_alone);
         let possible = pairs * pairs - by_chance;
-        (possible > 0).then(|| (there - by_chance) as f64 / possible as f64)
+        (possible > 0).then(|| (observed - by_chance) as f64 / possible as f64)
     }
 }
 
@@ -76,7 +76,7 @@ impl Votes {
 mod tests {
     use super::*;
     use crate::eval::matching::Rule;
-    use crate::eval::scores::graded::graded;
+    use crate::eval::scores::graded::grade_cases;
     use crate::eval::tests_support::evaluation;
 
     /// Counts of the usual table: both, judge alone, text alone, neither.
@@ -108,7 +108,7 @@ mod tests {
 
     fn check_table(table: &str, expected: Agreement) {
         let evaluation = evaluation(Rule::Judge, table);
-        let graded = graded(&evaluation, Rule::Judge);
+        let graded = grade_cases(&evaluation, Rule::Judge);
         assert_eq!(agreement(&graded.iter().collect::<Vec<_>>()), expected);
     }
 

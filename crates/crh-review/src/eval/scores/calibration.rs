@@ -1,6 +1,6 @@
 //! Calibration: whether 80 % of the reports with confidence 0.8 are matched.
 
-use super::graded::Graded;
+use super::graded::GradedCase;
 use super::{Bin, Calibration};
 use crate::eval::bootstrap::rounded;
 use crate::finding::Confidence;
@@ -8,54 +8,62 @@ use crate::finding::Confidence;
 /// Number of bins. Ten is usual, and a few hundred reports can fill them.
 const BINS: usize = 10;
 
-/// Unit of confidences. They have three digits, so sums are exact and do not depend on the order.
-const WHOLE: i64 = 1000;
+/// Confidences are counted in thousandths. They have three digits, so sums are exact and do not
+/// depend on the order.
+const CONFIDENCE_UNIT: i64 = 1000;
 
 /// Confidence and outcome of a report, in thousandths.
-type Said = (i64, i64);
+type ConfidenceOutcome = (i64, i64);
 
 /// Calibration over all reports. Unlabelled reports count as not matched, as in the precision.
-pub(super) fn calibration(cases: &[&Graded<'_>]) -> Option<Calibration> {
-    let mut bins: [Vec<Said>; BINS] = Default::default();
+pub(super) fn calibration(cases: &[&GradedCase<'_>]) -> Option<Calibration> {
+    let mut bins: [Vec<ConfidenceOutcome>; BINS] = Default::default();
     for run in cases.iter().flat_map(|case| &case.runs) {
-        for (at, reported) in run.reported.iter().enumerate() {
+        for (index, reported) in run.reported.iter().enumerate() {
             let Some(confidence) = reported.confidence.map(Confidence::value) else {
                 continue;
             };
-            let said = (confidence * WHOLE as f64).round() as i64;
-            let is_matched = run.sorted.matched.iter().any(|(_, reported)| *reported == at);
-            let bin = (said as usize * BINS / WHOLE as usize).min(BINS - 1);
-            bins[bin].push((said, WHOLE * i64::from(is_matched)));
+            let thousandths = (confidence * CONFIDENCE_UNIT as f64).round() as i64;
+            let is_matched = run.classes.matched.iter().any(|(_, reported)| *reported == index);
+            let bin = (thousandths as usize * BINS / CONFIDENCE_UNIT as usize).min(BINS - 1);
+            bins[bin].push((thousandths, CONFIDENCE_UNIT * i64::from(is_matched)));
         }
     }
     let reports: usize = bins.iter().map(Vec::len).sum();
     if reports == 0 {
         return None;
     }
-    let squares: i64 = bins.iter().flatten().map(|(said, is)| (said - is).pow(2)).sum();
+    let squares: i64 =
+        bins.iter().flatten().map(|(confidence, outcome)| (confidence - outcome).pow(2)).sum();
     let distances: i64 =
-        bins.iter().map(|bin| (sum(bin, |said| said.0) - sum(bin, |said| said.1)).abs()).sum();
-    let all = reports as f64;
+        bins.iter().map(|bin| (sum(bin, |pair| pair.0) - sum(bin, |pair| pair.1)).abs()).sum();
+    let report_count = reports as f64;
     Some(Calibration {
         reports: u32::try_from(reports).unwrap_or(u32::MAX),
-        brier: rounded(squares as f64 / (WHOLE * WHOLE) as f64 / all),
-        expected_calibration_error: rounded(distances as f64 / WHOLE as f64 / all),
-        bins: bins.iter().enumerate().filter_map(|(at, bin)| summed_up(at, bin)).collect(),
+        brier: rounded(squares as f64 / (CONFIDENCE_UNIT * CONFIDENCE_UNIT) as f64 / report_count),
+        expected_calibration_error: rounded(
+            distances as f64 / CONFIDENCE_UNIT as f64 / report_count,
+        ),
+        bins: bins
+            .iter()
+            .enumerate()
+            .filter_map(|(index, bin)| summarise_bin(index, bin))
+            .collect(),
     })
 }
 
 /// One bin; `None` if it is empty.
-fn summed_up(at: usize, bin: &[Said]) -> Option<Bin> {
-    let mean = |value| rounded(sum(bin, value) as f64 / WHOLE as f64 / bin.len() as f64);
+fn summarise_bin(index: usize, bin: &[ConfidenceOutcome]) -> Option<Bin> {
+    let mean = |value| rounded(sum(bin, value) as f64 / CONFIDENCE_UNIT as f64 / bin.len() as f64);
     (!bin.is_empty()).then(|| Bin {
-        from: rounded(at as f64 / BINS as f64),
-        to: rounded((at + 1) as f64 / BINS as f64),
+        from: rounded(index as f64 / BINS as f64),
+        to: rounded((index + 1) as f64 / BINS as f64),
         reports: u32::try_from(bin.len()).unwrap_or(u32::MAX),
-        confidence: mean(|said| said.0),
-        matched: mean(|said| said.1),
+        confidence: mean(|pair| pair.0),
+        matched: mean(|pair| pair.1),
     })
 }
 
-fn sum(bin: &[Said], value: fn(&Said) -> i64) -> i64 {
+fn sum(bin: &[ConfidenceOutcome], value: fn(&ConfidenceOutcome) -> i64) -> i64 {
     bin.iter().map(value).sum()
 }

@@ -30,7 +30,7 @@ pub(super) fn run_counts(evaluation: &Evaluation) -> RunCounts {
 /// Cost and time of all started runs.
 pub(in crate::eval) fn effort(evaluation: &Evaluation) -> EffortSums {
     let runs =
-        evaluation.cases.iter().flat_map(|case| &case.runs).filter(|run| run.ending.is_begun());
+        evaluation.cases.iter().flat_map(|case| &case.runs).filter(|run| run.ending.is_started());
     let runs: Vec<_> = runs.collect();
     // Stored numbers can be huge, and the sum must stay finite.
     let sum =
@@ -38,7 +38,7 @@ pub(in crate::eval) fn effort(evaluation: &Evaluation) -> EffortSums {
     let cost_usd = sum(|run| run.effort.cost_usd.0) as f64 / 1e6;
     let mut latencies: Vec<u64> = runs.iter().map(|run| run.effort.latency_ms).collect();
     latencies.sort_unstable();
-    let at_most = |percent: usize| {
+    let percentile = |percent: usize| {
         let rank = (latencies.len() * percent).div_ceil(100);
         let latency = latencies.get(rank.saturating_sub(1)).copied().unwrap_or_default();
         rounded(latency as f64 / 1e3)
@@ -50,7 +50,7 @@ pub(in crate::eval) fn effort(evaluation: &Evaluation) -> EffortSums {
         tokens_out: sum(|run| run.effort.tokens.output),
         tokens_cached: sum(|run| run.effort.tokens.cached),
         llm_calls: sum(|run| run.effort.llm_calls.into()),
-        latency_seconds_median: at_most(50),
-        latency_seconds_p95: at_most(95),
+        latency_seconds_median: percentile(50),
+        latency_seconds_p95: percentile(95),
     }
 }

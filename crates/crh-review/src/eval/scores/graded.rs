@@ -2,11 +2,11 @@
 
 use crate::eval::case::Span;
 use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
-use crate::eval::matching::{Rule, Sorted, sort};
+use crate::eval::matching::{ReportClasses, Rule, classify_reports};
 use crate::finding::{Category, Side};
 
 /// A case with the runs that count.
-pub(in crate::eval) struct Graded<'a> {
+pub(in crate::eval) struct GradedCase<'a> {
     pub(in crate::eval) case: &'a CaseRuns,
     pub(in crate::eval) runs: Vec<GradedRun<'a>>,
 }
@@ -18,19 +18,19 @@ pub(in crate::eval) struct GradedRun<'a> {
     pub(in crate::eval) run: &'a CaseRun,
     /// Reports; empty if the run failed.
     pub(in crate::eval) reported: &'a [Reported],
-    /// Their matching.
-    pub(in crate::eval) sorted: Sorted,
+    /// Classification of the reports.
+    pub(in crate::eval) classes: ReportClasses,
 }
 
 /// Identity of a report across runs: the tool's own id, or else place and category. Words do not
 /// count, because a model seldom repeats them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::eval) enum Identity<'a> {
+pub(in crate::eval) enum ReportIdentity<'a> {
     Key(&'a str),
     Place(&'a str, Side, u32, Option<Category>),
 }
 
-impl Graded<'_> {
+impl GradedCase<'_> {
     pub(in crate::eval) fn is_twin(&self) -> bool {
         self.case.labels.twin_of.is_some()
     }
@@ -43,7 +43,7 @@ impl Graded<'_> {
 
 impl GradedRun<'_> {
     /// Whether the run looked at the change. A failed run did not.
-    pub(in crate::eval) fn saw_something(&self) -> bool {
+    pub(in crate::eval) fn is_reviewed(&self) -> bool {
         match self.run.ending {
             Ending::Reviewed | Ending::Incomplete(_) => true,
             Ending::Failed(_) | Ending::NotRun(_) => false,
@@ -51,8 +51,8 @@ impl GradedRun<'_> {
     }
 }
 
-impl<'a> Identity<'a> {
-    pub(in crate::eval) fn of(reported: &'a Reported) -> Self {
+impl<'a> ReportIdentity<'a> {
+    pub(in crate::eval) fn new(reported: &'a Reported) -> Self {
         let span: &Span = &reported.span;
         match reported.key.as_str() {
             "" => Self::Place(span.file(), span.side(), span.line_start(), reported.category),
@@ -62,22 +62,22 @@ impl<'a> Identity<'a> {
 }
 
 /// The cases with the runs that count, matched by a rule.
-pub(in crate::eval) fn graded(evaluation: &Evaluation, rule: Rule) -> Vec<Graded<'_>> {
+pub(in crate::eval) fn grade_cases(evaluation: &Evaluation, rule: Rule) -> Vec<GradedCase<'_>> {
     let cases = evaluation.cases.iter().map(|case| {
         let runs = case.runs.iter().enumerate().filter_map(|(repeat, run)| {
             let (reported, sorted) = match run.ending {
                 Ending::Reviewed | Ending::Incomplete(_) => {
-                    (run.reported.as_slice(), sort(&case.labels, run, rule))
+                    (run.reported.as_slice(), classify_reports(&case.labels, run, rule))
                 }
                 Ending::Failed(_) => {
                     let missed = (0..case.labels.expected.len()).collect();
-                    (Default::default(), Sorted { missed, ..Sorted::default() })
+                    (Default::default(), ReportClasses { missed, ..ReportClasses::default() })
                 }
                 Ending::NotRun(_) => return None,
             };
-            Some(GradedRun { repeat, run, reported, sorted })
+            Some(GradedRun { repeat, run, reported, classes: sorted })
         });
-        Graded { case, runs: runs.collect() }
+        GradedCase { case, runs: runs.collect() }
     });
     cases.collect()
 }

@@ -2,20 +2,20 @@
 
 use super::Quality;
 use super::tally::Tally;
-use crate::eval::bootstrap::Resampled;
+use crate::eval::bootstrap::ResampledCounts;
 
 /// Quality of the reports.
-pub(super) fn quality(resampled: &Resampled<Tally>) -> Quality {
-    let whole = &resampled.whole;
+pub(super) fn quality(resampled: &ResampledCounts<Tally>) -> Quality {
+    let total = &resampled.total;
     Quality {
-        expected: count(whole.expected),
-        reported: count(whole.reported),
-        matched: count(whole.matched),
-        duplicates: count(whole.duplicates),
-        known_bad: count(whole.known_bad),
-        on_clean: count(whole.on_clean),
-        unlabelled: count(whole.unlabelled),
-        clean_reported: count(whole.clean_reported),
+        expected: count(total.expected),
+        reported: count(total.reported),
+        matched: count(total.matched),
+        duplicates: count(total.duplicates),
+        known_bad: count(total.known_bad),
+        on_clean: count(total.on_clean),
+        unlabelled: count(total.unlabelled),
+        clean_reported: count(total.clean_reported),
         precision: resampled.estimate(Tally::precision),
         precision_labelled: resampled.estimate(Tally::precision_labelled),
         recall: resampled.estimate(Tally::recall),
@@ -25,7 +25,7 @@ pub(super) fn quality(resampled: &Resampled<Tally>) -> Quality {
     }
 }
 
-/// A count as `u32`, which is always enough.
+/// A count as `u32`. Real counts are far below the maximum.
 pub(super) fn count(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }

@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use super::graded::{Graded, GradedRun};
+use super::graded::{GradedCase, GradedRun};
 use super::{RecallBy, Share};
 use crate::eval::case::Labels;
-use crate::eval::matching::{Rule, sort};
+use crate::eval::matching::{Rule, classify_reports};
 
 /// Size classes of a change: maximum lines and name.
 const SIZES: [(u32, &str); 4] =
     [(10, "1–10"), (50, "11–50"), (200, "51–200"), (u32::MAX, "over 200")];
 
 /// Recall by severity, category, language, size and kind, over all runs.
-pub(super) fn recall_by(cases: &[&Graded<'_>]) -> RecallBy {
+pub(super) fn recall_by(cases: &[&GradedCase<'_>]) -> RecallBy {
     let mut recall = RecallBy::default();
     let mut sizes: BTreeMap<u32, Share> = BTreeMap::new();
     for case in cases {
         let labels = &case.case.labels;
-        let size = SIZES.iter().map(|(most, _)| *most).find(|most| labels.lines <= *most);
-        for (at, issue) in labels.expected.iter().enumerate() {
+        let mut size_limits = SIZES.iter().map(|(max_lines, _)| *max_lines);
+        let size = size_limits.find(|max_lines| labels.lines <= *max_lines);
+        for (issue_index, issue) in labels.expected.iter().enumerate() {
             let kind = if issue.omission { "omission" } else { "present" };
             let shares = [
                 recall.severity.entry(issue.severity.to_string()).or_default(),
@@ -29,7 +30,8 @@ pub(super) fn recall_by(cases: &[&Graded<'_>]) -> RecallBy {
             ];
             for share in shares {
                 for run in &case.runs {
-                    let is_matched = run.sorted.matched.iter().any(|(issue, _)| *issue == at);
+                    let is_matched =
+                        run.classes.matched.iter().any(|(issue, _)| *issue == issue_index);
                     share.expected += 1;
                     share.matched += u32::from(is_matched);
                 }
@@ -38,21 +40,22 @@ pub(super) fn recall_by(cases: &[&Graded<'_>]) -> RecallBy {
     }
     let runs =
         || cases.iter().flat_map(|case| case.runs.iter().map(|run| (&case.case.labels, run)));
-    recall.missed = runs().map(|(_, run)| count(run.sorted.missed.len())).sum();
-    recall.misnamed = runs().map(|(labels, run)| misnamed(labels, run)).sum();
-    let size_of = |(most, name): &(u32, &str)| Some(((*name).to_owned(), *sizes.get(most)?));
-    recall.size = SIZES.iter().filter_map(size_of).collect();
+    recall.missed = runs().map(|(_, run)| count(run.classes.missed.len())).sum();
+    recall.misnamed = runs().map(|(labels, run)| count_misnamed(labels, run)).sum();
+    let size_entry =
+        |(max_lines, name): &(u32, &str)| Some(((*name).to_owned(), *sizes.get(max_lines)?));
+    recall.size = SIZES.iter().filter_map(size_entry).collect();
     recall
 }
 
 /// Number of missed issues with a report at their place.
-fn misnamed(labels: &Labels, run: &GradedRun<'_>) -> u32 {
-    if run.sorted.missed.is_empty() || run.reported.is_empty() {
+fn count_misnamed(labels: &Labels, run: &GradedRun<'_>) -> u32 {
+    if run.classes.missed.is_empty() || run.reported.is_empty() {
         return 0;
     }
-    let by_place = sort(labels, run.run, Rule::FileLine);
-    let is_there = |issue: &&usize| by_place.matched.iter().any(|(matched, _)| matched == *issue);
-    count(run.sorted.missed.iter().filter(is_there).count())
+    let by_place = classify_reports(labels, run.run, Rule::FileLine);
+    let has_report = |issue: &&usize| by_place.matched.iter().any(|(matched, _)| matched == *issue);
+    count(run.classes.missed.iter().filter(has_report).count())
 }
 
 fn count(count: usize) -> u32 {

@@ -3,36 +3,36 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ReviewerCounts;
-use super::graded::{Graded, GradedRun};
+use super::graded::{GradedCase, GradedRun};
 use crate::eval::evaluation::About;
 use crate::finding::Category;
 
 /// Requested reviewers and those with reports, by name. Empty without a panel, because other
 /// strategies name reviewers by part of the change, not by focus.
-pub(super) fn reviewers(about: &About, cases: &[Graded<'_>]) -> Vec<ReviewerCounts> {
+pub(super) fn reviewers(about: &About, cases: &[GradedCase<'_>]) -> Vec<ReviewerCounts> {
     if about.lenses.is_empty() {
         return Vec::new();
     }
-    let mut counted = Counted::default();
+    let mut counts = CountsByReviewer::default();
     for name in &about.reviewers {
-        counted.of(name);
+        counts.entry(name);
     }
     let mut expected: BTreeMap<Category, u32> = BTreeMap::new();
     for case in cases {
         for run in &case.runs {
             match case.is_twin() {
-                true => counted.add_twin(run),
-                false => counted.add(about, case, run),
+                true => counts.add_twin(run),
+                false => counts.add(about, case, run),
             }
             for issue in &case.case.labels.expected {
                 *expected.entry(issue.category).or_default() += 1;
             }
         }
     }
-    let rows = counted.rows.into_iter().map(|(name, mut row)| {
+    let rows = counts.by_name.into_iter().map(|(name, mut row)| {
         row.category = about.lenses.get(name).copied();
-        let of_category = row.category.and_then(|category| expected.get(&category));
-        row.own.expected = of_category.copied().unwrap_or_default();
+        let expected_count = row.category.and_then(|category| expected.get(&category));
+        row.own.expected = expected_count.copied().unwrap_or_default();
         ReviewerCounts { name: name.to_owned(), ..row }
     });
     rows.collect()
@@ -40,17 +40,17 @@ pub(super) fn reviewers(about: &About, cases: &[Graded<'_>]) -> Vec<ReviewerCoun
 
 /// Counts by reviewer.
 #[derive(Default)]
-struct Counted<'a> {
-    rows: BTreeMap<&'a str, ReviewerCounts>,
+struct CountsByReviewer<'a> {
+    by_name: BTreeMap<&'a str, ReviewerCounts>,
 }
 
-impl<'a> Counted<'a> {
-    fn of(&mut self, name: &'a str) -> &mut ReviewerCounts {
-        self.rows.entry(name).or_default()
+impl<'a> CountsByReviewer<'a> {
+    fn entry(&mut self, name: &'a str) -> &mut ReviewerCounts {
+        self.by_name.entry(name).or_default()
     }
 
     /// Counts one report for each of its reviewers.
-    fn each(
+    fn count_report(
         &mut self,
         run: &GradedRun<'a>,
         report: usize,
@@ -59,35 +59,37 @@ impl<'a> Counted<'a> {
         let names: BTreeSet<&str> =
             run.reported[report].reviewers.iter().map(String::as_str).collect();
         for name in names {
-            count(name, self.of(name));
+            count(name, self.entry(name));
         }
     }
 
-    fn add(&mut self, about: &About, case: &Graded<'a>, run: &GradedRun<'a>) {
-        for (issue, report) in &run.sorted.matched {
+    fn add(&mut self, about: &About, case: &GradedCase<'a>, run: &GradedRun<'a>) {
+        for (issue, report) in &run.classes.matched {
             let category = case.case.labels.expected[*issue].category;
-            self.each(run, *report, |name, row| match about.lenses.get(name) == Some(&category) {
-                true => row.own.matched += 1,
-                false => row.others += 1,
+            self.count_report(run, *report, |name, row| {
+                match about.lenses.get(name) == Some(&category) {
+                    true => row.own.matched += 1,
+                    false => row.others += 1,
+                }
             });
         }
-        for (_, report) in &run.sorted.duplicates {
-            self.each(run, *report, |_, row| row.duplicates += 1);
+        for (_, report) in &run.classes.duplicates {
+            self.count_report(run, *report, |_, row| row.duplicates += 1);
         }
-        for (_, report) in &run.sorted.known_bad {
-            self.each(run, *report, |_, row| row.known_bad += 1);
+        for (_, report) in &run.classes.known_bad {
+            self.count_report(run, *report, |_, row| row.known_bad += 1);
         }
-        for report in &run.sorted.on_clean {
-            self.each(run, *report, |_, row| row.on_clean += 1);
+        for report in &run.classes.on_clean {
+            self.count_report(run, *report, |_, row| row.on_clean += 1);
         }
-        for report in &run.sorted.unlabelled {
-            self.each(run, *report, |_, row| row.unlabelled += 1);
+        for report in &run.classes.unlabelled {
+            self.count_report(run, *report, |_, row| row.unlabelled += 1);
         }
     }
 
     fn add_twin(&mut self, run: &GradedRun<'a>) {
         for report in 0..run.reported.len() {
-            self.each(run, report, |_, row| row.on_twins += 1);
+            self.count_report(run, report, |_, row| row.on_twins += 1);
         }
     }
 }
@@ -98,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::eval::matching::Rule;
-    use crate::eval::scores::graded::graded;
+    use crate::eval::scores::graded::grade_cases;
     use crate::eval::tests_support::evaluation;
 
     /// Rows of a panel with these requested reviewers, comma-separated.
@@ -113,16 +115,18 @@ mod tests {
             ("testing", Category::Testing),
         ];
         about.lenses = lenses.map(|(name, category)| (name.to_owned(), category)).into();
-        expected.assert_eq(&shown(&reviewers(&evaluation.about, &graded(&evaluation, rule))));
+        expected
+            .assert_eq(&rows_text(&reviewers(&evaluation.about, &grade_cases(&evaluation, rule))));
     }
 
     fn check(asked_for: &str, table: &str, expected: Expect) {
         check_by(Rule::Category, asked_for, table, expected);
     }
 
-    fn shown(rows: &[ReviewerCounts]) -> String {
+    fn rows_text(rows: &[ReviewerCounts]) -> String {
         let row = |row: &ReviewerCounts| {
-            let category = row.category.map_or_else(|| "-".to_owned(), |it| it.to_string());
+            let category =
+                row.category.map_or_else(|| "-".to_owned(), |category| category.to_string());
             format!(
                 "{} {category} {}/{} others {} duplicates {} bad {} clean {} unlabelled {} twins {}\n",
                 row.name,
@@ -238,7 +242,7 @@ mod tests {
             report f:9 bug by=sub-agent-2
             ",
         );
-        let rows = reviewers(&evaluation.about, &graded(&evaluation, Rule::Category));
+        let rows = reviewers(&evaluation.about, &grade_cases(&evaluation, Rule::Category));
         assert_eq!(rows, []);
     }
 }

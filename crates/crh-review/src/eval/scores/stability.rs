@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use super::Stability;
-use super::graded::{Graded, GradedRun, graded};
+use super::graded::{GradedCase, GradedRun, grade_cases};
 use super::quality::count;
 use super::tally::Tally;
-use crate::eval::bootstrap::{Counts, rounded, share};
+use crate::eval::bootstrap::{Counts, ratio, rounded};
 use crate::eval::evaluation::{Evaluation, Reported};
-use crate::eval::matching::{Rule, Sorted};
+use crate::eval::matching::{ReportClasses, Rule};
 use crate::finding::{Category, Severity, Side};
 
 /// Severity and category of a report.
@@ -19,13 +19,13 @@ type Class = (Option<Severity>, Option<Category>);
 /// Identity of a report across repeats: the expected issue, or else the first line. Category and
 /// the tool's own id do not count, because the id may depend on the category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place<'a> {
+enum ReportPlace<'a> {
     Expected(usize),
     Line(&'a str, Side, u32),
 }
 
 /// Agreement over the cases with at least two runs.
-pub(super) fn stability(evaluation: &Evaluation, cases: &[&Graded<'_>]) -> Option<Stability> {
+pub(super) fn stability(evaluation: &Evaluation, cases: &[&GradedCase<'_>]) -> Option<Stability> {
     if cases.iter().all(|case| case.runs.len() < 2) {
         return None;
     }
@@ -34,36 +34,40 @@ pub(super) fn stability(evaluation: &Evaluation, cases: &[&Graded<'_>]) -> Optio
         .copied()
         .filter(|case| u32::try_from(case.runs.len()) == Ok(evaluation.repeats))
         .collect();
-    let by_place = graded(evaluation, Rule::FileLine);
-    let said: Vec<_> = by_place.iter().filter(|case| !case.is_twin()).map(Said::of).collect();
+    let by_place = grade_cases(evaluation, Rule::FileLine);
+    let reports: Vec<_> =
+        by_place.iter().filter(|case| !case.is_twin()).map(CaseReports::new).collect();
     Some(Stability {
         repeats: evaluation.repeats,
         complete_cases: count(complete.len() as u64),
-        returns: returns(&said).map(rounded),
+        returns: recurrence(&reports).map(rounded),
         hit_variance: hit_variance(cases).map(rounded),
-        class_changes: class_changes(&said).map(rounded),
+        class_changes: class_changes(&reports).map(rounded),
         f1_deviation: f1_deviation(&complete).map(rounded),
     })
 }
 
 /// Reports of the runs of a case.
-struct Said<'a> {
+struct CaseReports<'a> {
     runs: usize,
     /// Reports at each place, once per run.
-    classes: BTreeMap<Place<'a>, Vec<Class>>,
+    classes: BTreeMap<ReportPlace<'a>, Vec<Class>>,
 }
 
-impl<'a> Said<'a> {
-    fn of(case: &Graded<'a>) -> Self {
+impl<'a> CaseReports<'a> {
+    fn new(case: &GradedCase<'a>) -> Self {
         let mut classes: BTreeMap<_, Vec<Class>> = BTreeMap::new();
         for run in &case.runs {
-            let mut of_run: BTreeMap<_, Class> = BTreeMap::new();
+            let mut run_classes: BTreeMap<_, Class> = BTreeMap::new();
             for (place, reported) in places(run) {
                 let class = (reported.severity, reported.category);
                 // Two reports at one place count as one, the more severe of them.
-                of_run.entry(place).and_modify(|first| *first = class.min(*first)).or_insert(class);
+                run_classes
+                    .entry(place)
+                    .and_modify(|existing| *existing = class.min(*existing))
+                    .or_insert(class);
             }
-            for (place, class) in of_run {
+            for (place, class) in run_classes {
                 classes.entry(place).or_default().push(class);
             }
         }
@@ -72,52 +76,57 @@ impl<'a> Said<'a> {
 }
 
 /// Reports without duplicates, with their place.
-fn places<'a>(run: &GradedRun<'a>) -> impl Iterator<Item = (Place<'a>, &'a Reported)> {
-    let Sorted { matched, known_bad, on_clean, unlabelled, duplicates: _, missed: _ } = &run.sorted;
+fn places<'a>(run: &GradedRun<'a>) -> impl Iterator<Item = (ReportPlace<'a>, &'a Reported)> {
+    let ReportClasses { matched, known_bad, on_clean, unlabelled, duplicates: _, missed: _ } =
+        &run.classes;
     let reported = run.reported;
-    let matched = matched.iter().map(move |(issue, at)| (Place::Expected(*issue), &reported[*at]));
-    let others = known_bad.iter().map(|(_, at)| at).chain(on_clean).chain(unlabelled);
-    matched.chain(others.map(move |at| {
-        let span = &reported[*at].span;
-        (Place::Line(span.file(), span.side(), span.line_start()), &reported[*at])
+    let matched = matched
+        .iter()
+        .map(move |(issue, report)| (ReportPlace::Expected(*issue), &reported[*report]));
+    let other_reports =
+        known_bad.iter().map(|(_, report)| report).chain(on_clean).chain(unlabelled);
+    matched.chain(other_reports.map(move |report| {
+        let span = &reported[*report].span;
+        (ReportPlace::Line(span.file(), span.side(), span.line_start()), &reported[*report])
     }))
 }
 
 /// How often a report of one run occurs in another run of the case.
-fn returns(said: &[Said<'_>]) -> Option<f64> {
+fn recurrence(cases: &[CaseReports<'_>]) -> Option<f64> {
     let (mut returned, mut possible) = (0, 0);
-    for case in said {
+    for case in cases {
         for classes in case.classes.values() {
             let times = classes.len() as u64;
             returned += times * (times - 1);
             possible += times * (case.runs as u64 - 1);
         }
     }
-    share(returned, possible)
+    ratio(returned, possible)
 }
 
 /// How often two runs with the same report differ in its class.
-fn class_changes(said: &[Said<'_>]) -> Option<f64> {
+fn class_changes(cases: &[CaseReports<'_>]) -> Option<f64> {
     let (mut different, mut pairs) = (0, 0);
-    for classes in said.iter().flat_map(|case| case.classes.values()) {
-        for (at, first) in classes.iter().enumerate() {
-            for second in &classes[at + 1..] {
+    for classes in cases.iter().flat_map(|case| case.classes.values()) {
+        for (index, first) in classes.iter().enumerate() {
+            for second in &classes[index + 1..] {
                 pairs += 1;
                 different += u64::from(first != second);
             }
         }
     }
-    share(different, pairs)
+    ratio(different, pairs)
 }
 
 /// Variance of "found", as a sample variance.
-fn hit_variance(cases: &[&Graded<'_>]) -> Option<f64> {
+fn hit_variance(cases: &[&GradedCase<'_>]) -> Option<f64> {
     let mut variances = Vec::new();
     for case in cases.iter().filter(|case| case.runs.len() > 1) {
         let runs = case.runs.len() as f64;
-        for at in 0..case.case.labels.expected.len() {
-            let is_hit = |sorted: &[(usize, usize)]| sorted.iter().any(|(issue, _)| *issue == at);
-            let hits = case.runs.iter().filter(|run| is_hit(&run.sorted.matched)).count();
+        for issue_index in 0..case.case.labels.expected.len() {
+            let is_hit =
+                |matched: &[(usize, usize)]| matched.iter().any(|(issue, _)| *issue == issue_index);
+            let hits = case.runs.iter().filter(|run| is_hit(&run.classes.matched)).count();
             let rate = hits as f64 / runs;
             variances.push(rate * (1.0 - rate) * runs / (runs - 1.0));
         }
@@ -126,11 +135,11 @@ fn hit_variance(cases: &[&Graded<'_>]) -> Option<f64> {
 }
 
 /// Standard deviation of F1 over the repeats, for cases with all repeats.
-fn f1_deviation(complete: &[&Graded<'_>]) -> Option<f64> {
+fn f1_deviation(complete: &[&GradedCase<'_>]) -> Option<f64> {
     let mut repeats: BTreeMap<usize, Tally> = BTreeMap::new();
     for case in complete {
         for run in &case.runs {
-            repeats.entry(run.repeat).or_default().add(&Tally::of_run(case, run), 1);
+            repeats.entry(run.repeat).or_default().add(&Tally::from_run(case, run), 1);
         }
     }
     let scores: Vec<f64> = repeats.values().filter_map(Tally::f1).collect();

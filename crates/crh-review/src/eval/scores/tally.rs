@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::graded::{Graded, GradedRun};
-use super::pairs::of_pair;
-use crate::eval::bootstrap::{Counts, share};
+use super::graded::{GradedCase, GradedRun};
+use super::pairs::pair_tally;
+use crate::eval::bootstrap::{Counts, ratio};
 use crate::eval::matching::Rule;
 
 /// Counts of one case with its twin, over all started runs.
@@ -30,17 +30,17 @@ pub(in crate::eval) struct Tally {
 }
 
 /// Counts of every case with a run. A twin without its case does not count.
-pub(in crate::eval) fn tallies(graded: &[Graded<'_>], rule: Rule) -> Vec<Tally> {
+pub(in crate::eval) fn tallies(graded: &[GradedCase<'_>], rule: Rule) -> Vec<Tally> {
     let twins = graded.iter().filter_map(|twin| Some((twin.case.labels.twin_of.as_deref()?, twin)));
     let twins: HashMap<_, _> = twins.collect();
     let cases = graded.iter().filter(|case| !case.is_twin() && !case.runs.is_empty());
     let tallies = cases.map(|case| {
         let mut tally = match twins.get(case.case.labels.id.as_str()) {
-            Some(twin) if !case.is_clean() => of_pair(case, twin, rule),
+            Some(twin) if !case.is_clean() => pair_tally(case, twin, rule),
             Some(_) | None => Tally::default(),
         };
         for run in &case.runs {
-            tally.add(&Tally::of_run(case, run), 1);
+            tally.add(&Tally::from_run(case, run), 1);
         }
         tally
     });
@@ -49,17 +49,17 @@ pub(in crate::eval) fn tallies(graded: &[Graded<'_>], rule: Rule) -> Vec<Tally> 
 
 impl Tally {
     /// Counts of one run, without its twin.
-    pub(in crate::eval) fn of_run(case: &Graded<'_>, run: &GradedRun<'_>) -> Self {
+    pub(in crate::eval) fn from_run(case: &GradedCase<'_>, run: &GradedRun<'_>) -> Self {
         let is_clean = case.is_clean();
         Self {
             runs: 1,
             expected: case.case.labels.expected.len() as u64,
             reported: run.reported.len() as u64,
-            matched: run.sorted.matched.len() as u64,
-            duplicates: run.sorted.duplicates.len() as u64,
-            known_bad: run.sorted.known_bad.len() as u64,
-            on_clean: run.sorted.on_clean.len() as u64,
-            unlabelled: run.sorted.unlabelled.len() as u64,
+            matched: run.classes.matched.len() as u64,
+            duplicates: run.classes.duplicates.len() as u64,
+            known_bad: run.classes.known_bad.len() as u64,
+            on_clean: run.classes.on_clean.len() as u64,
+            unlabelled: run.classes.unlabelled.len() as u64,
             clean_runs: u64::from(is_clean),
             clean_reported: if is_clean { run.reported.len() as u64 } else { 0 },
             clean_flagged: u64::from(is_clean && !run.reported.is_empty()),
@@ -69,17 +69,17 @@ impl Tally {
 
     /// Precision; `None` without reports.
     pub(in crate::eval) fn precision(&self) -> Option<f64> {
-        share(self.matched, self.reported)
+        ratio(self.matched, self.reported)
     }
 
     /// Precision over labelled reports.
     pub(in crate::eval) fn precision_labelled(&self) -> Option<f64> {
-        share(self.matched, self.reported - self.unlabelled)
+        ratio(self.matched, self.reported - self.unlabelled)
     }
 
     /// Recall; `None` if nothing is expected.
     pub(in crate::eval) fn recall(&self) -> Option<f64> {
-        share(self.matched, self.expected)
+        ratio(self.matched, self.expected)
     }
 
     /// F1. Zero without reports.
@@ -89,12 +89,12 @@ impl Tally {
 
     /// Reports per change.
     pub(in crate::eval) fn findings_per_change(&self) -> Option<f64> {
-        share(self.reported, self.runs)
+        ratio(self.reported, self.runs)
     }
 
     /// Share of clean changes with a report.
     pub(in crate::eval) fn clean_flagged(&self) -> Option<f64> {
-        share(self.clean_flagged, self.clean_runs)
+        ratio(self.clean_flagged, self.clean_runs)
     }
 
     /// Issues reported on the change and not on the twin.
@@ -104,12 +104,12 @@ impl Tally {
 
     /// Paired recall.
     pub(in crate::eval) fn paired_recall(&self) -> Option<f64> {
-        share(self.credited(), self.paired_expected)
+        ratio(self.credited(), self.paired_expected)
     }
 
     /// Paired precision.
     pub(in crate::eval) fn paired_precision(&self) -> Option<f64> {
-        share(self.credited(), self.paired_reported)
+        ratio(self.credited(), self.paired_reported)
     }
 
     /// Paired F1.
@@ -118,9 +118,9 @@ impl Tally {
     }
 }
 
-fn f1(right: u64, reported: u64, expected: u64) -> Option<f64> {
+fn f1(correct: u64, reported: u64, expected: u64) -> Option<f64> {
     (expected > 0).then_some(())?;
-    share(2 * right, reported + expected)
+    ratio(2 * correct, reported + expected)
 }
 
 impl Counts for Tally {

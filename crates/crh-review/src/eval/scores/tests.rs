@@ -11,7 +11,7 @@ fn check(table: &str, expected: Expect) {
 }
 
 fn check_by(rule: Rule, table: &str, expected: Expect) {
-    expected.assert_eq(&shown(&score(&evaluation(rule, table))));
+    expected.assert_eq(&scores_text(&score(&evaluation(rule, table))));
 }
 
 fn number(value: Option<f64>) -> String {
@@ -19,7 +19,7 @@ fn number(value: Option<f64>) -> String {
 }
 
 /// All scores except intervals and effort, without absent ones.
-fn shown(scores: &Scores) -> String {
+fn scores_text(scores: &Scores) -> String {
     let Scores { runs, quality, paired, recall_by, .. } = scores;
     let mut out = format!(
         "cases {} clean {} twins {} runs {}+{}+{}+{}\n",

@@ -79,8 +79,10 @@ impl Excerpt {
             is_within(line, issue_lines) || quotes.iter().any(|quote| is_within(line, quote))
         };
         let lines = diff_lines(diff, file_diff, is_cited);
-        let first = lines.iter().position(|found| is_within(&found.line, issue_lines))?;
-        let last = lines.iter().rposition(|found| is_within(&found.line, issue_lines))?;
+        let first =
+            lines.iter().position(|excerpt_line| is_within(&excerpt_line.line, issue_lines))?;
+        let last =
+            lines.iter().rposition(|excerpt_line| is_within(&excerpt_line.line, issue_lines))?;
         Some(Self { file: path(file), rows: excerpt_rows(&lines, first, last) })
     }
 
@@ -126,8 +128,9 @@ fn is_within(line: &DiffLine<'_>, (side, lines): &SideLines) -> bool {
 /// The cited lines with context. If there are too many, the middle is left out.
 fn excerpt_rows(lines: &[ExcerptLine<'_>], first: usize, last: usize) -> Vec<ExcerptRow> {
     let same_hunk = |index: &usize, other: usize| lines[*index].hunk == lines[other].hunk;
-    let start = (first.saturating_sub(CONTEXT_LINES)..=first).find(|at| same_hunk(at, first));
-    let end = (last..lines.len().min(last + CONTEXT_LINES + 1)).rfind(|at| same_hunk(at, last));
+    let start = (first.saturating_sub(CONTEXT_LINES)..=first).find(|index| same_hunk(index, first));
+    let end =
+        (last..lines.len().min(last + CONTEXT_LINES + 1)).rfind(|index| same_hunk(index, last));
     let (start, end) = (start.unwrap_or(first), end.unwrap_or(last));
     let shown_indices: Vec<usize> = match end - start < MAX_ROWS {
         true => (start..=end).collect(),
@@ -193,8 +196,8 @@ impl ExcerptRow {
 fn mark_differences(rows: &mut [ExcerptRow]) {
     let mut index = 0;
     while index < rows.len() {
-        let run_length = |from: usize, look: ExcerptRowKind| {
-            rows[from..].iter().take_while(|row| row.look == look).count()
+        let run_length = |start: usize, kind: ExcerptRowKind| {
+            rows[start..].iter().take_while(|row| row.look == kind).count()
         };
         let removed_count = run_length(index, ExcerptRowKind::Removed);
         let added_count = run_length(index + removed_count, ExcerptRowKind::Added);

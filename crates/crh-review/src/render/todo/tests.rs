@@ -9,21 +9,21 @@ use super::*;
 /// Headings found by a Markdown parser.
 fn headings(text: &str) -> Vec<String> {
     let body = text.splitn(3, "---\n").nth(2).unwrap();
-    let (mut inside, mut found) = (false, Vec::new());
+    let (mut in_heading, mut headings) = (false, Vec::new());
     for event in Parser::new(body) {
         match event {
             Event::Start(Tag::Heading { .. }) => {
-                inside = true;
-                found.push(String::new());
+                in_heading = true;
+                headings.push(String::new());
             }
-            Event::End(TagEnd::Heading(_)) => inside = false,
-            Event::Text(text) | Event::Code(text) if inside => {
-                found.last_mut().unwrap().push_str(&text);
+            Event::End(TagEnd::Heading(_)) => in_heading = false,
+            Event::Text(text) | Event::Code(text) if in_heading => {
+                headings.last_mut().unwrap().push_str(&text);
             }
             _ => {}
         }
     }
-    found
+    headings
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn file_name_has_id_status_priority_and_title() {
     check("`a*b` overflows | wraps", Severity::P1, expect!["012-ready-p1-a-b-overflows-wraps.md"]);
     check("../../etc/passwd\n---", Severity::P2, expect!["012-ready-p2-etc-passwd.md"]);
     check("数が溢れる", Severity::P3, expect!["012-ready-p3-security.md"]);
-    let long = "word ".repeat(40);
+    let long_title = "word ".repeat(40);
     check(
-        &long,
+        &long_title,
         Severity::P3,
         expect!["012-ready-p3-word-word-word-word-word-word-word-word-word-word.md"],
     );

@@ -102,7 +102,7 @@ impl<'a> Node<'a> {
         name: &str,
         arguments: &Map<String, Value>,
     ) -> Result<FieldValue<'a>, GraphRefusal> {
-        let found = match self {
+        let value = match self {
             Self::Query => return query(eye, name, arguments),
             Self::Repository(repository) => return of_repository(eye, repository, name, arguments),
             Self::Payload(place) => match (name, place) {
@@ -142,7 +142,7 @@ impl<'a> Node<'a> {
                 _ => None,
             },
         };
-        found.ok_or_else(|| unknown(self.type_name(&eye.view), name))
+        value.ok_or_else(|| unknown(self.type_name(&eye.view), name))
     }
 }
 
@@ -152,8 +152,8 @@ fn value<'a>(value: impl Into<Value>) -> Option<FieldValue<'a>> {
 
 /// An author; null if the account is gone.
 fn actor<'a>(eye: &QueryContext<'a>, login: &'a str) -> Option<FieldValue<'a>> {
-    let known = eye.view.state.account(login).is_some();
-    Some(if known { FieldValue::Node(Node::Actor(login)) } else { FieldValue::Missing })
+    let exists = eye.view.state.account(login).is_some();
+    Some(if exists { FieldValue::Node(Node::Actor(login)) } else { FieldValue::Missing })
 }
 
 fn query<'a>(
@@ -196,11 +196,11 @@ fn of_repository<'a>(
     arguments: &Map<String, Value>,
 ) -> Result<FieldValue<'a>, GraphRefusal> {
     let number = arguments.get("number").and_then(Value::as_u64).unwrap_or_default();
-    let missing = |what: &str| {
-        let message = format!("Could not resolve to {what} with the number of {number}.");
+    let missing = |description: &str| {
+        let message = format!("Could not resolve to {description} with the number of {number}.");
         GraphRefusal::of("NOT_FOUND", message)
     };
-    let found = match name {
+    let node = match name {
         "pullRequest" => {
             eye.may_read_pulls()?;
             let pull = repository.pulls.get(&number).ok_or_else(|| missing("a PullRequest"))?;
@@ -220,7 +220,7 @@ fn of_repository<'a>(
         "isFork" => value(repository.fork_of.is_some()),
         _ => None,
     };
-    found.ok_or_else(|| unknown("Repository", name))
+    node.ok_or_else(|| unknown("Repository", name))
 }
 
 fn of_pull<'a>(
@@ -254,9 +254,9 @@ fn of_pull<'a>(
         "createdAt" => value(format_time(pull.created)),
         "updatedAt" => value(format_time(pull.updated)),
         "headRepository" => {
-            let found = eye.view.state.repository_by_id(pull.head_repository);
+            let head_repository = eye.view.state.repository_by_id(pull.head_repository);
             Some(
-                found
+                head_repository
                     .map_or(FieldValue::Missing, |found| FieldValue::Node(Node::Repository(found))),
             )
         }
@@ -266,8 +266,8 @@ fn of_pull<'a>(
         }
         "reviewThreads" => {
             let is_shown = |thread: &&Thread| {
-                let first = thread.comments.first();
-                first.is_none_or(|it| it.author == eye.login || !pull.is_pending(it))
+                let first_comment = thread.comments.first();
+                first_comment.is_none_or(|it| it.author == eye.login || !pull.is_pending(it))
             };
             let threads = pull.threads.iter().filter(is_shown);
             let threads = threads.map(|thread| Node::Thread((repository, pull, thread)));
@@ -375,9 +375,9 @@ fn of_review_comment<'a>(
             &pull.head_sha
         }))),
         "pullRequestReview" => {
-            let found = pull.reviews.iter().find(|review| Some(review.id) == comment.review);
+            let review = pull.reviews.iter().find(|review| Some(review.id) == comment.review);
             let node = |review| FieldValue::Node(Node::Review(repository, pull.number, review));
-            Some(found.map_or(FieldValue::Missing, node))
+            Some(review.map_or(FieldValue::Missing, node))
         }
         _ => {
             let page = eye.view.pull_url(repository, pull.number);
@@ -473,8 +473,8 @@ fn piece<'a>(start: usize, nodes: &[Node<'a>], total: usize, name: &str) -> Opti
 }
 
 fn page_info<'a>(start: usize, end: usize, total: usize, name: &str) -> Option<FieldValue<'a>> {
-    let cursor = |place: usize| {
-        let cursor = (end > start).then(|| format!("cursor:{place}"));
+    let cursor = |index: usize| {
+        let cursor = (end > start).then(|| format!("cursor:{index}"));
         Some(FieldValue::Value(json!(cursor)))
     };
     match name {

@@ -213,9 +213,9 @@ impl Parser {
     }
 
     fn eat(&mut self, sign: char) -> bool {
-        let found = self.peek() == Some(&QueryToken::Sign(sign));
-        self.at += usize::from(found);
-        found
+        let is_next = self.peek() == Some(&QueryToken::Sign(sign));
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn expect(&mut self, sign: char) -> Result<(), String> {

@@ -33,8 +33,8 @@ pub(crate) fn public_key(pem: &str) -> Vec<u8> {
 
 pub(super) fn installation(view: &View<'_>, call: &Call, owner: &str, name: &str) -> ReplyResult {
     let app = verify_jwt(view.state, call)?;
-    let known = view.state.repository(owner, name);
-    if known.is_none_or(|repository| repository.owner != app.installation.1) {
+    let repository = view.state.repository(owner, name);
+    if repository.is_none_or(|repository| repository.owner != app.installation.1) {
         return Err(Reply::not_found());
     }
     Ok(Reply::with(200, view.installation(app)))
@@ -61,15 +61,15 @@ pub(super) fn access_token(state: &mut State, call: &Call, id: &str) -> ReplyRes
 
 /// The App that signed the JWT.
 fn verify_jwt<'a>(state: &'a State, call: &Call) -> Result<&'a App, Reply> {
-    let refused = |why: &str| Reply::refused(401, why);
+    let refused = |message: &str| Reply::refused(401, message);
     let undecoded = || refused("A JSON web token could not be decoded");
     let claim = call.token.as_deref().ok_or_else(undecoded)?;
     let (signed, signature) = claim.rsplit_once('.').ok_or_else(undecoded)?;
     let (head, body) = signed.split_once('.').ok_or_else(undecoded)?;
-    let read = |part: &str| -> Option<Value> {
+    let decode = |part: &str| -> Option<Value> {
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).ok()?).ok()
     };
-    let (head, body) = read(head).zip(read(body)).ok_or_else(undecoded)?;
+    let (head, body) = decode(head).zip(decode(body)).ok_or_else(undecoded)?;
     let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| undecoded())?;
     // The issuer is the client id or the App's number, as text or number.
     let issuer = body["iss"].as_u64().or_else(|| body["iss"].as_str()?.parse().ok());

@@ -26,21 +26,21 @@ pub(super) fn list(view: &View<'_>, call: &Call, repository: &Repository) -> Rep
     });
     let pulls = repository.pulls.values();
     let pulls = pulls.filter(|pull| is_state(pull.open) && by(&pull.author));
-    let mut all: Vec<(u64, Value)> = issues
+    let mut entries: Vec<(u64, Value)> = issues
         .map(|issue| (issue.number, view.issue(repository, issue)))
         .chain(pulls.map(|pull| (pull.number, view.pull_as_issue(repository, pull))))
         .collect();
-    all.sort_by_key(|(number, _)| *number);
+    entries.sort_by_key(|(number, _)| *number);
     if call.parameter("direction") != Some("asc") {
-        all.reverse();
+        entries.reverse();
     }
-    page(view, call, repository, &all, |(_, issue)| issue.clone())
+    page(view, call, repository, &entries, |(_, issue)| issue.clone())
 }
 
 /// Finds a label, ignoring case.
 pub(super) fn label(view: &View<'_>, repository: &Repository, name: &str) -> ReplyResult {
-    let found = repository.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
-    let found = found.ok_or_else(Reply::not_found)?;
+    let label = repository.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
+    let found = label.ok_or_else(Reply::not_found)?;
     Ok(Reply::with(200, view.label(&view.api_of(repository), found)))
 }
 
@@ -51,13 +51,13 @@ pub(super) fn create(
     call: &Call,
     (owner, name): RepoName<'_>,
 ) -> ReplyResult {
-    let given = fields(
+    let input = fields(
         state,
         "an issue",
         &call.body,
         &["title", "body", "labels", "assignees", "milestone", "type"],
     )?;
-    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let (title, body) = (text("title"), text("body"));
     let refused = |field: &str| {
         let error = json!({ "resource": "Issue", "code": "invalid", "field": field });
@@ -69,7 +69,7 @@ pub(super) fn create(
     if body.chars().count() > MAX_BODY {
         return Err(refused("body"));
     }
-    let labels = given.get("labels").and_then(Value::as_array).into_iter().flatten();
+    let labels = input.get("labels").and_then(Value::as_array).into_iter().flatten();
     let labels: Vec<String> = labels.filter_map(Value::as_str).map(str::to_owned).collect();
     let author = call.login.clone().unwrap_or_default();
     let (id, created) = (state.id(), state.tick());
@@ -77,11 +77,12 @@ pub(super) fn create(
     if repository.without_issues {
         return Err(Reply::refused(410, "Issues has been disabled in this repository."));
     }
-    let known = |label: String| {
-        let found = repository.labels.iter().find(|own| own.eq_ignore_ascii_case(&label)).cloned();
-        found.unwrap_or(label)
+    let existing_label = |label: String| {
+        let label_name =
+            repository.labels.iter().find(|own| own.eq_ignore_ascii_case(&label)).cloned();
+        label_name.unwrap_or(label)
     };
-    let labels: Vec<String> = labels.into_iter().map(known).collect();
+    let labels: Vec<String> = labels.into_iter().map(existing_label).collect();
     repository.labels.extend(labels.iter().cloned());
     repository.numbers += 1;
     let number = repository.numbers;

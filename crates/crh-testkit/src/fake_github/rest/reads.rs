@@ -65,11 +65,11 @@ pub(super) fn answer(
         ["labels", name] => return issues::label(view, repository, name),
         ["issues", "comments", id] => {
             let id: u64 = id.parse().unwrap_or_default();
-            let found = repository.pulls.values().find_map(|pull| {
+            let comment = repository.pulls.values().find_map(|pull| {
                 let comment = pull.comments.iter().find(|comment| comment.id == id)?;
                 Some(view.comment(repository, pull.number, comment))
             });
-            Reply::with(200, found.ok_or_else(Reply::not_found)?)
+            Reply::with(200, comment.ok_or_else(Reply::not_found)?)
         }
         ["issues", number, rest @ ..] => return of_issue(view, call, repository, number, rest),
         ["commits", sha, "check-runs"] => check_runs(view, call, repository, sha),
@@ -81,7 +81,7 @@ pub(super) fn answer(
 
 fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
     let state = call.parameter("state").unwrap_or("open");
-    let wanted = |pull: &PullRequest| {
+    let is_selected = |pull: &PullRequest| {
         let head = format!("{}:{}", pull.head_owner, pull.head);
         let is_state = match state {
             "all" => true,
@@ -93,7 +93,7 @@ fn pulls(view: &View<'_>, call: &Call, repository: &Repository) -> Reply {
             && call.parameter("base").is_none_or(|asked| asked == pull.base)
     };
     // Newest first, unless asked otherwise.
-    let mut pulls: Vec<_> = repository.pulls.values().filter(|pull| wanted(pull)).collect();
+    let mut pulls: Vec<_> = repository.pulls.values().filter(|pull| is_selected(pull)).collect();
     if call.parameter("direction") != Some("asc") {
         pulls.reverse();
     }
@@ -166,22 +166,22 @@ fn of_issue(
 }
 
 fn check_runs(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> Reply {
-    let wanted = |name: &str| call.parameter("check_name").is_none_or(|asked| asked == name);
+    let has_name = |name: &str| call.parameter("check_name").is_none_or(|asked| asked == name);
     let name = |run: &CheckRun| {
         run.fields.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     let runs = repository.check_runs.iter();
-    let mut runs: Vec<_> = runs.filter(|run| run.head_sha == sha && wanted(&name(run))).collect();
+    let mut runs: Vec<_> = runs.filter(|run| run.head_sha == sha && has_name(&name(run))).collect();
     if call.parameter("filter") != Some("all") {
         // The newest of each name and App.
-        let mut known = BTreeSet::new();
+        let mut seen_names = BTreeSet::new();
         runs.reverse();
-        runs.retain(|run| known.insert((name(run), &run.app)));
+        runs.retain(|run| seen_names.insert((name(run), &run.app)));
         runs.reverse();
     }
     let mut reply = page(view, call, repository, &runs, |run| view.check_run(repository, run));
-    let shown = reply.body.take();
-    reply.body = json!({ "total_count": runs.len(), "check_runs": shown });
+    let runs_on_page = reply.body.take();
+    reply.body = json!({ "total_count": runs.len(), "check_runs": runs_on_page });
     reply
 }
 
@@ -203,10 +203,10 @@ fn status(view: &View<'_>, call: &Call, repository: &Repository, sha: &str) -> R
     };
     let mut reply =
         page(view, call, repository, &statuses, |status| view.status(repository, status));
-    let shown = reply.body.take();
+    let statuses_on_page = reply.body.take();
     let url = format!("{}/repos/{}/commits/{sha}", view.api(), repository.full_name());
     reply.body = json!({
-        "state": state, "statuses": shown, "sha": sha, "total_count": statuses.len(),
+        "state": state, "statuses": statuses_on_page, "sha": sha, "total_count": statuses.len(),
         "repository": view.repository(repository), "commit_url": url, "url": format!("{url}/status"),
     });
     reply

@@ -38,12 +38,12 @@ pub(super) fn post(
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
     let repository = state.repository(owner, name).ok_or_else(Reply::not_found)?;
     let pull = repository.pulls.get(&number).ok_or_else(Reply::not_found)?;
-    let own = pull.author == author;
-    let review_state = event_state(event, own, body.is_empty() && comments.is_empty())?;
+    let is_own = pull.author == author;
+    let review_state = event_state(event, is_own, body.is_empty() && comments.is_empty())?;
     if body.chars().count() > MAX_BODY {
         return Err(refused("Body is too long (maximum is 65536 characters)"));
     }
-    let is_draft = |it: &Review| it.author == author && it.state == PENDING;
+    let is_draft = |review: &Review| review.author == author && review.state == PENDING;
     if pull.reviews.iter().any(is_draft) {
         return Err(refused("User can only have one pending review per pull request"));
     }
@@ -115,8 +115,8 @@ fn change_review(
     let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
     let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
-    let found = pull.reviews.iter_mut().find(|review| review.id.to_string() == id);
-    let review = found.ok_or_else(Reply::not_found)?;
+    let review = pull.reviews.iter_mut().find(|review| review.id.to_string() == id);
+    let review = review.ok_or_else(Reply::not_found)?;
     may(review).map_err(refused)?;
     becomes.clone_into(&mut review.state);
     let review = review.clone();
@@ -177,18 +177,18 @@ fn apply(
 }
 
 /// State of a review after an event.
-fn event_state(event: Option<&str>, own: bool, empty: bool) -> Result<&'static str, Reply> {
+fn event_state(event: Option<&str>, is_own: bool, empty: bool) -> Result<&'static str, Reply> {
     match event {
         Some("COMMENT") if empty => Err(refused("Body can't be blank")),
         Some("COMMENT") => Ok("COMMENTED"),
-        Some("REQUEST_CHANGES") if own => {
+        Some("REQUEST_CHANGES") if is_own => {
             Err(refused("Can not request changes on your own pull request"))
         }
         Some("REQUEST_CHANGES") if empty => {
             Err(refused("You need to leave a comment indicating the requested changes."))
         }
         Some("REQUEST_CHANGES") => Ok("CHANGES_REQUESTED"),
-        Some("APPROVE") if own => Err(refused("Can not approve your own pull request")),
+        Some("APPROVE") if is_own => Err(refused("Can not approve your own pull request")),
         Some("APPROVE") => Ok("APPROVED"),
         _ => Err(refused(
             "Variable $event of type PullRequestReviewEvent was provided invalid value",
@@ -215,18 +215,18 @@ fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String)
     let line = number(comment, "line")?.ok_or_else(|| refused("Line could not be resolved"))?;
     let right = side("side", Side::Right)?;
     let unresolved = || refused("Line could not be resolved");
-    let shown = file.find_row(right, line).ok_or_else(unresolved)?;
-    let first = number(comment, "start_line")?;
+    let row = file.find_row(right, line).ok_or_else(unresolved)?;
+    let start_line = number(comment, "start_line")?;
     let start_side = side("start_side", right)?;
-    if let Some(first) = first {
+    if let Some(first) = start_line {
         let start = file.find_row(start_side, first);
         let start = start.ok_or_else(|| refused("Start line could not be resolved"))?;
-        if start >= shown && start.hunk == shown.hunk {
+        if start >= row && start.hunk == row.hunk {
             return Err(refused(
                 "Pull request review thread start line must precede the end line.",
             ));
         }
-        if start.hunk != shown.hunk {
+        if start.hunk != row.hunk {
             return Err(refused(
                 "Pull request review thread start line must be part of the same hunk as the line.",
             ));
@@ -237,13 +237,13 @@ fn thread(comment: &Value, diff: &Diff, commit: &str) -> Result<(Thread, String)
         path: path.to_owned(),
         side: right,
         line: Some(line),
-        start_line: first,
-        start_side: first.map(|_| start_side),
+        start_line,
+        start_side: start_line.map(|_| start_side),
         original_line: line,
-        original_start_line: first,
+        original_start_line: start_line,
         original_commit: commit.to_owned(),
-        diff_hunk: file.hunk_down_to(shown),
-        original_position: file.position(shown),
+        diff_hunk: file.hunk_down_to(row),
+        original_position: file.position(row),
         resolved: false,
         resolved_by: None,
         outdated: false,
@@ -265,6 +265,6 @@ fn number(comment: &Value, key: &str) -> Result<Option<u32>, Reply> {
     }
 }
 
-fn refused(why: &str) -> Reply {
-    Reply::invalid("Unprocessable Entity", json!([why]))
+fn refused(message: &str) -> Reply {
+    Reply::invalid("Unprocessable Entity", json!([message]))
 }

@@ -127,12 +127,12 @@ fn open_pull(
     call: &Call,
     (owner, name): RepoName<'_>,
 ) -> ReplyResult {
-    let known = ["title", "body", "head", "base", "draft", "maintainer_can_modify"];
-    let given = fields(state, "a pull request", &call.body, &known)?;
-    let text = |name: &str| given.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let field_names = ["title", "body", "head", "base", "draft", "maintainer_can_modify"];
+    let input = fields(state, "a pull request", &call.body, &field_names)?;
+    let text = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let author = call.login.clone().unwrap_or_default();
     let (head, base) = (text("head"), text("base"));
-    let opened = Pull { title: text("title"), body: text("body"), author, ..Pull::default() };
+    let pull = Pull { title: text("title"), body: text("body"), author, ..Pull::default() };
     let refused = |field: &str, message: &str| {
         let error = json!({
             "resource": "PullRequest", "code": "invalid", "field": field, "message": message,
@@ -140,18 +140,18 @@ fn open_pull(
         Reply::invalid("Validation Failed", json!([error]))
     };
     let repository = state.repository(owner, name).ok_or_else(Reply::not_found)?;
-    let (of, branch) = head.split_once(':').unwrap_or((owner, &head));
+    let (head_owner, branch) = head.split_once(':').unwrap_or((owner, &head));
     let is_same = |pull: &PullRequest| {
-        pull.open && (pull.head_owner.as_str(), pull.head.as_str()) == (of, branch)
+        pull.open && (pull.head_owner.as_str(), pull.head.as_str()) == (head_owner, branch)
     };
     if repository.pulls.values().any(is_same) {
-        let message = format!("A pull request already exists for {of}:{branch}.");
+        let message = format!("A pull request already exists for {head_owner}:{branch}.");
         return Err(refused("head", &message));
     }
-    let number = state.open((owner, name), Pull { head: head.clone(), base, ..opened });
+    let number = state.open((owner, name), Pull { head: head.clone(), base, ..pull });
     let number = number.ok_or_else(|| refused("head", "there is no such repository"))?;
-    let at = PullHandle { repository: format!("{owner}/{name}"), number };
-    if let Err(missing) = state.push(&at) {
+    let handle = PullHandle { repository: format!("{owner}/{name}"), number };
+    if let Err(missing) = state.push(&handle) {
         let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
         repository.pulls.remove(&number);
         let field = if missing == branch { "head" } else { "base" };
@@ -199,12 +199,12 @@ fn change_comment(
     };
     let login = call.login.clone().unwrap_or_default();
     let association = repository.association(&login).to_owned();
-    let found = repository.pulls.values_mut().find_map(|pull| {
+    let comment = repository.pulls.values_mut().find_map(|pull| {
         let number = pull.number;
         let comment = pull.comments.iter_mut().find(|comment| comment.id.to_string() == id)?;
         Some((number, comment))
     });
-    let (number, comment) = found.ok_or_else(Reply::not_found)?;
+    let (number, comment) = comment.ok_or_else(Reply::not_found)?;
     if !may_change(&login, &comment.author, &association) {
         return Err(Reply::refused(403, "Must have admin rights to Repository."));
     }
@@ -245,10 +245,10 @@ fn check_run(
     let new = state.id();
     let login = call.login.clone().unwrap_or_default();
     let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
-    let place = match id {
+    let index = match id {
         Some(id) => {
-            let found = repository.check_runs.iter().position(|run| run.id.to_string() == id);
-            found.ok_or_else(Reply::not_found)?
+            let position = repository.check_runs.iter().position(|run| run.id.to_string() == id);
+            position.ok_or_else(Reply::not_found)?
         }
         None => {
             let head_sha = sent["head_sha"].as_str().unwrap_or_default().to_owned();
@@ -258,7 +258,7 @@ fn check_run(
             repository.check_runs.len() - 1
         }
     };
-    let run = &mut repository.check_runs[place];
+    let run = &mut repository.check_runs[index];
     run.fields.extend(sent);
     run.annotations.extend(annotations);
     if run.fields.contains_key("conclusion") {
@@ -273,7 +273,7 @@ fn check_run(
 
 /// Validates a check run and returns its annotations.
 fn check_annotations(sent: &Map<String, Value>, new: bool) -> Result<Vec<Value>, Reply> {
-    let refused = |why: String| Reply::invalid("Invalid request.", json!([why]));
+    let refused = |message: String| Reply::invalid("Invalid request.", json!([message]));
     for needed in ["name", "head_sha"] {
         if new && sent.get(needed).and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(refused(format!("\"{needed}\" wasn't supplied.")));

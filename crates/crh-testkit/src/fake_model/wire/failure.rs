@@ -1,46 +1,49 @@
-//! Vendor error responses. The sentences are ours; codes, types and the words that clients match on
-//! are the vendors'.
+//! Error responses of vendors. The sentences are written for this fake; codes, types and the words
+//! that clients match on are the vendors'.
 
 use serde_json::{Value, json};
 
-use super::{Told, gemini};
-use crate::fake_model::asked::Wire;
+use super::{ReplyContext, gemini};
+use crate::fake_model::request::Wire;
 use crate::fake_model::script::Failure;
 
 /// A failure as HTTP status and body.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::fake_model) struct Failed {
+pub(in crate::fake_model) struct FailureResponse {
     pub(in crate::fake_model) status: u16,
     pub(in crate::fake_model) headers: Vec<(&'static str, String)>,
     pub(in crate::fake_model) body: Value,
 }
 
 /// The failure in a wire format.
-pub(in crate::fake_model) fn failed(failure: &Failure, told: &Told<'_>) -> Failed {
+pub(in crate::fake_model) fn failure_response(
+    failure: &Failure,
+    context: &ReplyContext<'_>,
+) -> FailureResponse {
     if let Failure::Other { status, body } = failure {
-        return Failed { status: *status, headers: Vec::new(), body: body.clone() };
+        return FailureResponse { status: *status, headers: Vec::new(), body: body.clone() };
     }
-    let (status, body) = match told.wire {
-        Wire::Chat | Wire::Responses => openai(failure, told),
-        Wire::Messages => anthropic(failure, told),
-        Wire::Gemini => google(failure, told),
+    let (status, body) = match context.wire {
+        Wire::Chat | Wire::Responses => openai(failure, context),
+        Wire::Messages => anthropic(failure, context),
+        Wire::Gemini => google(failure, context),
     };
-    let headers = match (failure, told.wire) {
+    let headers = match (failure, context.wire) {
         (Failure::RateLimited { seconds }, Wire::Chat | Wire::Responses | Wire::Messages) => {
             vec![("retry-after", seconds.to_string())]
         }
         _ => Vec::new(),
     };
-    Failed { status, headers, body }
+    FailureResponse { status, headers, body }
 }
 
-fn openai(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
+fn openai(failure: &Failure, context: &ReplyContext<'_>) -> (u16, Value) {
     let (status, kind, code, message) = match failure {
         Failure::RateLimited { seconds } => (
             429,
             "tokens",
             Some("rate_limit_exceeded"),
-            format!("Rate limit reached for {}. Please try again in {seconds}s.", told.model),
+            format!("Rate limit reached for {}. Please try again in {seconds}s.", context.model),
         ),
         Failure::Overloaded => {
             (503, "server_error", Some("server_is_overloaded"), "The engine is overloaded.".into())
@@ -61,7 +64,7 @@ fn openai(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
             401,
             "invalid_request_error",
             Some("invalid_api_key"),
-            format!("Incorrect API key provided: {}.", told.key),
+            format!("Incorrect API key provided: {}.", context.key),
         ),
         Failure::NoCredit => (
             429,
@@ -77,7 +80,7 @@ fn openai(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
     (status, json!({ "error": error }))
 }
 
-fn anthropic(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
+fn anthropic(failure: &Failure, context: &ReplyContext<'_>) -> (u16, Value) {
     let (status, kind, message) = match failure {
         Failure::RateLimited { .. } => {
             (429, "rate_limit_error", "This request would exceed your rate limit.".into())
@@ -90,7 +93,7 @@ fn anthropic(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
             (400, "invalid_request_error", "Output blocked by content filtering policy".into())
         }
         Failure::BadKey => {
-            (401, "authentication_error", format!("invalid x-api-key: {}", told.key))
+            (401, "authentication_error", format!("invalid x-api-key: {}", context.key))
         }
         Failure::NoCredit => (
             400,
@@ -102,11 +105,11 @@ fn anthropic(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
         Failure::Other { status, body } => return (*status, body.clone()),
     };
     let error = json!({ "type": kind, "message": message });
-    let id = format!("req_{}", told.number);
+    let id = format!("req_{}", context.number);
     (status, json!({ "type": "error", "error": error, "request_id": id }))
 }
 
-fn google(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
+fn google(failure: &Failure, context: &ReplyContext<'_>) -> (u16, Value) {
     let mut details = json!([]);
     let (status, kind, message) = match failure {
         Failure::RateLimited { seconds } => {
@@ -130,7 +133,7 @@ fn google(failure: &Failure, told: &Told<'_>) -> (u16, Value) {
                 "reason": "API_KEY_INVALID",
                 "domain": "googleapis.com",
             }]);
-            (400, "INVALID_ARGUMENT", format!("API key not valid: {}", told.key))
+            (400, "INVALID_ARGUMENT", format!("API key not valid: {}", context.key))
         }
         Failure::NoCredit => (
             429,

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::{Event, Told, failed, is_json, pieces};
+use super::{Event, ReplyContext, failure_response, is_json, pieces};
 use crate::fake_model::count::Tokens;
 use crate::fake_model::script::{Answer, Ending, Part};
 
-pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
-    let mut events = vec![start(told), Event::typed(json!({ "type": "ping" }))];
+pub(super) fn events(answer: &Answer, context: &ReplyContext<'_>) -> Vec<Event> {
+    let mut events = vec![start(context), Event::typed(json!({ "type": "ping" }))];
     for (index, part) in answer.parts.iter().enumerate() {
-        events.extend(block(told, index, part, answer.ending));
+        events.extend(block(context, index, part, answer.ending));
     }
     if let Some((failure, _)) = &answer.failure {
-        events.push(Event::typed(failed(failure, told).body));
+        events.push(Event::typed(failure_response(failure, context).body));
         return events;
     }
-    let declined = answer.parts.iter().any(|part| matches!(part, Part::Refusal(_)));
-    let called = answer.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    let has_refusal = answer.parts.iter().any(|part| matches!(part, Part::Refusal(_)));
+    let has_call = answer.parts.iter().any(|part| matches!(part, Part::Call { .. }));
     let reason = match answer.ending {
-        Ending::Natural if declined => "refusal",
-        Ending::Natural if called => "tool_use",
+        Ending::Natural if has_refusal => "refusal",
+        Ending::Natural if has_call => "tool_use",
         Ending::Natural => "end_turn",
         Ending::Length => "max_tokens",
         Ending::Window => "model_context_window_exceeded",
@@ -29,7 +29,7 @@ pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
         "type": "message_delta",
         "delta": { "stop_reason": reason, "stop_sequence": null },
     });
-    if let Some(tokens) = &told.usage {
+    if let Some(tokens) = &context.usage {
         end["usage"] = usage(tokens, tokens.output);
     }
     events.push(Event::typed(end));
@@ -44,17 +44,17 @@ pub(super) fn noise() -> Vec<Event> {
     ]
 }
 
-fn start(told: &Told<'_>) -> Event {
+fn start(context: &ReplyContext<'_>) -> Event {
     let mut message = json!({
-        "id": format!("msg_{}", told.number),
+        "id": format!("msg_{}", context.number),
         "type": "message",
         "role": "assistant",
-        "model": told.model,
+        "model": context.model,
         "content": [],
         "stop_reason": null,
         "stop_sequence": null,
     });
-    if let Some(tokens) = &told.usage {
+    if let Some(tokens) = &context.usage {
         // The stream starts with one output token.
         let mut usage = usage(tokens, tokens.output.min(1));
         usage["cache_creation"] = json!({
@@ -76,7 +76,7 @@ fn usage(tokens: &Tokens, output: u64) -> Value {
     })
 }
 
-fn block(told: &Told<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Event> {
+fn block(context: &ReplyContext<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Event> {
     let begin = |block: Value| {
         let event =
             json!({ "type": "content_block_start", "index": index, "content_block": block });
@@ -86,7 +86,7 @@ fn block(told: &Told<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Even
         let delta = |piece| json!({ "type": kind, field: piece });
         let event =
             |piece| json!({ "type": "content_block_delta", "index": index, "delta": delta(piece) });
-        pieces(text, told.pieces).into_iter().map(|piece| Event::typed(event(piece))).collect()
+        pieces(text, context.pieces).into_iter().map(|piece| Event::typed(event(piece))).collect()
     };
     let mut events = Vec::new();
     match part {
@@ -103,11 +103,11 @@ fn block(told: &Told<'_>, index: usize, part: &Part, ending: Ending) -> Vec<Even
             events.extend(deltas("text_delta", "text", text));
         }
         Part::Call { name, arguments } => {
-            let id = format!("toolu_{}_{index}", told.number);
+            let id = format!("toolu_{}_{index}", context.number);
             events.push(begin(json!({ "type": "tool_use", "id": id, "name": name, "input": {} })));
-            let first = json!({ "type": "input_json_delta", "partial_json": "" });
+            let first_delta = json!({ "type": "input_json_delta", "partial_json": "" });
             events.push(Event::typed(
-                json!({ "type": "content_block_delta", "index": index, "delta": first }),
+                json!({ "type": "content_block_delta", "index": index, "delta": first_delta }),
             ));
             events.extend(deltas("input_json_delta", "partial_json", arguments));
             if ending == Ending::Length && !is_json(arguments) {

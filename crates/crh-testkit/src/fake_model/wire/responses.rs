@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{CREATED, Event, Told, failed, in_turn, pieces, with_calls_together};
+use super::{CREATED, Event, ReplyContext, failure_response, in_turn, pieces, with_calls_together};
 use crate::fake_model::count::Tokens;
-use crate::fake_model::script::{Answer, Ending, Failure, Part, Place};
+use crate::fake_model::script::{Answer, Ending, ErrorPlace, Failure, Part};
 
-pub(super) fn events(answer: &Answer, told: &Told<'_>) -> Vec<Event> {
-    let mut stream = Stream { told, ending: answer.ending, events: Vec::new(), output: Vec::new() };
-    let begun = response(told, "in_progress", &[]);
+pub(super) fn events(answer: &Answer, context: &ReplyContext<'_>) -> Vec<Event> {
+    let mut stream =
+        Stream { told: context, ending: answer.ending, events: Vec::new(), output: Vec::new() };
+    let begun = response(context, "in_progress", &[]);
     stream.push(json!({ "type": "response.created", "response": begun }));
     stream.push(json!({ "type": "response.in_progress", "response": begun }));
     for parts in with_calls_together(&answer.parts) {
@@ -38,7 +39,7 @@ pub(super) fn noise() -> Vec<Event> {
 }
 
 struct Stream<'a> {
-    told: &'a Told<'a>,
+    told: &'a ReplyContext<'a>,
     ending: Ending,
     events: Vec<Event>,
     /// Finished items.
@@ -113,7 +114,7 @@ impl Stream<'_> {
     }
 
     fn calls(&mut self, calls: &[Part]) {
-        let before = self.output.len();
+        let first_index = self.output.len();
         let number = self.told.number;
         let item = |index: usize, name: &str, arguments: &str, status: &str| {
             json!({
@@ -128,7 +129,11 @@ impl Stream<'_> {
         let mut texts = Vec::new();
         for (place, part) in calls.iter().enumerate() {
             let Part::Call { name, arguments } = part else { continue };
-            self.item("added", before + place, &item(before + place, name, "", "in_progress"));
+            self.item(
+                "added",
+                first_index + place,
+                &item(first_index + place, name, "", "in_progress"),
+            );
             texts.push((name, arguments.as_str()));
         }
         let arguments: Vec<&str> = texts.iter().map(|(_, arguments)| *arguments).collect();
@@ -136,10 +141,15 @@ impl Stream<'_> {
             |index| json!({ "item_id": format!("fc_{number}_{index}"), "output_index": index });
         let prefix = "response.function_call_arguments";
         for (place, piece) in in_turn(&arguments, self.told.pieces) {
-            self.push(with(&at(before + place), &format!("{prefix}.delta"), "delta", json!(piece)));
+            self.push(with(
+                &at(first_index + place),
+                &format!("{prefix}.delta"),
+                "delta",
+                json!(piece),
+            ));
         }
         for (place, (name, arguments)) in texts.iter().enumerate() {
-            let index = before + place;
+            let index = first_index + place;
             if self.status() == "completed" {
                 let done =
                     with(&at(index), &format!("{prefix}.done"), "arguments", json!(arguments));
@@ -174,17 +184,17 @@ impl Stream<'_> {
         self.push(json!({ "type": format!("response.{status}"), "response": response }));
     }
 
-    fn fail(&mut self, failure: &Failure, place: Place) {
-        let body = failed(failure, self.told).body;
+    fn fail(&mut self, failure: &Failure, place: ErrorPlace) {
+        let body = failure_response(failure, self.told).body;
         let error = &body["error"];
         let code = if error["code"].is_null() { &error["type"] } else { &error["code"] };
         match place {
-            Place::Response => {
+            ErrorPlace::Response => {
                 let mut response = response(self.told, "failed", &self.output);
                 response["error"] = json!({ "code": code, "message": error["message"] });
                 self.push(json!({ "type": "response.failed", "response": response }));
             }
-            Place::Event => self.push(json!({
+            ErrorPlace::Event => self.push(json!({
                 "type": "error",
                 "code": code,
                 "message": error["message"],
@@ -201,15 +211,15 @@ fn with(at: &Value, kind: &str, field: &str, value: Value) -> Value {
     event
 }
 
-fn response(told: &Told<'_>, status: &str, output: &[Value]) -> Value {
+fn response(context: &ReplyContext<'_>, status: &str, output: &[Value]) -> Value {
     json!({
-        "id": format!("resp_{}", told.number),
+        "id": format!("resp_{}", context.number),
         "object": "response",
         "created_at": CREATED,
         "status": status,
         "error": null,
         "incomplete_details": null,
-        "model": told.model,
+        "model": context.model,
         "output": output,
         "usage": null,
     })

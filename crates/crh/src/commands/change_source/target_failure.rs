@@ -10,9 +10,9 @@ use crh_pipeline::target_args::RequestedMode;
 pub(in crate::commands) fn target_failure(
     error: TargetError,
     mode: Option<RequestedMode>,
-    at: Option<&Forge>,
+    forge: Option<&Forge>,
 ) -> Failure {
-    let (kind, hint) = kind_and_hint(&error, at);
+    let (kind, hint) = kind_and_hint(&error, forge);
     if mode == Some(RequestedMode::Headless) && is_no_change_found(&error) {
         let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
         return Failure::usage(text).hint(error.to_string());
@@ -27,7 +27,7 @@ pub(in crate::commands) fn target_failure(
 /// Whether no change could be determined, as opposed to a wrong argument.
 fn is_no_change_found(error: &TargetError) -> bool {
     match error {
-        TargetError::Nothing(_) | TargetError::Unborn | TargetError::Bare => true,
+        TargetError::NoDifference(_) | TargetError::Unborn | TargetError::Bare => true,
         TargetError::Base(error) => match error {
             BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
@@ -38,7 +38,7 @@ fn is_no_change_found(error: &TargetError) -> bool {
             | BaseError::NoSuchBranch(_) => false,
         },
         TargetError::NoSuchName(_)
-        | TargetError::NotRead(_)
+        | TargetError::NotFetched(_)
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
         | TargetError::NotADiff
@@ -50,7 +50,10 @@ fn is_no_change_found(error: &TargetError) -> bool {
     }
 }
 
-fn kind_and_hint(error: &TargetError, at: Option<&Forge>) -> (FailureKind, Option<&'static str>) {
+fn kind_and_hint(
+    error: &TargetError,
+    forge: Option<&Forge>,
+) -> (FailureKind, Option<&'static str>) {
     match error {
         TargetError::NoSuchName(name) if name.bytes().all(|byte| byte.is_ascii_digit()) => (
             FailureKind::Usage,
@@ -66,7 +69,7 @@ fn kind_and_hint(error: &TargetError, at: Option<&Forge>) -> (FailureKind, Optio
         TargetError::Unmerged(_) => {
             (FailureKind::Usage, Some("resolve the conflicts, or pass `--uncommitted`"))
         }
-        TargetError::Nothing(_) => (
+        TargetError::NoDifference(_) => (
             FailureKind::Usage,
             Some(
                 "set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`",
@@ -91,9 +94,9 @@ fn kind_and_hint(error: &TargetError, at: Option<&Forge>) -> (FailureKind, Optio
                 Some("set it with `--base REF`, or `base.branch` in `crh.toml`"),
             ),
         },
-        TargetError::NotRead(_) => (FailureKind::Bug, None),
+        TargetError::NotFetched(_) => (FailureKind::Bug, None),
         TargetError::Forge { source, .. } => {
-            (FailureKind::External, at.and_then(|at| fetch_hint(source, at)))
+            (FailureKind::External, forge.and_then(|forge| fetch_hint(source, forge)))
         }
         TargetError::Missing(_) => {
             (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))

@@ -21,7 +21,7 @@ use crate::ui;
 use crh_git::PathGlobs;
 use crh_pipeline::target_args::Target;
 use crh_review::eval::{
-    About, CaseRun, CaseRuns, Ending, Evaluation, Labels, Rule, SCHEMA_VERSION, sort,
+    About, CaseRun, CaseRuns, Ending, Evaluation, Labels, Rule, SCHEMA_VERSION, classify_reports,
 };
 use crh_review::identity::content_id;
 use crh_review::report::Strategy;
@@ -222,7 +222,7 @@ fn line(labels: &Labels, run: &CaseRun, rule: Rule, repeat: u32, repeats: u32) -
 
 /// Found and expected issues.
 fn said(labels: &Labels, run: &CaseRun, rule: Rule) -> String {
-    let sorted = sort(labels, run, rule);
+    let sorted = classify_reports(labels, run, rule);
     let found = sorted.matched.len();
     let others = run.reported.len() - found;
     match (labels.expected.len(), others) {

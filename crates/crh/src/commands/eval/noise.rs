@@ -51,7 +51,7 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
     }
     runs.iter_mut().for_each(|runs| runs.sort_by_key(|(repeat, _)| *repeat));
     let runs: Vec<CommitRun> = runs.into_iter().flatten().map(|(_, run)| run).collect();
-    let noise = Noise::of(&runs, args.sample, args.seed);
+    let noise = Noise::new(&runs, args.sample, args.seed);
     ui::result_text(&match args.format {
         NoiseFormatArg::Text => noise.text(),
         NoiseFormatArg::Markdown => noise.markdown(),

@@ -400,7 +400,7 @@ fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
     let said: Vec<&str> = said.map(String::as_str).filter(|text| !text.is_empty()).collect();
     CaseRun {
         ending,
-        reported: report.issues.iter().filter_map(Reported::of).collect(),
+        reported: report.issues.iter().filter_map(Reported::from_issue).collect(),
         judged: None,
         verdict: report.verdict.to_string(),
         summary: said.join("\n"),

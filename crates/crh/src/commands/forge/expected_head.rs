@@ -1,5 +1,5 @@
-//! Expected head commit (`--head`). CI runs for one commit; the branch may be pushed to before crh
-//! reads it.
+//! Expected head commit (`--head`). A CI job runs for one commit, but the branch may move before
+//! crh reads the proposal.
 
 use super::ForgeProposal;
 use crate::failure::{Failure, FailureKind};
@@ -28,17 +28,19 @@ impl ExpectedHead {
         head: Option<&Self>,
         proposal: Option<&ForgeProposal>,
     ) -> Result<(), Failure> {
-        let Some(Self(wanted)) = head else { return Ok(()) };
-        let Some(pull) = proposal else {
+        let Some(Self(expected_head)) = head else { return Ok(()) };
+        let Some(proposal) = proposal else {
             return Err(Failure::usage("`--head` needs a pull request or merge proposal")
                 .hint("name one: its address, `OWNER/NAME#N`, or `N` inside a clone"));
         };
-        let now = &pull.proposal.source.commit;
-        match now.eq_ignore_ascii_case(wanted) {
+        let current_head = &proposal.proposal.source.commit;
+        match current_head.eq_ignore_ascii_case(expected_head) {
             true => Ok(()),
             false => {
-                let word = pull.word();
-                let message = anyhow::anyhow!("the head of the {word} is `{now}`, not `{wanted}`");
+                let kind = proposal.word();
+                let message = anyhow::anyhow!(
+                    "the head of the {kind} is `{current_head}`, not `{expected_head}`"
+                );
                 Err(Failure::new(FailureKind::External, message).hint(
                     "the branch was pushed to, so nothing was reviewed; leave out `--head` to review the current head",
                 ))

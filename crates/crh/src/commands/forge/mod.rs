@@ -24,13 +24,13 @@ use crh_review::DismissedIssue;
 /// A change proposed on a forge.
 pub(crate) struct ForgeProposal {
     pub(crate) proposal: ChangeProposal,
-    /// Where to fetch its commits.
-    pub(crate) origins: ProposalRemotes,
+    /// Where to fetch the commits of the proposal.
+    pub(crate) remotes: ProposalRemotes,
     /// Target repository.
-    pub(crate) place: HostedRepository,
+    pub(crate) target_repository: HostedRepository,
     /// Whether the current folder is a clone of the target or the source repository.
     pub(crate) has_clone: bool,
-    pub(crate) under_review: ReviewedHead,
+    pub(crate) reviewed_head: ReviewedHead,
     /// Secrets to mask that are not in environment variables.
     pub(crate) secrets: Vec<SecretString>,
     /// Forge-specific part.
@@ -52,9 +52,9 @@ pub(crate) enum Forge {
 /// Whether to look for the pull request of the current branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PullRequestLookup {
-    /// If crh has a token.
+    /// Look for it if crh has a token.
     IfToken,
-    /// Disabled by the user.
+    /// Do not look for it: the user disabled the lookup.
     Never,
 }
 
@@ -71,7 +71,7 @@ impl ForgeProposal {
         self.proposal.kind.word()
     }
 
-    /// Whether it comes from a repository that is neither the target nor the user's own.
+    /// Whether the source repository is neither the target nor the user's own.
     pub(crate) fn is_foreign(&self) -> bool {
         let Some(source) = &self.proposal.source.repo else { return true };
         let owner = source.split('/').next().unwrap_or_default();
@@ -86,26 +86,28 @@ impl ForgeProposal {
         !source.eq_ignore_ascii_case(&self.proposal.repo) && !is_users
     }
 
-    /// Issues that a maintainer dismissed. crh does not raise them again.
+    /// Effective dismissals on the forge. crh does not raise these issues again.
     pub(crate) fn dismissals(&self, instance: &str) -> Vec<ForgeDismissal> {
         let pull_state = match &self.forge {
             Forge::GitHub { pull_state, .. } => pull_state,
             // Launchpad has no machine-readable way to dismiss an issue.
             Forge::Launchpad { .. } => return Vec::new(),
         };
-        let all = dismissals(pull_state, instance).into_iter();
-        let said_no =
-            all.filter(|dismissal| dismissal.is_effective).map(|dismissal| ForgeDismissal {
-                reason: format!("dismissed by `{}` at {}", dismissal.by, dismissal.url),
-                about: dismissal.rewritten.then(|| DismissedIssue {
-                    dedupe_key: dismissal.key.clone(),
-                    file: dismissal.file,
-                    side: dismissal.side,
-                    title: dismissal.title,
-                }),
-                dedupe_key: dismissal.key,
+        let thread_dismissals = dismissals(pull_state, instance).into_iter();
+        let forge_dismissals =
+            thread_dismissals.filter(|dismissal| dismissal.is_effective).map(|dismissal| {
+                ForgeDismissal {
+                    reason: format!("dismissed by `{}` at {}", dismissal.by, dismissal.url),
+                    about: dismissal.rewritten.then(|| DismissedIssue {
+                        dedupe_key: dismissal.key.clone(),
+                        file: dismissal.file,
+                        side: dismissal.side,
+                        title: dismissal.title,
+                    }),
+                    dedupe_key: dismissal.key,
+                }
             });
-        said_no.collect()
+        forge_dismissals.collect()
     }
 }
 
@@ -121,8 +123,8 @@ impl Forge {
     }
 }
 
-/// Finds the proposal of a target: the named one, or the open pull request of the current branch.
-/// The latter is optional.
+/// Finds the proposal of a target: the named one, or the open pull request of the current branch. A
+/// failure to find the latter is only a note.
 pub(crate) fn find_proposal(
     target: &Target,
     lookup: PullRequestLookup,
@@ -130,17 +132,17 @@ pub(crate) fn find_proposal(
     flags: &RawSettings,
 ) -> Result<Option<ForgeProposal>, Failure> {
     match (target, lookup) {
-        (Target::PullRequest(word), _) => {
+        (Target::PullRequest(text), _) => {
             let settings = config::load(environment, None, flags.clone())?;
-            match launchpad::is_launchpad_url(word, &settings) {
-                true => launchpad::read_named(word, environment, &settings).map(Some),
-                false => github::read_named(word, environment, &settings).map(Some),
+            match launchpad::is_launchpad_url(text, &settings) {
+                true => launchpad::read_named(text, environment, &settings).map(Some),
+                false => github::read_named(text, environment, &settings).map(Some),
             }
         }
         (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
             match github::read_for_current_branch(environment, &settings) {
-                Ok(found) => Ok(found),
+                Ok(proposal) => Ok(proposal),
                 Err(failure) => {
                     note_skipped_lookup(&failure.error);
                     Ok(None)

@@ -1,9 +1,9 @@
-//! Removes crh's own comments from a proposal. They quote the change and contain markers, which the
-//! next review must not take for an attack.
+//! Removes crh's own comments from a proposal. They quote the change and contain markers: HTML
+//! comments by which crh recognises them. The next review must not take these texts for an attack.
 
 use crh_forge::{ChangeProposal, DiscussionComment, DiscussionThread};
 
-/// Prefixes of markers of any installation. They count only in texts of our own account.
+/// Prefixes of the markers of all installations. Markers count only in texts of our own account.
 const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];
 
 /// Removes own general comments. Own inline comments keep the first line of each issue, so that
@@ -27,18 +27,18 @@ pub(in crate::commands) fn remove_own_comments(
     }
 }
 
-/// Whether a line of the text starts with a marker. People who share the account write none;
-/// replies by mail quote them.
+/// Whether a line of the text starts with a marker. People who share the account write no markers,
+/// and replies by mail quote them with a prefix.
 pub(in crate::commands) fn has_marker(text: &str) -> bool {
     text.lines().any(|line| MARKERS.iter().any(|marker| line.starts_with(marker)))
 }
 
-/// First line of each issue in an inline comment. Markers end the issues.
+/// First line of each issue in an inline comment. The text of an issue ends with its marker.
 fn first_lines(text: &str) -> String {
-    let issues = text.lines().collect::<Vec<_>>();
-    let issues = issues.split(|line| has_marker(line));
-    let firsts = issues.filter_map(|lines| lines.iter().find(|line| !line.trim().is_empty()));
-    firsts.copied().collect::<Vec<_>>().join("\n")
+    let lines = text.lines().collect::<Vec<_>>();
+    let blocks = lines.split(|line| has_marker(line));
+    let titles = blocks.filter_map(|lines| lines.iter().find(|line| !line.trim().is_empty()));
+    titles.copied().collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -20,20 +20,20 @@ pub(crate) enum DryRunWrite {
     Launchpad(launchpad::post::LaunchpadWrite),
 }
 
-/// Prints the writes of all sinks.
+/// Prints the writes of a dry run as JSON.
 pub(crate) fn print_dry_run(writes: &[DryRunWrite]) -> Result<(), Failure> {
     ui::result_text(&stable_json(writes).or_fail(FailureKind::Bug)?)
 }
 
 /// Rejects sinks that write the same comment, and sinks of two forges.
-pub(crate) fn check_sinks(places: &[ForgeSink]) -> Result<(), Failure> {
-    let has = |form: GitHubPostKind| places.contains(&ForgeSink::GitHub(form));
+pub(crate) fn check_sinks(sinks: &[ForgeSink]) -> Result<(), Failure> {
+    let has = |kind: GitHubPostKind| sinks.contains(&ForgeSink::GitHub(kind));
     if has(GitHubPostKind::Review) && has(GitHubPostKind::Comment) {
         return Err(Failure::usage("`github` and `github-comment` cannot be combined: both write the summary")
             .hint("`--sink github` posts inline comments and the summary, `--sink github-comment` only the summary"));
     }
-    let at_github = places.iter().find(|place| matches!(place, ForgeSink::GitHub(_)));
-    match at_github.filter(|_| places.contains(&ForgeSink::Launchpad)) {
+    let github_sink = sinks.iter().find(|sink| matches!(sink, ForgeSink::GitHub(_)));
+    match github_sink.filter(|_| sinks.contains(&ForgeSink::Launchpad)) {
         Some(other) => {
             let message = format!("`{}` and `launchpad` cannot be combined", other.name());
             Err(Failure::usage(message).hint("use the one where the change is proposed"))
@@ -42,11 +42,11 @@ pub(crate) fn check_sinks(places: &[ForgeSink]) -> Result<(), Failure> {
     }
 }
 
-/// One line about posted items with the address of the summary; `None` if there was nothing to
-/// post.
+/// One line about the results of a posting with the address of the summary; `None` if there was
+/// nothing to post.
 pub(crate) fn success_message<Refusal>(
     outcome: &PostingOutcome<Refusal>,
-    place: &str,
+    fallback_url: &str,
 ) -> Option<String> {
     let is_issue = |receipt: &&PostingReceipt| matches!(receipt.item, PostedItem::Issue { .. });
     let issues = |matches: fn(&ItemDelivery) -> bool| {
@@ -67,8 +67,8 @@ pub(crate) fn success_message<Refusal>(
         1 => Some(format!("1 {one}")),
         number => Some(format!("{number} {more}")),
     };
-    let whole = outcome.receipts.iter().filter_map(|receipt| {
-        let what = match &receipt.item {
+    let other_items = outcome.receipts.iter().filter_map(|receipt| {
+        let item_name = match &receipt.item {
             PostedItem::Summary => "summary",
             PostedItem::CheckRun => "check run",
             PostedItem::CodeScanning => "alerts",
@@ -83,28 +83,28 @@ pub(crate) fn success_message<Refusal>(
             ItemDelivery::Skipped(_) => "unchanged",
             ItemDelivery::Failed(_) => "not posted",
         };
-        Some(format!("{what} {result}"))
+        Some(format!("{item_name} {result}"))
     });
     let parts = [
         count(posted, "comment posted", "comments posted"),
         count(unchanged, "comment unchanged", "comments unchanged"),
         count(in_summary, "issue only in the summary", "issues only in the summary"),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().chain(whole).collect();
-    let url = outcome.url.as_deref().unwrap_or(place);
+    let parts: Vec<String> = parts.into_iter().flatten().chain(other_items).collect();
+    let url = outcome.url.as_deref().unwrap_or(fallback_url);
     (!parts.is_empty()).then(|| format!("{}: {url}", parts.join(", ")))
 }
 
 /// One line about failed items.
 pub(crate) fn failure_message<Refusal>(outcome: &PostingOutcome<Refusal>) -> String {
-    let failed = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
+    let failures = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
         ItemDelivery::Failed(why) => Some(why.as_str()),
         ItemDelivery::Posted | ItemDelivery::Updated | ItemDelivery::Skipped(_) => None,
     });
-    let failed: Vec<&str> = failed.collect();
-    let mut reasons = failed.clone();
+    let failures: Vec<&str> = failures.collect();
+    let mut reasons = failures.clone();
     reasons.dedup();
-    match failed.len() {
+    match failures.len() {
         1 => reasons.join("; "),
         count => format!("{count} items were not posted: {}", reasons.join("; ")),
     }

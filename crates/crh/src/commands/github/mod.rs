@@ -26,7 +26,7 @@ pub(crate) struct PullRequestTarget {
     host: GitHubHost,
     /// Target repository.
     repo: Repo,
-    /// Owner of the branch after a push to `origin`.
+    /// Owner of the repository `origin`, to which the branch is pushed.
     owner: String,
 }
 
@@ -40,27 +40,27 @@ impl PullRequestTarget {
         if settings.git_offline.value {
             return Err("`--offline` is set".to_owned());
         }
-        let said = |failure: Failure| ui::one_line(&format!("{:#}", failure.error));
+        let one_line = |failure: Failure| ui::one_line(&format!("{:#}", failure.error));
         let remotes = repository.remotes().map_err(|error| ui::one_line(&error.to_string()))?;
         let origin = remotes.iter().find(|remote| remote.name == "origin");
         let origin = origin.ok_or("there is no remote `origin` to push to")?;
-        let default = default_host(environment).map_err(said)?;
-        let (host, own) = origin
+        let default_host = default_host(environment).map_err(one_line)?;
+        let (host, origin_repo) = origin
             .hosted_repository()
-            .and_then(|place| host_and_repo(&place, &default))
+            .and_then(|remote_repo| host_and_repo(&remote_repo, &default_host))
             .ok_or("`origin` is not a GitHub repository")?;
-        if !GitHubSession::has_credentials(&host, environment).map_err(said)? {
+        if !GitHubSession::has_credentials(&host, environment).map_err(one_line)? {
             return Err(format!("there is no token for `{}`", host.name()));
         }
         // In a clone of a fork, the target is another repository that a remote names.
-        let places = crh_git::hosted_repositories(repository).unwrap_or_default().into_iter();
-        let base = places.filter(|place| place.host == host.name());
-        let repo = base.filter_map(|place| Repo::parse(&place.name)).next();
-        let repo = repo.unwrap_or_else(|| own.clone());
-        Ok(Self { host, repo, owner: own.owner().to_owned() })
+        let repositories = crh_git::hosted_repositories(repository).unwrap_or_default().into_iter();
+        let on_host = repositories.filter(|remote_repo| remote_repo.host == host.name());
+        let repo = on_host.filter_map(|remote_repo| Repo::parse(&remote_repo.name)).next();
+        let repo = repo.unwrap_or_else(|| origin_repo.clone());
+        Ok(Self { host, repo, owner: origin_repo.owner().to_owned() })
     }
 
-    /// Whether the branch has an open pull request. Errors count as no.
+    /// Whether the branch has an open pull request. An error counts as no.
     pub(crate) fn is_open(
         &self,
         branch: &str,
@@ -68,8 +68,9 @@ impl PullRequestTarget {
         settings: &Settings,
     ) -> bool {
         let session = GitHubSession::open(&self.host, &self.repo, environment, settings).ok();
-        let open = session.and_then(|hub| hub.open_pulls(&self.repo, &self.owner, branch).ok());
-        open.is_some_and(|open| !open.is_empty())
+        let pulls =
+            session.and_then(|session| session.open_pulls(&self.repo, &self.owner, branch).ok());
+        pulls.is_some_and(|pulls| !pulls.is_empty())
     }
 
     /// Opens a pull request for a pushed branch and returns its address.
@@ -81,23 +82,23 @@ impl PullRequestTarget {
         settings: &Settings,
     ) -> Result<String, Failure> {
         let session = GitHubSession::open(&self.host, &self.repo, environment, settings)?;
-        let new = NewPullRequest {
+        let new_pull = NewPullRequest {
             title: title.to_owned(),
             body: body.to_owned(),
             head: (self.owner.clone(), branch.to_owned()),
             base: base.map(str::to_owned),
         };
-        session.open_pull(&self.repo, &new).map_err(session::open_failure)
+        session.open_pull(&self.repo, &new_pull).map_err(session::open_failure)
     }
 }
 
 /// Repository and number from a pull request address.
 pub(super) fn parse_url(url: &str) -> Option<(String, String)> {
-    let name = PullRequestRef::parse(url, &GitHubHost::default(), None).ok()?;
-    url.contains("://").then(|| (name.repo.to_string(), name.number.to_string()))
+    let pull_ref = PullRequestRef::parse(url, &GitHubHost::default(), None).ok()?;
+    url.contains("://").then(|| (pull_ref.repo.to_string(), pull_ref.number.to_string()))
 }
 
-/// The GitHub of references without an address.
+/// The GitHub server of references without an address.
 pub(crate) fn default_host(environment: &Environment) -> Result<GitHubHost, Failure> {
     let [server, api, graphql, ..] = GITHUB_VARIABLES
         .map(|name| environment.variable(name).map(|value| value.to_string_lossy().into_owned()));
@@ -108,7 +109,7 @@ pub(crate) fn default_host(environment: &Environment) -> Result<GitHubHost, Fail
 
 /// Reads a pull request named by number, by repository and number, or by address.
 pub(super) fn read_named(
-    word: &str,
+    text: &str,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ForgeProposal, Failure> {
@@ -116,15 +117,15 @@ pub(super) fn read_named(
         return Err(Failure::usage("a pull request cannot be read offline")
             .hint("leave out `--offline`, or name a branch"));
     }
-    let default = default_host(environment)?;
+    let default_host = default_host(environment)?;
     // A bare number belongs to the repository of the current folder, on any host.
     let (host, repo) = match repo_of_folder(environment) {
         Some((host, repo)) => (host, Some(repo)),
-        None => (default.clone(), None),
+        None => (default_host.clone(), None),
     };
-    let host = if word.contains('/') { default } else { host };
-    let name = PullRequestRef::parse(word, &host, repo.as_ref()).map_err(ref_failure)?;
-    read(name, ReviewedHead::Proposed, environment, settings)
+    let host = if text.contains('/') { default_host } else { host };
+    let pull_ref = PullRequestRef::parse(text, &host, repo.as_ref()).map_err(ref_failure)?;
+    read(pull_ref, ReviewedHead::Proposed, environment, settings)
 }
 
 fn ref_failure(error: PullRequestRefError) -> Failure {
@@ -142,29 +143,37 @@ fn ref_failure(error: PullRequestRefError) -> Failure {
     Failure::new(FailureKind::Usage, error).hint(hint)
 }
 
-/// The open pull request of the current branch, if there is one and crh has a token. The host comes
-/// from a remote, so crh contacts it only with a token for that host.
+/// The open pull request of the current branch, if crh has a token and finds one. A remote names
+/// the host, so crh contacts the host only if it has a token for it.
 pub(super) fn read_for_current_branch(
     environment: &Environment,
     settings: &Settings,
 ) -> Result<Option<ForgeProposal>, Failure> {
     let Ok(repository) = Repository::discover(&environment.folder) else { return Ok(None) };
-    let pushed = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
-    let Some(pushed) = pushed.filter(|_| !settings.git_offline.value) else { return Ok(None) };
-    let default = default_host(environment)?;
-    let Some((host, repo)) = host_and_repo(&pushed.repository, &default) else { return Ok(None) };
+    let push_target = crh_git::push_target(&repository).or_fail(FailureKind::External)?;
+    let Some(push_target) = push_target.filter(|_| !settings.git_offline.value) else {
+        return Ok(None);
+    };
+    let default_host = default_host(environment)?;
+    let Some((host, repo)) = host_and_repo(&push_target.repository, &default_host) else {
+        return Ok(None);
+    };
     if !GitHubSession::has_credentials(&host, environment)? {
         return Ok(None);
     }
     // In a clone of a fork, a remote may name the target repository.
-    let bases =
-        remote_places(environment).into_iter().filter(|place| place.host == pushed.repository.host);
-    let bases: Vec<Repo> = bases.filter_map(|place| Repo::parse(&place.name)).collect();
-    for base in bases {
-        let session = GitHubSession::open(&host, &base, environment, settings)?;
-        let found = session.open_pulls(&base, repo.owner(), &pushed.branch).map_err(to_failure)?;
-        if let Some(name) = found.into_iter().next() {
-            return read(name, ReviewedHead::Checkout, environment, settings).map(Some);
+    let candidates = remote_repositories(environment)
+        .into_iter()
+        .filter(|remote_repo| remote_repo.host == push_target.repository.host);
+    let candidates: Vec<Repo> =
+        candidates.filter_map(|remote_repo| Repo::parse(&remote_repo.name)).collect();
+    for candidate in candidates {
+        let session = GitHubSession::open(&host, &candidate, environment, settings)?;
+        let pulls = session
+            .open_pulls(&candidate, repo.owner(), &push_target.branch)
+            .map_err(to_failure)?;
+        if let Some(pull_ref) = pulls.into_iter().next() {
+            return read(pull_ref, ReviewedHead::Checkout, environment, settings).map(Some);
         }
     }
     Ok(None)
@@ -172,7 +181,7 @@ pub(super) fn read_for_current_branch(
 
 fn read(
     pull_ref: PullRequestRef,
-    under_review: ReviewedHead,
+    reviewed_head: ReviewedHead,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ForgeProposal, Failure> {
@@ -186,19 +195,20 @@ fn read(
     let token = session.token().map_err(to_failure)?;
     let address = FetchAddress::new(&pull_ref.host.git_url(&repo), Some(token.clone()));
     let address = address.or_fail(FailureKind::External)?;
-    let place = HostedRepository { host: pull_ref.host.name().to_owned(), name: repo.to_string() };
-    let has_clone = has_clone(environment, &place, &proposal);
-    let name = PullRequestRef { repo, ..pull_ref };
+    let target_repository =
+        HostedRepository { host: pull_ref.host.name().to_owned(), name: repo.to_string() };
+    let has_clone = has_clone(environment, &target_repository, &proposal);
+    let pull_ref = PullRequestRef { repo, ..pull_ref };
     // The target repository also has the commits of forks.
     let head_ref = format!("refs/pull/{}/head", proposal.number);
     Ok(ForgeProposal {
         proposal,
-        origins: ProposalRemotes { target: address.clone(), source: address, head_ref },
-        place,
+        remotes: ProposalRemotes { target: address.clone(), source: address, head_ref },
+        target_repository,
         has_clone,
-        under_review,
+        reviewed_head,
         secrets: vec![token],
-        forge: Forge::GitHub { pull_ref: name, pull_state: Box::new(pull_state) },
+        forge: Forge::GitHub { pull_ref, pull_state: Box::new(pull_state) },
     })
 }
 
@@ -206,39 +216,45 @@ fn read(
 /// commit.
 fn has_clone(
     environment: &Environment,
-    place: &HostedRepository,
+    target: &HostedRepository,
     proposal: &ChangeProposal,
 ) -> bool {
     let Ok(repository) = Repository::discover(&environment.folder) else { return false };
-    let names = [Some(place.name.as_str()), proposal.source.repo.as_deref()];
-    let is_remote = remote_places(environment).iter().any(|remote| {
-        let is_named = |name: &&str| remote.name.eq_ignore_ascii_case(name);
-        remote.host == place.host && names.iter().flatten().any(is_named)
+    let names = [Some(target.name.as_str()), proposal.source.repo.as_deref()];
+    let is_remote = remote_repositories(environment).iter().any(|remote| {
+        let has_name = |name: &&str| remote.name.eq_ignore_ascii_case(name);
+        remote.host == target.host && names.iter().flatten().any(has_name)
     });
     is_remote || repository.commit(&proposal.source.commit).is_some()
 }
 
 /// The GitHub repository that the current folder is a clone of.
 pub(crate) fn repo_of_folder(environment: &Environment) -> Option<(GitHubHost, Repo)> {
-    let default = default_host(environment).ok()?;
-    let places = remote_places(environment);
-    let place = places.iter().find(|place| place.host == default.name()).or(places.first())?;
-    host_and_repo(place, &default)
+    let default_host = default_host(environment).ok()?;
+    let repositories = remote_repositories(environment);
+    let repository = repositories
+        .iter()
+        .find(|remote_repo| remote_repo.host == default_host.name())
+        .or(repositories.first())?;
+    host_and_repo(repository, &default_host)
 }
 
 /// Hosted repositories that the remotes of the current folder name.
-fn remote_places(environment: &Environment) -> Vec<HostedRepository> {
+fn remote_repositories(environment: &Environment) -> Vec<HostedRepository> {
     let repository = Repository::discover(&environment.folder).ok();
     repository
         .and_then(|repository| crh_git::hosted_repositories(&repository).ok())
         .unwrap_or_default()
 }
 
-fn host_and_repo(place: &HostedRepository, default: &GitHubHost) -> Option<(GitHubHost, Repo)> {
-    let repo = Repo::parse(&place.name)?;
-    let host = match place.host == default.name() {
-        true => default.clone(),
-        false => GitHubHost::from_server_url(&format!("https://{}", place.host)).ok()?,
+fn host_and_repo(
+    repository: &HostedRepository,
+    default_host: &GitHubHost,
+) -> Option<(GitHubHost, Repo)> {
+    let repo = Repo::parse(&repository.name)?;
+    let host = match repository.host == default_host.name() {
+        true => default_host.clone(),
+        false => GitHubHost::from_server_url(&format!("https://{}", repository.host)).ok()?,
     };
     Some((host, repo))
 }

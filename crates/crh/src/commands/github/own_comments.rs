@@ -1,4 +1,4 @@
-//! Recognises crh's own comments on a pull request by account and marker.
+//! Recognises crh's own comments on a pull request by account and marker (see [`has_marker`]).
 
 use std::collections::BTreeSet;
 
@@ -7,11 +7,11 @@ use crh_forge::ChangeProposal;
 use crh_forge::github::{GitHubUser, PullRequestState};
 
 pub(super) fn remove_crh_comments(proposal: &mut ChangeProposal, pull_state: &PullRequestState) {
-    let own = own_comment_ids(pull_state);
-    remove_own_comments(proposal, |comment| own.contains(&comment.id));
+    let own_ids = own_comment_ids(pull_state);
+    remove_own_comments(proposal, |comment| own_ids.contains(&comment.id));
 }
 
-/// Ids of own comments, as in the proposal.
+/// Ids of own comments, in the form that [`ChangeProposal`] uses.
 fn own_comment_ids(pull_state: &PullRequestState) -> BTreeSet<String> {
     let is_ours = |author: &Option<GitHubUser>| {
         author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)
@@ -73,9 +73,14 @@ mod tests {
             ..PullRequestState::default()
         };
         remove_crh_comments(&mut proposal, &pull_state);
-        let left: Vec<&str> = proposal.comments.iter().map(|left| left.id.as_str()).collect();
-        assert_eq!(left, ["issuecomment-2", "issuecomment-3"], "one forged, one by the person");
-        let said = proposal.threads[0].comments.iter().map(|left| left.content.as_str());
-        assert_eq!(said.collect::<Vec<_>>(), ["**P1** A title", "No."]);
+        let remaining_ids: Vec<&str> =
+            proposal.comments.iter().map(|left| left.id.as_str()).collect();
+        assert_eq!(
+            remaining_ids,
+            ["issuecomment-2", "issuecomment-3"],
+            "one forged, one by the person"
+        );
+        let texts = proposal.threads[0].comments.iter().map(|left| left.content.as_str());
+        assert_eq!(texts.collect::<Vec<_>>(), ["**P1** A title", "No."]);
     }
 }

@@ -19,7 +19,7 @@ use crh_pipeline::sinks::GitHubPostKind;
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 
-/// Largest file to check suggestions against.
+/// Largest file for which crh posts suggestions, in bytes.
 const FILE_MAX: u64 = 4 << 20;
 
 pub(crate) struct GitHubPostRequest<'a> {
@@ -31,7 +31,7 @@ pub(crate) struct GitHubPostRequest<'a> {
     pub(crate) basis: &'a ReviewBasis,
     /// The last review, if this one covers only newer commits.
     pub(crate) since: Option<&'a IncrementalReview>,
-    pub(crate) form: GitHubPostKind,
+    pub(crate) kind: GitHubPostKind,
     pub(crate) flags: PostFlags,
 }
 
@@ -46,10 +46,10 @@ pub(crate) enum GitHubPostResult {
 
 impl HeadFiles {
     /// Files of a commit. Empty if the repository cannot be opened.
-    pub(crate) fn open(place: Option<&(BareRepository, String)>) -> Self {
-        let opened = place
+    pub(crate) fn open(repository_and_commit: Option<&(BareRepository, String)>) -> Self {
+        let files = repository_and_commit
             .and_then(|(bare, commit)| Some((Mutex::new(bare.objects().ok()?), commit.clone())));
-        Self(opened)
+        Self(files)
     }
 
     /// Lines of a text file, without line endings.
@@ -69,14 +69,14 @@ impl HeadFiles {
 pub(crate) fn post(
     session: &GitHubSession,
     pull_ref: &PullRequestRef,
-    to_post: &GitHubPostRequest<'_>,
+    request: &GitHubPostRequest<'_>,
 ) -> Result<GitHubPostResult, Failure> {
-    let GitHubPostRequest { report, diff, files, redactor, instance, basis, since, form, flags } =
-        to_post;
+    let GitHubPostRequest { report, diff, files, redactor, instance, basis, since, kind, flags } =
+        request;
     if let Some(since) = since.filter(|since| since.head_change == HeadChange::Same) {
         return nothing_new(since, *flags);
     }
-    let carried = since.map(|since| since.carried_over_issues(report));
+    let carried_issues = since.map(|since| since.carried_over_issues(report));
     let head_lines = |path: &str| files.lines(path);
     let mask = |text: &str| redactor.redact(text).into_owned();
     let posting = GitHubPosting {
@@ -87,47 +87,47 @@ pub(crate) fn post(
         instance,
         web: pull_ref.host.server(),
         basis,
-        carried_issues: carried.as_deref(),
+        carried_issues: carried_issues.as_deref(),
         options: GitHubPostingOptions {
             votes: AllowedVotes {
                 request_changes: flags.request_changes,
                 approve: flags.allow_approve,
             },
             resolve_outdated: flags.resolve_outdated,
-            comment_only: *form == GitHubPostKind::Comment,
+            comment_only: *kind == GitHubPostKind::Comment,
         },
     };
-    let beside = match form {
+    let channel = match kind {
         GitHubPostKind::Review | GitHubPostKind::Comment => None,
         GitHubPostKind::CheckRun => Some(StatusChannel::CheckRun),
         GitHubPostKind::CodeScanning => Some(StatusChannel::CodeScanning),
     };
     if flags.dry_run {
-        return dry_run(session, pull_ref, &posting, beside);
+        return dry_run(session, pull_ref, &posting, channel);
     }
-    let outcome = match beside {
+    let outcome = match channel {
         None => session.post(pull_ref, &posting),
-        Some(beside) => session.post_to_channel(pull_ref, &posting, beside),
+        Some(channel) => session.post_to_channel(pull_ref, &posting, channel),
     };
     ui::detail(&session.rate_limit_message());
-    outcome.map(GitHubPostResult::Done).map_err(|error| post_failure(error, *form))
+    outcome.map(GitHubPostResult::Done).map_err(|error| post_failure(error, *kind))
 }
 
 fn dry_run(
     session: &GitHubSession,
     pull_ref: &PullRequestRef,
     posting: &GitHubPosting<'_>,
-    beside: Option<StatusChannel>,
+    channel: Option<StatusChannel>,
 ) -> Result<GitHubPostResult, Failure> {
-    let planned = match beside {
+    let requests = match channel {
         None => {
-            let standing = session.read(pull_ref, posting.instance).map_err(to_failure)?.1;
-            let plan = plan(posting, &standing);
+            let pull_state = session.read(pull_ref, posting.instance).map_err(to_failure)?.1;
+            let plan = plan(posting, &pull_state);
             let requests = plan.writes.into_iter().map(|write| write.request).collect();
             plan.refusal.map_or(Ok(requests), Err)
         }
-        Some(beside) => {
-            session.plan_for_channel(pull_ref, posting, beside).map_err(|error| match error {
+        Some(channel) => {
+            session.plan_for_channel(pull_ref, posting, channel).map_err(|error| match error {
                 SarifUploadError::Forge(error) => to_failure(error),
                 SarifUploadError::Serialize(_) | SarifUploadError::Compress(_) => {
                     Failure::new(FailureKind::Bug, error)
@@ -136,7 +136,7 @@ fn dry_run(
             })?
         }
     };
-    Ok(match planned {
+    Ok(match requests {
         Ok(requests) => GitHubPostResult::DryRun(requests),
         Err(refusal) => GitHubPostResult::Done(GitHubPostingOutcome {
             refusal: Some(refusal),
@@ -145,7 +145,7 @@ fn dry_run(
     })
 }
 
-/// The posted review has the same head and result.
+/// Result if the pull request already has a review of this head with the same result.
 fn nothing_new(since: &IncrementalReview, flags: PostFlags) -> Result<GitHubPostResult, Failure> {
     if flags.dry_run {
         return Ok(GitHubPostResult::DryRun(Vec::new()));

@@ -33,7 +33,7 @@ const KEY_MAX: u64 = 64 << 10;
 /// Folder of the reply cache in the store.
 const CACHE_FOLDER: &str = "github";
 
-/// A client for one GitHub and one account, with a runtime.
+/// A client for one GitHub server and one account, with a runtime.
 pub(crate) struct GitHubSession {
     client: GitHubClient,
     runtime: Runtime,
@@ -47,9 +47,9 @@ impl GitHubSession {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        let default = default_host(environment)?;
-        let credentials = credentials(host, &default, repo, environment)?;
-        let setup = GitHubClientConfig {
+        let default_host = default_host(environment)?;
+        let credentials = credentials(host, &default_host, repo, environment)?;
+        let config = GitHubClientConfig {
             host: host.clone(),
             credentials,
             cache: ReplyCache::in_folder(settings.store_folder.value.path()?.join(CACHE_FOLDER)),
@@ -59,7 +59,7 @@ impl GitHubSession {
             seed: RandomState::new().hash_one(()),
         };
         let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
-        let client = GitHubClient::new(&network, setup).or_fail(FailureKind::Usage)?;
+        let client = GitHubClient::new(&network, config).or_fail(FailureKind::Usage)?;
         client.on_wait(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)? })
@@ -69,15 +69,15 @@ impl GitHubSession {
         self.client.clone()
     }
 
-    /// Whether crh has credentials for a GitHub.
+    /// Whether crh has credentials for a GitHub server.
     pub(crate) fn has_credentials(
         host: &GitHubHost,
         environment: &Environment,
     ) -> Result<bool, Failure> {
-        let default = default_host(environment)?;
-        let is_app = host.name() == default.name()
+        let default_host = default_host(environment)?;
+        let is_app = host.name() == default_host.name()
             && environment.variable(GITHUB_APP_VARIABLES[0]).is_some();
-        Ok(is_app || find_token(host, &default, environment).is_some())
+        Ok(is_app || find_token(host, &default_host, environment).is_some())
     }
 
     pub(crate) fn read(
@@ -106,7 +106,7 @@ impl GitHubSession {
         self.runtime.block_on(open_pull_request(&self.client, repo, new))
     }
 
-    /// Token for git. App tokens expire after an hour, so each fetch asks again.
+    /// Token for git. App tokens expire after an hour, so callers get a new one before each fetch.
     pub(crate) fn token(&self) -> Result<SecretString, ForgeError> {
         self.runtime.block_on(self.client.git_token())
     }
@@ -135,7 +135,7 @@ impl GitHubSession {
         self.runtime.block_on(post_to_channel(&self.client, pull_ref, posting, channel))
     }
 
-    /// Requests of a dry run for that, or a refusal.
+    /// The requests that [`Self::post_to_channel`] would send, or a refusal.
     pub(crate) fn plan_for_channel(
         &self,
         pull_ref: &PullRequestRef,
@@ -148,26 +148,26 @@ impl GitHubSession {
     /// Remaining rate limits as a sentence.
     pub(crate) fn rate_limit_message(&self) -> String {
         let limits = self.client.limits();
-        let shown = limits.iter().map(|limit| {
+        let sentences = limits.iter().map(|limit| {
             format!("{} of {} requests to `{}`", limit.remaining, limit.limit, limit.resource)
         });
-        let shown: Vec<String> = shown.collect();
-        match shown.as_slice() {
+        let sentences: Vec<String> = sentences.collect();
+        match sentences.as_slice() {
             [] => format!("`{}` sent no rate limits", self.client.host().name()),
-            shown => format!("`{}` leaves {}", self.client.host().name(), shown.join(", ")),
+            sentences => format!("`{}` leaves {}", self.client.host().name(), sentences.join(", ")),
         }
     }
 }
 
-/// The App's credentials if configured, otherwise the token for that host.
+/// The credentials of the configured GitHub App, otherwise the token for that host.
 fn credentials(
     host: &GitHubHost,
-    default: &GitHubHost,
+    default_host: &GitHubHost,
     repo: &Repo,
     environment: &Environment,
 ) -> Result<GitHubCredentials, Failure> {
     if let Some(id) =
-        environment.variable(GITHUB_APP_VARIABLES[0]).filter(|_| host.name() == default.name())
+        environment.variable(GITHUB_APP_VARIABLES[0]).filter(|_| host.name() == default_host.name())
     {
         let key = app_key(environment)?;
         let app = GitHubApp::new(&id.to_string_lossy(), &key, repo.clone());
@@ -182,10 +182,10 @@ fn credentials(
         })?;
         return Ok(GitHubCredentials::App(Box::new(app)));
     }
-    match find_token(host, default, environment) {
-        Some(found) => Ok(GitHubCredentials::Token(found.token)),
+    match find_token(host, default_host, environment) {
+        Some(token) => Ok(GitHubCredentials::Token(token.token)),
         None => {
-            let variables = token_variables(host, default, environment);
+            let variables = token_variables(host, default_host, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
                 "set {variables}, or log in with `gh auth login --hostname {}`; {READ_PERMISSIONS_HINT}",
                 host.name()
@@ -217,9 +217,9 @@ pub(crate) fn to_failure(error: ForgeError) -> Failure {
     failure_with_permissions(error, READ_PERMISSIONS_HINT)
 }
 
-/// The same while posting.
-pub(super) fn post_failure(error: ForgeError, form: GitHubPostKind) -> Failure {
-    let needed = match form {
+/// Adds exit code and hint to an error while posting.
+pub(super) fn post_failure(error: ForgeError, kind: GitHubPostKind) -> Failure {
+    let permission = match kind {
         GitHubPostKind::Review => "posting a review needs `Pull requests: write`",
         GitHubPostKind::Comment => "posting a comment needs `Issues: write`",
         GitHubPostKind::CheckRun => {
@@ -227,10 +227,10 @@ pub(super) fn post_failure(error: ForgeError, form: GitHubPostKind) -> Failure {
         }
         GitHubPostKind::CodeScanning => "uploading alerts needs `Code scanning alerts: write`",
     };
-    failure_with_permissions(error, &format!("{needed}; {READ_PERMISSIONS_HINT}"))
+    failure_with_permissions(error, &format!("{permission}; {READ_PERMISSIONS_HINT}"))
 }
 
-/// The same while opening a pull request.
+/// Adds exit code and hint to an error while opening a pull request.
 pub(super) fn open_failure(error: ForgeError) -> Failure {
     failure_with_permissions(error, "opening a pull request needs `Pull requests: write`")
 }

@@ -12,9 +12,9 @@ use crh_forge::github::PullRequestProperties;
 /// Whether the rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SkipRules {
-    /// In CI, or when the review is posted.
+    /// crh runs in CI or posts the review.
     Apply,
-    /// At a terminal, or with `--no-skip`.
+    /// crh runs at a terminal, or with `--no-skip`.
     Ignore,
 }
 
@@ -43,19 +43,19 @@ pub(crate) fn check_skip_rules(
     proposal: Option<&ForgeProposal>,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let Some(pull) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
-    let pull_state = match &pull.forge {
+    let Some(proposal) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
+    let pull_state = match &proposal.forge {
         Forge::GitHub { pull_state, .. } => pull_state,
         // The settings apply only to pull requests.
         Forge::Launchpad { .. } => return Ok(()),
     };
-    let treatments = SkipSettings {
+    let skip_settings = SkipSettings {
         drafts: settings.github_drafts.value,
         bots: settings.github_bots.value,
-        skip: &settings.github_skip_labels.value,
-        only: &settings.github_only_labels.value,
+        skip_labels: &settings.github_skip_labels.value,
+        only_labels: &settings.github_only_labels.value,
     };
-    match treatments.skip_reason(&pull_state.pull, &pull.proposal.labels) {
+    match skip_settings.skip_reason(&pull_state.pull, &proposal.proposal.labels) {
         None => Ok(()),
         Some(why) => {
             let why = crh_review::escape_invisible(&why);
@@ -69,8 +69,8 @@ pub(crate) fn check_skip_rules(
 struct SkipSettings<'a> {
     drafts: Treatment,
     bots: Treatment,
-    skip: &'a LabelList,
-    only: &'a LabelList,
+    skip_labels: &'a LabelList,
+    only_labels: &'a LabelList,
 }
 
 impl SkipSettings<'_> {
@@ -83,11 +83,11 @@ impl SkipSettings<'_> {
             let login = pull.author.as_ref().map_or("", |author| author.login.as_str());
             return Some(format!("it is by the bot `{login}` (`github.bots`)"));
         }
-        if let Some(label) = self.skip.first_match(labels) {
+        if let Some(label) = self.skip_labels.first_match(labels) {
             return Some(format!("it has the label `{label}` (`github.skip_labels`)"));
         }
-        let names = self.only.names();
-        if !names.is_empty() && self.only.first_match(labels).is_none() {
+        let names = self.only_labels.names();
+        if !names.is_empty() && self.only_labels.first_match(labels).is_none() {
             let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
             let names = names.join(", ");
             return Some(format!("it has none of the labels {names} (`github.only_labels`)"));

@@ -1,4 +1,4 @@
-//! Finds the token for a GitHub. A token is sent only to its own host.
+//! Finds the token for a GitHub server. crh sends a token only to its own host.
 
 use secrecy::{ExposeSecret, SecretString};
 
@@ -7,20 +7,25 @@ use crate::programs;
 use crh_forge::github::GitHubHost;
 
 /// Variables with a token for the default host, in order of precedence.
-const DEFAULT: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
+const DEFAULT_HOST_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
 /// Variables with a token for the host in `GH_HOST`. Without `GH_HOST` they are ignored.
-const ENTERPRISE: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+const GH_HOST_VARIABLES: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
 /// Variable with the key of a GitHub App.
 pub(super) const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
 
 /// Variables that may contain a token.
-pub(crate) const TOKENS: [&str; 4] = [DEFAULT[0], DEFAULT[1], ENTERPRISE[0], ENTERPRISE[1]];
+pub(crate) const TOKENS: [&str; 4] = [
+    DEFAULT_HOST_VARIABLES[0],
+    DEFAULT_HOST_VARIABLES[1],
+    GH_HOST_VARIABLES[0],
+    GH_HOST_VARIABLES[1],
+];
 /// Variables that may contain a secret. crh masks their values.
 pub(crate) const SECRETS: [&str; 5] = [TOKENS[0], TOKENS[1], TOKENS[2], TOKENS[3], APP_KEY];
 
 pub(crate) struct GitHubToken {
     pub(crate) token: SecretString,
-    /// The variable or command that it comes from.
+    /// Variable or command that provided the token.
     pub(crate) from: String,
 }
 
@@ -35,22 +40,22 @@ enum HostKind {
 }
 
 impl HostKind {
-    fn new(host: &GitHubHost, default: &GitHubHost, environment: &Environment) -> Self {
-        let named = environment.variable(GITHUB_HOST).and_then(|name| name.to_str());
-        if host.name() == default.name() {
+    fn new(host: &GitHubHost, default_host: &GitHubHost, environment: &Environment) -> Self {
+        let gh_host = environment.variable(GITHUB_HOST).and_then(|name| name.to_str());
+        if host.name() == default_host.name() {
             return Self::Default;
         }
-        match named.is_some_and(|name| name.eq_ignore_ascii_case(host.name())) {
+        match gh_host.is_some_and(|name| name.eq_ignore_ascii_case(host.name())) {
             true => Self::Named,
             false => Self::Other,
         }
     }
 
-    /// Variables with its token.
+    /// Variables that may contain the token for such a host.
     fn variables(self) -> &'static [&'static str] {
         match self {
-            Self::Default => &DEFAULT,
-            Self::Named => &ENTERPRISE,
+            Self::Default => &DEFAULT_HOST_VARIABLES,
+            Self::Named => &GH_HOST_VARIABLES,
             Self::Other => &[],
         }
     }
@@ -60,17 +65,17 @@ impl HostKind {
 /// used.
 pub(crate) fn find_token(
     host: &GitHubHost,
-    default: &GitHubHost,
+    default_host: &GitHubHost,
     environment: &Environment,
 ) -> Option<GitHubToken> {
-    let names = HostKind::new(host, default, environment).variables();
-    let mut set = environment.secrets(names.iter().copied());
+    let names = HostKind::new(host, default_host, environment).variables();
+    let mut values = environment.secrets(names.iter().copied());
     let is_set = |token: &SecretString| !token.expose_secret().trim().is_empty();
-    let by_name = names.iter().find_map(|name| {
-        let token = set.remove(*name).filter(is_set)?;
+    let from_variables = names.iter().find_map(|name| {
+        let token = values.remove(*name).filter(is_set)?;
         Some(GitHubToken { token, from: format!("`{name}`") })
     });
-    by_name.or_else(|| {
+    from_variables.or_else(|| {
         let from = format!("`gh auth token --hostname {}`", host.name());
         Some(GitHubToken { token: programs::gh_token(host.name())?, from })
     })
@@ -79,14 +84,16 @@ pub(crate) fn find_token(
 /// Names of the token variables, for messages.
 pub(crate) fn token_variables(
     host: &GitHubHost,
-    default: &GitHubHost,
+    default_host: &GitHubHost,
     environment: &Environment,
 ) -> String {
-    let or = |names: [&str; 2]| names.map(|name| format!("`{name}`")).join(" or ");
-    match HostKind::new(host, default, environment) {
-        HostKind::Default => or(DEFAULT),
-        HostKind::Named => or(ENTERPRISE),
-        HostKind::Other => format!("`{GITHUB_HOST}={}` and {}", host.name(), or(ENTERPRISE)),
+    let join = |names: [&str; 2]| names.map(|name| format!("`{name}`")).join(" or ");
+    match HostKind::new(host, default_host, environment) {
+        HostKind::Default => join(DEFAULT_HOST_VARIABLES),
+        HostKind::Named => join(GH_HOST_VARIABLES),
+        HostKind::Other => {
+            format!("`{GITHUB_HOST}={}` and {}", host.name(), join(GH_HOST_VARIABLES))
+        }
     }
 }
 
@@ -96,7 +103,7 @@ mod tests {
 
     #[test]
     fn token_variable_belongs_to_one_host() {
-        let here = GitHubHost::default();
+        let github_com = GitHubHost::default();
         let corp = GitHubHost::from_server_url("https://ghe.corp:8443").unwrap();
         let other = GitHubHost::from_server_url("https://codeberg.example").unwrap();
         let check = |gh_host: Option<&str>, default: &GitHubHost, expected: [&[&str]; 3]| {
@@ -104,14 +111,18 @@ mod tests {
             let environment = Environment::new("/here".into(), variables);
             let names =
                 |host: &GitHubHost| HostKind::new(host, default, &environment).variables().to_vec();
-            assert_eq!([names(&here), names(&corp), names(&other)], expected, "{gh_host:?}");
+            assert_eq!([names(&github_com), names(&corp), names(&other)], expected, "{gh_host:?}");
         };
-        check(None, &here, [&DEFAULT, &[], &[]]);
-        check(Some("GHE.corp:8443"), &here, [&DEFAULT, &ENTERPRISE, &[]]);
-        check(Some("ghe.corp"), &here, [&DEFAULT, &[], &[]]);
-        check(Some("github.com"), &here, [&DEFAULT, &[], &[]]);
-        // In Actions of an enterprise, github.com is another host.
-        check(None, &corp, [&[], &DEFAULT, &[]]);
-        check(Some("ghe.corp:8443"), &corp, [&[], &DEFAULT, &[]]);
+        check(None, &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
+        check(
+            Some("GHE.corp:8443"),
+            &github_com,
+            [&DEFAULT_HOST_VARIABLES, &GH_HOST_VARIABLES, &[]],
+        );
+        check(Some("ghe.corp"), &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
+        check(Some("github.com"), &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
+        // In GitHub Actions on an enterprise server, github.com is another host.
+        check(None, &corp, [&[], &DEFAULT_HOST_VARIABLES, &[]]);
+        check(Some("ghe.corp:8443"), &corp, [&[], &DEFAULT_HOST_VARIABLES, &[]]);
     }
 }

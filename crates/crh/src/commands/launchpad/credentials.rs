@@ -1,4 +1,5 @@
-//! Finds Launchpad credentials. Environment variables apply only to the configured Launchpad.
+//! Finds Launchpad credentials. Credentials in environment variables are only for the configured
+//! server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -14,14 +15,14 @@ use crate::failure::{Failure, FailureKind};
 use crate::{input, ui};
 use crh_forge::launchpad::{LaunchpadCredentials, LaunchpadCredentialsError, LaunchpadService};
 
-/// OAuth credentials.
-const ACCESS: [&str; 3] = ["LP_ACCESS_TOKEN", "LP_ACCESS_SECRET", "LP_CONSUMER_KEY"];
+/// Variables with OAuth credentials.
+const ACCESS_VARIABLES: [&str; 3] = ["LP_ACCESS_TOKEN", "LP_ACCESS_SECRET", "LP_CONSUMER_KEY"];
 
-/// Token for git, which does not support OAuth.
+/// Variable with a token for git, because git does not support OAuth.
 pub(super) const GIT_TOKEN: &str = "LP_GIT_TOKEN";
 
 /// Variables with secrets that child processes do not need.
-pub(crate) const SECRETS: [&str; 2] = [ACCESS[0], ACCESS[1]];
+pub(crate) const SECRETS: [&str; 2] = [ACCESS_VARIABLES[0], ACCESS_VARIABLES[1]];
 
 /// Variables with secrets that a git credential helper may need.
 pub(crate) const TOKENS: [&str; 1] = [GIT_TOKEN];
@@ -34,7 +35,7 @@ pub(crate) const HINT_LOG_IN: &str =
 const HINT_BROKEN_LOGIN: &str =
     "this is the file of an earlier login; run `crh logout launchpad`, then `crh login launchpad`";
 
-/// Warn once per command about a readable credentials file.
+/// Ensures that crh warns only once per command about a credentials file that other users can read.
 static WARNED: Once = Once::new();
 
 /// Largest credentials file, in bytes.
@@ -55,19 +56,22 @@ pub(crate) fn find_login(
     settings: &Settings,
 ) -> Result<LaunchpadLogin, Failure> {
     if is_configured_service(service, settings) {
-        let mut set = environment.secrets(ACCESS);
-        let [token, secret, consumer] = ACCESS.map(|name| set.remove(name));
-        let shown = |value: &Option<SecretString>| {
+        let mut values = environment.secrets(ACCESS_VARIABLES);
+        let [token, secret, consumer] = ACCESS_VARIABLES.map(|name| values.remove(name));
+        let plain_text = |value: &Option<SecretString>| {
             value.as_ref().map(|value| value.expose_secret().to_owned())
         };
-        let (token, consumer) = (shown(&token), shown(&consumer));
-        let by_variables = LaunchpadCredentials::from_variables(
+        let (token, consumer) = (plain_text(&token), plain_text(&consumer));
+        let from_variables = LaunchpadCredentials::from_variables(
             token.as_deref(),
             secret.as_ref(),
             consumer.as_deref(),
         );
-        if let Some(credentials) = by_variables.map_err(credentials_failure)? {
-            return Ok(LaunchpadLogin { credentials, from: Some(format!("`{}`", ACCESS[0])) });
+        if let Some(credentials) = from_variables.map_err(credentials_failure)? {
+            return Ok(LaunchpadLogin {
+                credentials,
+                from: Some(format!("`{}`", ACCESS_VARIABLES[0])),
+            });
         }
         if let CredentialsFile::At(path) = &settings.launchpad_credentials.value {
             return read_file(path, environment, &file_hint(settings));
@@ -79,7 +83,7 @@ pub(crate) fn find_login(
     }
 }
 
-/// File of a login; `None` without a home directory.
+/// File in which `crh login launchpad` stores the login; `None` without a home directory.
 pub(crate) fn login_file_path(
     service: &LaunchpadService,
     environment: &Environment,
@@ -87,7 +91,7 @@ pub(crate) fn login_file_path(
     Some(environment.config_dir()?.join("launchpad").join(service.name()))
 }
 
-/// Token for git on a Launchpad.
+/// Token for git on a Launchpad server.
 pub(super) fn git_token(
     service: &LaunchpadService,
     environment: &Environment,
@@ -99,18 +103,18 @@ pub(super) fn git_token(
     (is_configured_service(service, settings) && !token.is_empty()).then(|| token.into())
 }
 
-/// Whether environment variables apply to this Launchpad.
+/// Whether this is the configured server, for which the environment variables are.
 fn is_configured_service(service: &LaunchpadService, settings: &Settings) -> bool {
     settings.launchpad_service_root.value.service() == service
 }
 
 /// Hint if the configured file cannot be read.
 fn file_hint(settings: &Settings) -> String {
-    let by_variable = |origin: &SettingOrigin| match origin {
+    let is_variable = |origin: &SettingOrigin| match origin {
         SettingOrigin::Variable(_) => true,
         SettingOrigin::Default | SettingOrigin::File { .. } | SettingOrigin::Flag(_) => false,
     };
-    match settings.launchpad_credentials.origins.iter().any(by_variable) {
+    match settings.launchpad_credentials.origins.iter().any(is_variable) {
         true => input::variable_hint(CREDENTIALS_VARIABLE),
         false => {
             "`launchpad.credentials` in your config names this file; correct or remove the setting"
@@ -134,8 +138,8 @@ fn read_file(
     }
     // Parsing reports invalid text.
     let text = String::from_utf8_lossy(&bytes).into_owned();
-    let read = LaunchpadCredentials::from_file(&text.into());
-    let credentials = read
+    let credentials = LaunchpadCredentials::from_file(&text.into());
+    let credentials = credentials
         .map_err(|error| credentials_failure(error).hint(format!("it is {from}; {HINT_LOG_IN}")))?;
     Ok(LaunchpadLogin { credentials, from: Some(from) })
 }

@@ -30,21 +30,24 @@ pub(crate) fn logout(command: &LogoutCommand, environment: &Environment) -> Resu
     let LogoutCommand::Launchpad(service) = command;
     let settings = config::load(environment, None, RawSettings::default())?;
     let service = resolve_service(service, &settings)?;
-    let kept = LoginFile::for_service(&service, environment)?;
-    let (name, path) = (service.name(), environment.display_path(kept.path()));
-    let said = match kept.remove()? {
+    let login_file = LoginFile::for_service(&service, environment)?;
+    let (name, path) = (service.name(), environment.display_path(login_file.path()));
+    let message = match login_file.remove()? {
         true => format!(
             "logged out at `{name}`: removed `{path}`; the token stays valid until you revoke it at {}/~/+oauth-tokens\n",
             service.web()
         ),
         false => format!("not logged in at `{name}`: `{path}` does not exist\n"),
     };
-    ui::result_text(&said)
+    ui::result_text(&message)
 }
 
-/// The Launchpad of `--service`, or the configured one.
-fn resolve_service(named: &ServiceArg, settings: &Settings) -> Result<LaunchpadService, Failure> {
-    match &named.service {
+/// The Launchpad server of `--service`, or the configured one.
+fn resolve_service(
+    service_arg: &ServiceArg,
+    settings: &Settings,
+) -> Result<LaunchpadService, Failure> {
+    match &service_arg.service {
         Some(root) => LaunchpadService::parse(root).or_fail(FailureKind::Usage),
         None => Ok(settings.launchpad_service_root.value.service().clone()),
     }
@@ -56,40 +59,40 @@ fn print_status(
     environment: &Environment,
     settings: &Settings,
 ) -> Result<(), Failure> {
-    let found = credentials::find_login(service, environment, settings)?;
-    let Some(from) = found.from else {
+    let login = credentials::find_login(service, environment, settings)?;
+    let Some(from) = login.from else {
         return Err(Failure::usage(format!("not logged in at `{}`", service.name()))
             .hint(credentials::HINT_LOG_IN));
     };
-    let who =
-        LaunchpadSession::with_credentials(service, found.credentials, environment)?.viewer()?;
-    ui::result_text(&format!("logged in at `{}` as `{who}`, with {from}\n", service.name()))
+    let account =
+        LaunchpadSession::with_credentials(service, login.credentials, environment)?.viewer()?;
+    ui::result_text(&format!("logged in at `{}` as `{account}`, with {from}\n", service.name()))
 }
 
-/// Logs in and stores the token once it works.
+/// Logs in, checks the token with a request, and stores it.
 fn log_in(
     service: &LaunchpadService,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<(), Failure> {
     interrupts::watch_ctrl_c()?;
-    let kept = LoginFile::for_service(service, environment)?;
-    kept.prepare()?;
+    let login_file = LoginFile::for_service(service, environment)?;
+    login_file.prepare()?;
     let credentials = authorize(service, environment)?;
     let session = LaunchpadSession::with_credentials(service, credentials.clone(), environment)?;
-    let who = session.viewer().map_err(|failure| failure.hint(HINT_RETRY))?;
+    let account = session.viewer().map_err(|failure| failure.hint(HINT_RETRY))?;
     let Some(text) = credentials.to_file() else {
         return Err(Failure::new(FailureKind::Bug, anyhow::anyhow!("Launchpad issued no token")));
     };
-    kept.replace(&text)?;
-    let path = environment.display_path(kept.path());
+    login_file.replace(&text)?;
+    let path = environment.display_path(login_file.path());
     ui::result_text(&format!(
-        "logged in at `{}` as `{who}`; stored in `{path}`\n",
+        "logged in at `{}` as `{account}`; stored in `{path}`\n",
         service.name()
     ))?;
-    let own = credentials::display_path(kept.path(), environment);
-    match credentials::find_login(service, environment, settings).map(|found| found.from) {
-        Ok(Some(from)) if from != own => {
+    let login_path = credentials::display_path(login_file.path(), environment);
+    match credentials::find_login(service, environment, settings).map(|login| login.from) {
+        Ok(Some(from)) if from != login_path => {
             ui::note(&format!("{from} is also set and takes precedence"));
         }
         Ok(_) => {}
@@ -106,8 +109,8 @@ fn authorize(
     let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    let again = LoginRetry { retry: ForgeRetryPolicy::default(), on_wait: ui::note };
-    let login = runtime.block_on(login::request_token(&network, service, CONSUMER, again));
+    let retry = LoginRetry { retry: ForgeRetryPolicy::default(), on_wait: ui::note };
+    let login = runtime.block_on(login::request_token(&network, service, CONSUMER, retry));
     let login = login.map_err(|error| login_failure(error.into()))?;
     let page = login.page();
     ui::note(&format!("open this page in any browser and authorize crh: {page}"));

@@ -18,7 +18,7 @@ const FOLDER_MODE: u32 = 0o700;
 
 const FILE_MODE: u32 = 0o600;
 
-/// Permission bits of other users.
+/// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 pub(super) struct LoginFile {
@@ -41,7 +41,8 @@ impl LoginFile {
         &self.path
     }
 
-    /// Creates the folder and checks that it is writable, before the user is asked.
+    /// Creates the folder and checks that it is writable, before the user authorizes crh in the
+    /// browser.
     pub(super) fn prepare(&self) -> Result<(), Failure> {
         let folder = self.folder();
         DirBuilder::new()
@@ -50,19 +51,22 @@ impl LoginFile {
             .create(folder)
             .map_err(|error| write_failure(folder, error))?;
         // A symlink could redirect the secret to another place.
-        let found = fs::symlink_metadata(folder).map_err(|error| write_failure(folder, error))?;
-        if found.is_symlink() {
-            return Err(refused(folder, "is a symlink, not a folder"));
+        let metadata =
+            fs::symlink_metadata(folder).map_err(|error| write_failure(folder, error))?;
+        if metadata.is_symlink() {
+            return Err(unsafe_path_failure(folder, "is a symlink, not a folder"));
         }
-        if found.permissions().mode() & OTHERS != 0 {
+        if metadata.permissions().mode() & OTHERS != 0 {
             fs::set_permissions(folder, Permissions::from_mode(FOLDER_MODE))
                 .map_err(|error| write_failure(folder, error))?;
         }
         match fs::symlink_metadata(&self.path) {
-            Ok(found) if found.is_symlink() => {
-                return Err(refused(&self.path, "is a symlink, not a file"));
+            Ok(metadata) if metadata.is_symlink() => {
+                return Err(unsafe_path_failure(&self.path, "is a symlink, not a file"));
             }
-            Ok(found) if !found.is_file() => return Err(refused(&self.path, "is not a file")),
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(unsafe_path_failure(&self.path, "is not a file"));
+            }
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(write_failure(&self.path, error)),
@@ -72,11 +76,11 @@ impl LoginFile {
 
     /// Replaces the content atomically.
     pub(super) fn replace(&self, text: &SecretString) -> Result<(), Failure> {
-        let failed = |error| write_failure(&self.path, error);
-        let mut new = self.temp_file()?;
-        new.write_all(text.expose_secret().as_bytes()).map_err(failed)?;
-        new.as_file().sync_all().map_err(failed)?;
-        new.persist(&self.path).map_err(|error| failed(error.error))?;
+        let failure = |error| write_failure(&self.path, error);
+        let mut file = self.temp_file()?;
+        file.write_all(text.expose_secret().as_bytes()).map_err(failure)?;
+        file.as_file().sync_all().map_err(failure)?;
+        file.persist(&self.path).map_err(|error| failure(error.error))?;
         Ok(())
     }
 
@@ -86,8 +90,8 @@ impl LoginFile {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => {
-                let what = format!("removing `{}`", self.path.display());
-                Err(error).context(what).or_fail(FailureKind::External)
+                let message = format!("removing `{}`", self.path.display());
+                Err(error).context(message).or_fail(FailureKind::External)
             }
         }
     }
@@ -108,17 +112,17 @@ impl LoginFile {
 
 /// Whether other users may read or write a file.
 pub(super) fn is_open_to_others(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|found| found.permissions().mode() & OTHERS != 0)
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & OTHERS != 0)
 }
 
-fn refused(path: &Path, why: &str) -> Failure {
+fn unsafe_path_failure(path: &Path, why: &str) -> Failure {
     let path = path.display();
     Failure::usage(format!("`{path}` {why}: crh stores no secret there")).hint("move it away")
 }
 
 fn write_failure(path: &Path, error: io::Error) -> Failure {
-    let what = format!("cannot write the login to `{}`", path.display());
-    Failure::new(FailureKind::External, anyhow::Error::new(error).context(what))
+    let message = format!("cannot write the login to `{}`", path.display());
+    Failure::new(FailureKind::External, anyhow::Error::new(error).context(message))
         .hint("set `XDG_CONFIG_HOME` to use another folder")
 }
 
@@ -141,40 +145,40 @@ mod tests {
     #[test]
     fn login_file_is_readable_only_by_owner() {
         let folder = TempDir::new().unwrap();
-        let kept = login_file(&folder);
-        kept.prepare().unwrap();
-        assert_eq!((mode(kept.folder()), kept.path.exists()), (0o700, false));
-        fs::write(&kept.path, "old").unwrap();
-        for (path, mode) in [(kept.folder(), 0o755), (&kept.path, 0o644)] {
+        let login = login_file(&folder);
+        login.prepare().unwrap();
+        assert_eq!((mode(login.folder()), login.path.exists()), (0o700, false));
+        fs::write(&login.path, "old").unwrap();
+        for (path, mode) in [(login.folder(), 0o755), (&login.path, 0o644)] {
             fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         }
-        assert!(is_open_to_others(&kept.path));
-        kept.prepare().unwrap();
-        assert_eq!(fs::read_to_string(&kept.path).unwrap(), "old", "nothing is lost yet");
-        kept.replace(&"new".into()).unwrap();
-        assert_eq!((mode(kept.folder()), mode(&kept.path)), (0o700, 0o600));
-        assert!(!is_open_to_others(&kept.path));
-        assert_eq!(fs::read_to_string(&kept.path).unwrap(), "new");
-        assert_eq!(fs::read_dir(kept.folder()).unwrap().count(), 1, "nothing is left beside it");
-        assert!(kept.remove().unwrap());
-        assert!(!kept.remove().unwrap());
+        assert!(is_open_to_others(&login.path));
+        login.prepare().unwrap();
+        assert_eq!(fs::read_to_string(&login.path).unwrap(), "old", "nothing is lost yet");
+        login.replace(&"new".into()).unwrap();
+        assert_eq!((mode(login.folder()), mode(&login.path)), (0o700, 0o600));
+        assert!(!is_open_to_others(&login.path));
+        assert_eq!(fs::read_to_string(&login.path).unwrap(), "new");
+        assert_eq!(fs::read_dir(login.folder()).unwrap().count(), 1, "nothing is left beside it");
+        assert!(login.remove().unwrap());
+        assert!(!login.remove().unwrap());
     }
 
     #[test]
     fn symlinks_are_rejected() {
         let folder = TempDir::new().unwrap();
-        let kept = login_file(&folder);
-        kept.prepare().unwrap();
-        symlink(folder.path().join("elsewhere"), &kept.path).unwrap();
-        let why = kept.prepare().unwrap_err().error.to_string();
+        let login = login_file(&folder);
+        login.prepare().unwrap();
+        symlink(folder.path().join("elsewhere"), &login.path).unwrap();
+        let why = login.prepare().unwrap_err().error.to_string();
         assert!(why.contains("is a symlink, not a file"), "{why}");
-        fs::remove_file(&kept.path).unwrap();
-        fs::remove_dir(kept.folder()).unwrap();
-        let there = folder.path().join("there");
-        fs::create_dir(&there).unwrap();
-        symlink(&there, kept.folder()).unwrap();
-        let why = kept.prepare().unwrap_err().error.to_string();
+        fs::remove_file(&login.path).unwrap();
+        fs::remove_dir(login.folder()).unwrap();
+        let other_folder = folder.path().join("there");
+        fs::create_dir(&other_folder).unwrap();
+        symlink(&other_folder, login.folder()).unwrap();
+        let why = login.prepare().unwrap_err().error.to_string();
         assert!(why.contains("is a symlink, not a folder"), "{why}");
-        assert_eq!(fs::read_dir(&there).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&other_folder).unwrap().count(), 0);
     }
 }

@@ -28,33 +28,33 @@ pub(super) const FETCH_HINT: &str = "for a private repository, set `LP_GIT_TOKEN
 pub(super) const BAZAAR_HINT: &str = "review the output of `bzr diff` with `--diff FILE`";
 
 /// Whether this is an address on Launchpad.
-pub(super) fn is_launchpad_url(word: &str, settings: &Settings) -> bool {
-    MergeProposalRef::is_launchpad_url(word, settings.launchpad_service_root.value.service())
+pub(super) fn is_launchpad_url(text: &str, settings: &Settings) -> bool {
+    MergeProposalRef::is_launchpad_url(text, settings.launchpad_service_root.value.service())
 }
 
 /// Source repository and number from a merge proposal address.
 pub(super) fn parse_url(url: &str, settings: &Settings) -> Option<(String, String)> {
-    let name =
+    let proposal_ref =
         MergeProposalRef::parse(url, settings.launchpad_service_root.value.service()).ok()?;
-    Some((name.repository, name.number.to_string()))
+    Some((proposal_ref.repository, proposal_ref.number.to_string()))
 }
 
 /// Reads the merge proposal at an address.
 pub(super) fn read_named(
-    word: &str,
+    text: &str,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ForgeProposal, Failure> {
-    let name = parse_ref(word, settings)?;
+    let proposal_ref = parse_ref(text, settings)?;
     if settings.git_offline.value {
         return Err(Failure::usage("a merge proposal cannot be read offline")
             .hint("leave out `--offline`, or name a branch"));
     }
-    read(name, environment, settings)
+    read(proposal_ref, environment, settings)
 }
 
-pub(crate) fn parse_ref(word: &str, settings: &Settings) -> Result<MergeProposalRef, Failure> {
-    MergeProposalRef::parse(word, settings.launchpad_service_root.value.service())
+pub(crate) fn parse_ref(text: &str, settings: &Settings) -> Result<MergeProposalRef, Failure> {
+    MergeProposalRef::parse(text, settings.launchpad_service_root.value.service())
         .map_err(ref_failure)
 }
 
@@ -66,7 +66,7 @@ fn ref_failure(error: MergeProposalRefError) -> Failure {
             "copy the address of the merge proposal from the browser; for your own Launchpad, set `launchpad.service_root`"
         }
         MergeProposalRefError::Bazaar => BAZAAR_HINT,
-        MergeProposalRefError::Elsewhere { .. } => {
+        MergeProposalRefError::OtherService { .. } => {
             "set another Launchpad with `launchpad.service_root` or `LP_SERVICE_ROOT`"
         }
     };
@@ -88,28 +88,28 @@ fn read(
         ));
     }
     let (mut proposal, proposal_state) = session.read(&proposal_ref)?;
-    let is_viewers = |author: &Option<String>| author.is_some() && *author == proposal_state.viewer;
+    let is_viewer = |author: &Option<String>| author.is_some() && *author == proposal_state.viewer;
     own_comments::remove_own_comments(&mut proposal, |comment| {
-        is_viewers(&comment.author) && own_comments::has_marker(&comment.content)
+        is_viewer(&comment.author) && own_comments::has_marker(&comment.content)
     });
-    let origins = origins(&proposal_ref, &proposal, &proposal_state, environment, settings)?;
-    let place = HostedRepository {
+    let remotes = fetch_remotes(&proposal_ref, &proposal, &proposal_state, environment, settings)?;
+    let target_repository = HostedRepository {
         host: proposal_ref.service.name().to_owned(),
         name: proposal.repo.clone(),
     };
     Ok(ForgeProposal {
         has_clone: has_clone(environment, &proposal),
         proposal,
-        origins,
-        place,
-        under_review: ReviewedHead::Proposed,
+        remotes,
+        target_repository,
+        reviewed_head: ReviewedHead::Proposed,
         secrets: session.secrets().to_vec(),
         forge: Forge::Launchpad { proposal_ref, proposal_state: Box::new(proposal_state) },
     })
 }
 
-/// Where to fetch the commits. The git token belongs to the logged-in account.
-fn origins(
+/// Where to fetch the commits of a proposal. The git token needs the name of the logged-in account.
+fn fetch_remotes(
     proposal_ref: &MergeProposalRef,
     proposal: &ChangeProposal,
     proposal_state: &MergeProposalState,
@@ -117,13 +117,14 @@ fn origins(
     settings: &Settings,
 ) -> Result<ProposalRemotes, Failure> {
     let token = credentials::git_token(&proposal_ref.service, environment, settings);
-    // A token for another repository would break access to a public one.
+    // crh uses the token only for private repositories: with a token for another repository,
+    // Launchpad refuses access even to a public one.
     let token = token.filter(|_| proposal_state.proposal.private);
-    let opening = proposal_state.viewer.as_deref().zip(token);
+    let user_and_token = proposal_state.viewer.as_deref().zip(token);
     let address = |url: Option<&String>| {
         let url = url.map(String::as_str).unwrap_or_default();
-        let token = opening.as_ref().map(|(_, token)| token.clone());
-        let address = FetchAddress::new(url, token).and_then(|address| match &opening {
+        let token = user_and_token.as_ref().map(|(_, token)| token.clone());
+        let address = FetchAddress::new(url, token).and_then(|address| match &user_and_token {
             Some((user, _)) => address.for_user(user),
             None => Ok(address),
         });
@@ -136,11 +137,11 @@ fn origins(
     })
 }
 
-/// Whether the current folder is a clone with commits of the proposal. Remotes say little:
-/// repositories on Launchpad have several addresses.
+/// Whether the current folder is a clone with commits of the proposal. crh does not compare
+/// remotes, because a repository on Launchpad has several addresses.
 fn has_clone(environment: &Environment, proposal: &ChangeProposal) -> bool {
     let Ok(repository) = Repository::discover(&environment.folder) else { return false };
-    let ends = [&proposal.source.commit, &proposal.target.commit];
-    let before = proposal.rounds.last().and_then(|round| round.target.as_ref());
-    ends.into_iter().chain(before).any(|commit| repository.commit(commit).is_some())
+    let tips = [&proposal.source.commit, &proposal.target.commit];
+    let last_target = proposal.rounds.last().and_then(|round| round.target.as_ref());
+    tips.into_iter().chain(last_target).any(|commit| repository.commit(commit).is_some())
 }

@@ -23,7 +23,7 @@ pub(crate) struct LaunchpadPostRequest<'a> {
 }
 
 pub(crate) enum LaunchpadPostResult {
-    /// The write that would be sent, if anything is missing.
+    /// The write that crh would send; `None` if the review is already posted.
     DryRun(Option<LaunchpadWrite>),
     Done(LaunchpadPostingOutcome),
 }
@@ -32,12 +32,12 @@ pub(crate) enum LaunchpadPostResult {
 pub(crate) fn post(
     session: &LaunchpadSession,
     proposal_ref: &MergeProposalRef,
-    to_post: &LaunchpadPostRequest<'_>,
+    request: &LaunchpadPostRequest<'_>,
 ) -> Result<LaunchpadPostResult, Failure> {
-    let LaunchpadPostRequest { report, diff, redactor, instance, flags } = to_post;
+    let LaunchpadPostRequest { report, diff, redactor, instance, flags } = request;
     let mask = |text: &str| redactor.redact(text).into_owned();
-    let terms = LaunchpadPostingOptions { approve: flags.allow_approve };
-    let posting = LaunchpadPosting { report, diff, mask: &mask, instance, options: terms };
+    let options = LaunchpadPostingOptions { approve: flags.allow_approve };
+    let posting = LaunchpadPosting { report, diff, mask: &mask, instance, options };
     if !flags.dry_run {
         return session.post(proposal_ref, &posting).map(LaunchpadPostResult::Done);
     }
@@ -53,11 +53,11 @@ pub(crate) fn post(
 
 /// Rejects flags that only GitHub supports.
 pub(crate) fn check_flags(flags: PostFlags) -> Result<(), Failure> {
-    let given = [
+    let github_flags = [
         ("--request-changes", flags.request_changes, "the vote follows from the verdict"),
         ("--resolve-outdated", flags.resolve_outdated, "inline comments stay"),
     ];
-    match given.iter().find(|(_, is_given, _)| *is_given) {
+    match github_flags.iter().find(|(_, is_given, _)| *is_given) {
         Some((flag, _, why)) => Err(Failure::usage(format!("`{flag}` works only with GitHub"))
             .hint(format!("leave it out: at Launchpad, {why}"))),
         None => Ok(()),
@@ -73,7 +73,7 @@ pub(crate) fn refusal_failure(refusal: &MergeProposalRefusal) -> Failure {
         MergeProposalRefusal::OtherProposal { .. } => {
             (FailureKind::Usage, "nothing was posted; name the right run")
         }
-        MergeProposalRefusal::Over { .. } => (FailureKind::External, "nothing was posted"),
+        MergeProposalRefusal::Closed { .. } => (FailureKind::External, "nothing was posted"),
         MergeProposalRefusal::NotAllRead { .. } => {
             (FailureKind::External, "nothing was posted, to avoid duplicates")
         }
@@ -81,7 +81,7 @@ pub(crate) fn refusal_failure(refusal: &MergeProposalRefusal) -> Failure {
             FailureKind::External,
             "nothing was posted; save or discard the drafts on the page of the proposal",
         ),
-        MergeProposalRefusal::Hidden => {
+        MergeProposalRefusal::Unmaskable => {
             (FailureKind::Usage, posting_messages::HINT_SECRET_IN_SCHEMA)
         }
         MergeProposalRefusal::NotLoggedIn => (FailureKind::Usage, credentials::HINT_LOG_IN),

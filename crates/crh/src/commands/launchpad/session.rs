@@ -21,7 +21,7 @@ use crh_forge::launchpad::{
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
 
-/// A client for one Launchpad and one account, with a runtime.
+/// A client for one Launchpad server and one account, with a runtime.
 pub(crate) struct LaunchpadSession {
     client: LaunchpadClient,
     runtime: Runtime,
@@ -35,8 +35,8 @@ impl LaunchpadSession {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<Self, Failure> {
-        let found = credentials::find_login(service, environment, settings)?;
-        Self::with_credentials(service, found.credentials, environment)
+        let login = credentials::find_login(service, environment, settings)?;
+        Self::with_credentials(service, login.credentials, environment)
     }
 
     /// Creates a session with these credentials.
@@ -46,7 +46,7 @@ impl LaunchpadSession {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let secrets = credentials.secrets();
-        let setup = LaunchpadClientConfig {
+        let config = LaunchpadClientConfig {
             service: service.clone(),
             credentials,
             retry: ForgeRetryPolicy::default(),
@@ -55,7 +55,7 @@ impl LaunchpadSession {
             seed: RandomState::new().hash_one(()),
         };
         let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
-        let client = LaunchpadClient::new(&network, setup).or_fail(FailureKind::Usage)?;
+        let client = LaunchpadClient::new(&network, config).or_fail(FailureKind::Usage)?;
         client.on_wait(ui::note);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)?, secrets })
@@ -65,8 +65,8 @@ impl LaunchpadSession {
         &self,
         proposal_ref: &MergeProposalRef,
     ) -> Result<(ChangeProposal, MergeProposalState), Failure> {
-        let read = self.runtime.block_on(read::merge_proposal(&self.client, proposal_ref));
-        read.map_err(|error| self.to_failure(error))
+        let proposal = self.runtime.block_on(read::merge_proposal(&self.client, proposal_ref));
+        proposal.map_err(|error| self.to_failure(error))
     }
 
     /// Reads the current state, writes one comment, and reads again after an unconfirmed write.
@@ -75,19 +75,19 @@ impl LaunchpadSession {
         proposal_ref: &MergeProposalRef,
         posting: &LaunchpadPosting<'_>,
     ) -> Result<LaunchpadPostingOutcome, Failure> {
-        let waits = LaunchpadPostingDelays::default();
-        let posted = post_review(&self.client, proposal_ref, posting, &waits);
-        self.runtime.block_on(posted).map_err(|error| self.to_failure(error))
+        let delays = LaunchpadPostingDelays::default();
+        let posting_task = post_review(&self.client, proposal_ref, posting, &delays);
+        self.runtime.block_on(posting_task).map_err(|error| self.to_failure(error))
     }
 
-    /// Plan of a dry run.
+    /// The plan that [`Self::post`] would follow.
     pub(super) fn plan(
         &self,
         proposal_ref: &MergeProposalRef,
         posting: &LaunchpadPosting<'_>,
     ) -> Result<LaunchpadPostingSteps, Failure> {
-        let planned = self.runtime.block_on(read_and_plan(&self.client, proposal_ref, posting));
-        planned.map(|(plan, _)| plan).map_err(|error| self.to_failure(error))
+        let steps = self.runtime.block_on(read_and_plan(&self.client, proposal_ref, posting));
+        steps.map(|(plan, _)| plan).map_err(|error| self.to_failure(error))
     }
 
     /// Name of the account. Fails if anonymous.

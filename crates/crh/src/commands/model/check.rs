@@ -213,20 +213,20 @@ async fn schema(client: &ModelClient) -> ModelCheckRow {
 
 /// Sends the same long prefix twice and checks whether the vendor reports cached tokens.
 async fn caching(client: &ModelClient) -> ModelCheckRow {
-    let long: String = (0..CACHED_LINES)
+    let long_prefix: String = (0..CACHED_LINES)
         .map(|line| format!("{line}: the quick brown fox jumps over the dog\n"))
         .collect();
     let request = |question: &str| {
         let mut conversation = Conversation::new(SYSTEM);
-        conversation.push_user(long.as_str(), CacheMark::Breakpoint);
+        conversation.push_user(long_prefix.as_str(), CacheMark::Breakpoint);
         conversation.push_user(question, CacheMark::Unmarked);
         ModelRequest::new(conversation, ANSWER_TOKENS)
     };
-    let both = async {
+    let two_requests = async {
         client.ask(CALLER, request("Answer with the word one.")).await?;
         client.ask(CALLER, request("Answer with the word two.")).await
     };
-    let outcome = match both.await {
+    let outcome = match two_requests.await {
         Err(error) => Err(error.to_string()),
         Ok(ModelReply { usage: Some(usage), .. }) if usage.cache_read > 0 => Ok(format!(
             "{} of {} tokens read from the vendor's cache",

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Expected properties of the target pull request.
+/// Properties of the pull request that the event names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CiEvent {
     pub(super) repo: Option<String>,
@@ -24,7 +24,7 @@ pub(super) fn parse(event: &Value) -> CiEvent {
     }
     let pulls = event.pointer("/workflow_run/pull_requests").and_then(Value::as_array);
     let number = match pulls.map(Vec::as_slice) {
-        // Several are ambiguous, and forks have none.
+        // Several pull requests are ambiguous. Runs for forks list none.
         Some([only]) => only.get("number").and_then(Value::as_u64),
         Some(_) | None => None,
     };
@@ -66,10 +66,11 @@ mod tests {
 
     #[test]
     fn missing_event_values_stay_none() {
-        let of_fork = json!({"workflow_run": {"head_sha": "abc", "pull_requests": []}});
-        check(&of_fork, None, None, Some("abc"));
-        let several = json!({"workflow_run": {"pull_requests": [{"number": 1}, {"number": 2}]}});
-        check(&several, None, None, None);
+        let fork_event = json!({"workflow_run": {"head_sha": "abc", "pull_requests": []}});
+        check(&fork_event, None, None, Some("abc"));
+        let ambiguous_event =
+            json!({"workflow_run": {"pull_requests": [{"number": 1}, {"number": 2}]}});
+        check(&ambiguous_event, None, None, None);
         check(&json!({"push": true}), None, None, None);
         check(&json!([]), None, None, None);
     }

@@ -27,19 +27,19 @@ pub(super) fn post_to_launchpad(
     settings: &Settings,
 ) -> Result<ExitCode, Failure> {
     launchpad::check_flags(args.post)?;
-    let (name, head) = resolve_target(args, settings)?;
+    let (proposal_ref, head) = resolve_target(args, settings)?;
     let StoredRun { report, diff, .. } = run;
-    check_run_matches(report, &name, &head)?;
-    let session = LaunchpadSession::open(&name.service, environment, settings)?;
+    check_run_matches(report, &proposal_ref, &head)?;
+    let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
     if session.is_anonymous() {
         return Err(launchpad::refusal_failure(&MergeProposalRefusal::NotLoggedIn));
     }
     let secrets: Vec<_> = session.secrets().to_vec();
     let redactor = ModelResolver::new(settings, environment)?.redactor_with(&secrets);
     let instance = settings.instance.value.as_str();
-    let to_post =
+    let request =
         LaunchpadPostRequest { report, diff, redactor: &redactor, instance, flags: args.post };
-    match launchpad::post(&session, &name, &to_post)? {
+    match launchpad::post(&session, &proposal_ref, &request)? {
         LaunchpadPostResult::DryRun(write) => {
             let writes: Vec<DryRunWrite> = write.map(DryRunWrite::Launchpad).into_iter().collect();
             posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS)
@@ -56,33 +56,36 @@ fn resolve_target(
     args: &PostArgs,
     settings: &Settings,
 ) -> Result<(MergeProposalRef, ExpectedHead), Failure> {
-    let open = |what: &str, flag: &str| {
-        Failure::usage(format!("no {what} given")).hint(format!("use `{flag}`"))
+    let missing_flag = |value_name: &str, flag: &str| {
+        Failure::usage(format!("no {value_name} given")).hint(format!("use `{flag}`"))
     };
-    let url = args.proposal.as_deref().ok_or_else(|| open("merge proposal", "--proposal URL"))?;
-    let head = args.head.as_deref().ok_or_else(|| open("commit", "--head SHA"))?;
+    let url =
+        args.proposal.as_deref().ok_or_else(|| missing_flag("merge proposal", "--proposal URL"))?;
+    let head = args.head.as_deref().ok_or_else(|| missing_flag("commit", "--head SHA"))?;
     Ok((launchpad::parse_ref(url, settings)?, ExpectedHead::parse(head)?))
 }
 
-/// Fails if the run is for another proposal. Launchpad knows the target repository.
+/// Fails if the run is for another proposal. Does not compare repositories: the address names the
+/// source repository, the run the target repository.
 fn check_run_matches(
     report: &Report,
     proposal_ref: &MergeProposalRef,
     head: &ExpectedHead,
 ) -> Result<(), Failure> {
     let (change, service) = (&report.change, &proposal_ref.service);
-    let is_here = change.url.strip_prefix(service.code()).is_some_and(|path| path.starts_with('/'));
-    if !change.url.is_empty() && !is_here {
+    let is_on_service =
+        change.url.strip_prefix(service.code()).is_some_and(|path| path.starts_with('/'));
+    if !change.url.is_empty() && !is_on_service {
         let message =
             format!("the run is for `{}`, which is not on `{}`", change.url, service.name());
         return Err(Failure::usage(ui::one_line(&message)).hint(HINT_WRONG_RUN));
     }
     if change.pr_number != proposal_ref.number.to_string() {
-        let claimed = match change.pr_number.as_str() {
+        let reviewed = match change.pr_number.as_str() {
             "" => "no merge proposal".to_owned(),
             number => format!("the merge proposal {}", ui::one_line(number)),
         };
-        let message = format!("the run is for {claimed}, not for {}", proposal_ref.number);
+        let message = format!("the run is for {reviewed}, not for {}", proposal_ref.number);
         return Err(Failure::usage(message).hint(HINT_WRONG_RUN));
     }
     check_head(report, head)

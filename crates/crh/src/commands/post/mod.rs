@@ -1,5 +1,5 @@
 //! `crh post`: posts the review of a stored run. The target comes from flags or CI, never from the
-//! run: the job that made it has read untrusted text.
+//! run: the job that made the run has read untrusted text.
 
 mod event;
 mod launchpad;
@@ -35,13 +35,13 @@ use crh_review::verdict::{CommandKind, Verdict, verdict};
 
 /// Largest report, in bytes: tens of thousands of findings.
 const REPORT_MAX: u64 = 64 << 20;
-/// Largest file with the review's inputs, in bytes.
+/// Largest file with the inputs of a review ([`ReviewBasis`]), in bytes.
 const BASIS_MAX: u64 = 1 << 20;
 /// Largest file with the incremental base, in bytes: paths of a hundred thousand files.
 const GROUND_MAX: u64 = 16 << 20;
 /// Largest event that GitHub sends, in bytes.
 const EVENT_MAX: u64 = 10 << 20;
-/// Variables of Actions.
+/// Variables that GitHub Actions sets.
 const EVENT_PATH: &str = GITHUB_VARIABLES[3];
 const REPOSITORY: &str = GITHUB_VARIABLES[4];
 
@@ -59,18 +59,18 @@ struct StoredRun {
     report: Report,
     diff: Diff,
     basis: ReviewBasis,
-    since: Option<IncrementalReview>,
+    incremental: Option<IncrementalReview>,
 }
 
 pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     ui::set_verbosity(args.verbosity.verbosity());
     let mut flags = RawSettings::default();
     args.display.clone().set(&mut flags);
-    let _passing = args.cache.temporary_store(&mut flags)?;
+    let _temporary_store = args.cache.temporary_store(&mut flags)?;
     let settings = config::load(environment, None, flags)?;
-    let places: Vec<ForgeSink> = args.sink.iter().map(|sink| sink.destination()).collect();
-    check_sinks(&places)?;
-    if places.contains(&ForgeSink::Launchpad) {
+    let sinks: Vec<ForgeSink> = args.sink.iter().map(|sink| sink.destination()).collect();
+    check_sinks(&sinks)?;
+    if sinks.contains(&ForgeSink::Launchpad) {
         let run = load_run(&args, environment)?;
         return launchpad::post_to_launchpad(&args, &run, environment, &settings);
     }
@@ -79,54 +79,54 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
             Failure::usage("`--proposal` works only with Launchpad").hint("add `--sink launchpad`")
         );
     }
-    let wanted = resolve_target(&args, environment)?;
+    let target = resolve_target(&args, environment)?;
     let run = load_run(&args, environment)?;
-    check_run_matches(&run.report, &wanted)?;
-    let name = PullRequestRef { host: wanted.host, repo: wanted.repo, number: wanted.number };
-    let session = GitHubSession::open(&name.host, &name.repo, environment, &settings)?;
+    check_run_matches(&run.report, &target)?;
+    let pull_ref = PullRequestRef { host: target.host, repo: target.repo, number: target.number };
+    let session = GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, &settings)?;
     let token = session.token().map_err(github::to_failure)?;
     let models = ModelResolver::new(&settings, environment)?;
     let redactor = models.redactor_with(&[token]);
     interrupts::watch_ctrl_c()?;
-    let files = fetch_head_files(&run.report, &name, &session, &settings);
-    let mut done = GitHubPostingOutcome::default();
+    let head_files = fetch_head_files(&run.report, &pull_ref, &session, &settings);
+    let mut total = GitHubPostingOutcome::default();
     let mut writes = Vec::new();
-    for form in forms(&places) {
-        let to_post = GitHubPostRequest {
+    for kind in github_kinds(&sinks) {
+        let request = GitHubPostRequest {
             report: &run.report,
             diff: &run.diff,
-            files: HeadFiles::open(files.as_ref()),
+            files: HeadFiles::open(head_files.as_ref()),
             redactor: &redactor,
             instance: settings.instance.value.as_str(),
             basis: &run.basis,
-            since: run.since.as_ref(),
-            form,
+            since: run.incremental.as_ref(),
+            kind,
             flags: args.post,
         };
-        match github::post(&session, &name, &to_post)? {
+        match github::post(&session, &pull_ref, &request)? {
             GitHubPostResult::DryRun(requests) => {
                 writes.extend(requests.into_iter().map(DryRunWrite::GitHub));
             }
             GitHubPostResult::Done(outcome) => {
-                done.receipts.extend(outcome.receipts);
-                done.notes.extend(outcome.notes);
-                done.refusal = done.refusal.or(outcome.refusal);
+                total.receipts.extend(outcome.receipts);
+                total.notes.extend(outcome.notes);
+                total.refusal = total.refusal.or(outcome.refusal);
             }
         }
     }
-    match args.post.dry_run && done.refusal.is_none() {
+    match args.post.dry_run && total.refusal.is_none() {
         true => posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS),
-        false => report_outcome(&done),
+        false => report_outcome(&total),
     }
 }
 
-/// Distinct GitHub sinks.
-fn forms(places: &[ForgeSink]) -> BTreeSet<GitHubPostKind> {
-    let form = |place: &ForgeSink| match place {
-        ForgeSink::GitHub(form) => Some(*form),
+/// The GitHub sinks, each once.
+fn github_kinds(sinks: &[ForgeSink]) -> BTreeSet<GitHubPostKind> {
+    let to_kind = |sink: &ForgeSink| match sink {
+        ForgeSink::GitHub(kind) => Some(*kind),
         ForgeSink::Launchpad => None,
     };
-    places.iter().filter_map(form).collect()
+    sinks.iter().filter_map(to_kind).collect()
 }
 
 /// Prints the result, or fails with the refusal.
@@ -146,7 +146,7 @@ fn report_outcome(outcome: &GitHubPostingOutcome) -> Result<ExitCode, Failure> {
             PullRequestRefusal::Unsubmitted => {
                 (FailureKind::External, "nothing was posted; submit or discard that review first")
             }
-            PullRequestRefusal::Hidden => {
+            PullRequestRefusal::Unmaskable => {
                 (FailureKind::Usage, posting_messages::HINT_SECRET_IN_SCHEMA)
             }
         };
@@ -176,31 +176,31 @@ fn resolve_target(args: &PostArgs, environment: &Environment) -> Result<PostTarg
     let event = load_event(environment)?;
     let repository =
         environment.variable(REPOSITORY).map(|value| value.to_string_lossy().into_owned());
-    let open = |what: &str, flag: &str| {
-        Failure::usage(format!("no {what} given"))
+    let missing_flag = |value_name: &str, flag: &str| {
+        Failure::usage(format!("no {value_name} given"))
             .hint(format!("use `{flag}`; in CI the pull request event provides it"))
     };
     let repo = args.repo.clone().or(event.repo).or(repository);
-    let repo = repo.ok_or_else(|| open("repository", "--repo OWNER/NAME"))?;
+    let repo = repo.ok_or_else(|| missing_flag("repository", "--repo OWNER/NAME"))?;
     let (host, repo) = parse_repo_flag(&repo, github::default_host(environment)?)?;
     let number = args.pr.or(event.number);
-    let number = number.ok_or_else(|| open("pull request", "--pr N"))?;
+    let number = number.ok_or_else(|| missing_flag("pull request", "--pr N"))?;
     let head = args.head.clone().or(event.head);
-    let head = head.ok_or_else(|| open("commit", "--head SHA"))?;
+    let head = head.ok_or_else(|| missing_flag("commit", "--head SHA"))?;
     Ok(PostTarget { host, repo, number, head: ExpectedHead::parse(&head)? })
 }
 
 /// Parses `[HOST/]OWNER/NAME`.
-fn parse_repo_flag(named: &str, default: GitHubHost) -> Result<(GitHubHost, Repo), Failure> {
-    let refused = || Failure::usage("invalid `--repo`").hint("use `[HOST/]OWNER/NAME`");
-    let (host, repo) = match named.split('/').count() {
-        3 => named.split_once('/').map_or((None, named), |(host, repo)| (Some(host), repo)),
-        _ => (None, named),
+fn parse_repo_flag(flag: &str, default_host: GitHubHost) -> Result<(GitHubHost, Repo), Failure> {
+    let invalid_flag = || Failure::usage("invalid `--repo`").hint("use `[HOST/]OWNER/NAME`");
+    let (host, repo) = match flag.split('/').count() {
+        3 => flag.split_once('/').map_or((None, flag), |(host, repo)| (Some(host), repo)),
+        _ => (None, flag),
     };
-    let repo = Repo::parse(repo).ok_or_else(refused)?;
-    let host = match host.filter(|host| !host.eq_ignore_ascii_case(default.name())) {
-        None => default,
-        Some("") => return Err(refused()),
+    let repo = Repo::parse(repo).ok_or_else(invalid_flag)?;
+    let host = match host.filter(|host| !host.eq_ignore_ascii_case(default_host.name())) {
+        None => default_host,
+        Some("") => return Err(invalid_flag()),
         Some(host) => GitHubHost::from_server_url(&format!("https://{host}"))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| failure.hint("`--repo` is `[HOST/]OWNER/NAME`"))?,
@@ -227,17 +227,17 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
         };
         let report = input::json_within(&file, "a report of crh", REPORT_MAX)?;
         let diff = input::diff(&environment.folder.join(diff))?;
-        StoredRun { report, diff, basis: ReviewBasis::default(), since: None }
+        StoredRun { report, diff, basis: ReviewBasis::default(), incremental: None }
     } else {
         let folder = run_lookup::run_folder(environment, run_dir, args.run.as_deref())?;
         let diff = folder
             .diff()
             .ok_or_else(|| Failure::usage("the run has no diff").hint("review the change again"))?;
-        // Optional: without it, no later review builds on this one.
+        // Runs without this file can be posted, but later reviews do not build on them.
         let basis = folder.read_within(BASIS, BASIS_MAX).unwrap_or_default();
-        let since = folder.read_within(GROUND, GROUND_MAX).ok().and_then(Ground::since);
+        let incremental = folder.read_within(GROUND, GROUND_MAX).ok().and_then(Ground::since);
         let report = folder.report_within(REPORT_MAX).map_err(run_lookup::folder_failure)?;
-        StoredRun { report, diff, basis, since }
+        StoredRun { report, diff, basis, incremental }
     };
     check_report(&run.report)?;
     Ok(run)
@@ -245,42 +245,44 @@ fn load_run(args: &PostArgs, environment: &Environment) -> Result<StoredRun, Fai
 
 /// Rejects reports that this version of crh cannot have written.
 fn check_report(report: &Report) -> Result<(), Failure> {
-    let written_by_crh = "pass a run that this version of crh stored";
+    let hint = "pass a run that this version of crh stored";
     if report.schema_version != SCHEMA_VERSION {
         let version = report.schema_version;
         let message =
             format!("the report has schema_version {version}; this crh reads {SCHEMA_VERSION}");
-        return Err(Failure::usage(message).hint(written_by_crh));
+        return Err(Failure::usage(message).hint(hint));
     }
     if let Some(problem) = report.location_problem().or_else(|| report.id_problem()) {
-        return Err(Failure::usage(problem).hint(written_by_crh));
+        return Err(Failure::usage(problem).hint(hint));
     }
-    let claimed = report.verdict;
-    let found = expected_verdict(report);
-    if greenness(claimed) > greenness(found) {
-        let message = format!("the report claims `{claimed}`, but its content gives `{found}`");
-        return Err(Failure::usage(message).hint(written_by_crh));
+    let claimed_verdict = report.verdict;
+    let actual_verdict = expected_verdict(report);
+    if verdict_rank(claimed_verdict) > verdict_rank(actual_verdict) {
+        let message = format!(
+            "the report claims `{claimed_verdict}`, but its content gives `{actual_verdict}`"
+        );
+        return Err(Failure::usage(message).hint(hint));
     }
     Ok(())
 }
 
-/// The verdict that the report's content gives. The claimed one may be worse, because it counts
-/// hidden issues.
+/// The verdict that the report's content gives. The verdict in the report may be worse, because it
+/// counts hidden issues, too.
 fn expected_verdict(report: &Report) -> Verdict {
-    // The report does not say whether a full review was requested. Only checks give this verdict,
-    // and it never approves.
-    let asked = match report.verdict {
+    // The report does not say whether a full review was requested. Only static checks give
+    // `ChecksPassed`, and that verdict never approves.
+    let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady
         | Verdict::ReadyWithFixes
         | Verdict::Incomplete
         | Verdict::ReadyToMerge => CommandKind::Review,
     };
-    verdict(report, asked).0
+    verdict(report, command).0
 }
 
 /// Orders verdicts from worst to best.
-fn greenness(verdict: Verdict) -> u8 {
+fn verdict_rank(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::NotReady => 0,
         Verdict::ReadyWithFixes => 1,
@@ -290,32 +292,33 @@ fn greenness(verdict: Verdict) -> u8 {
 }
 
 /// Fails if the run is for another pull request.
-fn check_run_matches(report: &Report, wanted: &PostTarget) -> Result<(), Failure> {
-    let (change, host) = (&report.change, &wanted.host);
-    // A mirror has the same name, number and commits.
-    let is_here = change.url.strip_prefix(host.server()).is_some_and(|path| path.starts_with('/'));
-    if !change.url.is_empty() && !is_here {
+fn check_run_matches(report: &Report, target: &PostTarget) -> Result<(), Failure> {
+    let (change, host) = (&report.change, &target.host);
+    // Compares hosts, too: a mirror has the same names, numbers and commits.
+    let is_on_host =
+        change.url.strip_prefix(host.server()).is_some_and(|path| path.starts_with('/'));
+    if !change.url.is_empty() && !is_on_host {
         let message = format!("the run is for `{}`, which is not on `{}`", change.url, host.name());
         return Err(Failure::usage(ui::one_line(&message))
             .hint("nothing was posted; name the run of this pull request"));
     }
-    let claimed = match change.pr_number.as_str() {
+    let reviewed = match change.pr_number.as_str() {
         "" => "no pull request".to_owned(),
         number => format!("`{}#{number}`", change.repo),
     };
-    let here = format!("{}#{}", wanted.repo, wanted.number);
-    if !claimed.eq_ignore_ascii_case(&format!("`{here}`")) {
-        return Err(Failure::usage(format!("the run is for {claimed}, not for `{here}`"))
+    let target_name = format!("{}#{}", target.repo, target.number);
+    if !reviewed.eq_ignore_ascii_case(&format!("`{target_name}`")) {
+        return Err(Failure::usage(format!("the run is for {reviewed}, not for `{target_name}`"))
             .hint("nothing was posted; name the run of this pull request"));
     }
-    check_head(report, &wanted.head)
+    check_head(report, &target.head)
 }
 
 /// Fails if the run is for another commit.
-fn check_head(report: &Report, wanted: &ExpectedHead) -> Result<(), Failure> {
-    let (reviewed, wanted) = (&report.change.head_sha, wanted.as_str());
-    if !reviewed.eq_ignore_ascii_case(wanted) {
-        let message = anyhow::anyhow!("the run is for commit `{reviewed}`, not for `{wanted}`");
+fn check_head(report: &Report, expected: &ExpectedHead) -> Result<(), Failure> {
+    let (reviewed, expected) = (&report.change.head_sha, expected.as_str());
+    if !reviewed.eq_ignore_ascii_case(expected) {
+        let message = anyhow::anyhow!("the run is for commit `{reviewed}`, not for `{expected}`");
         // Most likely the branch moved between CI jobs, so this is not a usage error.
         return Err(Failure::new(FailureKind::External, message).hint(
             "nothing was posted; if the branch was pushed to, review this commit and post that; otherwise name the run of this commit",
@@ -324,8 +327,8 @@ fn check_head(report: &Report, wanted: &ExpectedHead) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Files at the head, if an issue has a replacement text. Without them fixes are posted as code
-/// instead of suggestions.
+/// Files at the head, if an issue has a replacement text. Without these files, crh posts
+/// replacements as code instead of suggestions.
 fn fetch_head_files(
     report: &Report,
     pull_ref: &PullRequestRef,
@@ -334,19 +337,20 @@ fn fetch_head_files(
 ) -> Option<(BareRepository, String)> {
     report.issues.iter().find(|issue| issue.replacement.is_some())?;
     let head = report.change.head_sha.as_str();
-    let fetched = || -> Result<BareRepository, anyhow::Error> {
-        let place = HostedRepository {
+    let fetch = || -> Result<BareRepository, anyhow::Error> {
+        let repository = HostedRepository {
             host: pull_ref.host.name().to_owned(),
             name: pull_ref.repo.to_string(),
         };
-        let store = store::open_without_clone(settings, &place).map_err(|failure| failure.error)?;
+        let store =
+            store::open_without_clone(settings, &repository).map_err(|failure| failure.error)?;
         let address =
             FetchAddress::new(&pull_ref.host.git_url(&pull_ref.repo), Some(session.token()?))?;
-        let by = format!("refs/pull/{}/head", pull_ref.number);
-        store.fetch_pinned(&address, &[PinnedCommit { commit: head, via_ref: Some(&by) }])?;
+        let head_ref = format!("refs/pull/{}/head", pull_ref.number);
+        store.fetch_pinned(&address, &[PinnedCommit { commit: head, via_ref: Some(&head_ref) }])?;
         Ok(store.bare().clone())
     };
-    match fetched() {
+    match fetch() {
         Ok(bare) => Some((bare, head.to_owned())),
         Err(error) => {
             ui::note(&format!(
@@ -372,13 +376,13 @@ mod tests {
         report
     }
 
-    fn wanted() -> PostTarget {
+    fn target() -> PostTarget {
         let (host, repo) = (GitHubHost::default(), Repo::parse("o/r").unwrap());
         PostTarget { host, repo, number: 7, head: ExpectedHead::parse(&"a".repeat(40)).unwrap() }
     }
 
-    fn refused(repo: &str, number: &str, head: &str) -> Option<String> {
-        check_run_matches(&report(repo, number, head), &wanted())
+    fn refusal(repo: &str, number: &str, head: &str) -> Option<String> {
+        check_run_matches(&report(repo, number, head), &target())
             .err()
             .map(|failure| failure.error.to_string())
     }
@@ -386,20 +390,20 @@ mod tests {
     #[test]
     fn run_for_another_pull_request_is_rejected() {
         let head = "a".repeat(40);
-        assert_eq!(refused("o/r", "7", &head), None);
-        assert_eq!(refused("O/R", "7", &head), None);
+        assert_eq!(refusal("o/r", "7", &head), None);
+        assert_eq!(refusal("O/R", "7", &head), None);
         let other = |claimed: &str| Some(format!("the run is for {claimed}, not for `o/r#7`"));
-        assert_eq!(refused("o/r", "8", &head), other("`o/r#8`"));
-        assert_eq!(refused("x/r", "7", &head), other("`x/r#7`"));
-        assert_eq!(refused("o/r", "", &head), other("no pull request"));
-        let moved = refused("o/r", "7", "bbb").unwrap();
+        assert_eq!(refusal("o/r", "8", &head), other("`o/r#8`"));
+        assert_eq!(refusal("x/r", "7", &head), other("`x/r#7`"));
+        assert_eq!(refusal("o/r", "", &head), other("no pull request"));
+        let moved = refusal("o/r", "7", "bbb").unwrap();
         assert!(moved.starts_with("the run is for commit `bbb`"), "{moved}");
     }
 
     #[test]
     fn run_of_a_mirror_is_rejected() {
         let head = "a".repeat(40);
-        for (url, fits) in [
+        for (url, expected) in [
             ("", true),
             ("https://github.com/o/r/pull/7", true),
             ("https://github.com.example/o/r/pull/7", false),
@@ -407,31 +411,31 @@ mod tests {
         ] {
             let mut report = report("o/r", "7", &head);
             report.change.url = url.to_owned();
-            assert_eq!(check_run_matches(&report, &wanted()).is_ok(), fits, "{url}");
+            assert_eq!(check_run_matches(&report, &target()).is_ok(), expected, "{url}");
         }
     }
 
     #[test]
     fn repo_flag_accepts_a_host() {
         let corp = GitHubHost::from_server_url("https://ghe.corp:8443").unwrap();
-        let shown = |named: &str, default: &GitHubHost| {
-            let found = parse_repo_flag(named, default.clone());
-            found.map(|(host, repo)| format!("{} {repo}", host.server())).ok()
+        let parse = |flag: &str, default: &GitHubHost| {
+            let parsed = parse_repo_flag(flag, default.clone());
+            parsed.map(|(host, repo)| format!("{} {repo}", host.server())).ok()
         };
-        let here = GitHubHost::default();
-        for (named, default, expected) in [
-            ("o/r", &here, Some("https://github.com o/r")),
+        let github_com = GitHubHost::default();
+        for (flag, default, expected) in [
+            ("o/r", &github_com, Some("https://github.com o/r")),
             ("o/r", &corp, Some("https://ghe.corp:8443 o/r")),
             ("GHE.corp:8443/o/r", &corp, Some("https://ghe.corp:8443 o/r")),
-            ("ghe.corp/o/r", &here, Some("https://ghe.corp o/r")),
+            ("ghe.corp/o/r", &github_com, Some("https://ghe.corp o/r")),
             ("github.com/o/r", &corp, Some("https://github.com o/r")),
-            ("r", &here, None),
-            ("/o/r", &here, None),
-            ("https://ghe.corp/o/r", &here, None),
-            ("me@ghe.corp/o/r", &here, None),
-            ("ghe.corp/o/..", &here, None),
+            ("r", &github_com, None),
+            ("/o/r", &github_com, None),
+            ("https://ghe.corp/o/r", &github_com, None),
+            ("me@ghe.corp/o/r", &github_com, None),
+            ("ghe.corp/o/..", &github_com, None),
         ] {
-            assert_eq!(shown(named, default).as_deref(), expected, "{named}");
+            assert_eq!(parse(flag, default).as_deref(), expected, "{flag}");
         }
     }
 
@@ -450,7 +454,7 @@ mod tests {
 
     #[test]
     fn verdict_better_than_content_is_rejected() {
-        let claims = |severity: Option<&str>, verdict: Verdict, status: Status| {
+        let check = |severity: Option<&str>, verdict: Verdict, status: Status| {
             let issues = severity.iter().map(|severity| issue(severity));
             let report = Report {
                 schema_version: SCHEMA_VERSION,
@@ -463,22 +467,22 @@ mod tests {
             };
             check_report(&report).err().map(|failure| failure.error.to_string())
         };
-        let refused = |claimed: &str, found: &str| {
-            Some(format!("the report claims `{claimed}`, but its content gives `{found}`"))
+        let refusal = |claimed: &str, actual: &str| {
+            Some(format!("the report claims `{claimed}`, but its content gives `{actual}`"))
         };
         use Verdict::*;
-        assert_eq!(claims(None, ReadyToMerge, Status::Ok), None);
-        assert_eq!(claims(Some("P0"), NotReady, Status::Ok), None);
-        assert_eq!(claims(Some("P3"), ReadyToMerge, Status::Ok), None);
+        assert_eq!(check(None, ReadyToMerge, Status::Ok), None);
+        assert_eq!(check(Some("P0"), NotReady, Status::Ok), None);
+        assert_eq!(check(Some("P3"), ReadyToMerge, Status::Ok), None);
         // The verdict counts hidden issues.
-        assert_eq!(claims(Some("P1"), NotReady, Status::Ok), None);
-        let green = claims(Some("P0"), ReadyToMerge, Status::Ok);
-        assert_eq!(green, refused("Ready to merge", "Not ready"));
-        let fixes = claims(Some("P0"), ReadyWithFixes, Status::Ok);
-        assert_eq!(fixes, refused("Ready with fixes", "Not ready"));
-        let checks = claims(Some("P1"), ChecksPassed, Status::Ok);
-        assert_eq!(checks, refused("Checks passed", "Ready with fixes"));
-        let whole = claims(None, ReadyToMerge, Status::Truncated);
-        assert_eq!(whole, refused("Ready to merge", "Incomplete"));
+        assert_eq!(check(Some("P1"), NotReady, Status::Ok), None);
+        let green = check(Some("P0"), ReadyToMerge, Status::Ok);
+        assert_eq!(green, refusal("Ready to merge", "Not ready"));
+        let fixes = check(Some("P0"), ReadyWithFixes, Status::Ok);
+        assert_eq!(fixes, refusal("Ready with fixes", "Not ready"));
+        let checks = check(Some("P1"), ChecksPassed, Status::Ok);
+        assert_eq!(checks, refusal("Checks passed", "Ready with fixes"));
+        let truncated = check(None, ReadyToMerge, Status::Truncated);
+        assert_eq!(truncated, refusal("Ready to merge", "Incomplete"));
     }
 }

@@ -450,7 +450,7 @@ fn warn_of_silence(
     environment: &Environment,
 ) {
     let is_posted = posted.iter().any(|delivery| match delivery {
-        SinkDelivery::Written | SinkDelivery::Shown => true,
+        SinkDelivery::Written | SinkDelivery::DryRun => true,
         SinkDelivery::Failed(_) => false,
     });
     let is_pull = !report.change.pr_number.is_empty();

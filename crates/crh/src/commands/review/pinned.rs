@@ -275,7 +275,7 @@ impl Pinned {
             source,
             objects,
             checkout: None,
-            checked_out: CheckoutMatch::No,
+            checked_out: CheckoutMatch::Different,
             alone: None,
             dismissed: decided.map(|decided| decided.dismissed).unwrap_or_default(),
             packed,

@@ -62,14 +62,14 @@ fn to_pull(
         instance: begun.settings.instance.value.as_str(),
         basis: &begun.basis,
         since: begun.subject.incremental.as_deref(),
-        form,
+        kind: form,
         flags,
     };
     let place = "--repo OWNER/NAME --pr N --head SHA";
     match github::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, place))? {
         github::GitHubPostResult::DryRun(requests) => {
             shown.extend(requests.into_iter().map(DryRunWrite::GitHub));
-            Ok(SinkDelivery::Shown)
+            Ok(SinkDelivery::DryRun)
         }
         github::GitHubPostResult::Done(outcome) => {
             Ok(told(&outcome, ForgeSink::GitHub(form), &name.url(), begun, place))
@@ -98,7 +98,7 @@ fn to_merge_proposal(
     match launchpad::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, &place))? {
         launchpad::LaunchpadPostResult::DryRun(write) => {
             shown.extend(write.map(DryRunWrite::Launchpad));
-            Ok(SinkDelivery::Shown)
+            Ok(SinkDelivery::DryRun)
         }
         launchpad::LaunchpadPostResult::Done(outcome) => {
             Ok(told(&outcome, ForgeSink::Launchpad, &name.url(), begun, &place))

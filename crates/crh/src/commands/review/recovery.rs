@@ -80,7 +80,7 @@ impl Beginning {
             Target::Named(_) | Target::PullRequest(_) => {
                 let (asked, flags) = (&self.typed, self.flags.clone());
                 Pinned::target(asked, pull, self.untracked, environment, flags, runs, |_| {})
-                    .is_ok_and(|pinned| pinned.checked_out != CheckoutMatch::No)
+                    .is_ok_and(|pinned| pinned.checked_out != CheckoutMatch::Different)
             }
         }
     }

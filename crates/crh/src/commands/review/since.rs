@@ -78,7 +78,7 @@ impl Wish {
         let packed = pinned
             .packed
             .as_ref()
-            .map(PackedChange::last)
+            .map(PackedChange::previous_review)
             .transpose()
             .or_fail(FailureKind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";

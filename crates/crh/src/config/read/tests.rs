@@ -11,7 +11,7 @@ fn check(owner: ConfigOwner, text: &str, expected: Expect) {
     let environment = Environment::new(PathBuf::from("/here"), [("HOME", "/home/me".into())]);
     let (name, folder) = ("crh.toml".to_owned(), PathBuf::from("/etc/crh"));
     let file = ConfigFile::new(name, folder, text.as_bytes().to_vec()).unwrap();
-    let shown = match read(&file, owner, &environment) {
+    let text = match read(&file, owner, &environment) {
         Ok(raw) => {
             let sources = SettingSources { user: raw, ..Default::default() };
             let settings = Settings::resolve(sources, &environment);
@@ -26,7 +26,7 @@ fn check(owner: ConfigOwner, text: &str, expected: Expect) {
             format!("{:#}\nhint: {}\n", failure.error, failure.hint.unwrap_or_default())
         }
     };
-    expected.assert_eq(&shown);
+    expected.assert_eq(&text);
 }
 
 fn repository(text: &str, expected: Expect) {

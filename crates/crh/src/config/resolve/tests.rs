@@ -28,7 +28,7 @@ fn check(input: SettingInput, expected: Expect) {
     let environment = Environment::new(PathBuf::from("/here"), home.into_iter().chain(variables));
     let user = file("~/.config/crh/config.toml", input.user);
     let repository = file("crh.toml", input.repository);
-    let shown = match resolve(&environment, user.as_ref(), repository.as_ref(), input.flags) {
+    let text = match resolve(&environment, user.as_ref(), repository.as_ref(), input.flags) {
         Ok(settings) => {
             let text = settings_text(&settings);
             let set = text.lines().filter(|line| !line.ends_with("  built in"));
@@ -38,7 +38,7 @@ fn check(input: SettingInput, expected: Expect) {
             format!("{:#}\nhint: {}\n", failure.error, failure.hint.unwrap_or_default())
         }
     };
-    expected.assert_eq(&shown);
+    expected.assert_eq(&text);
 }
 
 #[test]
@@ -190,9 +190,9 @@ fn todo_folder_must_be_inside_the_repository() {
     let environment = Environment::new(PathBuf::from("/here"), []);
     for dir in ["../todos", "/etc/todos", "a/../../b", ".git/todos", "", ".", "~/todos/.."] {
         let input = file("crh.toml", &format!("[todos]\ndir = '{dir}'"));
-        let none = || RawSettings::default();
-        assert!(resolve(&environment, None, input.as_ref(), none()).is_err(), "{dir}");
-        assert!(resolve(&environment, input.as_ref(), None, none()).is_err(), "{dir}");
+        let no_flags = || RawSettings::default();
+        assert!(resolve(&environment, None, input.as_ref(), no_flags()).is_err(), "{dir}");
+        assert!(resolve(&environment, input.as_ref(), None, no_flags()).is_err(), "{dir}");
     }
 }
 

@@ -2,13 +2,13 @@ use expect_test::expect;
 
 use super::*;
 
-fn place() -> PathContext<'static> {
+fn path_context() -> PathContext<'static> {
     PathContext { folder: Path::new("/etc/crh"), home: Some(Path::new("/home/me")) }
 }
 
 fn from_text<T: ConfigValue>(text: &str) -> Result<T, String> {
     let value = Spanned::new(0..0, DeValue::String(text.into()));
-    T::from_toml(&value, place()).map_err(|wrong| wrong.message)
+    T::from_toml(&value, path_context()).map_err(|error| error.message)
 }
 
 #[test]
@@ -32,10 +32,10 @@ fn useless_or_invalid_glob_is_rejected() {
     "#]]
     .assert_eq(&errors);
     assert!(GlobPattern::parse(&"a".repeat(GLOB_MAX + 1)).is_err());
-    for good in
+    for glob in
         ["*.rs", "docs/", "/docs/**", "src/**/*.{js,ts}", "a b", "ä*", "...", &"a".repeat(GLOB_MAX)]
     {
-        assert!(GlobPattern::parse(good).is_ok(), "{good}");
+        assert!(GlobPattern::parse(glob).is_ok(), "{glob}");
     }
 }
 
@@ -58,7 +58,7 @@ fn accepted_globs_compile() {
 fn too_many_globs_are_rejected() {
     let list = |count: usize| {
         let text = format!("[{}]", "'a',".repeat(count));
-        GlobList::from_toml(&DeValue::parse(&text).unwrap(), place())
+        GlobList::from_toml(&DeValue::parse(&text).unwrap(), path_context())
     };
     assert_eq!(list(GLOBS_MAX).map(|globs| globs.0.len()), Ok(GLOBS_MAX));
     assert_eq!(
@@ -69,7 +69,7 @@ fn too_many_globs_are_rejected() {
 
 #[test]
 fn branch_name_like_option_or_expression_is_rejected() {
-    for bad in [
+    for name in [
         "",
         "-x",
         "--upload-pack=sh",
@@ -94,16 +94,16 @@ fn branch_name_like_option_or_expression_is_rejected() {
         "a\\b",
         &"a".repeat(256),
     ] {
-        assert!(from_text::<BaseBranch>(bad).is_err(), "{bad:?}");
+        assert!(from_text::<BaseBranch>(name).is_err(), "{name:?}");
     }
-    for good in ["main", "release/1.x", "origin/main", "a@b", "ünïcode", "a-b", "refs/heads/x"] {
-        assert_eq!(from_text(good), Ok(BaseBranch::Named(good.to_owned())));
+    for name in ["main", "release/1.x", "origin/main", "a@b", "ünïcode", "a-b", "refs/heads/x"] {
+        assert_eq!(from_text(name), Ok(BaseBranch::Named(name.to_owned())));
     }
 }
 
 #[test]
 fn folder_is_relative_to_file_or_home() {
-    for (written, path) in [
+    for (text, path) in [
         ("/a", "/a"),
         ("a/b", "/etc/crh/a/b"),
         ("~", "/home/me"),
@@ -111,23 +111,23 @@ fn folder_is_relative_to_file_or_home() {
         ("~/a", "/home/me/a"),
         ("~//etc", "/home/me/etc"),
     ] {
-        assert_eq!(from_text(written), Ok(FolderSetting::At(path.into())), "{written}");
+        assert_eq!(from_text(text), Ok(FolderSetting::At(path.into())), "{text}");
     }
-    for bad in ["", "~other/a", "a\0b"] {
-        assert!(from_text::<FolderSetting>(bad).is_err(), "{bad:?}");
+    for text in ["", "~other/a", "a\0b"] {
+        assert!(from_text::<FolderSetting>(text).is_err(), "{text:?}");
     }
-    let homeless = PathContext { home: None, ..place() };
+    let without_home = PathContext { home: None, ..path_context() };
     let value = Spanned::new(0..0, DeValue::String("~/a".into()));
     assert_eq!(
-        FolderSetting::from_toml(&value, homeless).unwrap_err().message,
+        FolderSetting::from_toml(&value, without_home).unwrap_err().message,
         "cannot be `~/a`: `HOME` is not set to an absolute path"
     );
 }
 
 #[test]
 fn instance_name_cannot_end_html_comment() {
-    for bad in ["", "a-->", "a--b", "a b", "ä", "a\n", &"a".repeat(65)] {
-        assert!(InstanceName::parse(bad).is_err(), "{bad:?}");
+    for name in ["", "a-->", "a--b", "a b", "ä", "a\n", &"a".repeat(65)] {
+        assert!(InstanceName::parse(name).is_err(), "{name:?}");
     }
     assert!(InstanceName::parse("team-a_1.2").is_ok());
 }

@@ -13,7 +13,7 @@ use crh_forge::tracker::{GitHubIssues, Linear, LinearAccount};
 use crh_http::NetworkSettings;
 use crh_testkit::FakeGitHub;
 use crh_testkit::fake_github::TOKEN;
-use crh_testkit::fake_trackers::{FakeTracker, LINEAR_KEY, PLACE, Trouble};
+use crh_testkit::fake_trackers::{FakeTracker, LINEAR_KEY, PROJECT, TrackerFault};
 
 fn github() -> FakeGitHub {
     let repo = crh_testkit::Repo::new();
@@ -44,7 +44,7 @@ fn at_github(github: &FakeGitHub) -> Sink {
 
 fn at_linear(fake: &FakeTracker, key: &str) -> Sink {
     let base = fake.url().parse().unwrap();
-    let account = LinearAccount { base, key: key.into(), team: PLACE.to_owned() };
+    let account = LinearAccount { base, key: key.into(), team: PROJECT.to_owned() };
     Sink::Linear(Linear::new(&NetworkSettings::default(), account).unwrap())
 }
 
@@ -108,7 +108,7 @@ fn failed_tracker_is_not_used_again() {
         linear_for_sure(),
     );
     let report = report(vec![issue(1, json!({})), issue(2, json!({}))]);
-    linear.fail(Trouble::StatusBefore(503));
+    linear.fail(TrackerFault::StatusBefore(503));
     let why = tickets.file(&report.issues[0], &report).unwrap_err();
     assert_eq!(why.0, "cannot tell whether Linear created the ticket: status 503");
     assert!(tickets.has_next());

@@ -36,7 +36,7 @@ fn events() -> Vec<(u64, ReviewEvent)> {
                 about: text("a.rs"),
             },
         ),
-        (2_200, ReviewEvent::Refused { run: text("sub-agent-2"), told: text("not twice") }),
+        (2_200, ReviewEvent::Refused { run: text("sub-agent-2"), message: text("not twice") }),
         (2_300, ReviewEvent::FileReviewed { path: text("a.rs") }),
         (2_400, ReviewEvent::Spent { totals }),
         (30_000, ReviewEvent::Spent { totals }),

@@ -51,7 +51,7 @@ pub(super) fn lines(
         let question_rows = max_lines - full_options.len();
         return question_lines.into_iter().take(question_rows).chain(full_options).collect();
     }
-    let short = |(index, lines): (usize, &Vec<String>)| {
+    let short_option = |(index, lines): (usize, &Vec<String>)| {
         let line = match lines.as_slice() {
             [only] => only.clone(),
             [first, ..] => truncate(&format!("{first} …"), width),
@@ -59,8 +59,8 @@ pub(super) fn lines(
         };
         bold(&[line], is_selected(index), colour)
     };
-    let short: Vec<String> = options.iter().enumerate().flat_map(short).collect();
-    let question_rows = match max_lines.checked_sub(short.len()) {
+    let short_options: Vec<String> = options.iter().enumerate().flat_map(short_option).collect();
+    let question_rows = match max_lines.checked_sub(short_options.len()) {
         Some(free_rows) => free_rows,
         None => usize::from(max_lines >= ROWS_WITH_STEM),
     };
@@ -69,7 +69,7 @@ pub(super) fn lines(
     question_lines
         .into_iter()
         .take(question_rows)
-        .chain(short.into_iter().skip(first_option).take(option_rows))
+        .chain(short_options.into_iter().skip(first_option).take(option_rows))
         .collect()
 }
 

@@ -318,11 +318,11 @@ mod tests {
         let this = this.args(["--exact", "--nocapture", name]).env(AT_TERMINAL, "1");
         let ended = this.at_terminal(80, 24).end();
         assert!(
-            ended.paper.contains("error: this is a bug in crh: it broke down"),
+            ended.full_output.contains("error: this is a bug in crh: it broke down"),
             "{}",
-            ended.paper
+            ended.full_output
         );
-        assert!(ended.is_as_usual && ended.code != 0, "{}", ended.paper);
+        assert!(ended.is_restored && ended.code != 0, "{}", ended.full_output);
     }
 
     fn question() -> MenuQuestion {

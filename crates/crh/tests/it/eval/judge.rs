@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use super::{BROKEN, Bench, CLEAN, TestCase, WRONG};
 use crate::review::script::{answers, confirms, finding, with};
-use crh_testkit::fake_model::{Asked, Read, Scripted, bad_request, calls, says_nothing};
+use crh_testkit::fake_model::{
+    FakeRequest, PromptPart, ScriptedReply, bad_request, calls, says_nothing,
+};
 use crh_testkit::{FakeModel, Output, Program};
 
 /// Longer than any test takes.
@@ -53,7 +55,7 @@ body = ""
 };
 
 /// Answers with pairs of defect and report, by number.
-fn judges(pairs: &[(u32, u32)]) -> Scripted {
+fn judges(pairs: &[(u32, u32)]) -> ScriptedReply {
     let pairs = pairs.iter().map(|(defect, report)| json!({ "defect": defect, "report": report }));
     calls("report_pairs", json!({ "pairs": pairs.collect::<Vec<_>>() }))
 }
@@ -100,11 +102,11 @@ fn verdicts(stored: &Value) -> String {
 }
 
 /// Splits a request into the text outside and inside of its data fences.
-fn split_fences(asked: &Asked) -> (String, String) {
+fn split_fences(asked: &FakeRequest) -> (String, String) {
     let (mut outside, mut inside) = (String::new(), String::new());
     let mut end: Option<String> = None;
-    let said = asked.read().into_iter().filter_map(|read| match read {
-        Read::System(text) | Read::User(text) => Some(text),
+    let said = asked.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::System(text) | PromptPart::User(text) => Some(text),
         _ => None,
     });
     for line in said.collect::<Vec<_>>().join("\n").lines() {

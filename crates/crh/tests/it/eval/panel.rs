@@ -87,13 +87,13 @@ fn reviewer_is_measured_on_cases_of_its_category() {
           security  security      1/1       0      0         1           0         0"#]]
     .assert_eq(section);
     // An alias uses the stored reviews of the same reviewer.
-    let asked = model.counted().requests;
+    let asked = model.usage().requests;
     let output = run_eval(&bench, &model, "name", &["--reviewers", "security"]);
-    assert_eq!((output.code, model.counted().requests), (0, asked), "{}", output.stderr);
+    assert_eq!((output.code, model.usage().requests), (0, asked), "{}", output.stderr);
     // Another set of reviewers needs new reviews.
     let args = ["--reviewers", "security,concurrency"];
     assert_eq!(run_eval(&bench, &model, "two", &args).code, 0);
-    assert!(model.counted().requests > asked);
+    assert!(model.usage().requests > asked);
     // `--case` overrides the choice of cases by category.
     let args = ["--reviewers", "security", "--case", "python-wrong"];
     assert_eq!(run_eval(&bench, &model, "named", &args).code, 0);

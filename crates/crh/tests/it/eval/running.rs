@@ -93,20 +93,20 @@ fn identical_review_is_not_repeated() {
     let model = zero_division_model();
     let first = run_single(&bench, &model, &["--out", "first"]).run();
     assert_eq!(first.code, 0, "{}", first.stderr);
-    let asked_first = model.counted().requests;
+    let asked_first = model.usage().requests;
     let second = run_single(&bench, &model, &["--out", "second"]).run();
-    assert_eq!((second.code, model.counted().requests), (0, asked_first));
+    assert_eq!((second.code, model.usage().requests), (0, asked_first));
     let cases = |out: &str| bench.stored(out)["cases"].clone();
     assert_eq!(cases("first"), cases("second"));
     // A reviewer sees the title but not the labels.
     bench.write(&TestCase { labels: "", ..WRONG });
     run_single(&bench, &model, &["--out", "third"]).run();
-    assert_eq!(model.counted().requests, asked_first);
+    assert_eq!(model.usage().requests, asked_first);
     bench.write(&TestCase { title: "Greet everybody", ..CLEAN });
     run_single(&bench, &model, &["--out", "fourth"]).run();
-    assert_eq!(model.counted().requests, asked_first + 1);
+    assert_eq!(model.usage().requests, asked_first + 1);
     run_single(&bench, &model, &["--out", "fifth", "--fresh"]).run();
-    assert_eq!(model.counted().requests, asked_first + 1 + asked_first);
+    assert_eq!(model.usage().requests, asked_first + 1 + asked_first);
 }
 
 #[test]
@@ -266,5 +266,5 @@ fn concurrent_runs_share_one_request() {
         let output = running.end();
         assert_eq!(output.code, 0, "{}", output.stderr);
     }
-    assert_eq!(model.counted().requests, 1);
+    assert_eq!(model.usage().requests, 1);
 }

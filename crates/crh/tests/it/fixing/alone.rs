@@ -8,13 +8,13 @@ use expect_test::expect;
 
 use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
-use crh_testkit::fake_model::decided;
+use crh_testkit::fake_model::computed;
 
 /// The first turn of a fixer, which runs these programs one after the other. Their output is
 /// received.
-fn turn_during<const N: usize>(others: [Program; N]) -> (Scripted, Receiver<Output>) {
+fn turn_during<const N: usize>(others: [Program; N]) -> (ScriptedReply, Receiver<Output>) {
     let (others, (said, heard)) = (Mutex::new(Vec::from(others)), mpsc::channel());
-    let turn = decided(move |_| {
+    let turn = computed(move |_| {
         others.lock().unwrap().drain(..).for_each(|other| said.send(other.run()).unwrap());
         edits(ORDERS, BEFORE, "    return result\n")
     });

@@ -3,12 +3,12 @@
 use expect_test::expect;
 
 use super::*;
-use crh_testkit::fake_model::decided;
+use crh_testkit::fake_model::computed;
 
 /// A model that changes the checkout before it answers.
 fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> FakeModel {
     let findings = findings.to_vec();
-    let answer = decided(move |_| {
+    let answer = computed(move |_| {
         act();
         answers(&findings)
     });

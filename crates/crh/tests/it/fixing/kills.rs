@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex};
 use super::repairing::{BEFORE, edits, vague};
 use super::resuming::ended;
 use super::*;
-use crh_testkit::fake_model::{Asked, Read, calls};
-use crh_testkit::{Blow, Traced};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, calls};
+use crh_testkit::{InjectedFault, TraceOutcome};
 
 /// Files of the run folder that readers use.
 const KEPT: [&str; 6] = [
@@ -156,7 +156,7 @@ fn all_left(stage: &Stage, program: Program, one_of: usize) -> Option<(Vec<Left>
     let all = Arc::new(Mutex::new(Vec::new()));
     let (kept, repo) = (Arc::clone(&all), stage.desk.repo.path().to_owned());
     let (mut of_the_fix, mut others) = (0_usize, 0_usize);
-    let traced = program.stopped_at_each(stage.desk.repo.path(), move |write| {
+    let traced = program.run_watching_changes(stage.desk.repo.path(), move |write| {
         let counter = if is_of_the_fix(write) { &mut of_the_fix } else { &mut others };
         *counter += 1;
         let number = is_of_the_fix(write).then_some(*counter);
@@ -166,10 +166,10 @@ fn all_left(stage: &Stage, program: Program, one_of: usize) -> Option<(Vec<Left>
         }
     });
     match traced {
-        Traced::Ended(code, _) => Some((std::mem::take(&mut all.lock().unwrap()), code)),
-        Traced::Hit(write, _) => panic!("{write}"),
-        Traced::NotPermitted | Traced::NotOnThisMachine => {
-            traced.is_shown("a fix that is killed at any write");
+        TraceOutcome::Ended(code, _) => Some((std::mem::take(&mut all.lock().unwrap()), code)),
+        TraceOutcome::Hit(write, _) => panic!("{write}"),
+        TraceOutcome::NotPermitted | TraceOutcome::NotOnThisMachine => {
+            traced.is_conclusive("a fix that is killed at any write");
             None
         }
     }
@@ -181,8 +181,13 @@ fn leave(stage: &Stage, begin: &Saved, program: Program, left: &Left) {
         Some(number) if number.is_multiple_of(KILLED) => {
             stage.bring_back(begin);
             let repo = stage.desk.repo.path();
-            let killed = program.hit_at_one_of(is_of_the_fix, repo, number, Blow::Kill);
-            let Traced::Hit(write, -1) = &killed else { panic!("{killed:?}") };
+            let killed = program.run_with_fault_at_matching(
+                is_of_the_fix,
+                repo,
+                number,
+                InjectedFault::Kill,
+            );
+            let TraceOutcome::Hit(write, -1) = &killed else { panic!("{killed:?}") };
             // The rest contains the run id, which differs in a new review.
             let call = |write: &str| write.split(' ').next().map(str::to_owned);
             assert_eq!(call(write), call(&left.write), "{number}: {write}");
@@ -280,7 +285,7 @@ fn fix_killed_at_any_write_is_complete_or_absent() {
 
 #[test]
 fn disk_full_at_any_write_leaves_before_or_after() {
-    for blow in [Blow::FullDisk, Blow::ReadOnly] {
+    for blow in [InjectedFault::FullDisk, InjectedFault::ReadOnly] {
         let stage = Stage::new();
         let (before, begin) = (stage.state(), stage.save());
         stage.next(&[], DONE);
@@ -288,11 +293,11 @@ fn disk_full_at_any_write_leaves_before_or_after() {
         for (at, number) in (1..).step_by(FAILED).enumerate() {
             stage.bring_back(&begin);
             let program = stage.desk.crh(&["fix", &stage.run]);
-            let hit = program.hit_at(stage.desk.repo.path(), number, blow);
-            if !hit.is_shown(&format!("crh fix, {blow:?}")) {
+            let hit = program.run_with_fault(stage.desk.repo.path(), number, blow);
+            if !hit.is_conclusive(&format!("crh fix, {blow:?}")) {
                 return;
             }
-            let Traced::Hit(write, _) = hit else {
+            let TraceOutcome::Hit(write, _) = hit else {
                 assert!(at > 8, "{hit:?}");
                 break;
             };
@@ -345,13 +350,16 @@ fn finds_and_repairs() -> FakeModel {
     })
 }
 
-fn is_unfixed(asked: &Asked) -> bool {
-    asked.read().iter().any(|read| matches!(read, Read::User(text) if text.contains("len(items)")))
+fn is_unfixed(asked: &FakeRequest) -> bool {
+    asked
+        .prompt_parts()
+        .iter()
+        .any(|read| matches!(read, PromptPart::User(text) if text.contains("len(items)")))
 }
 
-fn repairs(asked: &Asked) -> Scripted {
-    let is_call = |read: &Read| matches!(read, Read::Call { .. });
-    match asked.read().into_iter().filter(is_call).count() {
+fn repairs(asked: &FakeRequest) -> ScriptedReply {
+    let is_call = |read: &PromptPart| matches!(read, PromptPart::Call { .. });
+    match asked.prompt_parts().into_iter().filter(is_call).count() {
         0 => edits(ORDERS, BEFORE, "    return result\n"),
         1 => calls("write_file", json!({ "path": REMOVED, "content": RESTORED })),
         _ => {

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::*;
 use crate::review::script::with;
-use crh_testkit::fake_model::{calls, decided};
+use crh_testkit::fake_model::{calls, computed};
 
 /// A safe finding without a replacement.
 pub(super) fn vague(finding: Value) -> Value {
@@ -13,11 +13,11 @@ pub(super) fn vague(finding: Value) -> Value {
     with(finding, json!({ "suggested_fix": "Do not divide." }))
 }
 
-pub(super) fn edits(path: &str, old: &str, new: &str) -> Scripted {
+pub(super) fn edits(path: &str, old: &str, new: &str) -> ScriptedReply {
     calls("edit_file", json!({ "path": path, "old": old, "new": new }))
 }
 
-pub(super) fn reports(number: u32, outcome: &str) -> Scripted {
+pub(super) fn reports(number: u32, outcome: &str) -> ScriptedReply {
     let said = format!("It is {outcome}.");
     let repairs = [json!({ "number": number, "outcome": outcome, "sentence": said })];
     calls("report_repairs", json!({ "repairs": repairs }))
@@ -139,7 +139,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     assert_eq!(model.requests().len(), 0, "no model call for work that cannot be applied");
     desk.repo.git(&["checkout", "--quiet", "shop/log.py"]);
     let (log, new) = (desk.repo.path().join("shop/log.py"), "    return result\n");
-    let edit = decided(move |_| {
+    let edit = computed(move |_| {
         fs::write(&log, "mine\n").unwrap();
         edits(ORDERS, BEFORE, new)
     });

@@ -137,7 +137,7 @@ pub(super) fn ended(desk: &Desk) -> (BTreeMap<String, String>, String, Value) {
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn run_killed_while_fixing_resumes_in_its_mode() {
-    use crh_testkit::{Blow, Traced};
+    use crh_testkit::{InjectedFault, TraceOutcome};
 
     let args = |mode: &'static str| {
         [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", mode]].concat()
@@ -146,18 +146,19 @@ fn run_killed_while_fixing_resumes_in_its_mode() {
         let desk = Desk::new();
         let model = finds(&[mean(), swallowed(), unpaid()]);
         let traced = with_model(desk.crh(&args(mode)), &model);
-        let traced = traced.hit_at(desk.repo.path(), usize::MAX, Blow::Kill);
-        if !traced.is_shown("crh review, killed while it fixes") {
+        let traced = traced.run_with_fault(desk.repo.path(), usize::MAX, InjectedFault::Kill);
+        if !traced.is_conclusive("crh review, killed while it fixes") {
             return;
         }
-        let Traced::Ended(1, writes) = traced else { panic!("{traced:?}") };
+        let TraceOutcome::Ended(1, writes) = traced else { panic!("{traced:?}") };
         let expected = ended(&desk);
         // From the end, where it fixes, back to the review.
         for back in (1..=writes / 2).step_by(19) {
             let desk = Desk::new();
             let model = finds(&[mean(), swallowed(), unpaid()]);
             let killed = with_model(desk.crh(&args(mode)), &model);
-            let killed = killed.hit_at(desk.repo.path(), writes - back, Blow::Kill);
+            let killed =
+                killed.run_with_fault(desk.repo.path(), writes - back, InjectedFault::Kill);
             let output = resume(&desk, &model, &[]);
             assert_eq!(output.code, 1, "{killed:?} {}", output.shown());
             assert_eq!(ended(&desk), expected, "{mode} {back} {killed:?}");

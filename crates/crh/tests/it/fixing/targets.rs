@@ -122,8 +122,8 @@ fn checks_at_a_terminal_do_not_roll_back() {
     let before = desk.files();
     let terminal = desk.crh(&["check", "--base", "main", "--no-pr"]).at_terminal(80, 24);
     let ended = terminal.end();
-    assert!(ended.code < 2, "{}", ended.paper);
-    let paper = ended.paper.replace('\n', "");
+    assert!(ended.code < 2, "{}", ended.full_output);
+    let paper = ended.full_output.replace('\n', "");
     assert!(!paper.contains("rolled back"), "{paper}");
     assert!(paper.contains("the reviewed code may contain half of it; run `crh fix`"), "{paper}");
     // The marker is not a file of the change.

@@ -9,7 +9,7 @@ use super::repairing::{BEFORE, edits, reports, vague};
 use super::*;
 use crate::user::tree;
 use crh_review::stable_json_line;
-use crh_testkit::fake_model::{bad_request, decided};
+use crh_testkit::fake_model::{bad_request, computed};
 
 /// Files of a run whose content is compared. Of the others only the names are.
 const READ: [&str; 6] = [
@@ -191,7 +191,7 @@ fn headless_with_a_failing_reviewer() {
 fn headless_with_edits_during_the_review() {
     let desk = Desk::new();
     let path = desk.repo.path().join(MAIL);
-    let answer = decided(move |_| {
+    let answer = computed(move |_| {
         fs::write(&path, "mine\n").unwrap();
         answers(&[mean(), swallowed()])
     });

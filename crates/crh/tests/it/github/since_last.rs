@@ -135,7 +135,7 @@ fn changed_files_are_reviewed_and_open_issues_carried() {
     let (output, second) = hub.reviews(&model, &["--since-last"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(issues(&second), issues(&first));
-    let asked = format!("{:?}", model.requests()[2].read());
+    let asked = format!("{:?}", model.requests()[2].prompt_parts());
     let mentions = |text: &str| asked.contains(text);
     assert!(mentions("item.count - item.sold") && !mentions("retry=True"), "{asked}");
     assert_eq!(model.requests().len(), 3, "nothing that is carried over is checked again");

@@ -103,7 +103,8 @@ fn leaving_the_first_question_leaves_the_tree_unchanged() {
             let (mut scene, before) = dirty(mode);
             scene.begins(USUAL);
             scene.sees("What should the agent do").types(key);
-            let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+            let TerminalOutput { code, full_output: paper, .. } =
+                scene.terminal.take().unwrap().end();
             assert_eq!(code, 130, "{paper}");
             assert_unchanged(&scene, &before, "after leaving");
         }
@@ -133,7 +134,7 @@ fn one_by_one_asks_about_safe_fixes_too() {
     for finding in ["Finding 1 of 3", "Finding 2 of 3", "Finding 3 of 3"] {
         scene.sees(finding).types("2");
     }
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
     assert_unchanged(&scene, &before, "after all findings were skipped");
 }

@@ -61,7 +61,7 @@ fn committed_fixes_are_not_undone_by_resume() {
     scene.terminal.take().unwrap().end();
     scene.repo.git(&["commit", "--quiet", "-am", "mine"]);
     scene.comes_back();
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 2, "{paper}");
     assert_eq!(scene.git(&["status", "--porcelain"]), "", "{paper}");
 }
@@ -130,7 +130,7 @@ fn unpublished_fixes_change_only_the_working_tree() {
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("1");
     scene.sees("What should happen next?").types("2");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
     assert_eq!(known(&scene), before);
     // Nothing is staged or untracked.
@@ -146,7 +146,7 @@ fn failed_rollback_prevents_the_questions() {
     let mut scene = Scene::new(&BOTH());
     scene.repo.write(".crh/fixing", "/nowhere\n");
     scene.begins(USUAL);
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
     // The window breaks lines.
     let paper = paper.replace('\n', "");

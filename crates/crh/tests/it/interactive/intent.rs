@@ -15,7 +15,7 @@ impl Scene {
     }
 }
 
-fn doubts(asked: &Asked) -> Scripted {
+fn doubts(asked: &FakeRequest) -> ScriptedReply {
     match asked.caller.as_str() {
         "scout" => calls(
             "report_scout",
@@ -40,7 +40,9 @@ fn begun(size: (u16, u16), term: &str) -> Scene {
 fn told(scene: &Scene) -> Vec<bool> {
     let requests = scene.model.requests();
     let reviewers = requests.iter().filter(|asked| asked.caller == "correctness");
-    reviewers.map(|asked| format!("{:?}", asked.read()).contains("Totals are averages.")).collect()
+    reviewers
+        .map(|asked| format!("{:?}", asked.prompt_parts()).contains("Totals are averages."))
+        .collect()
 }
 
 #[test]

@@ -154,7 +154,8 @@ fn comes_to(asked: &Asked) -> Scene {
 fn leaves(asked: &Asked, scene: &mut Scene, leave: impl Fn(&Terminal)) {
     let name = asked.name;
     leave(scene.terminal());
-    let Ended { code, paper, is_as_usual, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, is_restored: is_as_usual, .. } =
+        scene.terminal.take().unwrap().end();
     assert_eq!((code, is_as_usual), (130, true), "{name}: {paper}");
     assert!(paper.contains("--resume") && paper.contains("resume with"), "{name}: {paper}");
 }
@@ -180,7 +181,7 @@ fn check(leave: impl Fn(&Terminal)) {
 #[test]
 fn ctrl_c_at_every_question_restores_everything() {
     // At a line prompt, the terminal turns Ctrl-C into a signal.
-    check(|terminal| match terminal.is_as_usual() {
+    check(|terminal| match terminal.is_restored() {
         true => terminal.signal(Signal::INT),
         false => terminal.types("\x03"),
     });
@@ -242,14 +243,14 @@ fn killed_in_second_look(begin: &[Value], way: &[(&str, &str)]) -> Scene {
 
 #[test]
 fn resume_undoes_fixes_of_a_killed_review() {
-    let check = |findings: &[Value], way: &[(&str, &str)], after: &[Scripted]| {
+    let check = |findings: &[Value], way: &[(&str, &str)], after: &[ScriptedReply]| {
         let mut scene = killed_in_second_look(findings, way);
         assert_ne!(scene.git(&["status", "--porcelain"]), "", "{way:?}");
         scene.model.script("single", after.to_vec());
         scene.comes_back();
         scene.sees(ROUTING);
         scene.terminal().types("\x03");
-        let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+        let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
         assert_eq!(code, 130, "{paper}");
         let said = "undid the fixes of the interrupted questions";
         assert!(paper.contains(said), "{paper}");
@@ -266,7 +267,7 @@ fn resume_does_not_undo_fixes_of_crh_fix() {
     assert_eq!(fixed.code, 0, "{}", fixed.shown());
     let before = state(&scene);
     scene.comes_back();
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 2, "{paper}");
     assert!(paper.contains("fixes of this run that another command applied"), "{paper}");
     assert_same(&before.0, &state(&scene).0, "nothing is undone");

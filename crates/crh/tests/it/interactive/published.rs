@@ -39,7 +39,7 @@ fn base_branch_is_never_pushed() {
         let screen = scene.terminal().screen();
         assert!(screen.contains("> 1. Continue") && !screen.contains("Create a PR"), "{screen}");
         scene.types("1");
-        let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+        let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
         assert_eq!(code, 0, "{paper}");
         assert_eq!((scene.origin().id("main"), scene.repo.id("HEAD")), before, "{base:?}");
         assert_eq!(scene.github().pulls(NAME), []);
@@ -55,7 +55,7 @@ fn pull_request_targets_the_compared_branch() {
     let args = ["review", "--strategy", "single", "--base", "origin/release"];
     scene.starts(scene.crh(&[&args, INTERACTIVE].concat()), USUAL);
     scene.sees("What should happen next?").types("1");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
     let pulls = scene.github().pulls(NAME);
     assert_eq!(pulls.iter().map(|pull| pull.base.as_str()).collect::<Vec<_>>(), ["release"]);
@@ -71,7 +71,7 @@ fn file_edited_after_its_fix_is_not_committed() {
     let text = std::fs::read_to_string(&mail).unwrap();
     std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
     scene.types("1");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     let why = "nothing was committed: `shop/mail.py` was changed after the fix";
     assert!(paper.contains(why), "{paper}");
     assert_eq!(code, 3, "{paper}");
@@ -97,7 +97,7 @@ fn file_edited_before_its_fix_is_not_committed() {
     let screen = scene.terminal().screen();
     assert!(screen.contains("uncommitted changes"), "{screen}");
     scene.types("1");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
     assert_eq!(scene.repo.id("HEAD"), head);
     assert!(scene.diff().contains("+        raise\n+# mine\n"), "{}", scene.diff());
@@ -122,7 +122,7 @@ fn signal_during_push_does_not_undo_it() {
     assert!(is_pushing, "{}", scene.terminal().screen());
     scene.terminal().signal(Signal::TERM);
     std::fs::write(&left, "").unwrap();
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 0, "{paper}");
     assert!(!paper.contains("undone"), "{paper}");
     assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
@@ -156,7 +156,7 @@ fn failed_push_is_reported_and_keeps_the_fixes() {
     scene.repo.git(&["remote", "set-url", "--push", "origin", &nowhere]);
     scene.begins(USUAL);
     scene.sees("What should happen next?").types("1");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     let hint = "hint: the fixes are committed; push them by hand";
     assert!(paper.contains("error: `git push` failed: ") && paper.contains(hint), "{paper}");
     assert_eq!(code, 3);
@@ -172,7 +172,7 @@ fn failed_pull_request_keeps_the_pushed_branch() {
     let program = scene.crh(&[&args, INTERACTIVE].concat()).env("GITHUB_TOKEN", "reader");
     scene.starts(program, USUAL);
     scene.sees("What should happen next?").types("1");
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     let why = "the branch is pushed, but the pull request could not be opened";
     assert!(paper.contains(why), "{paper}");
     assert_eq!((code, scene.origin().id("topic")), (3, scene.repo.id("HEAD")), "{paper}");

@@ -72,7 +72,7 @@ fn dumb_terminal_gets_numbered_options() {
     scene.sees_prompt("Not a valid choice.").types("ab\n");
     scene.sees_prompt("Not a valid choice.").types("a\n");
     scene.sees_prompt("Finding 1 of 2");
-    assert!(scene.terminal().is_as_usual());
+    assert!(scene.terminal().is_restored());
     scene.types("2\n");
     scene.sees_prompt("Finding 2 of 2").types("3\n");
     scene.sees_prompt("Should the agent do this?").types("2\n");
@@ -101,7 +101,7 @@ fn dumb_terminal_gets_no_escape_sequences() {
         if args.contains(&"--base") {
             scene.sees_prompt("What should the agent do").types("\x04");
         }
-        let Ended { sent, .. } = scene.terminal.take().unwrap().end();
+        let TerminalOutput { raw_output: sent, .. } = scene.terminal.take().unwrap().end();
         assert!(!sent.contains('\u{1b}'), "{args:?}: {sent:?}");
     }
 }
@@ -179,7 +179,7 @@ fn posted_review_asks_nothing() {
     scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
     let program = scene.crh(&["review", "1", "--strategy", "single", "--sink", "github"]);
     scene.starts(program, USUAL);
-    let Ended { code, paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert_eq!(code, 1, "{paper}");
     let why = "nothing was applied, and no question was asked: the review is posted, and the fixes would not be in the pull request";
     // The window breaks lines.
@@ -192,6 +192,6 @@ fn checks_do_not_mention_questions() {
     let mut scene = Scene::new(&[]);
     let program = scene.crh(&["check", "HEAD~1..HEAD"]);
     scene.starts(program, USUAL);
-    let Ended { paper, .. } = scene.terminal.take().unwrap().end();
+    let TerminalOutput { full_output: paper, .. } = scene.terminal.take().unwrap().end();
     assert!(paper.contains("Scope:") && !paper.contains("question was asked"), "{paper}");
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::*;
 use crate::user::tree;
 use crh_testkit::fake_github::{Fault, FaultKind};
-use crh_testkit::fake_trackers::{FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PLACE};
+use crh_testkit::fake_trackers::{FakeTracker, JIRA_EMAIL, JIRA_TOKEN, LINEAR_KEY, PROJECT};
 
 const REVIEW: [&str; 5] = ["review", "--base", "base", "--strategy", "single"];
 
@@ -38,20 +38,20 @@ impl Scene {
     }
 
     /// Files a ticket for every issue and waits for the end.
-    fn files_all(&mut self) -> Ended {
+    fn files_all(&mut self) -> TerminalOutput {
         self.sees("What should the agent do").types("c");
         self.sees("Should the agent do this?").types("1");
         self.terminal.take().unwrap().end()
     }
 
     /// Searches the output and all files for secrets.
-    fn keeps_no_secret(&self, ended: &Ended, secrets: &[&str]) {
+    fn keeps_no_secret(&self, ended: &TerminalOutput, secrets: &[&str]) {
         // The fake `gh` contains its token.
         let home = tree(&self.user.path("")).into_iter();
         let home = home.filter(|(name, _)| !name.starts_with("bin/"));
         let kept: Vec<(String, String)> = home.chain(tree(self.repo.path())).collect();
         for secret in secrets {
-            assert!(!ended.sent.contains(secret), "{}", ended.sent);
+            assert!(!ended.raw_output.contains(secret), "{}", ended.raw_output);
             let telling = kept.iter().filter(|(_, text)| text.contains(secret));
             let telling: Vec<&String> = telling.map(|(name, _)| name).collect();
             assert!(telling.is_empty(), "{telling:?}");
@@ -63,14 +63,18 @@ impl Scene {
 fn jira_is_configured_by_the_environment() {
     let jira = FakeTracker::jira();
     let mut scene = Scene::new(&[gated(), deferred()]);
-    scene.names_tracker(&format!("kind = \"jira\"\nproject = \"{PLACE}\""));
+    scene.names_tracker(&format!("kind = \"jira\"\nproject = \"{PROJECT}\""));
     let program = scene.crh(&REVIEW).env("JIRA_BASE_URL", &jira.url());
     let program = program.env("JIRA_EMAIL", JIRA_EMAIL).env("JIRA_API_TOKEN", JIRA_TOKEN);
     scene.starts(program, USUAL);
     let ended = scene.files_all();
-    assert_eq!(ended.code, 1, "{}", ended.paper);
+    assert_eq!(ended.code, 1, "{}", ended.full_output);
     assert!(scene.script.contains("(C) File a Jira ticket"), "{}", scene.script);
-    assert!(ended.paper.contains(&format!("{}/browse/{PLACE}-2", jira.url())), "{}", ended.paper);
+    assert!(
+        ended.full_output.contains(&format!("{}/browse/{PROJECT}-2", jira.url())),
+        "{}",
+        ended.full_output
+    );
     let titles: Vec<String> = jira.tickets().into_iter().map(|ticket| ticket.title).collect();
     assert_eq!(
         titles,
@@ -89,8 +93,12 @@ fn gh_files_if_the_own_client_cannot() {
     scene.github().fail(gone.times(usize::MAX));
     scene.begins(USUAL);
     let ended = scene.files_all();
-    assert_eq!(ended.code, 1, "{}", ended.paper);
-    assert!(ended.paper.contains("https://github.example/acme/shop/issues/1"), "{}", ended.paper);
+    assert_eq!(ended.code, 1, "{}", ended.full_output);
+    assert!(
+        ended.full_output.contains("https://github.example/acme/shop/issues/1"),
+        "{}",
+        ended.full_output
+    );
     let filed = std::fs::read_to_string(scene.user.path("filed")).unwrap();
     let filed: Vec<Value> = filed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let shown: Vec<(&Value, &Value)> =
@@ -128,11 +136,11 @@ fn linear_key_is_sent_encrypted_and_requirements_are_named() {
     scene.sees("Linear needs `tracker.team`").types("\x03");
     let ended = scene.terminal.take().unwrap().end();
     scene.keeps_no_secret(&ended, &[LINEAR_KEY]);
-    scene.names_tracker(&format!("kind = \"linear\"\nteam = \"{PLACE}\""));
+    scene.names_tracker(&format!("kind = \"linear\"\nteam = \"{PROJECT}\""));
     scene.starts(key(scene.crh(&again)).env("HTTPS_PROXY", &address), USUAL);
     scene.sees("Linear").types("d");
     let ended = scene.terminal.take().unwrap().end();
-    assert!(ended.paper.contains("reach Linear"), "{}", ended.paper);
+    assert!(ended.full_output.contains("reach Linear"), "{}", ended.full_output);
     let heard = heard.join().unwrap();
     assert!(heard.starts_with("CONNECT api.linear.app:443 "), "{heard}");
     assert!(!heard.contains(LINEAR_KEY), "{heard}");

@@ -15,7 +15,7 @@ use crate::review::with_model;
 use crate::user::User;
 use crate::{read, root};
 use crh_testkit::fake_launchpad::Merge;
-use crh_testkit::fake_model::{Scripted, calls};
+use crh_testkit::fake_model::{ScriptedReply, calls};
 use crh_testkit::{FakeLaunchpad, FakeModel, Output, Repo};
 
 const EXAMPLE: &str = "examples/launchpad";
@@ -71,7 +71,7 @@ fn pad() -> LaunchpadScenario {
 fn model() -> FakeModel {
     let replies: Vec<Value> =
         serde_json::from_str(&read(&format!("{EXAMPLE}/replies.json"))).unwrap();
-    let mut by_caller: BTreeMap<&str, Vec<Scripted>> = BTreeMap::new();
+    let mut by_caller: BTreeMap<&str, Vec<ScriptedReply>> = BTreeMap::new();
     for reply in &replies {
         let reply_of = |name: &str| reply[name].as_str().unwrap();
         let said = calls(reply_of("tool"), reply["arguments"].clone());

@@ -12,7 +12,7 @@ use expect_test::expect;
 use super::LaunchpadScenario;
 use crate::user::tree;
 use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind};
-use crh_testkit::{Output, Program, Running};
+use crh_testkit::{Output, Program, RunningProgram};
 
 /// How long a test waits for a browser: many times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,7 +39,7 @@ fn command(pad: &LaunchpadScenario, words: &[&str]) -> Program {
 }
 
 /// `crh login launchpad` with its page open, and the requested token.
-fn begun(pad: &LaunchpadScenario) -> (Running, String) {
+fn begun(pad: &LaunchpadScenario) -> (RunningProgram, String) {
     let running = command(pad, &["login", "launchpad"]).start();
     let (page, began) = (pad.user.path("page"), Instant::now());
     while !page.exists() {

@@ -13,7 +13,7 @@ use crate::review::script::answers;
 use crate::review::{runs, with_model};
 use crate::user::tree;
 use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind, REVIEWER, SECRET, TOKEN};
-use crh_testkit::fake_model::decided;
+use crh_testkit::fake_model::computed;
 use crh_testkit::{FakeGitHub, FakeModel, Output, Repo, fake_github};
 
 /// Checks the merge proposal and posts.
@@ -268,7 +268,7 @@ fn push_during_review_posts_nothing() {
     let gate = Mutex::new(gate);
     let model = FakeModel::start().on(
         "single",
-        [decided(move |_| {
+        [computed(move |_| {
             gate.lock().unwrap().recv().unwrap();
             answers(&[])
         })],

@@ -5,10 +5,10 @@ use expect_test::expect;
 use super::script::{delegates, finding, marks, reports, submits, works};
 use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Asked, Scripted};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply};
 
 /// A model without findings. It is not scripted, because the requests depend on the budget.
-fn answer(asked: &Asked) -> Scripted {
+fn answer(asked: &FakeRequest) -> ScriptedReply {
     match (asked.caller.as_str(), asked.number) {
         ("orchestrator", 1) => delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]),
         ("orchestrator", _) => submits(&[], &[]),

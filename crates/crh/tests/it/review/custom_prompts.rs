@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::script::{confirms, delegates, finding, submits, works};
 use super::{FinishedReview, MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::Read;
+use crh_testkit::fake_model::PromptPart;
 
 /// A model with one finding.
 fn model() -> FakeModel {
@@ -31,10 +31,10 @@ fn review_and_find(
     assert_eq!(reviewed.end().1, "ok", "{}", reviewed.output.shown());
     let mut told = Vec::new();
     for asked in model.requests().iter().filter(|asked| asked.number == 1) {
-        for read in asked.read() {
+        for read in asked.prompt_parts() {
             let word = match &read {
-                Read::System(text) if text.contains(wanted) => "system",
-                Read::User(text) if text.contains(wanted) => "user",
+                PromptPart::System(text) if text.contains(wanted) => "system",
+                PromptPart::User(text) if text.contains(wanted) => "user",
                 _ => continue,
             };
             told.push(format!("{} {word}", asked.caller));

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::script::{answers, confirms, delegates, finding, reports, submits, works};
 use super::{ReviewFixture, json as read_json, runs, with_model, without_times};
 use crate::user::tree;
-use crh_testkit::fake_model::Scripted;
-use crh_testkit::{FakeModel, Output, Running};
+use crh_testkit::fake_model::ScriptedReply;
+use crh_testkit::{FakeModel, Output, RunningProgram};
 
 /// A change of three files.
 const STORE: &str = "
@@ -51,7 +51,7 @@ fn too_far() -> Value {
 }
 
 /// One scope per file.
-fn three_scopes() -> Scripted {
+fn three_scopes() -> ScriptedReply {
     delegates(&[("first", &["a.py"]), ("second", &["b.py"]), ("third", &["c.py"])])
 }
 
@@ -72,7 +72,7 @@ fn script_resume(model: &FakeModel) {
 }
 
 /// A running review: the first sub-agent has finished, the second waits.
-fn running_review(desk: &ReviewFixture, model: &FakeModel, args: &[&str]) -> Running {
+fn running_review(desk: &ReviewFixture, model: &FakeModel, args: &[&str]) -> RunningProgram {
     let review = ["review", "HEAD~1..HEAD", "--side-by-side", "1"];
     let running = desk.crh_with_model(model, &[&review, args].concat()).start();
     model.wait_for("sub-agent-2", 1);
@@ -283,10 +283,10 @@ fn resume_after_crash_does_not_pay_twice() {
     .assert_eq(&reviewed.warnings());
     assert_eq!(desk.runs().len(), 1);
     // The unanswered call counts.
-    assert_eq!(reviewed.report["stats"]["llm_calls"], model.counted().requests);
+    assert_eq!(reviewed.report["stats"]["llm_calls"], model.usage().requests);
     let run = desk.runs().pop().unwrap();
     let telemetry = read_json(&run.join("telemetry.json"));
-    assert_eq!(telemetry["total"]["llm_calls"], model.counted().requests);
+    assert_eq!(telemetry["total"]["llm_calls"], model.usage().requests);
     assert!(read_json(&run.join("metadata.json"))["completed_at"].is_string());
 }
 
@@ -321,7 +321,7 @@ fn cost_before_crash_counts_for_resumed_budget() {
     let more = [&resume[..], &["--max-llm-calls", "20"]].concat();
     let reviewed = desk.reviewed(desk.crh_with_model(&model, &more).run());
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"), "{}", reviewed.output.shown());
-    assert_eq!(reviewed.report["stats"]["llm_calls"], model.counted().requests);
+    assert_eq!(reviewed.report["stats"]["llm_calls"], model.usage().requests);
 }
 
 #[test]

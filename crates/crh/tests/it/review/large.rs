@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::script::{finding, reports};
 use super::{ReviewFixture, items, json, text};
 use crate::user::User;
-use crh_testkit::fake_model::{Asked, Read, Scripted, bad_request, calls, calls_all};
+use crh_testkit::fake_model::{
+    FakeRequest, PromptPart, ScriptedReply, bad_request, calls, calls_all,
+};
 use crh_testkit::{FakeModel, Repo};
 
 const FILES: usize = 300;
@@ -29,15 +31,15 @@ fn desk(files: impl Iterator<Item = (String, String, String)>) -> ReviewFixture 
 }
 
 /// The turn number, starting at 0.
-fn turn(asked: &Asked) -> usize {
+fn turn(asked: &FakeRequest) -> usize {
     let messages = asked.body["messages"].as_array().unwrap();
     messages.iter().filter(|message| message["role"] == "assistant").count()
 }
 
 /// The files assigned to a sub-agent.
-fn given(asked: &Asked) -> Vec<String> {
-    let own = asked.read().into_iter().find_map(|read| match read {
-        Read::User(text) => Some(text.split_once("Your files:\n")?.1.to_owned()),
+fn given(asked: &FakeRequest) -> Vec<String> {
+    let own = asked.prompt_parts().into_iter().find_map(|read| match read {
+        PromptPart::User(text) => Some(text.split_once("Your files:\n")?.1.to_owned()),
         _ => None,
     });
     let own = own.unwrap();
@@ -45,7 +47,7 @@ fn given(asked: &Asked) -> Vec<String> {
 }
 
 /// A good sub-agent: marks its files over several turns, then reports findings.
-fn reviews(asked: &Asked, findings: &[Value]) -> Scripted {
+fn reviews(asked: &FakeRequest, findings: &[Value]) -> ScriptedReply {
     let rows = given(asked);
     let paths: Vec<&str> = rows.iter().map(|row| row.split(':').next().unwrap()).collect();
     match paths.chunks(100).nth(turn(asked)) {
@@ -57,9 +59,9 @@ fn reviews(asked: &Asked, findings: &[Value]) -> Scripted {
 }
 
 /// Keeps all findings of the sub-agents.
-fn submits_everything(asked: &Asked) -> Scripted {
-    let mut answers = asked.read().into_iter().filter_map(|read| match read {
-        Read::Result(text) => Some(text),
+fn submits_everything(asked: &FakeRequest) -> ScriptedReply {
+    let mut answers = asked.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::Result(text) => Some(text),
         _ => None,
     });
     let answer: Value = serde_json::from_str(&answers.next_back().unwrap()).unwrap();
@@ -67,9 +69,9 @@ fn submits_everything(asked: &Asked) -> Scripted {
     calls("submit_review", json!({ "keep": ids, "drop": [], "summary": "All of it." }))
 }
 
-fn confirms(asked: &Asked) -> Scripted {
-    let mut claims = asked.read().into_iter().filter_map(|read| match read {
-        Read::User(text) => Some(text),
+fn confirms(asked: &FakeRequest) -> ScriptedReply {
+    let mut claims = asked.prompt_parts().into_iter().filter_map(|read| match read {
+        PromptPart::User(text) => Some(text),
         _ => None,
     });
     let claims = claims.next_back().unwrap();
@@ -134,15 +136,17 @@ fn large_file_is_reviewed_only_if_all_parts_are() {
         (0..20_000).map(|line| format!("value_{line} = {}\n", line + added)).collect()
     };
     let desk = desk([("src/huge.py".to_owned(), text(0), text(1))].into_iter());
-    let answer = |asked: &Asked, third: fn(&Asked) -> Scripted| match asked.caller.as_str() {
-        "orchestrator" if turn(asked) == 0 => {
-            let scopes = json!([{ "scope": "values", "files": ["src/huge.py"] }]);
-            calls("delegate_review", json!({ "scopes": scopes }))
-        }
-        "orchestrator" => submits_everything(asked),
-        "sub-agent-3" => third(asked),
-        _ => reviews(asked, &[]),
-    };
+    let answer =
+        |asked: &FakeRequest, third: fn(&FakeRequest) -> ScriptedReply| match asked.caller.as_str()
+        {
+            "orchestrator" if turn(asked) == 0 => {
+                let scopes = json!([{ "scope": "values", "files": ["src/huge.py"] }]);
+                calls("delegate_review", json!({ "scopes": scopes }))
+            }
+            "orchestrator" => submits_everything(asked),
+            "sub-agent-3" => third(asked),
+            _ => reviews(asked, &[]),
+        };
     let model = FakeModel::answering(move |asked| answer(asked, |_| bad_request("not this one")));
     let broken = desk.review(&model, &[]);
     assert_eq!(broken.end(), (4, "truncated", "Incomplete"), "{}", broken.output.shown());

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::script::{confirms, finding, reports, with};
 use super::{FinishedReview, ORDERS, ReviewFixture, items, with_key, without_times};
 use crate::user::User;
-use crh_testkit::fake_model::{Asked, Scripted, bad_request, calls};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
 /// A change for all reviewers: standards, a plan, earlier solutions, untouched tests.
@@ -82,7 +82,7 @@ const MIGRATION: &str = "
 ";
 
 /// The answer of a reviewer without findings.
-pub(crate) fn no_findings(asked: &Asked) -> Scripted {
+pub(crate) fn no_findings(asked: &FakeRequest) -> ScriptedReply {
     match asked.caller.as_str() {
         "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
         "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
@@ -92,12 +92,12 @@ pub(crate) fn no_findings(asked: &Asked) -> Scripted {
     }
 }
 
-fn notes(notes: &[&str]) -> Scripted {
+fn notes(notes: &[&str]) -> ScriptedReply {
     calls("report_notes", json!({ "notes": notes }))
 }
 
 /// Answers of the reviewers for the refunds change.
-fn looks_at_refunds(asked: &Asked) -> Scripted {
+fn looks_at_refunds(asked: &FakeRequest) -> ScriptedReply {
     let total =
         || finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)");
     let unpaid = || {

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::script::{confirms, delegates, finding, judges, marks, reports, submits, with, works};
 use super::{FinishedReview, MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{Scripted, bad_key, bad_request, calls, calls_raw, hangs_up, says};
+use crh_testkit::fake_model::{
+    ScriptedReply, bad_key, bad_request, calls, calls_raw, hangs_up, says,
+};
 
 /// A real defect.
 fn mean() -> Value {
@@ -307,7 +309,7 @@ fn invented_quote_is_dropped() {
 }
 
 /// Runs a review whose first sub-agent marks its file and then gives this answer.
-fn with_first(said: impl IntoIterator<Item = Scripted>) -> (ReviewFixture, FinishedReview) {
+fn with_first(said: impl IntoIterator<Item = ScriptedReply>) -> (ReviewFixture, FinishedReview) {
     let desk = ReviewFixture::new();
     let model = delegating(&[])
         .on("sub-agent-1", [marks(&[ORDERS])].into_iter().chain(said))

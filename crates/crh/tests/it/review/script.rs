@@ -2,31 +2,31 @@
 
 use serde_json::{Value, json};
 
-use crh_testkit::fake_model::{Asked, Read, Scripted, calls, calls_all, decided};
+use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, calls_all, computed};
 
 /// The orchestrator delegates scopes: name and files.
-pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> Scripted {
+pub(crate) fn delegates(scopes: &[(&str, &[&str])]) -> ScriptedReply {
     let scopes = scopes.iter().map(|(scope, files)| json!({ "scope": scope, "files": files }));
     calls("delegate_review", json!({ "scopes": scopes.collect::<Vec<_>>() }))
 }
 
 /// A sub-agent marks files as reviewed.
-pub(crate) fn marks(files: &[&str]) -> Scripted {
+pub(crate) fn marks(files: &[&str]) -> ScriptedReply {
     calls_all(files.iter().map(|path| ("mark_file_reviewed", json!({ "path": path }))))
 }
 
 /// A sub-agent reports findings.
-pub(crate) fn reports(findings: &[Value]) -> Scripted {
+pub(crate) fn reports(findings: &[Value]) -> ScriptedReply {
     calls("report_findings", json!({ "findings": findings, "summary": "Looked at all of it." }))
 }
 
 /// A sub-agent marks files and reports findings.
-pub(crate) fn works(files: &[&str], findings: &[Value]) -> [Scripted; 2] {
+pub(crate) fn works(files: &[&str], findings: &[Value]) -> [ScriptedReply; 2] {
     [marks(files), reports(findings)]
 }
 
 /// The orchestrator submits: kept ids, and dropped ids with reasons.
-pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
+pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> ScriptedReply {
     let drop = drop.iter().map(|(id, reason)| json!({ "id": id, "reason": reason }));
     let drop: Vec<_> = drop.collect();
     let summary = "The change rewrites how orders are added up.";
@@ -34,25 +34,25 @@ pub(crate) fn submits(keep: &[&str], drop: &[(&str, &str)]) -> Scripted {
 }
 
 /// The reviewer of `single` answers with findings.
-pub(crate) fn answers(findings: &[Value]) -> Scripted {
+pub(crate) fn answers(findings: &[Value]) -> ScriptedReply {
     answers_with(findings, json!({}))
 }
 
 /// The reviewer of `single` answers with findings and more fields.
-pub(crate) fn answers_with(findings: &[Value], more: Value) -> Scripted {
+pub(crate) fn answers_with(findings: &[Value], more: Value) -> ScriptedReply {
     let answer = json!({ "findings": findings, "summary": "Looked at all of it." });
     calls("submit_review_result", with(answer, more))
 }
 
 /// A verification run confirms all claims.
-pub(crate) fn confirms() -> Scripted {
+pub(crate) fn confirms() -> ScriptedReply {
     judges(&[])
 }
 
 /// A verification run gives these results by title, and confirms the rest.
-pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
+pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> ScriptedReply {
     let verdicts = verdicts.to_vec();
-    decided(move |asked| {
+    computed(move |asked| {
         let check = |(id, title): (String, String)| {
             let said = verdicts.iter().find(|(known, _)| *known == title);
             let verdict = said.map_or("confirmed", |(_, verdict)| *verdict);
@@ -64,9 +64,9 @@ pub(crate) fn judges(verdicts: &[(&'static str, &'static str)]) -> Scripted {
 }
 
 /// Ids and titles of the claims to verify.
-fn claims(asked: &Asked) -> Vec<(String, String)> {
-    let text = asked.read().into_iter().rev().find_map(|read| match read {
-        Read::User(text) => Some(text),
+fn claims(asked: &FakeRequest) -> Vec<(String, String)> {
+    let text = asked.prompt_parts().into_iter().rev().find_map(|read| match read {
+        PromptPart::User(text) => Some(text),
         _ => None,
     });
     let text = text.unwrap_or_default();

@@ -5,8 +5,9 @@ use super::*;
 use crh_review::report::Status;
 
 fn counts(requests: &[GitHubRequest]) -> Vec<(Verb, String, usize)> {
-    let count = |it: &GitHubRequest| it.body["output"]["annotations"].as_array().unwrap().len();
-    requests.iter().map(|it| (it.verb, it.path.clone(), count(it))).collect()
+    let count =
+        |request: &GitHubRequest| request.body["output"]["annotations"].as_array().unwrap().len();
+    requests.iter().map(|request| (request.verb, request.path.clone(), count(request))).collect()
 }
 
 fn external_id(review: &ReviewFixture) -> String {
@@ -18,37 +19,44 @@ fn external_id(review: &ReviewFixture) -> String {
 fn missing_annotations_are_sent_in_batches() {
     let lines: Vec<u32> = (1..=120).collect();
     let review = ReviewFixture::new(&lines);
-    let asked = |existing: &[ExistingCheckRun]| {
+    let request_counts = |existing: &[ExistingCheckRun]| {
         counts(&check_run_requests(&review.posting(), "crh", existing))
     };
-    let new = "/repos/o/r/check-runs/{new}".to_owned();
+    let new_run_path = "/repos/o/r/check-runs/{new}".to_owned();
     assert_eq!(
-        asked(&[]),
+        request_counts(&[]),
         [
             (Verb::Post, "/repos/o/r/check-runs".to_owned(), 50),
-            (Verb::Patch, new.clone(), 50),
-            (Verb::Patch, new, 20),
+            (Verb::Patch, new_run_path.clone(), 50),
+            (Verb::Patch, new_run_path, 20),
         ]
     );
     let id = external_id(&review);
     let run = |annotations| ExistingCheckRun { id: 5, external_id: id.clone(), annotations };
-    assert_eq!(asked(&[run(100)]), [(Verb::Patch, "/repos/o/r/check-runs/5".to_owned(), 20)]);
-    assert_eq!(asked(&[run(120)]), []);
+    assert_eq!(
+        request_counts(&[run(100)]),
+        [(Verb::Patch, "/repos/o/r/check-runs/5".to_owned(), 20)]
+    );
+    assert_eq!(request_counts(&[run(120)]), []);
     let other = ExistingCheckRun { id: 6, external_id: "crh:other:0".to_owned(), ..run(120) };
-    assert_eq!(asked(&[run(120), other.clone()]), [], "another instance says nothing about us");
-    assert_eq!(asked(&[other]).len(), 3);
+    assert_eq!(
+        request_counts(&[run(120), other.clone()]),
+        [],
+        "another instance says nothing about us"
+    );
+    assert_eq!(request_counts(&[other]).len(), 3);
 }
 
 #[test]
 fn annotations_over_the_limit_are_counted_in_summary() {
     let lines: Vec<u32> = (1..=u32::try_from(INLINE_MAX).unwrap() + 7).collect();
     let requests = check_run_requests(&ReviewFixture::new(&lines).posting(), "crh", &[]);
-    let sent: usize = counts(&requests).into_iter().map(|(_, _, count)| count).sum();
-    assert_eq!(sent, INLINE_MAX);
+    let annotation_count: usize = counts(&requests).into_iter().map(|(_, _, count)| count).sum();
+    assert_eq!(annotation_count, INLINE_MAX);
     let summary = requests[0].body["output"]["summary"].as_str().unwrap();
     assert!(summary.contains("7 more are only in this summary."), "{summary}");
-    let few = check_run_requests(&ReviewFixture::new(&[10]).posting(), "crh", &[]);
-    assert!(!few[0].body.to_string().contains("only in this summary"), "{few:?}");
+    let few_requests = check_run_requests(&ReviewFixture::new(&[10]).posting(), "crh", &[]);
+    assert!(!few_requests[0].body.to_string().contains("only in this summary"), "{few_requests:?}");
 }
 
 #[test]
@@ -61,15 +69,15 @@ fn changed_result_creates_a_new_check_run() {
         external_id: external_id(review),
         annotations: review.report.issues.len(),
     };
-    let asked = |review: &ReviewFixture, existing: &[ExistingCheckRun]| {
+    let conclusions = |review: &ReviewFixture, existing: &[ExistingCheckRun]| {
         let requests = check_run_requests(&review.posting(), "crh", existing);
-        let conclusions = requests.iter().map(|it| it.body["conclusion"].to_string());
+        let conclusions = requests.iter().map(|request| request.body["conclusion"].to_string());
         conclusions.collect::<Vec<_>>()
     };
-    assert_eq!(asked(&red, &[run(1, &green)]), ["\"failure\""]);
-    assert_eq!(asked(&red, &[run(2, &red), run(1, &green)]), Vec::<String>::new());
+    assert_eq!(conclusions(&red, &[run(1, &green)]), ["\"failure\""]);
+    assert_eq!(conclusions(&red, &[run(2, &red), run(1, &green)]), Vec::<String>::new());
     // Only the newest run counts.
-    assert_eq!(asked(&green, &[run(2, &red), run(1, &green)]), ["\"success\""]);
+    assert_eq!(conclusions(&green, &[run(2, &red), run(1, &green)]), ["\"success\""]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::github::{Association, GitHubUser, InlineThread};
 
 #[test]
 fn phrase_with_optional_reason_dismisses() {
-    for said in [
+    for reply in [
         "won't fix",
         "Won’t fix.",
         "WONTFIX",
@@ -26,13 +26,13 @@ fn phrase_with_optional_reason_dismisses() {
         "not a bug (the caller checks)",
         "false positive, see https://forge.example/search?q=lock for the callers",
     ] {
-        assert!(is_dismissal(said), "{said}");
+        assert!(is_dismissal(reply), "{reply}");
     }
 }
 
 #[test]
 fn other_replies_do_not_dismiss() {
-    for said in [
+    for reply in [
         "",
         "thanks",
         "Good catch, fixed.",
@@ -59,7 +59,7 @@ fn other_replies_do_not_dismiss() {
         "won't fix, unless users complain",
         "not a bug since when?",
     ] {
-        assert!(!is_dismissal(said), "{said}");
+        assert!(!is_dismissal(reply), "{reply}");
     }
 }
 
@@ -87,7 +87,7 @@ fn reply(author: &str, association: Association, body: &str) -> InlineComment {
     }
 }
 
-fn standing(thread: InlineThread) -> PullRequestState {
+fn pull_with_thread(thread: InlineThread) -> PullRequestState {
     let mut pull_state = PullRequestState { threads: vec![thread], ..PullRequestState::default() };
     pull_state.viewer = GitHubUser { id: 1, login: "reviewer[bot]".to_owned() };
     pull_state.pull.author = Some(GitHubUser { id: 2, login: "author".to_owned() });
@@ -95,65 +95,71 @@ fn standing(thread: InlineThread) -> PullRequestState {
 }
 
 fn check(pull_state: &PullRequestState, expected: Option<(&str, DismissalMethod, bool)>) {
-    let found = dismissals(pull_state, "crh");
-    let found = found.first().map(|it| (it.by.as_str(), it.method, it.is_effective));
-    assert_eq!(found, expected);
+    let dismissals = dismissals(pull_state, "crh");
+    let first_dismissal = dismissals
+        .first()
+        .map(|dismissal| (dismissal.by.as_str(), dismissal.method, dismissal.is_effective));
+    assert_eq!(first_dismissal, expected);
 }
 
 #[test]
 fn only_trusted_roles_dismiss_effectively() {
-    let no = |author, association| reply(author, association, "not a bug");
+    let dismissal_by = |author, association| reply(author, association, "not a bug");
     check(
-        &standing(thread(vec![no("a", Association::Member)])),
+        &pull_with_thread(thread(vec![dismissal_by("a", Association::Member)])),
         Some(("a", DismissalMethod::Reply, true)),
     );
     check(
-        &standing(thread(vec![no("a", Association::Contributor)])),
+        &pull_with_thread(thread(vec![dismissal_by("a", Association::Contributor)])),
         Some(("a", DismissalMethod::Reply, false)),
     );
     check(
-        &standing(thread(vec![no("author", Association::Stranger)])),
+        &pull_with_thread(thread(vec![dismissal_by("author", Association::Stranger)])),
         Some(("author", DismissalMethod::Reply, true)),
     );
-    let mut fork = standing(thread(vec![no("author", Association::Contributor)]));
+    let mut fork = pull_with_thread(thread(vec![dismissal_by("author", Association::Contributor)]));
     fork.pull.from_fork = true;
     check(&fork, Some(("author", DismissalMethod::Reply, false)));
-    let both = vec![no("a", Association::Stranger), no("b", Association::Owner)];
-    check(&standing(thread(both)), Some(("b", DismissalMethod::Reply, true)));
+    let two_replies =
+        vec![dismissal_by("a", Association::Stranger), dismissal_by("b", Association::Owner)];
+    check(&pull_with_thread(thread(two_replies)), Some(("b", DismissalMethod::Reply, true)));
 }
 
 #[test]
 fn bots_and_foreign_threads_are_ignored() {
     let bot = InlineComment { by_bot: true, ..reply("a", Association::Member, "not a bug") };
-    check(&standing(thread(vec![bot])), None);
+    check(&pull_with_thread(thread(vec![bot])), None);
     let mut foreign = thread(vec![reply("a", Association::Owner, "not a bug")]);
     foreign.comments[0].ours = false;
-    check(&standing(foreign), None);
-    let ours = thread(vec![reply("a", Association::Owner, "not a bug")]);
-    assert_eq!(dismissals(&standing(ours), "other"), vec![]);
+    check(&pull_with_thread(foreign), None);
+    let own_thread = thread(vec![reply("a", Association::Owner, "not a bug")]);
+    assert_eq!(dismissals(&pull_with_thread(own_thread), "other"), vec![]);
 }
 
 #[test]
 fn person_on_our_account_can_dismiss() {
-    let mut by_us = reply("reviewer", Association::Owner, "won't fix");
-    by_us.ours = true;
-    check(&standing(thread(vec![by_us])), Some(("reviewer", DismissalMethod::Reply, true)));
+    let mut own_reply = reply("reviewer", Association::Owner, "won't fix");
+    own_reply.ours = true;
+    check(
+        &pull_with_thread(thread(vec![own_reply])),
+        Some(("reviewer", DismissalMethod::Reply, true)),
+    );
 }
 
 #[test]
 fn resolving_dismisses_only_by_person_without_code_change() {
-    let resolved = |by: &str, outdated| {
+    let pull_resolved_by = |by: &str, outdated| {
         let resolved_by = Some(by.to_owned());
-        standing(InlineThread { resolved: true, resolved_by, outdated, ..thread(vec![]) })
+        pull_with_thread(InlineThread { resolved: true, resolved_by, outdated, ..thread(vec![]) })
     };
-    check(&resolved("a", false), Some(("a", DismissalMethod::Resolved, true)));
-    check(&resolved("a", true), None);
-    check(&resolved("reviewer[bot]", false), None);
-    check(&resolved("reviewer", false), None);
-    check(&resolved("other[bot]", false), None);
-    check(&resolved("author", false), Some(("author", DismissalMethod::Resolved, true)));
-    let mut fork = resolved("author", false);
+    check(&pull_resolved_by("a", false), Some(("a", DismissalMethod::Resolved, true)));
+    check(&pull_resolved_by("a", true), None);
+    check(&pull_resolved_by("reviewer[bot]", false), None);
+    check(&pull_resolved_by("reviewer", false), None);
+    check(&pull_resolved_by("other[bot]", false), None);
+    check(&pull_resolved_by("author", false), Some(("author", DismissalMethod::Resolved, true)));
+    let mut fork = pull_resolved_by("author", false);
     fork.pull.from_fork = true;
     check(&fork, Some(("author", DismissalMethod::Resolved, false)));
-    check(&standing(InlineThread { resolved: true, ..thread(vec![]) }), None);
+    check(&pull_with_thread(InlineThread { resolved: true, ..thread(vec![]) }), None);
 }

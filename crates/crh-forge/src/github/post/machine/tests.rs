@@ -88,7 +88,7 @@ fn review(lines: &[u32]) -> ReviewFixture {
     review
 }
 
-fn clean(
+fn post_without_faults(
     review: &ReviewFixture,
     before: &InMemoryGitHub,
 ) -> (InMemoryGitHub, GitHubPostingOutcome, usize) {
@@ -102,7 +102,7 @@ fn fault_at_any_write_then_repost_gives_same_state() {
     let lines: Vec<u32> = (10..=70).chain([150]).collect();
     let review = review(&lines);
     let before = memory(&[17, 33]);
-    let (expected, outcome, writes) = clean(&review, &before);
+    let (expected, outcome, writes) = post_without_faults(&review, &before);
     assert!(outcome.is_complete() && writes > 10, "{writes} {outcome:?}");
     for fault in [
         Fault::CutBefore,
@@ -128,7 +128,7 @@ fn fault_at_any_write_then_repost_gives_same_state() {
 fn lost_answer_is_resolved_in_same_posting() {
     let review = review(&[10, 20, 30]);
     let before = memory(&[]);
-    let (expected, _, writes) = clean(&review, &before);
+    let (expected, _, writes) = post_without_faults(&review, &before);
     for fault in [Fault::CutBefore, Fault::CutAfter] {
         for at in 0..writes {
             let mut memory = before.clone();
@@ -144,17 +144,17 @@ fn lost_answer_is_resolved_in_same_posting() {
 fn one_bad_position_moves_one_issue_to_summary() {
     let lines: Vec<u32> = (11..=50).collect();
     let review = review(&lines);
-    let (memory, outcome, writes) = clean(&review, &memory(&[17]));
+    let (memory, outcome, writes) = post_without_faults(&review, &memory(&[17]));
     assert!(writes < 16, "{writes}");
-    let of = |delivery: &ItemDelivery| {
-        let is = |receipt: &&PostingReceipt| {
+    let count_issues = |delivery: &ItemDelivery| {
+        let matches = |receipt: &&PostingReceipt| {
             matches!(receipt.item, PostedItem::Issue { .. }) && receipt.delivery == *delivery
         };
-        outcome.receipts.iter().filter(is).count()
+        outcome.receipts.iter().filter(matches).count()
     };
-    assert_eq!(of(&ItemDelivery::Posted), 39);
+    assert_eq!(count_issues(&ItemDelivery::Posted), 39);
     let why = "only in the summary: GitHub refused a comment on its line";
-    assert_eq!(of(&ItemDelivery::Skipped(why.to_owned())), 1);
+    assert_eq!(count_issues(&ItemDelivery::Skipped(why.to_owned())), 1);
     let summary = &memory.pull_state.comments[0].body;
     assert!(summary.contains("<summary>7. P1: Trouble 17</summary>"), "{summary}");
 }
@@ -167,9 +167,9 @@ fn other_refusals_do_not_split_the_review() {
         memory.refused_states.insert(state.to_owned(), "not permitted".to_owned());
         let (outcome, writes) = post(&review, &mut memory, |_| Fault::None);
         let outcome = outcome.unwrap();
-        let shown: Vec<String> =
-            outcome.receipts.iter().map(|it| format!("{:?}", it.delivery)).collect();
-        assert_eq!(shown, expected, "{state}");
+        let deliveries: Vec<String> =
+            outcome.receipts.iter().map(|receipt| format!("{:?}", receipt.delivery)).collect();
+        assert_eq!(deliveries, expected, "{state}");
         assert!(writes <= 5, "{writes}");
         assert!(!memory.pull_state.comments[0].body.contains("GitHub refused"));
     };
@@ -184,17 +184,17 @@ fn other_refusals_do_not_split_the_review() {
 #[test]
 fn moved_head_after_refusal_stops_posting() {
     let review = review(&[10, 20]);
-    let mut standing = memory(&[]).pull_state;
+    let mut pull_state = memory(&[]).pull_state;
     for answer in
         [WriteAnswer::Refused("gone".to_owned()), WriteAnswer::Misplaced("line".to_owned())]
     {
         let mut machine = PostingMachine::new(review.posting());
-        standing.pull.head = "h2".to_owned();
-        machine.record_state(standing.clone());
+        pull_state.pull.head = "h2".to_owned();
+        machine.record_state(pull_state.clone());
         machine.record_answer(answer);
         assert_eq!(machine.next(), PostingStep::Read { reread: 0 });
-        standing.pull.head = "h3".to_owned();
-        machine.record_state(standing.clone());
+        pull_state.pull.head = "h3".to_owned();
+        machine.record_state(pull_state.clone());
         let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
         assert!(
             matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })),
@@ -222,69 +222,75 @@ fn missing_review_permission_moves_all_to_summary() {
 }
 
 #[test]
-fn persistent_refusals_end() {
+fn posting_ends_if_all_positions_are_refused() {
     let lines: Vec<u32> = (11..=80).collect();
-    let all: Vec<u64> = (1..=100).collect();
-    let (memory, outcome, writes) = clean(&review(&lines), &memory(&all));
+    let bad_lines: Vec<u64> = (1..=100).collect();
+    let (memory, outcome, writes) = post_without_faults(&review(&lines), &memory(&bad_lines));
     assert!(writes < 60, "{writes}");
     assert!(outcome.is_complete(), "{outcome:?}");
     assert_eq!(memory.pull_state.comments[0].body.matches("<details>").count(), 70);
 }
 
 #[test]
-fn silent_github_posts_nothing() {
+fn posting_fails_if_no_write_is_answered() {
     let mut memory = memory(&[]);
     let (outcome, writes) = post(&review(&[10, 20]), &mut memory, |_| Fault::CutBefore);
     let outcome = outcome.unwrap();
     assert!(!outcome.is_complete() && writes <= 6, "{writes} {outcome:?}");
-    let failed = |item: &PostedItem| {
-        let found = outcome.receipts.iter().find(|receipt| receipt.item == *item);
-        matches!(found.map(|it| &it.delivery), Some(ItemDelivery::Failed(_)))
+    let has_failed = |item: &PostedItem| {
+        let receipt = outcome.receipts.iter().find(|receipt| receipt.item == *item);
+        matches!(receipt.map(|receipt| &receipt.delivery), Some(ItemDelivery::Failed(_)))
     };
-    assert!(failed(&PostedItem::Summary), "{outcome:?}");
-    assert!(failed(&PostedItem::Issue { number: 2, key: format!("{:016x}", 20) }), "{outcome:?}");
+    assert!(has_failed(&PostedItem::Summary), "{outcome:?}");
+    assert!(
+        has_failed(&PostedItem::Issue { number: 2, key: format!("{:016x}", 20) }),
+        "{outcome:?}"
+    );
 }
 
 #[test]
-fn moved_head_while_posting_stops_it() {
+fn moved_head_while_posting_stops_posting() {
     let review = review(&[10, 20]);
     let mut machine = PostingMachine::new(review.posting());
-    let mut standing = memory(&[]).pull_state;
-    machine.record_state(standing.clone());
+    let mut pull_state = memory(&[]).pull_state;
+    machine.record_state(pull_state.clone());
     machine.record_answer(WriteAnswer::Unconfirmed("the connection broke".to_owned()));
-    standing.pull.head = "h3".to_owned();
-    machine.record_state(standing);
+    pull_state.pull.head = "h3".to_owned();
+    machine.record_state(pull_state);
     let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
     assert!(matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })), "{outcome:?}");
 }
 
-/// Posts with a lost answer to write number `cut`. The write becomes visible at reread number
-/// `shown`.
-fn post_with_lag(cut: usize, shown: u32) -> (InMemoryGitHub, GitHubPostingOutcome, Vec<u32>) {
+/// Posts with a lost answer to write number `lost_answer`. The write becomes visible at reread
+/// number `visible_at`.
+fn post_with_lag(
+    lost_answer: usize,
+    visible_at: u32,
+) -> (InMemoryGitHub, GitHubPostingOutcome, Vec<u32>) {
     let review = review(&[10, 20, 30]);
     let mut memory = memory(&[]);
     let mut before = memory.pull_state.clone();
     let mut machine = PostingMachine::new(review.posting());
-    let (mut writes, mut looks) = (0, Vec::new());
+    let (mut writes, mut rereads) = (0, Vec::new());
     for _ in 0..STEPS_MAX {
         match machine.next() {
-            PostingStep::Read { reread: look } if look > 0 && look < shown => {
-                looks.push(look);
+            PostingStep::Read { reread } if reread > 0 && reread < visible_at => {
+                rereads.push(reread);
                 machine.record_state(before.clone());
             }
-            PostingStep::Read { reread: look } => {
-                looks.push(look);
+            PostingStep::Read { reread } => {
+                rereads.push(reread);
                 machine.record_state(memory.pull_state.clone());
             }
-            PostingStep::Done(outcome) => return (memory, outcome, looks),
+            PostingStep::Done(outcome) => return (memory, outcome, rereads),
             PostingStep::Write(write) => {
-                if writes == cut {
+                if writes == lost_answer {
                     before = memory.pull_state.clone();
                 }
                 let answer = memory.write(&write);
-                let is_cut = writes == cut;
+                let is_lost = writes == lost_answer;
                 writes += 1;
-                machine.record_answer(if is_cut {
+                machine.record_answer(if is_lost {
                     WriteAnswer::Unconfirmed("cut".to_owned())
                 } else {
                     answer
@@ -297,20 +303,20 @@ fn post_with_lag(cut: usize, shown: u32) -> (InMemoryGitHub, GitHubPostingOutcom
 
 #[test]
 fn late_visible_write_is_not_repeated() {
-    let (expected, _, writes) = clean(&review(&[10, 20, 30]), &memory(&[]));
-    for cut in 0..writes {
-        let (memory, outcome, looks) = post_with_lag(cut, 2);
-        assert!(outcome.is_complete(), "write {cut}: {outcome:?}");
-        assert_eq!(memory.visible_content(), expected.visible_content(), "write {cut}");
-        assert!(looks.len() <= 3, "write {cut}: {looks:?}");
+    let (expected, _, writes) = post_without_faults(&review(&[10, 20, 30]), &memory(&[]));
+    for lost_answer in 0..writes {
+        let (memory, outcome, rereads) = post_with_lag(lost_answer, 2);
+        assert!(outcome.is_complete(), "write {lost_answer}: {outcome:?}");
+        assert_eq!(memory.visible_content(), expected.visible_content(), "write {lost_answer}");
+        assert!(rereads.len() <= 3, "write {lost_answer}: {rereads:?}");
     }
-    let (memory, _, looks) = post_with_lag(0, 2);
-    assert_eq!(looks, [0, 1, 2]);
+    let (memory, _, rereads) = post_with_lag(0, 2);
+    assert_eq!(rereads, [0, 1, 2]);
     assert_eq!((memory.pull_state.threads.len(), memory.pull_state.comments.len()), (5, 1));
 }
 
 #[test]
-fn unstable_state_is_given_up() {
+fn posting_fails_if_state_keeps_changing() {
     let review = review(&[10, 20, 30]);
     let before = memory(&[]);
     let mut machine = PostingMachine::new(review.posting());
@@ -318,10 +324,10 @@ fn unstable_state_is_given_up() {
     machine.record_answer(WriteAnswer::Unconfirmed("the connection broke".to_owned()));
     for reread in 1..=REREADS_MAX {
         assert_eq!(machine.next(), PostingStep::Read { reread });
-        let mut standing = before.pull_state.clone();
-        standing.comments[0].body = format!("{}\n{reread}", standing.comments[0].body);
-        standing.threads.truncate(3 - usize::try_from(reread).unwrap());
-        machine.record_state(standing);
+        let mut pull_state = before.pull_state.clone();
+        pull_state.comments[0].body = format!("{}\n{reread}", pull_state.comments[0].body);
+        pull_state.threads.truncate(3 - usize::try_from(reread).unwrap());
+        machine.record_state(pull_state);
     }
     let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
     assert!(!outcome.is_complete(), "{outcome:?}");
@@ -341,11 +347,19 @@ fn unconfirmed_write_fails_if_state_is_unreadable() {
     assert_eq!(machine.next(), PostingStep::Read { reread: 1 });
     machine.record_read_failure("GitHub is down");
     let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
-    let failed = |item: &PostingReceipt| matches!(item.delivery, ItemDelivery::Failed(_));
-    let failed: Vec<&PostedItem> =
-        outcome.receipts.iter().filter(|it| failed(it)).map(|it| &it.item).collect();
-    assert_eq!(failed.len(), 3, "the summary, the issue in it, the conversation: {failed:?}");
-    assert!(failed.contains(&&PostedItem::Summary), "{failed:?}");
+    let has_failed = |item: &PostingReceipt| matches!(item.delivery, ItemDelivery::Failed(_));
+    let failed_items: Vec<&PostedItem> = outcome
+        .receipts
+        .iter()
+        .filter(|receipt| has_failed(receipt))
+        .map(|receipt| &receipt.item)
+        .collect();
+    assert_eq!(
+        failed_items.len(),
+        3,
+        "the summary, the issue in it, the conversation: {failed_items:?}"
+    );
+    assert!(failed_items.contains(&&PostedItem::Summary), "{failed_items:?}");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub(super) struct PostingAnalysis<'a> {
     pub(super) posting: &'a GitHubPosting<'a>,
     pub(super) pull_state: &'a PullRequestState,
     pub(super) constraints: &'a PostingConstraints,
-    /// Prefix of addresses that may stay links.
+    /// Prefix of addresses that stay links in posted texts: those of the repository.
     pub(super) links: Option<String>,
     /// The masked report without dismissed issues.
     pub(super) report: Report,
@@ -55,7 +55,7 @@ pub(super) enum NotInline {
     NotInDiff,
     /// GitHub refused the position.
     Refused,
-    /// No inline comments are posted.
+    /// crh posts no inline comments: the user wants only the summary, or GitHub accepts no review.
     CommentOnly,
     /// The limit of inline comments is reached.
     OverCommentLimit,
@@ -73,26 +73,30 @@ impl<'a> PostingAnalysis<'a> {
         let threads = own_threads(pull_state, posting.instance);
         let thread_dismissals: Vec<Option<ThreadDismissal>> =
             threads.iter().map(|thread| dismissal(*thread, pull_state, posting.instance)).collect();
-        let matched = match_threads(&report.issues, &threads);
+        let thread_indexes = match_threads(&report.issues, &threads);
         let last_review = last_saved_review(pull_state, posting.instance);
-        let refused = refused_keys(&last_review, &pull_state.pull.head, constraints);
+        let refused_keys = refused_keys(&last_review, &pull_state.pull.head, constraints);
         let files = report.issues.iter().map(|issue| issue.location.file.clone());
         let files: Vec<String> = files.collect();
         let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
         let positions = CommentPositions::new(&pull_state.files, posting.diff, &files);
         let (mut open_issues, mut dismissed_issues, mut placements) =
             (Vec::new(), Vec::new(), Vec::new());
-        // Counts existing threads, too, so that the result does not depend on earlier postings.
+        // Existing threads count, too. Otherwise a second posting would add comments beyond the
+        // limit.
         let mut inline_count = 0;
-        for (issue, thread_index) in std::mem::take(&mut report.issues).into_iter().zip(&matched) {
-            // P0 issues can only be dismissed by their exact key.
+        for (issue, thread_index) in
+            std::mem::take(&mut report.issues).into_iter().zip(&thread_indexes)
+        {
+            // A dismissal hides a P0 issue only if it is for exactly the same key.
             let is_applicable = |dismissal: &ThreadDismissal| {
                 issue.severity != Severity::P0 || dismissal.key == issue.dedupe_key
             };
-            let no = thread_index.and_then(|at| thread_dismissals[at].clone());
-            let no = no.filter(|no| no.is_effective && is_applicable(no));
-            if let Some(no) = no {
-                dismissed_issues.push((issue, no));
+            let dismissal = thread_index.and_then(|index| thread_dismissals[index].clone());
+            let dismissal =
+                dismissal.filter(|dismissal| dismissal.is_effective && is_applicable(dismissal));
+            if let Some(dismissal) = dismissal {
+                dismissed_issues.push((issue, dismissal));
                 continue;
             }
             let anchor = positions.anchor(&issue.location);
@@ -104,7 +108,7 @@ impl<'a> PostingAnalysis<'a> {
                 {
                     PullRequestPlacement::Summary(NotInline::CommentOnly)
                 }
-                (None, _) if refused.contains(&issue.dedupe_key) => {
+                (None, _) if refused_keys.contains(&issue.dedupe_key) => {
                     PullRequestPlacement::Summary(NotInline::Refused)
                 }
                 (None, Some(_)) if inline_count >= INLINE_MAX => {
@@ -121,11 +125,11 @@ impl<'a> PostingAnalysis<'a> {
         if !dismissed_issues.is_empty() {
             recompute_verdict(&mut report);
         }
-        let matched_indexes: BTreeSet<usize> = matched.iter().flatten().copied().collect();
+        let matched_indexes: BTreeSet<usize> = thread_indexes.iter().flatten().copied().collect();
         let is_unmatched =
             |index: &usize| !matched_indexes.contains(index) && thread_dismissals[*index].is_none();
         let unmatched_threads =
-            (0..threads.len()).filter(is_unmatched).map(|at| threads[at]).collect();
+            (0..threads.len()).filter(is_unmatched).map(|index| threads[index]).collect();
         let dismissals = thread_dismissals.into_iter().flatten().collect();
         Self {
             posting,
@@ -167,9 +171,11 @@ impl<'a> PostingAnalysis<'a> {
         let report = self.posting.report;
         let issues = report.issues.iter().chain(&report.pre_existing);
         let issues = issues.map(|issue| (&issue.location.file, &issue.title));
-        let hidden = report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
-        let hidden = hidden.map(|member| (&member.finding.file, &member.finding.title));
-        for (file, title) in issues.chain(hidden) {
+        let hidden_findings =
+            report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
+        let hidden_findings =
+            hidden_findings.map(|member| (&member.finding.file, &member.finding.title));
+        for (file, title) in issues.chain(hidden_findings) {
             let title = normalise_posted_title(&(self.posting.mask)(title));
             titles_by_file.entry(file.clone()).or_default().insert(title);
         }
@@ -208,22 +214,23 @@ impl<'a> PostingAnalysis<'a> {
 
 /// Keys of issues whose position GitHub refused at this head.
 fn refused_keys(
-    last: &Result<SavedReview, NoSavedReview>,
+    last_review: &Result<SavedReview, NoSavedReview>,
     head: &str,
     constraints: &PostingConstraints,
 ) -> BTreeSet<String> {
     let earlier_keys =
-        last.iter().filter(|state| state.head == head).flat_map(|state| &state.refused);
+        last_review.iter().filter(|state| state.head == head).flat_map(|state| &state.refused);
     earlier_keys.chain(&constraints.refused_keys).cloned().collect()
 }
 
-/// Recomputes the verdict after issues were removed. Keeps it if the report hides some issues,
-/// because they count, too.
+/// Recomputes the verdict after dismissed issues were removed. Keeps the verdict if the report
+/// hides issues because of its size limit, because they count, too.
 fn recompute_verdict(report: &mut Report) {
     if report.suppressed.iter().any(|dropped| dropped.fate == Fate::OverCap) {
         return;
     }
-    // The report does not say whether a full review was requested. Incomplete reports never pass.
+    // The report does not say whether a full review was requested. It makes no difference here:
+    // incomplete reports never pass.
     let command = match report.verdict {
         Verdict::ChecksPassed => CommandKind::Checks,
         Verdict::NotReady

@@ -15,9 +15,9 @@ use crh_review::render::{SuggestionStyle, inline};
 use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 
-/// Most comments per review, so that GitHub answers in time.
+/// Most comments per review. With more, GitHub may not answer in time.
 const BATCH_MAX: usize = 50;
-/// Most bytes of comments per review. GitHub documents no limit; this is far below a megabyte.
+/// Most bytes of comments per review. GitHub documents no limit; crh stays far below a megabyte.
 const BATCH_BYTES: usize = 400_000;
 
 pub(super) fn add_reviews(plan: &mut GitHubPostingSteps, analysis: &PostingAnalysis<'_>) {
@@ -41,7 +41,7 @@ pub(super) fn add_reviews(plan: &mut GitHubPostingSteps, analysis: &PostingAnaly
     let vote = choose_vote(plan, analysis);
     for batch in batches(comments) {
         let (issues, comments): (Vec<PostedItem>, Vec<Value>) = batch.into_iter().unzip();
-        // Without a count of comments: the review may be posted in parts.
+        // The text contains no number of comments, because crh may post the review in parts.
         let body = "The summary comment has the whole review.";
         plan.writes.push(review_write(
             "COMMENT",
@@ -223,20 +223,20 @@ fn reason_not_to_vote(event: &str, analysis: &PostingAnalysis<'_>) -> Option<Pos
     if pull.author.as_ref().is_some_and(|author| author.id == viewer.id) {
         return not_possible("the posting account is the author of the pull request");
     }
-    let last = last_vote(analysis)?;
-    let was_approval = last.body.trim_end().ends_with(&vote_body(Verdict::ReadyToMerge));
-    let is_at_head = last.commit.as_deref() == Some(pull.head.as_str());
-    if last.state == "DISMISSED" && is_at_head && was_approval == (event == "APPROVE") {
+    let last_vote = last_vote(analysis)?;
+    let was_approval = last_vote.body.trim_end().ends_with(&vote_body(Verdict::ReadyToMerge));
+    let is_at_head = last_vote.commit.as_deref() == Some(pull.head.as_str());
+    if last_vote.state == "DISMISSED" && is_at_head && was_approval == (event == "APPROVE") {
         return not_possible("a vote was dismissed at this head");
     }
     let is_current = match event {
-        "REQUEST_CHANGES" => last.state == "CHANGES_REQUESTED",
-        _ => last.state == "APPROVED" && is_at_head,
+        "REQUEST_CHANGES" => last_vote.state == "CHANGES_REQUESTED",
+        _ => last_vote.state == "APPROVED" && is_at_head,
     };
     is_current.then_some(PostingSkip::AlreadyPosted)
 }
 
-/// The last vote of this instance. Other programs may use the same account.
+/// The last vote of this installation. Other programs may use the same account.
 pub(super) fn last_vote<'a>(analysis: &PostingAnalysis<'a>) -> Option<&'a PullRequestReview> {
     let marker = inline_review_marker(analysis.posting.instance, "");
     let marker = marker.trim_end_matches(" -->");

@@ -74,9 +74,9 @@ fn summary_body(analysis: &PostingAnalysis<'_>, plan: &GitHubPostingSteps) -> St
                 .to_owned(),
         );
     }
-    let rows: Vec<IssueDisplay> =
-        analysis.placements.iter().map(|placement| summary_row(placement, analysis)).collect();
-    let has_comments = rows.iter().any(|row| matches!(row, IssueDisplay::Linked(_)));
+    let issue_displays: Vec<IssueDisplay> =
+        analysis.placements.iter().map(|placement| issue_display(placement, analysis)).collect();
+    let has_comments = issue_displays.iter().any(|row| matches!(row, IssueDisplay::Linked(_)));
     let heading =
         match (analysis.posting.options.comment_only, &analysis.constraints.reason_for_no_review) {
             (false, None) if overflow_count(analysis) > 0 => Some("Without an inline comment"),
@@ -84,21 +84,22 @@ fn summary_body(analysis: &PostingAnalysis<'_>, plan: &GitHubPostingSteps) -> St
             (false, Some(_)) => has_comments.then_some("Without an inline comment"),
             (true, _) => None,
         };
-    let posted = SummaryOptions {
+    let options = SummaryOptions {
         instance: analysis.posting.instance,
         links: analysis.links.as_deref(),
-        rows: &rows,
+        rows: &issue_displays,
         heading,
         lists: &lists(analysis),
         remarks: &remarks,
         last_line: state_line.as_deref(),
     };
-    summary(&analysis.report, &posted)
+    summary(&analysis.report, &options)
 }
 
-/// How the summary shows an issue. The link must not depend on whether this plan or an earlier one
-/// posted the comment.
-fn summary_row(
+/// How the summary shows an issue. A new inline comment has no address before it is posted, so the
+/// link leads to the line in the diff. An inline comment that exists gets the same link: otherwise
+/// the next posting would change the summary.
+fn issue_display(
     placement: &PullRequestPlacement<'_>,
     analysis: &PostingAnalysis<'_>,
 ) -> IssueDisplay {
@@ -127,7 +128,7 @@ fn summary_row(
     }
 }
 
-/// State for the next review.
+/// State that the summary saves for the next review.
 fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
     let report = &analysis.report;
     let heads = first_heads(analysis);
@@ -138,7 +139,7 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
             issue.since = (*head).to_owned();
         }
     }
-    let refused = analysis.issues().filter_map(|(issue, placement)| match placement {
+    let refused_keys = analysis.issues().filter_map(|(issue, placement)| match placement {
         PullRequestPlacement::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
         PullRequestPlacement::Summary(
             NotInline::NotInDiff | NotInline::CommentOnly | NotInline::OverCommentLimit,
@@ -157,11 +158,11 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         complete: analysis.is_complete(),
         issues,
         withheld: report.hidden_open_findings().count(),
-        refused: refused.collect(),
+        refused: refused_keys.collect(),
     }
 }
 
-/// Heads at which issues were first raised, by key.
+/// Head commits at which issues were first raised, by issue key.
 fn first_heads<'a>(analysis: &'a PostingAnalysis<'_>) -> BTreeMap<&'a str, &'a str> {
     let earlier_issues = analysis.last_review.iter().flat_map(|state| &state.issues);
     earlier_issues.map(|issue| (issue.key.as_str(), issue.since.as_str())).collect()
@@ -171,10 +172,11 @@ fn first_heads<'a>(analysis: &'a PostingAnalysis<'_>) -> BTreeMap<&'a str, &'a s
 fn carried_issues<'a>(
     analysis: &'a PostingAnalysis<'_>,
 ) -> impl Iterator<Item = (&'a Issue, &'a str)> {
-    let carried = analysis.posting.carried_issues.unwrap_or_default();
+    let carried_issues = analysis.posting.carried_issues.unwrap_or_default();
     analysis.report.issues.iter().filter_map(|issue| {
-        let earlier = carried.iter().find(|old| old.key == issue.dedupe_key)?;
-        Some((issue, earlier.since.as_str()))
+        let carried_issue =
+            carried_issues.iter().find(|carried| carried.key == issue.dedupe_key)?;
+        Some((issue, carried_issue.since.as_str()))
     })
 }
 
@@ -182,7 +184,7 @@ fn lists(analysis: &PostingAnalysis<'_>) -> Vec<SummaryList> {
     let carried_entry = |(issue, since): (&Issue, &str)| SummaryEntry {
         place: Some(issue.location.to_string()),
         title: issue.title.clone(),
-        remark: format!("issue {}, {}, since {}", issue.number, issue.severity, short(since)),
+        remark: format!("issue {}, {}, since {}", issue.number, issue.severity, short_id(since)),
         link: None,
     };
     let (effective, ineffective): (Vec<&ThreadDismissal>, Vec<&ThreadDismissal>) =
@@ -240,7 +242,7 @@ fn thread_entry(own: &OwnThread<'_>) -> SummaryEntry {
     }
 }
 
-/// Reverts the escaping of a title from a comment, before it is escaped again.
+/// Reverts the escaping in the title of a posted comment. The summary escapes titles itself.
 fn unescape_title(title: &str) -> String {
     title
         .replace('\u{200b}', "")
@@ -251,7 +253,7 @@ fn unescape_title(title: &str) -> String {
         .replace("&amp;", "&")
 }
 
-/// Remarks about the posting.
+/// Remarks about earlier reviews and about issues without an inline comment.
 fn remarks(analysis: &PostingAnalysis<'_>, state: &SavedReview) -> Vec<String> {
     let mut remarks = Vec::new();
     let head = &analysis.report.change.head_sha;
@@ -281,7 +283,7 @@ fn remarks(analysis: &PostingAnalysis<'_>, state: &SavedReview) -> Vec<String> {
     remarks
 }
 
-/// Number of issues without a comment because of the limit.
+/// Number of issues without an inline comment because of the limit `INLINE_MAX`.
 fn overflow_count(analysis: &PostingAnalysis<'_>) -> usize {
     let is_over_limit = |placement: &&PullRequestPlacement<'_>| {
         matches!(placement, PullRequestPlacement::Summary(NotInline::OverCommentLimit))
@@ -289,7 +291,7 @@ fn overflow_count(analysis: &PostingAnalysis<'_>) -> usize {
     analysis.placements.iter().filter(is_over_limit).count()
 }
 
-/// Whether our last vote still requests changes although nothing is left to fix.
+/// Whether the account's last vote still requests changes although nothing is left to fix.
 fn still_requests_changes(analysis: &PostingAnalysis<'_>) -> bool {
     let has_nothing_to_fix = match analysis.report.verdict {
         Verdict::ReadyToMerge | Verdict::ChecksPassed => true,
@@ -299,6 +301,6 @@ fn still_requests_changes(analysis: &PostingAnalysis<'_>) -> bool {
         && last_vote(analysis).is_some_and(|review| review.state == "CHANGES_REQUESTED")
 }
 
-fn short(commit: &str) -> &str {
+fn short_id(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
 }

@@ -11,8 +11,8 @@ use super::*;
 use crate::github::{Association, GitHubUser, InlineComment};
 use crh_review::report::Issue;
 
-/// Short form of a plan.
-fn shown(plan: &GitHubPostingSteps) -> Vec<String> {
+/// Names of the planned writes.
+fn write_names(plan: &GitHubPostingSteps) -> Vec<String> {
     let key = |item: &PostedItem| match item {
         PostedItem::Issue { number, .. } => number.to_string(),
         PostedItem::Vote { .. }
@@ -42,7 +42,7 @@ fn dry_run(plan: &GitHubPostingSteps) -> String {
     crh_review::stable_json(&requests).unwrap()
 }
 
-fn posted(review: &ReviewFixture, memory: &mut InMemoryGitHub) -> GitHubPostingSteps {
+fn post(review: &ReviewFixture, memory: &mut InMemoryGitHub) -> GitHubPostingSteps {
     let plan = plan(&review.posting(), &memory.pull_state);
     for write in &plan.writes {
         assert_eq!(memory.write(write), super::super::machine::WriteAnswer::Done);
@@ -58,38 +58,38 @@ fn summary(memory: &InMemoryGitHub) -> &str {
 fn posting_twice_changes_nothing() {
     let review = ReviewFixture::new(&[10, 20, 150]);
     let mut memory = InMemoryGitHub::new(fresh());
-    assert_eq!(shown(&posted(&review, &mut memory)), ["review 1,2", "new summary"]);
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review, &mut memory)), ["review 1,2", "new summary"]);
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     assert!(summary(&memory).contains("### Not in the diff"), "{}", summary(&memory));
 }
 
 #[test]
 fn new_run_updates_summary_without_repeats() {
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&ReviewFixture::new(&[10, 20]), &mut memory);
+    post(&ReviewFixture::new(&[10, 20]), &mut memory);
     memory.pull_state.pull.head = "h2".to_owned();
     // The line of issue 3 changed and with it the key: title and file still match.
     (memory.pull_state.threads[1].outdated, memory.pull_state.threads[1].line) = (true, None);
     let mut second = ReviewFixture::new(&[10, 30, 26]);
     second.report.change.head_sha = "h2".to_owned();
     second.report.issues[2].title = "trouble 20!".to_owned();
-    let plan = posted(&second, &mut memory);
-    assert_eq!(shown(&plan)[0], "review 2");
-    assert!(shown(&plan)[1].starts_with("summary "), "{:?}", shown(&plan));
+    let plan = post(&second, &mut memory);
+    assert_eq!(write_names(&plan)[0], "review 2");
+    assert!(write_names(&plan)[1].starts_with("summary "), "{:?}", write_names(&plan));
     assert_eq!(memory.pull_state.comments.len(), 1);
     assert!(
         summary(&memory).contains("Issue 1 was raised in an earlier review."),
         "{}",
         summary(&memory)
     );
-    assert_eq!(shown(&posted(&second, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&second, &mut memory)), Vec::<String>::new());
 }
 
 #[test]
 fn markers_of_other_accounts_are_ignored() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     let mut forged = memory.pull_state.clone();
     for comment in &mut forged.comments {
         comment.author = Some(GitHubUser { id: 9, login: "reviewer[bot]".to_owned() });
@@ -97,7 +97,7 @@ fn markers_of_other_accounts_are_ignored() {
     for thread in &mut forged.threads {
         thread.comments[0].ours = false;
     }
-    assert_eq!(shown(&plan(&review.posting(), &forged)), ["review 1", "new summary"]);
+    assert_eq!(write_names(&plan(&review.posting(), &forged)), ["review 1", "new summary"]);
 }
 
 fn reply(association: Association) -> InlineComment {
@@ -114,23 +114,23 @@ fn reply(association: Association) -> InlineComment {
 fn dismissed_issue_leaves_comments_and_verdict() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     memory.pull_state.threads[0].comments.push(reply(Association::Member));
-    let plan = posted(&review, &mut memory);
-    assert_eq!(plan.writes.len(), 1, "{:?}", shown(&plan));
+    let plan = post(&review, &mut memory);
+    assert_eq!(plan.writes.len(), 1, "{:?}", write_names(&plan));
     let body = summary(&memory);
     assert!(body.contains("## Ready to merge") && body.contains("### Dismissed"), "{body}");
     assert!(body.contains("(by dev)"), "{body}");
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
 }
 
 #[test]
 fn untrusted_dismissal_leaves_issue_open() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     memory.pull_state.threads[0].comments.push(reply(Association::Contributor));
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     let body = summary(&memory);
     assert!(
         body.contains("## Ready with fixes")
@@ -146,13 +146,16 @@ fn wrong_head_wrong_pull_and_closed_pull_are_refused() {
         let mut pull_state = fresh();
         change(&mut pull_state);
         let plan = plan(&ReviewFixture::new(&[10]).posting(), &pull_state);
-        assert_eq!(plan.refusal.map(|it| it.to_string()).as_deref(), Some(expected));
+        assert_eq!(plan.refusal.map(|refusal| refusal.to_string()).as_deref(), Some(expected));
         assert_eq!(plan.writes, vec![]);
     };
-    check(|it| it.pull.head = "h2".to_owned(), "the head of the pull request moved from h1 to h2");
-    check(|it| it.pull.number = 8, "the review is for `o/r#7`, not for `o/r#8`");
-    check(|it| it.pull.repo = "x/r".to_owned(), "the review is for `o/r#7`, not for `x/r#7`");
-    check(|it| it.pull.open = false, "the pull request is closed");
+    check(
+        |state| state.pull.head = "h2".to_owned(),
+        "the head of the pull request moved from h1 to h2",
+    );
+    check(|state| state.pull.number = 8, "the review is for `o/r#7`, not for `o/r#8`");
+    check(|state| state.pull.repo = "x/r".to_owned(), "the review is for `o/r#7`, not for `x/r#7`");
+    check(|state| state.pull.open = false, "the pull request is closed");
     let mut pull_state = fresh();
     pull_state.pull.repo = "O/R".to_owned();
     assert_eq!(plan(&ReviewFixture::new(&[10]).posting(), &pull_state).refusal, None);
@@ -162,37 +165,37 @@ fn wrong_head_wrong_pull_and_closed_pull_are_refused() {
 fn vote_is_cast_once_and_never_on_own_pull() {
     let votes = AllowedVotes { request_changes: true, approve: true };
     let mut review = ReviewFixture::new(&[10]);
-    assert_eq!(shown(&plan(&review.posting(), &fresh()))[0], "review 1");
+    assert_eq!(write_names(&plan(&review.posting(), &fresh()))[0], "review 1");
     review.options.votes = votes;
     let mut memory = InMemoryGitHub::new(fresh());
     assert_eq!(
-        shown(&posted(&review, &mut memory)),
+        write_names(&post(&review, &mut memory)),
         ["review 1", "vote REQUEST_CHANGES", "new summary"]
     );
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
-    let mut good = ReviewFixture::new(&[]);
-    good.options.votes = AllowedVotes { request_changes: true, approve: false };
-    let plan_without = plan(&good.posting(), &memory.pull_state);
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
+    let mut clean_review = ReviewFixture::new(&[]);
+    clean_review.options.votes = AllowedVotes { request_changes: true, approve: false };
+    let plan_without = plan(&clean_review.posting(), &memory.pull_state);
     assert_eq!(plan_without.writes.len(), 1);
     assert!(plan_without.writes[0].request.body.to_string().contains("still requests changes"));
-    good.options.votes = votes;
-    let plan_with = posted(&good, &mut memory);
-    assert_eq!(shown(&plan_with)[0], "vote APPROVE");
+    clean_review.options.votes = votes;
+    let plan_with = post(&clean_review, &mut memory);
+    assert_eq!(write_names(&plan_with)[0], "vote APPROVE");
     assert!(!summary(&memory).contains("still requests changes"));
-    assert_eq!(shown(&posted(&good, &mut memory)), Vec::<String>::new());
-    let mut own = fresh();
-    own.pull.author = Some(own.viewer.clone());
-    assert_eq!(shown(&plan(&review.posting(), &own))[0], "review 1");
+    assert_eq!(write_names(&post(&clean_review, &mut memory)), Vec::<String>::new());
+    let mut own_pull = fresh();
+    own_pull.pull.author = Some(own_pull.viewer.clone());
+    assert_eq!(write_names(&plan(&review.posting(), &own_pull))[0], "review 1");
     let mut incomplete = ReviewFixture::new(&[]);
     incomplete.options.votes = votes;
     incomplete.report.verdict = crh_review::verdict::Verdict::Incomplete;
-    assert_eq!(shown(&plan(&incomplete.posting(), &fresh())), ["new summary"]);
+    assert_eq!(write_names(&plan(&incomplete.posting(), &fresh())), ["new summary"]);
 }
 
 #[test]
 fn only_outdated_unanswered_gone_threads_are_resolved() {
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&ReviewFixture::new(&[10, 20, 30, 40]), &mut memory);
+    post(&ReviewFixture::new(&[10, 20, 30, 40]), &mut memory);
     let threads = &mut memory.pull_state.threads;
     for thread in &mut threads[..3] {
         thread.outdated = true;
@@ -201,12 +204,15 @@ fn only_outdated_unanswered_gone_threads_are_resolved() {
     threads[1]
         .comments
         .push(InlineComment { body: "hm".to_owned(), ..reply(Association::Stranger) });
-    let ids: Vec<String> = threads.iter().map(|it| it.node_id.clone()).collect();
+    let ids: Vec<String> = threads.iter().map(|thread| thread.node_id.clone()).collect();
     let mut review = ReviewFixture::new(&[30]);
     review.report.review_id = "1111111111111111".to_owned();
     let resolves = |review: &ReviewFixture| {
         let plan = plan(&review.posting(), &memory.pull_state);
-        shown(&plan).into_iter().filter(|it| it.starts_with("resolve")).collect::<Vec<_>>()
+        write_names(&plan)
+            .into_iter()
+            .filter(|name| name.starts_with("resolve"))
+            .collect::<Vec<_>>()
     };
     assert_eq!(resolves(&review), Vec::<String>::new());
     review.options.resolve_outdated = true;
@@ -215,9 +221,9 @@ fn only_outdated_unanswered_gone_threads_are_resolved() {
     partial.options.resolve_outdated = true;
     partial.report.status = crh_review::report::Status::Truncated;
     assert_eq!(resolves(&partial), Vec::<String>::new());
-    let plan = posted(&review, &mut memory);
+    let plan = post(&review, &mut memory);
     assert_eq!(plan.writes.len(), 2);
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
 }
 
 #[test]
@@ -225,9 +231,9 @@ fn comment_only_puts_everything_in_summary() {
     let mut review = ReviewFixture::new(&[10, 150]);
     review.options.comment_only = true;
     let mut memory = InMemoryGitHub::new(fresh());
-    assert_eq!(shown(&posted(&review, &mut memory)), ["new summary"]);
+    assert_eq!(write_names(&post(&review, &mut memory)), ["new summary"]);
     assert_eq!(summary(&memory).matches("<details>").count(), 2);
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn review_has_at_most_fifty_comments() {
     let counts: Vec<usize> = plan
         .writes
         .iter()
-        .filter_map(|it| it.request.body["comments"].as_array().map(Vec::len))
+        .filter_map(|write| write.request.body["comments"].as_array().map(Vec::len))
         .collect();
     assert_eq!(counts, [50, 49]);
 }
@@ -252,11 +258,11 @@ fn issues_over_the_inline_limit_go_to_summary() {
         ..issue(number, number % SHOWN_LINES + 1)
     };
     review.report.issues = numbers.map(numbered).collect();
-    let whole = |memory: &InMemoryGitHub| {
+    let check_summary = |memory: &InMemoryGitHub| {
         assert_eq!(memory.pull_state.threads.len(), INLINE_MAX);
         let text = summary(memory);
-        let said = "Only the 500 most urgent issues have inline comments; 3 more are only in this summary.";
-        assert!(text.contains(said), "{text}");
+        let remark = "Only the 500 most urgent issues have inline comments; 3 more are only in this summary.";
+        assert!(text.contains(remark), "{text}");
         assert!(text.contains("### Without an inline comment"), "{text}");
         for number in 501..=503 {
             assert_eq!(text.matches(&format!("Trouble no. {number}<")).count(), 1, "{text}");
@@ -264,17 +270,17 @@ fn issues_over_the_inline_limit_go_to_summary() {
         text.to_owned()
     };
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
-    let text = whole(&memory);
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    post(&review, &mut memory);
+    let text = check_summary(&memory);
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     // Texts of an interrupted posting count, too.
     let mut memory = InMemoryGitHub::new(fresh());
     for write in plan(&review.posting(), &memory.pull_state).writes.iter().take(3) {
         memory.write(write);
     }
     assert_eq!(memory.pull_state.threads.len(), 150);
-    posted(&review, &mut memory);
-    assert_eq!(whole(&memory), text);
+    post(&review, &mut memory);
+    assert_eq!(check_summary(&memory), text);
 }
 
 #[test]
@@ -283,15 +289,15 @@ fn secrets_are_masked_and_never_suggested() {
     review.report.issues[0].why_it_matters = "The password hunter2 is logged.".to_owned();
     review.report.issues[0].replacement = Some("    login(\"hunter2\");".to_owned());
     review.report.issues[1].replacement = Some("    line(20)?;".to_owned());
-    let all = dry_run(&plan(&review.posting(), &fresh()));
-    assert!(!all.contains("hunter2") && all.contains("The password ***"), "{all}");
-    assert_eq!(all.matches("```suggestion").count(), 1, "{all}");
+    let requests = dry_run(&plan(&review.posting(), &fresh()));
+    assert!(!requests.contains("hunter2") && requests.contains("The password ***"), "{requests}");
+    assert_eq!(requests.matches("```suggestion").count(), 1, "{requests}");
 }
 
-/// One of everything.
-fn full() -> (ReviewFixture, PullRequestState) {
+/// A review and a pull request with an example of each kind of issue and thread.
+fn varied_case() -> (ReviewFixture, PullRequestState) {
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&ReviewFixture::new(&[10, 60, 70, 80]), &mut memory);
+    post(&ReviewFixture::new(&[10, 60, 70, 80]), &mut memory);
     memory.pull_state.threads[1].comments.push(reply(Association::Member));
     memory.pull_state.threads[2].comments.push(reply(Association::Stranger));
     memory.pull_state.pull.head = "h2222222222".to_owned();
@@ -299,19 +305,19 @@ fn full() -> (ReviewFixture, PullRequestState) {
     review.report.change.head_sha = "h2222222222".to_owned();
     review.report.summary = "Orders are paid in one step.".to_owned();
     review.report.warnings = vec!["the budget ended before 1 check".to_owned()];
-    let long = &mut review.report.issues[1];
-    long.title = "Cards are logged for @everyone at https://evil.example/x | wide".to_owned();
-    long.location.line_end = 21;
-    long.suggested_fix = Some("Log the last four digits.".to_owned());
-    long.replacement = Some("    line(last_four(20));\n    line(21);\n".to_owned());
-    long.reviewers = vec!["correctness".to_owned(), "security".to_owned()];
+    let long_issue = &mut review.report.issues[1];
+    long_issue.title = "Cards are logged for @everyone at https://evil.example/x | wide".to_owned();
+    long_issue.location.line_end = 21;
+    long_issue.suggested_fix = Some("Log the last four digits.".to_owned());
+    long_issue.replacement = Some("    line(last_four(20));\n    line(21);\n".to_owned());
+    long_issue.reviewers = vec!["correctness".to_owned(), "security".to_owned()];
     (review, memory.pull_state)
 }
 
 #[test]
 fn dry_run_shows_every_write() {
-    let (review, standing) = full();
-    let plan = plan(&review.posting(), &standing);
+    let (review, pull_state) = varied_case();
+    let plan = plan(&review.posting(), &pull_state);
     expect_file!["../../../../tests/data/post/dry_run.json"].assert_eq(&dry_run(&plan));
     let inline = plan.writes[0].request.body["comments"][0]["body"].as_str().unwrap();
     expect_file!["../../../../tests/data/post/inline.md"].assert_eq(inline);
@@ -335,9 +341,9 @@ proptest! {
     ) {
         let lines = |set: &BTreeSet<u32>| set.iter().copied().collect::<Vec<_>>();
         let mut memory = InMemoryGitHub::new(fresh());
-        posted(&ReviewFixture::new(&lines(&first)), &mut memory);
-        for (at, thread) in memory.pull_state.threads.iter_mut().enumerate() {
-            if outdated >> (at % 64) & 1 == 1 {
+        post(&ReviewFixture::new(&lines(&first)), &mut memory);
+        for (index, thread) in memory.pull_state.threads.iter_mut().enumerate() {
+            if outdated >> (index % 64) & 1 == 1 {
                 thread.outdated = true;
                 thread.line = None;
             }
@@ -346,16 +352,16 @@ proptest! {
         let mut review = ReviewFixture::new(&lines(&second));
         review.report.change.head_sha = "h2".to_owned();
         review.options = GitHubPostingOptions { votes: AllowedVotes { request_changes, approve }, resolve_outdated, comment_only: false };
-        let mut whole = memory.clone();
-        posted(&review, &mut whole);
-        prop_assert_eq!(shown(&plan(&review.posting(), &whole.pull_state)), Vec::<String>::new());
-        let begun = plan(&review.posting(), &memory.pull_state);
-        for write in begun.writes.iter().take(stop) {
+        let mut uninterrupted = memory.clone();
+        post(&review, &mut uninterrupted);
+        prop_assert_eq!(write_names(&plan(&review.posting(), &uninterrupted.pull_state)), Vec::<String>::new());
+        let first_plan = plan(&review.posting(), &memory.pull_state);
+        for write in first_plan.writes.iter().take(stop) {
             memory.write(write);
         }
-        posted(&review, &mut memory);
-        prop_assert_eq!(memory.visible_content(), whole.visible_content());
-        prop_assert_eq!(shown(&plan(&review.posting(), &memory.pull_state)), Vec::<String>::new());
+        post(&review, &mut memory);
+        prop_assert_eq!(memory.visible_content(), uninterrupted.visible_content());
+        prop_assert_eq!(write_names(&plan(&review.posting(), &memory.pull_state)), Vec::<String>::new());
     }
 }
 
@@ -366,11 +372,11 @@ fn same_titles_nearby_keep_separate_threads() {
         issue.title = "Same words".to_owned();
     }
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     assert_eq!(memory.pull_state.threads.len(), 2);
     review.report.issues.push(issue(3, 12));
     review.report.issues[2].title = "Same words".to_owned();
-    assert_eq!(shown(&plan(&review.posting(), &memory.pull_state))[0], "review 3");
+    assert_eq!(write_names(&plan(&review.posting(), &memory.pull_state))[0], "review 3");
 }
 
 #[test]
@@ -380,7 +386,7 @@ fn dismissal_survives_edit_of_the_line() {
     for issue in &mut first.report.issues {
         issue.title = "`x < y` fails & @ann pays".to_owned();
     }
-    posted(&first, &mut memory);
+    post(&first, &mut memory);
     memory.pull_state.threads[1].comments.push(reply(Association::Member));
     for thread in &mut memory.pull_state.threads {
         (thread.outdated, thread.line) = (true, None);
@@ -394,7 +400,7 @@ fn dismissal_survives_edit_of_the_line() {
         let plan = plan(&second.posting(), &memory.pull_state);
         let skipped: Vec<String> = plan.skipped.iter().map(|(_, why)| why.to_string()).collect();
         assert_eq!(skipped, expected, "line {line}");
-        assert!(!shown(&plan)[0].starts_with("review"), "{:?}", shown(&plan));
+        assert!(!write_names(&plan)[0].starts_with("review"), "{:?}", write_names(&plan));
     };
     // The reply belongs to the nearer issue.
     check(57, "P1", &["dismissed by dev"]);
@@ -407,14 +413,14 @@ fn thread_of_hidden_issue_is_not_resolved() {
     let mut memory = InMemoryGitHub::new(fresh());
     let mut first = ReviewFixture::new(&[20]);
     first.report.issues[0].title = "a < b, says @ann with hunter2".to_owned();
-    posted(&first, &mut memory);
+    post(&first, &mut memory);
     (memory.pull_state.threads[0].outdated, memory.pull_state.threads[0].line) = (true, None);
     let mut second = ReviewFixture::new(&[]);
     second.options.resolve_outdated = true;
     let resolves = |review: &ReviewFixture| {
-        shown(&plan(&review.posting(), &memory.pull_state))
+        write_names(&plan(&review.posting(), &memory.pull_state))
             .iter()
-            .any(|it| it.starts_with("resolve"))
+            .any(|name| name.starts_with("resolve"))
     };
     assert!(resolves(&second));
     second.report.pre_existing.push(issue(1, 50));
@@ -424,32 +430,41 @@ fn thread_of_hidden_issue_is_not_resolved() {
 
 #[test]
 fn stale_approval_is_dismissed() {
-    let mut good = ReviewFixture::new(&[]);
-    good.options.votes = AllowedVotes { request_changes: false, approve: true };
+    let mut clean_review = ReviewFixture::new(&[]);
+    clean_review.options.votes = AllowedVotes { request_changes: false, approve: true };
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&good, &mut memory);
+    post(&clean_review, &mut memory);
     let id = memory.pull_state.reviews[0].id;
     // Dismissed at this head.
     let mut dismissed = memory.clone();
     dismissed.pull_state.reviews[0].state = "DISMISSED".to_owned();
-    assert_eq!(shown(&plan(&good.posting(), &dismissed.pull_state)), Vec::<String>::new());
+    assert_eq!(
+        write_names(&plan(&clean_review.posting(), &dismissed.pull_state)),
+        Vec::<String>::new()
+    );
     // Another program with the same account approved, too.
     memory.pull_state.reviews[0].body = format!("{}\n", memory.pull_state.reviews[0].body);
     let mut foreign = memory.pull_state.reviews[0].clone();
     (foreign.id, foreign.body) = (id + 1, "LGTM".to_owned());
     memory.pull_state.reviews.push(foreign);
-    let mut bad = ReviewFixture::new(&[10]);
-    bad.options.votes.request_changes = true;
-    assert_eq!(shown(&plan(&bad.posting(), &memory.pull_state))[1], "vote REQUEST_CHANGES");
-    bad.options.votes.request_changes = false;
-    let mut only = ReviewFixture::new(&[10]);
-    only.options.comment_only = true;
-    let only = plan(&only.posting(), &memory.pull_state);
-    assert!(only.writes[0].request.body.to_string().contains("still approves"), "{only:?}");
-    let plan = posted(&bad, &mut memory);
-    assert_eq!(shown(&plan)[..2], ["review 1".to_owned(), format!("withdraw {id}")]);
+    let mut review_with_issue = ReviewFixture::new(&[10]);
+    review_with_issue.options.votes.request_changes = true;
+    assert_eq!(
+        write_names(&plan(&review_with_issue.posting(), &memory.pull_state))[1],
+        "vote REQUEST_CHANGES"
+    );
+    review_with_issue.options.votes.request_changes = false;
+    let mut comment_only = ReviewFixture::new(&[10]);
+    comment_only.options.comment_only = true;
+    let plan_without_review = plan(&comment_only.posting(), &memory.pull_state);
+    assert!(
+        plan_without_review.writes[0].request.body.to_string().contains("still approves"),
+        "{plan_without_review:?}"
+    );
+    let plan = post(&review_with_issue, &mut memory);
+    assert_eq!(write_names(&plan)[..2], ["review 1".to_owned(), format!("withdraw {id}")]);
     assert!(!summary(&memory).contains("still approves"));
-    assert_eq!(shown(&posted(&bad, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review_with_issue, &mut memory)), Vec::<String>::new());
 }
 
 #[test]
@@ -457,7 +472,7 @@ fn incomplete_read_refuses_posting() {
     let pull_state = PullRequestState { incomplete_lists: vec!["comments".to_owned()], ..fresh() };
     let plan = plan(&ReviewFixture::new(&[10]).posting(), &pull_state);
     let expected = "cannot read the pull request completely: comments";
-    assert_eq!(plan.refusal.map(|it| it.to_string()).as_deref(), Some(expected));
+    assert_eq!(plan.refusal.map(|refusal| refusal.to_string()).as_deref(), Some(expected));
     assert_eq!(plan.writes, vec![]);
 }
 
@@ -465,15 +480,15 @@ fn incomplete_read_refuses_posting() {
 fn own_pending_review_is_submitted() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
-    posted(&review, &mut memory);
+    post(&review, &mut memory);
     memory.unsubmit();
     let id = memory.pull_state.reviews[0].id;
-    assert_eq!(shown(&posted(&review, &mut memory)), [format!("submit {id}")]);
-    assert_eq!(shown(&posted(&review, &mut memory)), Vec::<String>::new());
+    assert_eq!(write_names(&post(&review, &mut memory)), [format!("submit {id}")]);
+    assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     memory.unsubmit();
     memory.pull_state.reviews[0].body = "My own thoughts".to_owned();
-    let other = plan(&review.posting(), &memory.pull_state);
-    assert_eq!((other.refusal, other.writes), (Some(PullRequestRefusal::Unsubmitted), vec![]));
+    let plan = plan(&review.posting(), &memory.pull_state);
+    assert_eq!((plan.refusal, plan.writes), (Some(PullRequestRefusal::Unsubmitted), vec![]));
 }
 
 #[test]
@@ -482,5 +497,5 @@ fn unmaskable_report_is_not_posted() {
     let mask = |text: &str| text.replace("bug", "***");
     let posting = GitHubPosting { mask: &mask, ..review.posting() };
     let plan = plan(&posting, &fresh());
-    assert_eq!((plan.refusal, plan.writes.len()), (Some(PullRequestRefusal::Hidden), 0));
+    assert_eq!((plan.refusal, plan.writes.len()), (Some(PullRequestRefusal::Unmaskable), 0));
 }

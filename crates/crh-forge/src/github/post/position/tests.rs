@@ -7,25 +7,27 @@ use super::*;
 
 const PATCH: &str = "@@ -10,7 +10,8 @@ fn f() {\n a\n b\n c\n-old one\n-old two\n+new one\n+new two\n+new three\n d\n e\n@@ -40,3 +41,4 @@\n x\n+y\n z\n w\n\\ No newline at end of file";
 
-fn place(side: Side, line_start: u32, line_end: u32) -> Location {
+fn location(side: Side, line_start: u32, line_end: u32) -> Location {
     Location { file: "a.rs".to_owned(), side, line_start, line_end }
 }
 
-fn word(anchor: Option<Anchor>) -> String {
-    let word = |point: DiffPoint| match point.side {
+fn anchor_text(anchor: Option<Anchor>) -> String {
+    let point_text = |point: DiffPoint| match point.side {
         Side::Old => format!("L{}", point.line),
         Side::New => format!("R{}", point.line),
     };
     match anchor {
         None => "nowhere".to_owned(),
-        Some(Anchor { end, start: None, .. }) => word(end),
-        Some(Anchor { end, start: Some(start), .. }) => format!("{}..{}", word(start), word(end)),
+        Some(Anchor { end, start: None, .. }) => point_text(end),
+        Some(Anchor { end, start: Some(start), .. }) => {
+            format!("{}..{}", point_text(start), point_text(end))
+        }
     }
 }
 
-fn check(files: &[FilePatch], own: &str, expected: &Expect) {
-    let positions = all(files, &Diff::read(own));
-    let asked = [
+fn check(files: &[FilePatch], own_diff: &str, expected: &Expect) {
+    let positions = positions(files, &Diff::read(own_diff));
+    let ranges = [
         (Side::New, 9, 9),
         (Side::New, 10, 10),
         (Side::New, 13, 15),
@@ -44,17 +46,17 @@ fn check(files: &[FilePatch], own: &str, expected: &Expect) {
         (Side::Old, 42, 42),
         (Side::Old, 43, 43),
     ];
-    let shown: String = asked
+    let lines: String = ranges
         .iter()
         .map(|(side, first, last)| {
-            let anchor = positions.anchor(&place(*side, *first, *last));
-            format!("{side:?} {first}-{last}: {}\n", word(anchor))
+            let anchor = positions.anchor(&location(*side, *first, *last));
+            format!("{side:?} {first}-{last}: {}\n", anchor_text(anchor))
         })
         .collect();
-    expected.assert_eq(&shown);
+    expected.assert_eq(&lines);
 }
 
-fn all(files: &[FilePatch], own: &Diff) -> CommentPositions {
+fn positions(files: &[FilePatch], own: &Diff) -> CommentPositions {
     CommentPositions::new(files, own, &BTreeSet::from(["a.rs"]))
 }
 
@@ -124,11 +126,11 @@ fn own_diff_is_used_where_github_has_no_hunks() {
 fn unlisted_file_has_no_positions_unless_list_is_full() {
     let own = "--- a/a.rs\n+++ b/a.rs\n@@ -9,1 +9,2 @@\n x\n+y\n";
     let other = FilePatch { path: "b.rs".to_owned(), ..FilePatch::default() };
-    let at = place(Side::New, 10, 10);
-    let few = all(std::slice::from_ref(&other), &Diff::read(own));
+    let at = location(Side::New, 10, 10);
+    let few = positions(std::slice::from_ref(&other), &Diff::read(own));
     assert_eq!(few.anchor(&at), None);
-    let full = all(&vec![other; LISTED_FILES_MAX], &Diff::read(own));
-    assert_eq!(word(full.anchor(&at)), "R10");
+    let full = positions(&vec![other; LISTED_FILES_MAX], &Diff::read(own));
+    assert_eq!(anchor_text(full.anchor(&at)), "R10");
 }
 
 /// Lines of a file with their change.
@@ -167,7 +169,7 @@ proptest! {
     /// By definition, a line is shown if at most three lines separate it from a change, and two
     /// lines are in one hunk if all lines between them are shown.
     #[test]
-    fn anchors_match_the_definition(kinds in edits(), old in any::<bool>(), first in 1_u32..50, more in 0_u32..12) {
+    fn anchors_match_a_simple_definition(kinds in edits(), old in any::<bool>(), first in 1_u32..50, more in 0_u32..12) {
         let side = if old { Side::Old } else { Side::New };
         let lines = numbered(&kinds);
         let changed = |at: usize| lines[at].kind != LineKind::Context;
@@ -189,14 +191,14 @@ proptest! {
             (Some(one), _) | (None, Some(one)) => word_of(&lines[one], None),
             (None, None) => "nowhere".to_owned(),
         };
-        let positions = all(&[file(None)], &Diff::read(whole_diff(&kinds)));
-        let anchor = positions.anchor(&place(side, first, first + more));
-        prop_assert_eq!(word(anchor), expected);
+        let positions = positions(&[file(None)], &Diff::read(whole_diff(&kinds)));
+        let anchor = positions.anchor(&location(side, first, first + more));
+        prop_assert_eq!(anchor_text(anchor), expected);
     }
 }
 
 fn word_of(end: &PositionLine, start: Option<&PositionLine>) -> String {
     let anchor =
         Anchor { path: String::new(), end: end.point(), start: start.map(PositionLine::point) };
-    word(Some(anchor))
+    anchor_text(Some(anchor))
 }

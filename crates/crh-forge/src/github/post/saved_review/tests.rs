@@ -48,7 +48,7 @@ fn state(issues: usize) -> SavedReview {
     }
 }
 
-fn standing(author: u64, last_line: &str) -> PullRequestState {
+fn pull_with_summary(author: u64, last_line: &str) -> PullRequestState {
     let body = format!(
         "{}\r\n{}\r\n## Ready to merge\r\n\r\n{last_line}\r\n",
         review_marker("id"),
@@ -64,32 +64,47 @@ fn standing(author: u64, last_line: &str) -> PullRequestState {
 
 #[test]
 fn saved_state_is_read_back() {
-    let kept = state_line("crh", &state(3)).unwrap();
-    assert_eq!(kept.matches("-->").count(), 1, "{kept}");
-    assert_eq!(last_saved_review(&standing(7, &kept), "crh"), Ok(state(3)));
+    let state_line = state_line("crh", &state(3)).unwrap();
+    assert_eq!(state_line.matches("-->").count(), 1, "{state_line}");
+    assert_eq!(last_saved_review(&pull_with_summary(7, &state_line), "crh"), Ok(state(3)));
 }
 
 #[test]
 fn foreign_or_damaged_state_is_ignored() {
-    let kept = state_line("crh", &state(1)).unwrap();
-    assert_eq!(last_saved_review(&standing(8, &kept), "crh"), Err(NoSavedReview::NoReview));
-    assert_eq!(last_saved_review(&standing(7, &kept), "other"), Err(NoSavedReview::NoReview));
-    assert_eq!(last_saved_review(&standing(7, "no state"), "crh"), Err(NoSavedReview::NoState));
-    let other = state_line("other", &state(1)).unwrap();
-    assert_eq!(last_saved_review(&standing(7, &other), "crh"), Err(NoSavedReview::NoState));
-    for cut in [10, 60, kept.len() - 10] {
+    let own_line = state_line("crh", &state(1)).unwrap();
+    assert_eq!(
+        last_saved_review(&pull_with_summary(8, &own_line), "crh"),
+        Err(NoSavedReview::NoReview)
+    );
+    assert_eq!(
+        last_saved_review(&pull_with_summary(7, &own_line), "other"),
+        Err(NoSavedReview::NoReview)
+    );
+    assert_eq!(
+        last_saved_review(&pull_with_summary(7, "no state"), "crh"),
+        Err(NoSavedReview::NoState)
+    );
+    let foreign_line = state_line("other", &state(1)).unwrap();
+    assert_eq!(
+        last_saved_review(&pull_with_summary(7, &foreign_line), "crh"),
+        Err(NoSavedReview::NoState)
+    );
+    for cut in [10, 60, own_line.len() - 10] {
         let damaged = format!(
             "<!-- crh:crh:state:{} -->",
-            &kept["<!-- crh:crh:state:".len()..][..cut.min(kept.len() - 30)]
+            &own_line["<!-- crh:crh:state:".len()..][..cut.min(own_line.len() - 30)]
         );
         assert_eq!(
-            last_saved_review(&standing(7, &damaged), "crh"),
+            last_saved_review(&pull_with_summary(7, &damaged), "crh"),
             Err(NoSavedReview::Damaged),
             "{damaged}"
         );
     }
-    let new = state_line("crh", &SavedReview { version: VERSION + 1, ..state(1) }).unwrap();
-    assert_eq!(last_saved_review(&standing(7, &new), "crh"), Err(NoSavedReview::OtherVersion));
+    let newer_line = state_line("crh", &SavedReview { version: VERSION + 1, ..state(1) }).unwrap();
+    assert_eq!(
+        last_saved_review(&pull_with_summary(7, &newer_line), "crh"),
+        Err(NoSavedReview::OtherVersion)
+    );
 }
 
 #[test]
@@ -99,17 +114,18 @@ fn oversized_state_is_not_saved() {
 }
 
 #[test]
-fn reasons_are_dropped_first() {
-    let kept = |issues: usize| {
+fn reasons_are_dropped_from_oversized_state() {
+    let save_and_load = |issues: usize| {
         let mut state = state(issues);
         for issue in &mut state.issues {
             issue.why = "w".repeat(STORED_REASON_MAX);
         }
-        last_saved_review(&standing(7, &state_line("crh", &state).unwrap()), "crh").unwrap()
+        last_saved_review(&pull_with_summary(7, &state_line("crh", &state).unwrap()), "crh")
+            .unwrap()
     };
-    assert_eq!(kept(20).issues[19].why.len(), STORED_REASON_MAX);
-    let brief = kept(40);
-    assert_eq!((brief.issues.len(), brief.issues[39].why.as_str()), (40, ""));
+    assert_eq!(save_and_load(20).issues[19].why.len(), STORED_REASON_MAX);
+    let large_review = save_and_load(40);
+    assert_eq!((large_review.issues.len(), large_review.issues[39].why.as_str()), (40, ""));
 }
 
 #[test]

@@ -18,8 +18,8 @@ fn findings_have_ids_and_are_sorted_by_severity() {
         state: CoverageState::NotReviewed,
         reason: "sub-agent-2 failed".to_owned(),
     });
-    let said = ["`x.rs` of scope `scope 1` is not a file under review".to_owned()];
-    let answer = build_answer([(1, &first), (2, &second)], &said);
+    let notes = ["`x.rs` of scope `scope 1` is not a file under review".to_owned()];
+    let answer = build_answer([(1, &first), (2, &second)], &notes);
     assert_eq!(
         answer.shown_ids,
         [FindingId { slot: 1, number: 2 }, FindingId { slot: 1, number: 1 }]
@@ -79,8 +79,8 @@ fn check(slots: u32, findings: usize, text: &str) -> (DelegateAnswer, Value) {
         }];
         records.push(record);
     }
-    let said = vec![text.to_owned(); 20];
-    let answer = build_answer((1..).zip(&records), &said);
+    let notes = vec![text.to_owned(); 20];
+    let answer = build_answer((1..).zip(&records), &notes);
     assert!(answer.text.chars().count() <= CHARS_MAX, "{}", answer.text.chars().count());
     assert_eq!(answer.shown_ids.len() + answer.left_out, slots as usize * findings);
     let value = serde_json::from_str(&answer.text).unwrap();
@@ -94,11 +94,11 @@ fn least_severe_findings_are_left_out_first() {
     let findings = value["findings"].as_array().unwrap();
     assert_eq!(findings.len(), answer.shown_ids.len());
     assert!(findings.iter().all(|finding| finding["severity"] == "P0"), "P0 come first");
-    let said = format!(
+    let expected_text = format!(
         "{} less severe findings did not fit; they are kept without your decision",
         answer.left_out
     );
-    assert_eq!(value["left_out"], said);
+    assert_eq!(value["left_out"], expected_text);
 }
 
 proptest! {

@@ -59,8 +59,8 @@ fn board() -> Board {
     board.begin(Delegation::First);
     board.add_record(1, record(1, &[Severity::P0, Severity::P2]));
     board.add_record(2, record(2, &[Severity::P1]));
-    let told = [(1, 1), (1, 2), (2, 1)].map(|(slot, number)| FindingId { slot, number });
-    board.mark_answered(told);
+    let shown_ids = [(1, 1), (1, 2), (2, 1)].map(|(slot, number)| FindingId { slot, number });
+    board.mark_answered(shown_ids);
     board
 }
 
@@ -73,24 +73,24 @@ fn submission(keep: &str, drop: &str) -> SubmitReview {
 /// Applies a submission and shows where each finding ends up, or the error.
 fn check(keep: &str, drop: &str, expected: Expect) {
     let mut board = board();
-    let shown = match board.parse_submission(&submission(keep, drop)) {
+    let actual = match board.parse_submission(&submission(keep, drop)) {
         Err(told) => told,
         Ok(submission) => {
             let changed = board.apply(&submission);
-            let mut shown = format!("changed: {changed:?}\n");
+            let mut text = format!("changed: {changed:?}\n");
             for record in board.into_records() {
                 for member in record.members {
-                    shown += &format!("{} kept\n", member.finding.title);
+                    text += &format!("{} kept\n", member.finding.title);
                 }
                 for dropped in record.dropped {
                     let title = dropped.member.unwrap().finding.title;
-                    shown += &format!("{title} {}: {}\n", dropped.fate, dropped.reason);
+                    text += &format!("{title} {}: {}\n", dropped.fate, dropped.reason);
                 }
             }
-            shown
+            text
         }
     };
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 #[test]
@@ -149,11 +149,11 @@ fn drop_requires_a_reason() {
 
 #[test]
 fn submission_before_delegation_is_refused() {
-    let told = "nothing has been reviewed yet: call `delegate_review` first";
+    let message = "nothing has been reviewed yet: call `delegate_review` first";
     let mut board = Board::default();
-    assert_eq!(board.parse_submission(&submission("", "")), Err(told.to_owned()));
+    assert_eq!(board.parse_submission(&submission("", "")), Err(message.to_owned()));
     board.begin(Delegation::First);
-    assert_eq!(board.parse_submission(&submission("", "")), Err(told.to_owned()));
+    assert_eq!(board.parse_submission(&submission("", "")), Err(message.to_owned()));
     board.mark_answered([]);
     assert!(board.parse_submission(&submission("", "")).is_ok());
 }
@@ -222,10 +222,10 @@ proptest! {
             board.apply(&submission);
         }
         let records = board.into_records();
-        let kept = records.iter().flat_map(|record| &record.members).map(|member| &member.finding.title);
+        let kept_findings = records.iter().flat_map(|record| &record.members).map(|member| &member.finding.title);
         let dropped = records.iter().flat_map(|record| &record.dropped);
         let dropped = dropped.map(|dropped| &dropped.member.as_ref().unwrap().finding.title);
-        let mut titles: Vec<&String> = kept.chain(dropped).collect();
+        let mut titles: Vec<&String> = kept_findings.chain(dropped).collect();
         titles.sort();
         prop_assert_eq!(titles, ["finding 1.1", "finding 1.2", "finding 2.1"]);
     }

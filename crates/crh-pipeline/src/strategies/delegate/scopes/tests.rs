@@ -18,7 +18,7 @@ fn parse_scopes(text: &str) -> Vec<ScopeWanted> {
 }
 
 fn show(division: &ScopeDivision) -> String {
-    let mut shown = String::new();
+    let mut actual = String::new();
     for AgentScope { label, why, focus, parts } in &division.scopes {
         let part = |part: &DiffPart| match part.diff_lines {
             Some((first, last)) => format!("{}:{first}-{last}", part.path),
@@ -30,12 +30,12 @@ fn show(division: &ScopeDivision) -> String {
             .filter(|text| !text.is_empty())
             .map(|text| format!(" ({text})"))
             .collect();
-        shown += &format!("{label} = {}{aside}\n", parts.join(" "));
+        actual += &format!("{label} = {}{aside}\n", parts.join(" "));
     }
-    for said in &division.notes {
-        shown += &format!("- {said}\n");
+    for note in &division.notes {
+        actual += &format!("- {note}\n");
     }
-    shown
+    actual
 }
 
 /// Files as `path changed size` with room for 100 bytes, scopes as `label: files`.

@@ -28,22 +28,22 @@ fn check(outcome: AgentOutcome<ParsedReturn>, held: Option<ParsedReturn>, expect
     let driven = FinishedRun {
         end: AgentRunEnd { outcome, limit_reached: Some(LimitKind::Turns) },
         totals: UsageTotals { llm_calls: 2, ..UsageTotals::default() },
-        took: Duration::from_millis(30),
+        duration: Duration::from_millis(30),
         model_time: Duration::from_millis(20),
         transcript_error: None,
     };
     let record = sub_task(Delegation::First).to_record(driven, held, &rules, "m");
     let RunRecord { ended, limited, summary, coverage, notes, totals, took_ms, model_ms, .. } =
         record;
-    let mut shown =
+    let mut actual =
         format!("{ended:?} {limited:?} {summary:?} {} {took_ms} {model_ms}\n", totals.llm_calls);
     for FileCoverage { path, state, reason } in coverage {
-        shown += &format!("{path} {state:?} {reason}\n");
+        actual += &format!("{path} {state:?} {reason}\n");
     }
     for note in notes {
-        shown += &format!("note: {note}\n");
+        actual += &format!("note: {note}\n");
     }
-    expected.assert_eq(&shown);
+    expected.assert_eq(&actual);
 }
 
 #[test]

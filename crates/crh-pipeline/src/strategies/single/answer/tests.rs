@@ -25,9 +25,9 @@ fn verdict(id: &str, word: &str) -> Value {
 #[test]
 fn submit_tool_matches_its_golden() {
     let spec = submit_spec();
-    let shown = json!({ "name": spec.name, "words": spec.description, "schema": spec.schema });
+    let tool_json = json!({ "name": spec.name, "words": spec.description, "schema": spec.schema });
     expect_file!["../../../../tests/data/tools/submit_review_result.json"]
-        .assert_eq(&crh_review::stable_json(&shown).unwrap());
+        .assert_eq(&crh_review::stable_json(&tool_json).unwrap());
 }
 
 #[test]
@@ -55,12 +55,12 @@ fn malformed_finding_is_dropped_alone() {
 
 #[test]
 fn top_level_errors_go_back_to_the_model() {
-    let said = |value| read_draft(value, "single").unwrap_err();
-    assert_eq!(said(json!([])), "expected a JSON object");
-    assert_eq!(said(json!({ "findings": [] })), "the argument `summary` is missing");
-    assert_eq!(said(json!({ "summary": "" })), "the argument `findings` is missing");
+    let error_for = |value| read_draft(value, "single").unwrap_err();
+    assert_eq!(error_for(json!([])), "expected a JSON object");
+    assert_eq!(error_for(json!({ "findings": [] })), "the argument `summary` is missing");
+    assert_eq!(error_for(json!({ "summary": "" })), "the argument `findings` is missing");
     assert!(
-        said(json!({ "findings": [], "summary": "", "verdict": "approve" }))
+        error_for(json!({ "findings": [], "summary": "", "verdict": "approve" }))
             .starts_with("there is no argument `verdict`; there are `findings`, `verdicts`"),
     );
 }
@@ -107,8 +107,8 @@ fn contradicting_verdicts_are_undecided() {
         verdict("F2", "refuted"),
         verdict("F1", "unsure")
     ]);
-    let said = parse_second(verdicts, InvalidVerdicts::AskAgain).unwrap().judgements;
-    let result = |id: &str| said[id].judgement.clone();
+    let judgements = parse_second(verdicts, InvalidVerdicts::AskAgain).unwrap().judgements;
+    let result = |id: &str| judgements[id].judgement.clone();
     assert_eq!(
         result("F2"),
         Judgement { result: JudgementResult::Refuted, reason: "refuted it is".to_owned() }

@@ -20,16 +20,16 @@ fn facts(context: u64, cents: u64) -> ModelFacts {
 #[test]
 fn first_call_leaves_room_for_the_second() {
     let quick = Profile::Quick.budget();
-    let room = |context, cents| {
+    let limits = |context, cents| {
         let DraftTokenLimits { for_diffs, for_context } =
             draft_token_limits(&quick, &facts(context, cents), 16_000);
         (for_diffs, for_context)
     };
-    assert_eq!(room(1_000_000, 40), (90_000, 60_000), "of the tokens");
-    assert_eq!(room(100_000, 40), (63_000, 42_000), "of what fits into the context");
+    assert_eq!(limits(1_000_000, 40), (90_000, 60_000), "of the tokens");
+    assert_eq!(limits(100_000, 40), (63_000, 42_000), "of what fits into the context");
     // Half a dollar, minus the share for output.
-    assert_eq!(room(1_000_000, 300), (45_000, 3_333));
-    assert_eq!(room(1_000_000, 400), (13_750, 0));
+    assert_eq!(limits(1_000_000, 300), (45_000, 3_333));
+    assert_eq!(limits(1_000_000, 400), (13_750, 0));
 }
 
 #[test]
@@ -62,15 +62,15 @@ fn blocking_limit_of_second_call_is_named() {
 
 proptest! {
     #[test]
-    fn room_is_the_largest_allowed_question(
+    fn input_limit_is_the_largest_allowed_call(
         context in 1_000_u64..2_000_000, cents in 0_u64..3_000, spent in 0_u64..60, input in 0_u64..130_000,
     ) {
         let quick = Profile::Quick.budget();
         let usage = TokenUsage { input, ..TokenUsage::default() };
         let spent = UsageTotals { usage, money: Money::cents(spent), ..UsageTotals::default() };
         let (remaining, facts) = (RemainingBudget::new(&quick, &spent), facts(context, cents));
-        let room = remaining.max_input_tokens(&facts, 4_000);
-        prop_assert!(room == 0 || remaining.blocking_limit(&facts, room, 4_000).is_none());
-        prop_assert!(remaining.blocking_limit(&facts, room + 1, 4_000).is_some());
+        let max_tokens = remaining.max_input_tokens(&facts, 4_000);
+        prop_assert!(max_tokens == 0 || remaining.blocking_limit(&facts, max_tokens, 4_000).is_none());
+        prop_assert!(remaining.blocking_limit(&facts, max_tokens + 1, 4_000).is_some());
     }
 }

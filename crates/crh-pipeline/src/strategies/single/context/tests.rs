@@ -30,8 +30,8 @@ impl EditedFile {
     }
 
     fn head(&self) -> String {
-        let kept = self.lines.iter().filter(|line| !line.starts_with('-'));
-        kept.map(|line| format!("{}\n", &line[1..])).collect()
+        let new_lines = self.lines.iter().filter(|line| !line.starts_with('-'));
+        new_lines.map(|line| format!("{}\n", &line[1..])).collect()
     }
 
     /// The diff as git prints it.

@@ -17,9 +17,11 @@ fn check(candidates: &[usize], requests: &[ContextRequest], expected: &[&str]) {
     let candidates: Vec<_> = candidates.iter().map(|at| candidate(*at)).collect();
     let ContextLookups { planned: made, notes } =
         plan_lookups(&candidates, requests, &members, place);
-    let made = made.iter().map(|(lookup, _)| format!("{} {}", lookup.tool(), lookup.about()));
-    let shown: Vec<_> = made.chain(notes.into_iter().map(|note| format!("note: {note}"))).collect();
-    assert_eq!(shown, expected);
+    let lookup_lines =
+        made.iter().map(|(lookup, _)| format!("{} {}", lookup.tool(), lookup.about()));
+    let actual: Vec<_> =
+        lookup_lines.chain(notes.into_iter().map(|note| format!("note: {note}"))).collect();
+    assert_eq!(actual, expected);
 }
 
 fn read(path: &str, for_finding: Option<usize>) -> ContextRequest {
@@ -95,8 +97,8 @@ fn incomplete_request_is_skipped_with_a_note() {
 fn window_shows_200_lines_and_names_the_rest() {
     let text: String = (1..=1000).map(|number| format!("l{number}\n")).collect();
     let ends = |line: u32| {
-        let shown = window(&text, line);
-        let (head, body) = shown.split_once('\n').unwrap();
+        let window_text = window(&text, line);
+        let (head, body) = window_text.split_once('\n').unwrap();
         assert_eq!(body.lines().count(), 200);
         head.to_owned()
     };

@@ -11,18 +11,18 @@ fn check(
     expected: &[&str],
 ) {
     let is_changed = |path: &str| path == "a.py";
-    let found = candidates(members, thin, requests, is_changed, validation);
+    let recheck_candidates = candidates(members, thin, requests, is_changed, validation);
     let word = |doubt: &Doubt| match doubt {
         Doubt::LowConfidence(_) => "low",
         Doubt::ThinEvidence(_) => "thin",
         Doubt::CrossFile => "elsewhere",
         Doubt::Severe => "severe",
     };
-    let shown = found.iter().map(|one| {
+    let lines = recheck_candidates.iter().map(|one| {
         let doubts: Vec<_> = one.doubts.iter().map(word).collect();
         format!("{} {}: {}", one.id, members[one.index].finding.title, doubts.join(" "))
     });
-    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn only_doubtful_severe_findings_are_escalated() {
 fn candidate_shows_finding_and_doubts() {
     let members = [member("a", P1, 500)];
     let doubts = vec![Doubt::LowConfidence(Confidence::thousandths(500)), Doubt::CrossFile];
-    let shown = RecheckCandidate { id: "F1".to_owned(), index: 0, doubts }.to_json(&members);
-    assert_eq!(shown["finding"], json!(members[0].finding));
+    let value = RecheckCandidate { id: "F1".to_owned(), index: 0, doubts }.to_json(&members);
+    assert_eq!(value["finding"], json!(members[0].finding));
     assert_eq!(
-        (&shown["id"], &shown["doubts"]),
+        (&value["id"], &value["doubts"]),
         (
             &json!("F1"),
             &json!([

@@ -35,7 +35,7 @@ fn judgement(result: JudgementResult, confidence: Option<u16>) -> FindingJudgeme
 }
 
 fn second_answer(
-    said: impl IntoIterator<Item = (&'static str, FindingJudgement)>,
+    judgements_by_id: impl IntoIterator<Item = (&'static str, FindingJudgement)>,
     new: &[&str],
 ) -> SecondAnswer {
     let parsed = ParsedReturn {
@@ -46,8 +46,8 @@ fn second_answer(
         testing_gaps: Vec::new(),
         summary: String::new(),
     };
-    let said = said.into_iter().map(|(id, said)| (id.to_owned(), said));
-    SecondAnswer { parsed, judgements: said.collect::<BTreeMap<_, _>>(), notes: Vec::new() }
+    let judgements = judgements_by_id.into_iter().map(|(id, judgement)| (id.to_owned(), judgement));
+    SecondAnswer { parsed, judgements: judgements.collect::<BTreeMap<_, _>>(), notes: Vec::new() }
 }
 
 fn titles(members: &[Member]) -> Vec<&str> {
@@ -90,7 +90,7 @@ fn refuted_findings_are_dropped_with_the_reason() {
 }
 
 #[test]
-fn confirmed_passes_the_gate_and_unsure_keeps_severe() {
+fn confirmed_is_raised_and_unsure_never_lowers_severe() {
     let check = |severity, before, result, corrected: Option<u16>, expected| {
         let finding = member("a", severity, before).finding;
         let after = adjusted_confidence(&finding, result, corrected.map(Confidence::thousandths));

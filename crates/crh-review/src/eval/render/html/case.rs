@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::cases::{Anchors, CaseLink, Room, anchor};
-use super::outcome::Told;
+use super::cases::{Anchors, CaseLink, PageBudget, anchor};
+use super::outcome::ClassifiedCase;
 use crate::eval::render::brief;
-use crate::eval::render::brief::{brief, first};
+use crate::eval::render::brief::{short_line, split_listed};
 use crate::eval::render::figures::{count, money, seconds};
-use crate::eval::render::trouble::{ending_reason, ending_word};
-use crate::eval::{CaseRun, Effort, Ending, Expected, KnownBad, Reported, Sorted, Span};
+use crate::eval::render::run_problems::{ending_reason, ending_word};
+use crate::eval::{CaseRun, Effort, Ending, Expected, KnownBad, ReportClasses, Reported, Span};
 use crate::finding::Side;
 use crate::render::html::prose::{Prose, paragraphs, prose};
 use crate::render::html::with_thousands;
@@ -18,7 +18,7 @@ use crate::sanitise::{escape_invisible, path};
 /// Maximum number of runs per case on the page.
 const RUNS_MAX: usize = 5;
 /// Maximum number of places per issue and reviewers per report.
-const NAMED_MAX: usize = 10;
+const LISTED_MAX: usize = 10;
 
 #[derive(Serialize)]
 pub(super) struct CaseView {
@@ -42,6 +42,7 @@ pub(super) struct CaseView {
 /// A word with a colour.
 #[derive(Serialize)]
 struct Badge {
+    /// CSS class of the colour: `good`, `fair`, `bad` or `calm`.
     mood: &'static str,
     text: String,
 }
@@ -70,9 +71,9 @@ struct RunView {
     why: Option<Prose>,
     verdict: String,
     summary: Vec<Prose>,
-    /// Cost and time, if it was started.
+    /// Cost and time, if the run was started.
     took: Option<String>,
-    /// Whether it completed without reports.
+    /// Whether the run completed without reports.
     is_silent: bool,
     reports: Vec<ReportView>,
     reports_more: usize,
@@ -96,74 +97,83 @@ fn badge(mood: &'static str, text: impl Into<String>) -> Badge {
 }
 
 impl CaseView {
-    /// The view of a case. Takes its share of the remaining room on the page.
-    pub(super) fn of(
-        told: &Told<'_>,
+    /// The view of a case, with as many labels and reports as the page budget allows.
+    pub(super) fn new(
+        classified: &ClassifiedCase<'_>,
         anchors: &Anchors,
         language: Option<usize>,
-        room: &mut Room,
+        budget: &mut PageBudget,
     ) -> Self {
-        let labels = &told.case.labels;
-        let (expected, expected_more) = Room::take(&mut room.labels, &labels.expected);
-        let (known_bad, known_bad_more) = Room::take(&mut room.labels, &labels.known_bad);
-        let runs = told.case.runs.iter().zip(&told.sorted).enumerate().take(RUNS_MAX);
-        let of = told.case.runs.len();
-        let runs = runs.map(|(at, (run, sorted))| {
-            let title = (of > 1).then(|| format!("Run {} of {of}", at + 1));
-            RunView::of(title, run, sorted, room)
+        let labels = &classified.case.labels;
+        let (expected, expected_more) = PageBudget::take(&mut budget.labels, &labels.expected);
+        let (known_bad, known_bad_more) = PageBudget::take(&mut budget.labels, &labels.known_bad);
+        let runs = classified.case.runs.iter().zip(&classified.classes).enumerate().take(RUNS_MAX);
+        let run_count = classified.case.runs.len();
+        let runs = runs.map(|(index, (run, classes))| {
+            let title = (run_count > 1).then(|| format!("Run {} of {run_count}", index + 1));
+            RunView::new(title, run, classes, budget)
         });
         let lines = count(labels.lines as usize, "changed line");
         Self {
             anchor: anchor(&labels.id),
-            id: brief(&labels.id),
-            title: prose(&brief::line(&told.case.title)),
-            about: vec![brief(&labels.language), lines],
+            id: short_line(&labels.id),
+            title: prose(&brief::line(&classified.case.title)),
+            about: vec![short_line(&labels.language), lines],
             twin_of: labels.twin_of.as_deref().map(|id| anchors.link(id)),
             language,
-            outcomes: told.outcomes().into_iter().map(super::outcome::Outcome::class).collect(),
-            badges: badges(told),
+            outcomes: classified
+                .outcomes()
+                .into_iter()
+                .map(super::outcome::CaseOutcome::class)
+                .collect(),
+            badges: badges(classified),
             expected: expected
                 .iter()
                 .enumerate()
-                .map(|(at, expected)| ExpectedView::of(expected, found_in(told, at)))
+                .map(|(index, expected)| {
+                    ExpectedView::new(expected, found_badge(classified, index))
+                })
                 .collect(),
             expected_more,
-            known_bad: known_bad.iter().map(KnownBadView::of).collect(),
+            known_bad: known_bad.iter().map(KnownBadView::new).collect(),
             known_bad_more,
             runs: runs.collect(),
-            runs_more: of.saturating_sub(RUNS_MAX),
+            runs_more: run_count.saturating_sub(RUNS_MAX),
         }
     }
 
     /// Number of labels that are not on the page.
-    pub(super) fn labels_left_out(&self) -> usize {
+    pub(super) fn omitted_labels(&self) -> usize {
         self.expected_more + self.known_bad_more
     }
 
     /// Number of reports of the shown runs that are not on the page.
-    pub(super) fn reports_left_out(&self) -> usize {
+    pub(super) fn omitted_reports(&self) -> usize {
         self.runs.iter().map(|run| run.reports_more).sum()
     }
 }
 
 /// Outcomes of a case, in a few words each.
-fn badges(told: &Told<'_>) -> Vec<Badge> {
-    let runs = || told.case.runs.iter().zip(&told.sorted);
-    let sum = |of: fn(&Sorted) -> usize| told.sorted.iter().map(of).sum::<usize>();
+fn badges(classified: &ClassifiedCase<'_>) -> Vec<Badge> {
+    let runs = || classified.case.runs.iter().zip(&classified.classes);
+    let sum = |count_in: fn(&ReportClasses) -> usize| {
+        classified.classes.iter().map(count_in).sum::<usize>()
+    };
     let mut badges = Vec::new();
     for ending in ["failed", "not run", "incomplete"] {
         let number = runs().filter(|(run, _)| ending_word(&run.ending) == ending).count();
-        let times = if told.case.runs.len() > 1 { format!("{number} ") } else { String::new() };
+        let times =
+            if classified.case.runs.len() > 1 { format!("{number} ") } else { String::new() };
         if number > 0 {
             badges.push(badge("bad", format!("{times}{ending}")));
         }
     }
     let numbers = [
-        ("good", sum(|sorted| sorted.matched.len()), "found"),
-        ("fair", sum(|sorted| sorted.missed.len()), "missed"),
-        ("bad", sum(|sorted| sorted.known_bad.len() + sorted.on_clean.len()), "false alarm"),
-        ("fair", sum(|sorted| sorted.duplicates.len()), "duplicate"),
-        ("calm", sum(|sorted| sorted.unlabelled.len()), "unlabelled"),
+        ("good", sum(|classes| classes.matched.len()), "found"),
+        ("fair", sum(|classes| classes.missed.len()), "missed"),
+        ("bad", sum(|classes| classes.known_bad.len() + classes.on_clean.len()), "false alarm"),
+        ("fair", sum(|classes| classes.duplicates.len()), "duplicate"),
+        ("calm", sum(|classes| classes.unlabelled.len()), "unlabelled"),
     ];
     for (mood, number, word) in numbers {
         if number > 0 {
@@ -178,32 +188,32 @@ fn badges(told: &Told<'_>) -> Vec<Badge> {
 }
 
 /// In how many of the started runs an expected issue was found.
-fn found_in(told: &Told<'_>, at: usize) -> Badge {
-    let runs = told.case.runs.iter().zip(&told.sorted);
-    let begun = runs.filter(|(run, _)| run.ending.is_begun());
-    let found: Vec<bool> = begun
-        .map(|(_, sorted)| sorted.matched.iter().any(|(expected, _)| *expected == at))
+fn found_badge(classified: &ClassifiedCase<'_>, issue_index: usize) -> Badge {
+    let runs = classified.case.runs.iter().zip(&classified.classes);
+    let started_runs = runs.filter(|(run, _)| run.ending.is_started());
+    let found_in_runs: Vec<bool> = started_runs
+        .map(|(_, classes)| classes.matched.iter().any(|(expected, _)| *expected == issue_index))
         .collect();
-    let times = found.iter().filter(|is_found| **is_found).count();
-    match (times, found.len()) {
+    let times = found_in_runs.iter().filter(|is_found| **is_found).count();
+    match (times, found_in_runs.len()) {
         (_, 0) => badge("bad", "not run"),
         (0, _) => badge("fair", "missed"),
         (_, 1) => badge("good", "found"),
-        (times, of) => {
-            let mood = if times == of { "good" } else { "fair" };
-            badge(mood, format!("found in {times} of {of} runs"))
+        (times, run_count) => {
+            let mood = if times == run_count { "good" } else { "fair" };
+            badge(mood, format!("found in {times} of {run_count} runs"))
         }
     }
 }
 
 impl ExpectedView {
-    fn of(expected: &Expected, state: Badge) -> Self {
-        let (places, places_more) = first(&expected.spans, NAMED_MAX);
+    fn new(expected: &Expected, state: Badge) -> Self {
+        let (places, places_more) = split_listed(&expected.spans, LISTED_MAX);
         Self {
             state,
             severity: expected.severity.to_string(),
-            category: spaced(&expected.category),
-            places: places.iter().map(place).collect(),
+            category: with_spaces(&expected.category),
+            places: places.iter().map(location_text).collect(),
             places_more,
             description: text(&expected.description),
             is_omission: expected.omission,
@@ -212,40 +222,47 @@ impl ExpectedView {
 }
 
 impl KnownBadView {
-    fn of(known: &KnownBad) -> Self {
-        Self { place: place(&known.span), description: text(&known.description) }
+    fn new(label: &KnownBad) -> Self {
+        Self { place: location_text(&label.span), description: text(&label.description) }
     }
 }
 
 impl RunView {
-    fn of(title: Option<String>, run: &CaseRun, sorted: &Sorted, room: &mut Room) -> Self {
-        let (mood, is_ended) = match run.ending {
+    fn new(
+        title: Option<String>,
+        run: &CaseRun,
+        classes: &ReportClasses,
+        budget: &mut PageBudget,
+    ) -> Self {
+        let (mood, is_counted) = match run.ending {
             Ending::Reviewed => ("good", true),
             Ending::Incomplete(_) => ("fair", true),
             Ending::Failed(_) | Ending::NotRun(_) => ("bad", false),
         };
-        let became = |at| match is_ended {
-            true => became(sorted, at),
+        let badge_for = |report_index| match is_counted {
+            true => report_badge(classes, report_index),
             false => badge("calm", "does not count"),
         };
-        let (reports, reports_more) = Room::take(&mut room.reports, &run.reported);
+        let (reports, reports_more) = PageBudget::take(&mut budget.reports, &run.reported);
         let reports = reports.iter().enumerate();
         Self {
             title,
             state: badge(mood, ending_word(&run.ending)),
-            why: ending_reason(&run.ending).map(|why| prose(&brief::text(why))),
-            verdict: brief(&run.verdict),
+            why: ending_reason(&run.ending).map(|reason| prose(&brief::text(reason))),
+            verdict: short_line(&run.verdict),
             summary: text(&run.summary),
-            took: run.ending.is_begun().then(|| took(&run.effort)),
-            is_silent: is_ended && run.reported.is_empty(),
-            reports: reports.map(|(at, of)| ReportView::of(of, became(at))).collect(),
+            took: run.ending.is_started().then(|| effort_text(&run.effort)),
+            is_silent: is_counted && run.reported.is_empty(),
+            reports: reports
+                .map(|(report_index, report)| ReportView::new(report, badge_for(report_index)))
+                .collect(),
             reports_more,
         }
     }
 }
 
 /// Cost and time of a run; model numbers only if a model was used.
-fn took(effort: &Effort) -> String {
+fn effort_text(effort: &Effort) -> String {
     let time = seconds(effort.latency_ms as f64 / 1e3);
     if effort.llm_calls == 0 && effort.cost_usd == Decimal(0) {
         return time;
@@ -261,17 +278,17 @@ fn took(effort: &Effort) -> String {
 }
 
 /// Outcome of a report.
-fn became(sorted: &Sorted, at: usize) -> Badge {
-    let of = |pairs: &[(usize, usize)]| {
-        pairs.iter().find(|(_, reported)| *reported == at).map(|(other, _)| other + 1)
+fn report_badge(classes: &ReportClasses, report_index: usize) -> Badge {
+    let label_number = |pairs: &[(usize, usize)]| {
+        pairs.iter().find(|(_, reported)| *reported == report_index).map(|(label, _)| label + 1)
     };
-    if let Some(expected) = of(&sorted.matched) {
+    if let Some(expected) = label_number(&classes.matched) {
         badge("good", format!("found issue {expected}"))
-    } else if let Some(expected) = of(&sorted.duplicates) {
+    } else if let Some(expected) = label_number(&classes.duplicates) {
         badge("fair", format!("issue {expected} again"))
-    } else if of(&sorted.known_bad).is_some() {
+    } else if label_number(&classes.known_bad).is_some() {
         badge("bad", "known to be wrong")
-    } else if sorted.on_clean.contains(&at) {
+    } else if classes.on_clean.contains(&report_index) {
         badge("bad", "on a clean change")
     } else {
         badge("calm", "unlabelled")
@@ -279,39 +296,39 @@ fn became(sorted: &Sorted, at: usize) -> Badge {
 }
 
 impl ReportView {
-    fn of(reported: &Reported, state: Badge) -> Self {
+    fn new(reported: &Reported, state: Badge) -> Self {
         Self {
             state,
             severity: reported.severity.map(|severity| severity.to_string()),
-            category: reported.category.map(|category| spaced(&category)),
-            place: place(&reported.span),
+            category: reported.category.map(|category| with_spaces(&category)),
+            place: location_text(&reported.span),
             title: prose(&brief::line(&reported.title)),
             text: text(&reported.text),
             evidence: escape_invisible(&brief::text(&reported.evidence)),
             confidence: reported.confidence.map(|confidence| confidence.to_string()),
-            reviewers: reviewers(&reported.reviewers),
+            reviewers: reviewer_names(&reported.reviewers),
         }
     }
 }
 
 /// Reviewers of a report.
-fn reviewers(all: &[String]) -> String {
-    let (named, more) = first(all, NAMED_MAX);
-    let named: Vec<String> = named.iter().map(|name| brief(name)).collect();
-    match more {
-        0 => named.join(", "),
-        more => format!("{} and {more} more", named.join(", ")),
+fn reviewer_names(names: &[String]) -> String {
+    let (listed, omitted) = split_listed(names, LISTED_MAX);
+    let listed: Vec<String> = listed.iter().map(|name| short_line(name)).collect();
+    match omitted {
+        0 => listed.join(", "),
+        omitted => format!("{} and {omitted} more", listed.join(", ")),
     }
 }
 
-fn place(span: &Span) -> String {
+fn location_text(span: &Span) -> String {
     let (start, end) = (span.line_start(), span.line_end());
     let lines = if start == end { start.to_string() } else { format!("{start}–{end}") };
-    let before = match span.side() {
+    let side_note = match span.side() {
         Side::New => "",
         Side::Old => " (before the change)",
     };
-    format!("{}:{lines}{before}", path(&brief::line(span.file())))
+    format!("{}:{lines}{side_note}", path(&brief::line(span.file())))
 }
 
 /// The start of a text, line by line.
@@ -320,6 +337,6 @@ fn text(text: &str) -> Vec<Prose> {
 }
 
 /// A name with spaces instead of underscores.
-fn spaced(word: &impl ToString) -> String {
+fn with_spaces(word: &impl ToString) -> String {
     word.to_string().replace('_', " ")
 }

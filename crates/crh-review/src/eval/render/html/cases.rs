@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::case::CaseView;
-use super::outcome::{Outcome, Told};
-use crate::eval::render::brief::{brief, first};
+use super::outcome::{CaseOutcome, ClassifiedCase};
+use crate::eval::render::brief::{short_line, split_listed};
 use crate::eval::render::figures::count;
 use crate::identity::content_id;
 
@@ -17,13 +17,13 @@ const REPORTS_MAX: usize = 5_000;
 /// Maximum number of labels on the page.
 const LABELS_MAX: usize = 5_000;
 /// Maximum length of an id that is used as an anchor.
-const PLAIN_MAX: usize = 100;
+const ANCHOR_ID_MAX: usize = 100;
 /// Maximum number of languages in the filter.
 const LANGUAGES_MAX: usize = 24;
 
 /// All cases and their filters.
 #[derive(Serialize)]
-pub(super) struct Cases {
+pub(super) struct CasesView {
     outcomes: Vec<OutcomeChoice>,
     languages: Vec<LanguageChoice>,
     cases: Vec<CaseView>,
@@ -59,91 +59,93 @@ pub(super) struct Anchors {
 
 impl Anchors {
     /// Anchors of the cases that are on the page.
-    pub(super) fn of(cases: &[Told<'_>]) -> Self {
-        let ids = cases.iter().take(CASES_MAX).map(|told| &told.case.labels.id);
+    pub(super) fn new(cases: &[ClassifiedCase<'_>]) -> Self {
+        let ids = cases.iter().take(CASES_MAX).map(|classified| &classified.case.labels.id);
         Self { anchors: ids.map(|id| (id.clone(), anchor(id))).collect() }
     }
 
     /// A case by its name.
     pub(super) fn link(&self, id: &str) -> CaseLink {
-        CaseLink { id: brief(id), anchor: self.anchors.get(id).cloned() }
+        CaseLink { id: short_line(id), anchor: self.anchors.get(id).cloned() }
     }
 }
 
-/// Remaining room on the page.
-pub(super) struct Room {
+/// Numbers of reports and labels that still fit on the page.
+pub(super) struct PageBudget {
     pub(super) reports: usize,
     pub(super) labels: usize,
 }
 
-impl Room {
-    /// Takes as many items as fit, and returns the number of the others.
-    pub(super) fn take<'a, T>(left: &mut usize, all: &'a [T]) -> (&'a [T], usize) {
-        let (shown, more) = first(all, *left);
-        *left -= shown.len();
-        (shown, more)
+impl PageBudget {
+    /// Takes as many items as fit. Returns these items and the number of the others.
+    pub(super) fn take<'a, T>(remaining: &mut usize, items: &'a [T]) -> (&'a [T], usize) {
+        let (listed, omitted) = split_listed(items, *remaining);
+        *remaining -= listed.len();
+        (listed, omitted)
     }
 }
 
 /// A unique anchor for an id: letters and digits stay, other bytes become hexadecimal. A very long
 /// id is replaced by a prefixed hash.
 pub(super) fn anchor(id: &str) -> String {
-    if id.len() > PLAIN_MAX {
+    if id.len() > ANCHOR_ID_MAX {
         return format!("__{}", content_id(id.as_bytes()));
     }
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
-    let written =
-        |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("_{byte:02x}") };
-    id.bytes().map(written).collect()
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'.';
+    let encode = |byte: u8| {
+        if is_plain(byte) { char::from(byte).to_string() } else { format!("_{byte:02x}") }
+    };
+    id.bytes().map(encode).collect()
 }
 
-impl Cases {
-    pub(super) fn of(all: &[Told<'_>], anchors: &Anchors) -> Self {
-        let (shown, more) = first(all, CASES_MAX);
-        let languages = languages(shown);
-        let mut room = Room { reports: REPORTS_MAX, labels: LABELS_MAX };
-        let cases: Vec<CaseView> = shown
+impl CasesView {
+    pub(super) fn new(all_cases: &[ClassifiedCase<'_>], anchors: &Anchors) -> Self {
+        let (listed_cases, omitted_count) = split_listed(all_cases, CASES_MAX);
+        let languages = languages(listed_cases);
+        let mut budget = PageBudget { reports: REPORTS_MAX, labels: LABELS_MAX };
+        let cases: Vec<CaseView> = listed_cases
             .iter()
-            .map(|told| {
-                let language = brief(&told.case.labels.language);
+            .map(|classified| {
+                let language = short_line(&classified.case.labels.language);
                 let choice = languages.iter().position(|choice| choice.name == language);
-                CaseView::of(told, anchors, choice, &mut room)
+                CaseView::new(classified, anchors, choice, &mut budget)
             })
             .collect();
-        let outcomes = Outcome::ALL.into_iter().filter_map(|outcome| {
-            let count = shown.iter().filter(|told| told.outcomes().contains(&outcome)).count();
+        let outcomes = CaseOutcome::ALL.into_iter().filter_map(|outcome| {
+            let count =
+                listed_cases.iter().filter(|case| case.outcomes().contains(&outcome)).count();
             let (class, title) = (outcome.class(), outcome.title());
             (count > 0).then_some(OutcomeChoice { class, title, count })
         });
-        let left_out = left_out(more, &cases);
+        let left_out = omission_notes(omitted_count, &cases);
         Self { outcomes: outcomes.collect(), languages, cases, left_out }
     }
 }
 
-fn left_out(cases_more: usize, cases: &[CaseView]) -> Vec<String> {
-    let mut left_out = Vec::new();
-    if cases_more > 0 {
-        left_out.push(format!(
-            "These are the {} worst cases; {cases_more} more are in the JSON output.",
+fn omission_notes(omitted_count: usize, cases: &[CaseView]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if omitted_count > 0 {
+        notes.push(format!(
+            "These are the {} worst cases; {omitted_count} more are in the JSON output.",
             cases.len(),
         ));
     }
     let sums = [
-        (cases.iter().map(CaseView::labels_left_out).sum::<usize>(), "label"),
-        (cases.iter().map(CaseView::reports_left_out).sum::<usize>(), "report"),
+        (cases.iter().map(CaseView::omitted_labels).sum::<usize>(), "label"),
+        (cases.iter().map(CaseView::omitted_reports).sum::<usize>(), "report"),
     ];
-    for (number, what) in sums.into_iter().filter(|(number, _)| *number > 0) {
-        let is = if number == 1 { "is" } else { "are" };
-        left_out.push(format!("{} {is} only in the JSON output.", count(number, what)));
+    for (number, noun) in sums.into_iter().filter(|(number, _)| *number > 0) {
+        let verb = if number == 1 { "is" } else { "are" };
+        notes.push(format!("{} {verb} only in the JSON output.", count(number, noun)));
     }
-    left_out
+    notes
 }
 
 /// Languages of the filter; empty if there is only one.
-fn languages(cases: &[Told<'_>]) -> Vec<LanguageChoice> {
+fn languages(cases: &[ClassifiedCase<'_>]) -> Vec<LanguageChoice> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for told in cases {
-        *counts.entry(brief(&told.case.labels.language)).or_default() += 1;
+    for classified in cases {
+        *counts.entry(short_line(&classified.case.labels.language)).or_default() += 1;
     }
     if counts.len() < 2 {
         return Vec::new();

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::eval::scores::graded::graded;
-use crate::eval::{CaseRun, CaseRuns, Ending, Evaluation, Sorted};
+use crate::eval::scores::graded::grade_cases;
+use crate::eval::{CaseRun, CaseRuns, Ending, Evaluation, ReportClasses};
 
 /// Outcome of a case, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Outcome {
+pub(super) enum CaseOutcome {
     NotReviewed,
     Missed,
     FalseAlarm,
@@ -16,7 +16,7 @@ pub(super) enum Outcome {
     Quiet,
 }
 
-impl Outcome {
+impl CaseOutcome {
     pub(super) const ALL: [Self; 6] = [
         Self::NotReviewed,
         Self::Missed,
@@ -51,16 +51,17 @@ impl Outcome {
     }
 
     /// All outcomes of a run.
-    fn of(run: &CaseRun, sorted: &Sorted) -> BTreeSet<Self> {
-        let is_so = |outcome: Self| match outcome {
+    fn for_run(run: &CaseRun, classes: &ReportClasses) -> BTreeSet<Self> {
+        let applies = |outcome: Self| match outcome {
             Self::NotReviewed => run.ending != Ending::Reviewed,
-            Self::Missed => !sorted.missed.is_empty(),
-            Self::FalseAlarm => !sorted.known_bad.is_empty() || !sorted.on_clean.is_empty(),
-            Self::Unlabelled => !sorted.unlabelled.is_empty(),
-            Self::Found => !sorted.matched.is_empty(),
+            Self::Missed => !classes.missed.is_empty(),
+            Self::FalseAlarm => !classes.known_bad.is_empty() || !classes.on_clean.is_empty(),
+            Self::Unlabelled => !classes.unlabelled.is_empty(),
+            Self::Found => !classes.matched.is_empty(),
             Self::Quiet => false,
         };
-        let mut outcomes: BTreeSet<Self> = Self::ALL.into_iter().filter(|of| is_so(*of)).collect();
+        let mut outcomes: BTreeSet<Self> =
+            Self::ALL.into_iter().filter(|outcome| applies(*outcome)).collect();
         if outcomes.is_empty() {
             outcomes.insert(Self::Quiet);
         }
@@ -68,53 +69,55 @@ impl Outcome {
     }
 }
 
-/// A case with the matching of each run.
-pub(super) struct Told<'a> {
+/// A case with the classified reports of each run.
+pub(super) struct ClassifiedCase<'a> {
     pub(super) case: &'a CaseRuns,
     /// One per run, as scored: a failed run missed everything, and a run that was not started does
     /// not count.
-    pub(super) sorted: Vec<Sorted>,
+    pub(super) classes: Vec<ReportClasses>,
 }
 
-impl Told<'_> {
+impl ClassifiedCase<'_> {
     /// All outcomes in any run.
-    pub(super) fn outcomes(&self) -> BTreeSet<Outcome> {
-        let runs = self.case.runs.iter().zip(&self.sorted);
-        let mut all: BTreeSet<Outcome> =
-            runs.flat_map(|(run, sorted)| Outcome::of(run, sorted)).collect();
-        // Quiet only if all runs were.
-        if all.len() > 1 {
-            all.remove(&Outcome::Quiet);
+    pub(super) fn outcomes(&self) -> BTreeSet<CaseOutcome> {
+        let runs = self.case.runs.iter().zip(&self.classes);
+        let mut outcomes: BTreeSet<CaseOutcome> =
+            runs.flat_map(|(run, classes)| CaseOutcome::for_run(run, classes)).collect();
+        // A case is quiet only if all its runs are.
+        if outcomes.len() > 1 {
+            outcomes.remove(&CaseOutcome::Quiet);
         }
-        all
+        outcomes
     }
 
     /// The worst outcome of each started run, with the run.
-    pub(super) fn begun_runs(&self) -> impl Iterator<Item = (Outcome, &CaseRun)> {
+    pub(super) fn started_runs(&self) -> impl Iterator<Item = (CaseOutcome, &CaseRun)> {
         self.case
             .runs
             .iter()
-            .zip(&self.sorted)
-            .filter(|(run, _)| run.ending.is_begun())
-            .filter_map(|(run, sorted)| Some((Outcome::of(run, sorted).first().copied()?, run)))
+            .zip(&self.classes)
+            .filter(|(run, _)| run.ending.is_started())
+            .filter_map(|(run, classes)| {
+                Some((CaseOutcome::for_run(run, classes).first().copied()?, run))
+            })
     }
 }
 
 /// The cases, the worst first, without duplicate ids.
-pub(super) fn told(evaluation: &Evaluation) -> Vec<Told<'_>> {
-    let mut seen = BTreeSet::new();
-    let cases = graded(evaluation, evaluation.rule).into_iter();
-    let cases = cases.filter(|graded| seen.insert(graded.case.labels.id.as_str()));
-    let mut cases: Vec<Told<'_>> = cases
+pub(super) fn classified_cases(evaluation: &Evaluation) -> Vec<ClassifiedCase<'_>> {
+    let mut seen_ids = BTreeSet::new();
+    let cases = grade_cases(evaluation, evaluation.rule).into_iter();
+    let cases = cases.filter(|graded| seen_ids.insert(graded.case.labels.id.as_str()));
+    let mut cases: Vec<ClassifiedCase<'_>> = cases
         .map(|graded| {
-            let mut sorted = vec![Sorted::default(); graded.case.runs.len()];
+            let mut classes = vec![ReportClasses::default(); graded.case.runs.len()];
             for run in graded.runs {
-                sorted[run.repeat] = run.sorted;
+                classes[run.repeat] = run.classes;
             }
-            Told { case: graded.case, sorted }
+            ClassifiedCase { case: graded.case, classes }
         })
         .collect();
     cases
-        .sort_by_cached_key(|told| (told.outcomes().first().copied(), told.case.labels.id.clone()));
+        .sort_by_cached_key(|case| (case.outcomes().first().copied(), case.case.labels.id.clone()));
     cases
 }

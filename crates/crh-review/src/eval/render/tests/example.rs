@@ -115,10 +115,10 @@ pub(super) fn troubled() -> Sheet {
     let mut evaluation = silent().evaluation;
     let case = evaluation.cases[0].clone();
     evaluation.cases = (0..23)
-        .map(|at| {
+        .map(|index| {
             let mut case = case.clone();
-            case.labels.id = format!("case-{at:02}");
-            case.runs[0].ending = match at % 4 {
+            case.labels.id = format!("case-{index:02}");
+            case.runs[0].ending = match index % 4 {
                 0 => Ending::Incomplete("1 of 3 files was not read".to_owned()),
                 1 => Ending::NotRun("interrupted".to_owned()),
                 _ => Ending::Failed("the model refused\nto answer".to_owned()),
@@ -131,17 +131,21 @@ pub(super) fn troubled() -> Sheet {
 
 /// A comparison with improvements and regressions.
 pub(super) fn comparison() -> Comparison {
-    let difference =
-        |metric: &str, before: f64, after: f64, ends: (f64, f64), is_real: bool, better: Better| {
-            Difference {
-                metric: metric.to_owned(),
-                before: Some(before),
-                after: Some(after),
-                change: estimate(after - before, ends.0, ends.1),
-                is_real,
-                better,
-            }
-        };
+    let difference = |metric: &str,
+                      before: f64,
+                      after: f64,
+                      interval: (f64, f64),
+                      is_real: bool,
+                      better: Better| {
+        Difference {
+            metric: metric.to_owned(),
+            before: Some(before),
+            after: Some(after),
+            change: estimate(after - before, interval.0, interval.1),
+            is_real,
+            better,
+        }
+    };
     let flip = |case: &str, is_better: bool, what: &str| Flip {
         case: case.to_owned(),
         is_better,
@@ -202,17 +206,17 @@ pub(super) fn hostile() -> Sheet {
     if let Some(judge) = &mut evaluation.judged_by {
         (judge.model, judge.prompt) = (evil(), evil());
     }
-    for (at, case) in evaluation.cases.iter_mut().enumerate() {
-        case.labels.id = format!("{EVIL}{at}");
-        case.labels.language = format!("{EVIL}{}", at % 2);
+    for (index, case) in evaluation.cases.iter_mut().enumerate() {
+        case.labels.id = format!("{EVIL}{index}");
+        case.labels.language = format!("{EVIL}{}", index % 2);
         case.labels.twin_of = case.labels.twin_of.as_ref().map(|_| format!("{EVIL}0"));
         case.title = evil();
         for expected in &mut case.labels.expected {
             expected.description = evil();
             expected.spans = Span::new(EVIL, 1, 2, Side::Old).into_iter().collect();
         }
-        for known in &mut case.labels.known_bad {
-            known.description = evil();
+        for label in &mut case.labels.known_bad {
+            label.description = evil();
         }
         for run in &mut case.runs {
             (run.verdict, run.summary) = (evil(), evil());
@@ -250,7 +254,7 @@ pub(super) fn hostile_noise() -> Noise {
     let reported = sheet.evaluation.cases.iter().flat_map(|case| &case.runs[0].reported);
     let reported: Vec<_> = reported.cloned().collect();
     assert!(!reported.is_empty());
-    let whole = CommitRun { commit: EVIL.to_owned(), not_reviewed: None, reported };
-    let part = CommitRun { not_reviewed: Some(EVIL.to_owned()), ..whole.clone() };
-    Noise::of(&[whole, part], 10, 1)
+    let complete_run = CommitRun { commit: EVIL.to_owned(), not_reviewed: None, reported };
+    let part = CommitRun { not_reviewed: Some(EVIL.to_owned()), ..complete_run.clone() };
+    Noise::new(&[complete_run, part], 10, 1)
 }

@@ -30,13 +30,13 @@ fn values(page: &str, attribute: &str) -> Vec<String> {
 /// Checks that a page has no scripts, loads nothing, links only to itself, and has no dangling
 /// links.
 fn check(page: &str) {
-    let known = "!DOCTYPE html head meta title style body main header footer section nav div p h1 h2 h3 ul ol li dl dt dd \
+    let allowed_tags = "!DOCTYPE html head meta title style body main header footer section nav div p h1 h2 h3 ul ol li dl dt dd \
                  span strong small code pre figure figcaption a table thead tbody tr th td details summary fieldset \
                  legend label input svg g rect line circle path text";
-    let known: BTreeSet<&str> = known.split_whitespace().collect();
+    let allowed_tags: BTreeSet<&str> = allowed_tags.split_whitespace().collect();
     for tag in tags(page) {
         let name = tag.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap();
-        assert!(known.contains(name), "<{tag}>");
+        assert!(allowed_tags.contains(name), "<{tag}>");
         for forbidden in [" on", "src=", "style=", "http:", "https:"] {
             assert!(!tag.contains(forbidden), "<{tag}>");
         }
@@ -51,12 +51,12 @@ fn check(page: &str) {
         let place = link.strip_prefix('#').unwrap_or_else(|| panic!("{link} leads elsewhere"));
         assert!(ids.iter().any(|id| id == place), "{link} leads nowhere");
     }
-    for opened in ["details", "section", "table", "svg", "div", "li", "p", "g"] {
+    for element in ["details", "section", "table", "svg", "div", "li", "p", "g"] {
         let count = |start: &str| {
             let tags = tags(page);
             tags.iter().filter(|tag| tag.split([' ', '\n']).next() == Some(start)).count()
         };
-        assert_eq!(count(opened), count(&format!("/{opened}")), "{opened}");
+        assert_eq!(count(element), count(&format!("/{element}")), "{element}");
     }
 }
 
@@ -93,8 +93,8 @@ fn many(cases: usize) -> Sheet {
     let case = silent().evaluation.cases[0].clone();
     let failed = sheet.evaluation.cases[2].clone();
     sheet.evaluation.cases = vec![case; cases];
-    for (at, case) in sheet.evaluation.cases.iter_mut().enumerate() {
-        case.labels.id = format!("case-{at:05}");
+    for (index, case) in sheet.evaluation.cases.iter_mut().enumerate() {
+        case.labels.id = format!("case-{index:05}");
     }
     sheet.evaluation.cases[cases - 1].runs = failed.runs;
     sheet
@@ -189,7 +189,8 @@ fn evaluation_numbers_are_consistent_on_the_page() {
     let silent = "crh 0.1.0 static";
     assert_eq!(marks(legends[0]), [format!("2 {full}"), format!("4 {full}")]);
     let all = [silent, full, silent, full];
-    let numbered: Vec<String> = (1..).zip(all).map(|(at, name)| format!("{at} {name}")).collect();
+    let numbered: Vec<String> =
+        (1..).zip(all).map(|(number, name)| format!("{number} {name}")).collect();
     assert_eq!(marks(legends[1]), numbered);
     for (number, name) in (1..).zip(all) {
         assert!(page.contains(&format!("<th scope=\"row\">{number}. {name}</th>")));
@@ -207,40 +208,41 @@ fn all_reports_on_clean_changes_are_counted() {
 
 #[test]
 fn foreign_texts_and_lists_are_limited() {
-    let long = "long & word ".repeat(1_000);
+    let long_text = "long & word ".repeat(1_000);
     let mut evaluation = full().evaluation;
     let about = &mut evaluation.about;
     for text in [&mut about.tool, &mut about.suite, &mut about.strategy, &mut about.model] {
-        text.clone_from(&long);
+        text.clone_from(&long_text);
     }
     for case in &mut evaluation.cases {
-        case.labels.id.push_str(&long);
-        case.labels.twin_of = case.labels.twin_of.as_ref().map(|of| format!("{of}{long}"));
-        case.labels.language.push_str(&long);
-        case.title.clone_from(&long);
+        case.labels.id.push_str(&long_text);
+        case.labels.twin_of =
+            case.labels.twin_of.as_ref().map(|twin_id| format!("{twin_id}{long_text}"));
+        case.labels.language.push_str(&long_text);
+        case.title.clone_from(&long_text);
         for expected in &mut case.labels.expected {
-            expected.description.clone_from(&long);
+            expected.description.clone_from(&long_text);
             expected.spans = vec![expected.spans[0].clone(); 5_000];
         }
-        let span = Span::new(&long[..1_000], 1, 2, Side::New).unwrap();
+        let span = Span::new(&long_text[..1_000], 1, 2, Side::New).unwrap();
         let known_bad = KnownBad { span, description: String::new() };
         case.labels.known_bad = vec![known_bad; 400];
-        case.labels.known_bad[0].description.clone_from(&long);
+        case.labels.known_bad[0].description.clone_from(&long_text);
         for run in &mut case.runs {
-            run.ending = Ending::Incomplete(long.clone());
-            run.verdict.clone_from(&long);
+            run.ending = Ending::Incomplete(long_text.clone());
+            run.verdict.clone_from(&long_text);
             for report in &mut run.reported {
-                report.title.clone_from(&long);
+                report.title.clone_from(&long_text);
                 report.reviewers = vec!["reviewer".to_owned(); 10_000];
-                report.reviewers[0].clone_from(&long);
+                report.reviewers[0].clone_from(&long_text);
             }
         }
     }
     let mut comparison = comparison();
-    comparison.before.clone_from(&long);
-    comparison.flips[0].what.clone_from(&long);
-    comparison.left_out = vec![long.clone(); 600];
-    let baselines = [(long.clone(), evaluation.clone())];
+    comparison.before.clone_from(&long_text);
+    comparison.flips[0].what.clone_from(&long_text);
+    comparison.left_out = vec![long_text.clone(); 600];
+    let baselines = [(long_text.clone(), evaluation.clone())];
     let page = page(&[Sheet::new(evaluation, &baselines)], Some(&comparison));
     check(&page);
     let more_than_a_text = "long &amp; word ".repeat(1_000 / "long & word ".len() + 1);
@@ -256,9 +258,9 @@ fn number_of_languages_is_limited() {
     let mut evaluation = full().evaluation;
     let case = evaluation.cases.iter().find(|case| !case.labels.expected.is_empty()).unwrap();
     evaluation.cases = vec![case.clone(); 80];
-    for (at, case) in evaluation.cases.iter_mut().enumerate() {
-        case.labels.id = format!("case-{at}");
-        case.labels.language = format!("language-{at:02}");
+    for (index, case) in evaluation.cases.iter_mut().enumerate() {
+        case.labels.id = format!("case-{index}");
+        case.labels.language = format!("language-{index:02}");
     }
     let page = page(&[Sheet::new(evaluation, &[])], None);
     check(&page);
@@ -269,7 +271,8 @@ fn number_of_languages_is_limited() {
 #[test]
 fn number_of_reviewers_is_limited() {
     let mut sheet = panel();
-    sheet.evaluation.about.reviewers = (0..80).map(|at| format!("reviewer-{at:02}")).collect();
+    sheet.evaluation.about.reviewers =
+        (0..80).map(|number| format!("reviewer-{number:02}")).collect();
     let page = page(&[Sheet::new(sheet.evaluation, &[])], None);
     check(&page);
     assert!(page.contains("Contribution per reviewer"));

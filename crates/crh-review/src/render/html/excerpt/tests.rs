@@ -29,7 +29,7 @@ fn check(file: &str, own: SideLines, quotes: &[SideLines], diff: &str, expected:
     let diff = Diff::read(diff);
     let excerpt = Excerpt::around(file, &own, quotes, &diff);
     let number = |number: Option<u32>| number.map(|number| number.to_string()).unwrap_or_default();
-    let shown = excerpt.iter().flat_map(|excerpt| &excerpt.rows).map(|row| {
+    let lines = excerpt.iter().flat_map(|excerpt| &excerpt.rows).map(|row| {
         let sign = match row.look {
             ExcerptRowKind::Context => ' ',
             ExcerptRowKind::Removed => '-',
@@ -41,7 +41,7 @@ fn check(file: &str, own: SideLines, quotes: &[SideLines], diff: &str, expected:
         let middle = if middle.is_empty() { String::new() } else { format!("[{middle}]") };
         format!("{mark}{:>5}{:>5} {sign}{start}{middle}{end}\n", number(row.old), number(row.new))
     });
-    expected.assert_eq(&shown.collect::<String>());
+    expected.assert_eq(&lines.collect::<String>());
 }
 
 #[test]
@@ -139,8 +139,9 @@ fn excerpt_line_is_escaped_and_truncated() {
         >         2 +\u{1b}[2J\u{202e}	x␍
     "#]],
     );
-    let long = format!("--- a/a.rs\n+++ b/a.rs\n@@ -1,0 +1,1 @@\n+{}\n", "x".repeat(100_000));
-    let excerpt = Excerpt::around("a.rs", &(Side::New, 1..=1), &[], &Diff::read(long)).unwrap();
+    let long_diff = format!("--- a/a.rs\n+++ b/a.rs\n@@ -1,0 +1,1 @@\n+{}\n", "x".repeat(100_000));
+    let excerpt =
+        Excerpt::around("a.rs", &(Side::New, 1..=1), &[], &Diff::read(long_diff)).unwrap();
     assert_eq!(excerpt.rows[0].text[0].chars().count(), MAX_COLUMNS);
 }
 

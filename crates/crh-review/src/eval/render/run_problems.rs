@@ -5,10 +5,10 @@ use crate::eval::scores::RunCounts;
 use crate::eval::{Ending, Evaluation};
 
 /// Maximum number of listed runs.
-const NAMED_MAX: usize = 20;
+const LISTED_MAX: usize = 20;
 
 /// An incomplete, failed or missing run.
-pub(super) struct Trouble<'a> {
+pub(super) struct RunProblem<'a> {
     /// Kind of problem.
     pub(super) state: &'static str,
     /// The case.
@@ -16,7 +16,7 @@ pub(super) struct Trouble<'a> {
     /// Which run of the case, such as `run 2 of 3`.
     pub(super) run: Option<String>,
     /// Reason.
-    pub(super) why: &'a str,
+    pub(super) reason: &'a str,
 }
 
 /// Display name of an outcome.
@@ -33,39 +33,41 @@ pub(super) fn ending_word(ending: &Ending) -> &'static str {
 pub(super) fn ending_reason(ending: &Ending) -> Option<&str> {
     match ending {
         Ending::Reviewed => None,
-        Ending::Incomplete(why) | Ending::Failed(why) | Ending::NotRun(why) => Some(why),
+        Ending::Incomplete(reason) | Ending::Failed(reason) | Ending::NotRun(reason) => {
+            Some(reason)
+        }
     }
 }
 
 /// The listed runs, the worst first, and the number of the others.
-pub(super) fn troubles(evaluation: &Evaluation) -> (Vec<Trouble<'_>>, usize) {
-    let mut troubles: Vec<(u8, Trouble<'_>)> = Vec::new();
+pub(super) fn listed_problems(evaluation: &Evaluation) -> (Vec<RunProblem<'_>>, usize) {
+    let mut problems: Vec<(u8, RunProblem<'_>)> = Vec::new();
     for case in &evaluation.cases {
-        for (at, run) in case.runs.iter().enumerate() {
+        for (index, run) in case.runs.iter().enumerate() {
             let rank = match run.ending {
                 Ending::Reviewed => continue,
                 Ending::Failed(_) => 0,
                 Ending::NotRun(_) => 1,
                 Ending::Incomplete(_) => 2,
             };
-            let of = case.runs.len();
-            let trouble = Trouble {
+            let run_count = case.runs.len();
+            let problem = RunProblem {
                 state: ending_word(&run.ending),
                 case: &case.labels.id,
-                run: (of > 1).then(|| format!("run {} of {of}", at + 1)),
-                why: ending_reason(&run.ending).unwrap_or_default(),
+                run: (run_count > 1).then(|| format!("run {} of {run_count}", index + 1)),
+                reason: ending_reason(&run.ending).unwrap_or_default(),
             };
-            troubles.push((rank, trouble));
+            problems.push((rank, problem));
         }
     }
-    troubles.sort_by_key(|(rank, _)| *rank);
-    let more = troubles.len().saturating_sub(NAMED_MAX);
-    let named = troubles.into_iter().take(NAMED_MAX).map(|(_, trouble)| trouble);
-    (named.collect(), more)
+    problems.sort_by_key(|(rank, _)| *rank);
+    let omitted = problems.len().saturating_sub(LISTED_MAX);
+    let listed = problems.into_iter().take(LISTED_MAX).map(|(_, problem)| problem);
+    (listed.collect(), omitted)
 }
 
 /// Numbers of incomplete runs by outcome; `None` if all are complete.
-pub(super) fn alarm(runs: &RunCounts) -> Option<String> {
+pub(super) fn problem_counts(runs: &RunCounts) -> Option<String> {
     let endings =
         [(runs.failed, "failed"), (runs.not_run, "not run"), (runs.incomplete, "incomplete")];
     let endings = endings.iter().filter(|(number, _)| *number > 0);

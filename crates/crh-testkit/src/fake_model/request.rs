@@ -19,8 +19,9 @@ pub enum Wire {
 
 /// One request to the fake model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
-    /// The comment in `User-Agent`: `correctness` for `crh/0.1.0 (correctness)`; empty without one.
+pub struct FakeRequest {
+    /// Comment in `User-Agent`: `correctness` for `crh/0.1.0 (correctness)`; empty without a
+    /// comment.
     pub caller: String,
     /// Number of this request of the caller, from 1.
     pub number: usize,
@@ -38,7 +39,7 @@ pub struct Asked {
 
 /// A part of the prompt, in reading order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Read {
+pub enum PromptPart {
     /// A tool declaration as JSON.
     Tool(String),
     /// System prompt.
@@ -46,7 +47,7 @@ pub enum Read {
     /// User message.
     User(String),
     /// Model message.
-    Said(String),
+    Assistant(String),
     /// Reasoning text, or its signature.
     Thought(String),
     /// Tool call.
@@ -62,20 +63,20 @@ pub enum Read {
 
 /// A part of the prompt, and whether the request sets a cache mark at its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Block {
-    pub(super) read: Read,
-    pub(super) mark: Mark,
+pub(super) struct PromptBlock {
+    pub(super) part: PromptPart,
+    pub(super) mark: PromptMark,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
+pub(super) enum PromptMark {
     None,
     Breakpoint,
 }
 
 impl Wire {
     /// Format of a path, and the model if the path names it.
-    pub(super) fn of(path: &str) -> Option<(Self, Option<&str>)> {
+    pub(super) fn from_path(path: &str) -> Option<(Self, Option<&str>)> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
         if path.ends_with("/chat/completions") {
             return Some((Self::Chat, None));
@@ -93,20 +94,20 @@ impl Wire {
     }
 }
 
-impl Asked {
+impl FakeRequest {
     /// The first header of this name.
     pub fn header(&self, name: &str) -> Option<&str> {
-        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        let header = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| value.as_str())
     }
 
     /// What the model reads: tools, rules, then the messages.
-    pub fn read(&self) -> Vec<Read> {
-        self.blocks().into_iter().map(|block| block.read).collect()
+    pub fn prompt_parts(&self) -> Vec<PromptPart> {
+        self.blocks().into_iter().map(|block| block.part).collect()
     }
 
     /// Whether the client wants a stream. Gemini says so in the path.
-    pub(super) fn streams(&self) -> bool {
+    pub(super) fn wants_stream(&self) -> bool {
         self.wire == Wire::Gemini || self.body["stream"] == true
     }
 
@@ -120,7 +121,7 @@ impl Asked {
         bearer.or(header).or(query).unwrap_or("")
     }
 
-    pub(super) fn blocks(&self) -> Vec<Block> {
+    pub(super) fn blocks(&self) -> Vec<PromptBlock> {
         let mut blocks = Vec::new();
         match self.wire {
             Wire::Chat => read_chat(&self.body, &mut blocks),
@@ -132,14 +133,14 @@ impl Asked {
     }
 }
 
-impl Read {
+impl PromptPart {
     /// How many bytes a model reads here.
     pub(super) fn bytes(&self) -> usize {
         match self {
             Self::Tool(text)
             | Self::System(text)
             | Self::User(text)
-            | Self::Said(text)
+            | Self::Assistant(text)
             | Self::Thought(text)
             | Self::Result(text) => text.len(),
             Self::Call { name, arguments } => name.len() + arguments.len(),
@@ -147,68 +148,73 @@ impl Read {
     }
 }
 
-fn read_chat(body: &Value, blocks: &mut Vec<Block>) {
+fn read_chat(body: &Value, blocks: &mut Vec<PromptBlock>) {
     read_tools(&body["tools"], blocks);
     for message in items(&body["messages"]) {
         let content = &message["content"];
         match text(&message["role"]).as_str() {
-            "system" | "developer" => read_content(content, Read::System, blocks),
-            "tool" => read_content(content, Read::Result, blocks),
+            "system" | "developer" => read_content(content, PromptPart::System, blocks),
+            "tool" => read_content(content, PromptPart::Result, blocks),
             "assistant" => {
-                read_text(&message["reasoning_content"], Read::Thought, blocks);
-                read_content(content, Read::Said, blocks);
+                read_text(&message["reasoning_content"], PromptPart::Thought, blocks);
+                read_content(content, PromptPart::Assistant, blocks);
                 for call in items(&message["tool_calls"]) {
                     read_call(&call["function"]["name"], &call["function"]["arguments"], blocks);
                 }
             }
-            _ => read_content(content, Read::User, blocks),
+            _ => read_content(content, PromptPart::User, blocks),
         }
     }
 }
 
-fn read_responses(body: &Value, blocks: &mut Vec<Block>) {
+fn read_responses(body: &Value, blocks: &mut Vec<PromptBlock>) {
     read_tools(&body["tools"], blocks);
-    read_text(&body["instructions"], Read::System, blocks);
-    read_text(&body["input"], Read::User, blocks);
+    read_text(&body["instructions"], PromptPart::System, blocks);
+    read_text(&body["input"], PromptPart::User, blocks);
     for item in items(&body["input"]) {
         match (text(&item["type"]).as_str(), text(&item["role"]).as_str()) {
             ("function_call", _) => read_call(&item["name"], &item["arguments"], blocks),
-            ("function_call_output", _) => read_content(&item["output"], Read::Result, blocks),
-            ("reasoning", _) => read_text(&item["encrypted_content"], Read::Thought, blocks),
-            (_, "system" | "developer") => read_content(&item["content"], Read::System, blocks),
-            (_, "assistant") => read_content(&item["content"], Read::Said, blocks),
-            _ => read_content(&item["content"], Read::User, blocks),
+            ("function_call_output", _) => {
+                read_content(&item["output"], PromptPart::Result, blocks)
+            }
+            ("reasoning", _) => read_text(&item["encrypted_content"], PromptPart::Thought, blocks),
+            (_, "system" | "developer") => {
+                read_content(&item["content"], PromptPart::System, blocks)
+            }
+            (_, "assistant") => read_content(&item["content"], PromptPart::Assistant, blocks),
+            _ => read_content(&item["content"], PromptPart::User, blocks),
         }
     }
 }
 
-fn read_messages(body: &Value, blocks: &mut Vec<Block>) {
+fn read_messages(body: &Value, blocks: &mut Vec<PromptBlock>) {
     read_tools(&body["tools"], blocks);
-    read_content(&body["system"], Read::System, blocks);
+    read_content(&body["system"], PromptPart::System, blocks);
     for message in items(&body["messages"]) {
-        let said = if message["role"] == "assistant" { Read::Said } else { Read::User };
-        read_text(&message["content"], said, blocks);
+        let to_part =
+            if message["role"] == "assistant" { PromptPart::Assistant } else { PromptPart::User };
+        read_text(&message["content"], to_part, blocks);
         for block in items(&message["content"]) {
-            let before = blocks.len();
+            let count = blocks.len();
             match text(&block["type"]).as_str() {
-                "thinking" => read_text(&block["thinking"], Read::Thought, blocks),
-                "redacted_thinking" => read_text(&block["data"], Read::Thought, blocks),
+                "thinking" => read_text(&block["thinking"], PromptPart::Thought, blocks),
+                "redacted_thinking" => read_text(&block["data"], PromptPart::Thought, blocks),
                 "tool_use" => read_call(&block["name"], &block["input"], blocks),
-                "tool_result" => read_content(&block["content"], Read::Result, blocks),
-                _ => read_text(&block["text"], said, blocks),
+                "tool_result" => read_content(&block["content"], PromptPart::Result, blocks),
+                _ => read_text(&block["text"], to_part, blocks),
             }
-            if blocks.len() > before {
+            if blocks.len() > count {
                 mark_last(block, blocks);
             }
         }
     }
 }
 
-fn read_gemini(body: &Value, blocks: &mut Vec<Block>) {
+fn read_gemini(body: &Value, blocks: &mut Vec<PromptBlock>) {
     for tool in items(&body["tools"]) {
         read_tools(&tool["functionDeclarations"], blocks);
     }
-    read_content(&body["systemInstruction"]["parts"], Read::System, blocks);
+    read_content(&body["systemInstruction"]["parts"], PromptPart::System, blocks);
     for content in items(&body["contents"]) {
         for part in items(&content["parts"]) {
             let call = &part["functionCall"];
@@ -219,57 +225,57 @@ fn read_gemini(body: &Value, blocks: &mut Vec<Block>) {
                 let answer = &result["response"];
                 let answer =
                     answer.get("content").or_else(|| answer.get("result")).unwrap_or(answer);
-                blocks.push(unmarked(Read::Result(json_text(answer))));
+                blocks.push(unmarked(PromptPart::Result(json_text(answer))));
             } else if part["thought"] == true {
-                read_text(&part["text"], Read::Thought, blocks);
+                read_text(&part["text"], PromptPart::Thought, blocks);
             } else if part["text"].is_null() {
-                read_text(&part["thoughtSignature"], Read::Thought, blocks);
+                read_text(&part["thoughtSignature"], PromptPart::Thought, blocks);
             } else if content["role"] == "model" {
-                read_text(&part["text"], Read::Said, blocks);
+                read_text(&part["text"], PromptPart::Assistant, blocks);
             } else {
-                read_text(&part["text"], Read::User, blocks);
+                read_text(&part["text"], PromptPart::User, blocks);
             }
         }
     }
 }
 
-fn read_tools(tools: &Value, blocks: &mut Vec<Block>) {
+fn read_tools(tools: &Value, blocks: &mut Vec<PromptBlock>) {
     for tool in items(tools) {
-        blocks.push(unmarked(Read::Tool(sorted(tool))));
+        blocks.push(unmarked(PromptPart::Tool(sorted(tool))));
         mark_last(tool, blocks);
     }
 }
 
-fn read_call(name: &Value, arguments: &Value, blocks: &mut Vec<Block>) {
-    blocks.push(unmarked(Read::Call { name: text(name), arguments: json_text(arguments) }));
+fn read_call(name: &Value, arguments: &Value, blocks: &mut Vec<PromptBlock>) {
+    blocks.push(unmarked(PromptPart::Call { name: text(name), arguments: json_text(arguments) }));
 }
 
 /// Reads plain text, or parts with text.
-fn read_content(content: &Value, read: fn(String) -> Read, blocks: &mut Vec<Block>) {
-    read_text(content, read, blocks);
+fn read_content(content: &Value, to_part: fn(String) -> PromptPart, blocks: &mut Vec<PromptBlock>) {
+    read_text(content, to_part, blocks);
     for part in items(content) {
-        read_text(&part["text"], read, blocks);
+        read_text(&part["text"], to_part, blocks);
         mark_last(part, blocks);
     }
 }
 
-fn read_text(value: &Value, read: fn(String) -> Read, blocks: &mut Vec<Block>) {
+fn read_text(value: &Value, to_part: fn(String) -> PromptPart, blocks: &mut Vec<PromptBlock>) {
     match value {
-        Value::String(text) if !text.is_empty() => blocks.push(unmarked(read(text.clone()))),
+        Value::String(text) if !text.is_empty() => blocks.push(unmarked(to_part(text.clone()))),
         _ => {}
     }
 }
 
-fn mark_last(part: &Value, blocks: &mut [Block]) {
+fn mark_last(part: &Value, blocks: &mut [PromptBlock]) {
     if let Some(last) = blocks.last_mut()
         && part["cache_control"].is_object()
     {
-        last.mark = Mark::Breakpoint;
+        last.mark = PromptMark::Breakpoint;
     }
 }
 
-fn unmarked(read: Read) -> Block {
-    Block { read, mark: Mark::None }
+fn unmarked(part: PromptPart) -> PromptBlock {
+    PromptBlock { part, mark: PromptMark::None }
 }
 
 fn items(value: &Value) -> &[Value] {

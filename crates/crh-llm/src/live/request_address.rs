@@ -1,12 +1,13 @@
-//! Adds the asked address to errors that a wrong address or a missing key may explain. No I/O.
+//! Adds the address of a request to errors that a wrong address may explain, and a hint to errors
+//! that a missing key may explain. No I/O.
 
 use super::{network, vendor_error};
 use crate::{Endpoint, ModelError, Redactor, Wire};
 
 /// Address of an endpoint's requests, safe to show.
 #[derive(Debug, Clone)]
-pub(super) struct AskedAddress {
-    /// Without query, redacted.
+pub(super) struct RequestAddress {
+    /// URL of the request without its query, redacted.
     address: String,
     /// API version path that may be missing from the base URL.
     missing_path: Option<&'static str>,
@@ -19,19 +20,19 @@ enum KeySent {
     No,
 }
 
-impl AskedAddress {
+impl RequestAddress {
     pub(super) fn from_endpoint(endpoint: &Endpoint, redactor: &Redactor) -> Self {
         let Endpoint { wire, url, key, model } = endpoint;
         let address = network::call_url(*wire, url, model);
         let path = address.split('?').next().unwrap_or(&address);
         let address = redactor.redact(path).into_owned();
-        let version = match wire {
+        let version_path = match wire {
             Wire::OpenAiChat | Wire::OpenAiResponses | Wire::Anthropic => "/v1",
             Wire::Gemini => "/v1beta",
         };
         Self {
             address: vendor_error::one_line(&address),
-            missing_path: url.is_origin().then_some(version),
+            missing_path: url.is_origin().then_some(version_path),
             key: if key.is_some() { KeySent::Yes } else { KeySent::No },
         }
     }
@@ -39,7 +40,8 @@ impl AskedAddress {
     /// Adds the address or key hint to an error.
     pub(super) fn explain(&self, error: ModelError, status: Option<u16>) -> ModelError {
         let suffix = format!(" (`{}`)", self.address);
-        let missing = self.missing_path.map(|version| format!("; is `{version}` missing?"));
+        let version_hint =
+            self.missing_path.map(|version_path| format!("; is `{version_path}` missing?"));
         match (error, status) {
             (ModelError::Transport { message, spent }, _) => {
                 ModelError::Transport { message: message + &suffix, spent }
@@ -48,7 +50,7 @@ impl AskedAddress {
                 ModelError::BadKey { message: message + "; no key was sent" }
             }
             (ModelError::BadRequest { message }, Some(404 | 405)) => {
-                let message = message + &suffix + &missing.unwrap_or_default();
+                let message = message + &suffix + &version_hint.unwrap_or_default();
                 ModelError::BadRequest { message }
             }
             (ModelError::BadRequest { message }, Some(300..400)) => {
@@ -71,7 +73,7 @@ mod tests {
         for wire in [Wire::Anthropic, Wire::Gemini] {
             let (url, model) = (url.parse().unwrap(), "some-model".to_owned());
             let endpoint = Endpoint { wire, url, key: key.map(Into::into), model };
-            let address = AskedAddress::from_endpoint(&endpoint, &Redactor::new(&endpoint.key));
+            let address = RequestAddress::from_endpoint(&endpoint, &Redactor::new(&endpoint.key));
             let message = || "no".to_owned();
             for (error, status) in [
                 (ModelError::Transport { message: message(), spent: FailureCost::Nothing }, None),
