@@ -175,19 +175,19 @@ mod tests {
                 history.forget(&positions);
                 continue;
             }
-            let verdict = match history.find_repeat(&call) {
+            let outcome = match history.find_repeat(&call) {
                 None => "made".to_owned(),
                 Some(RepeatedCall::Answered(id)) => format!("answered in {id}"),
                 Some(RepeatedCall::Cycle) => "circle".to_owned(),
             };
             let position = ResultPosition { message: index, result: 0 };
             let status =
-                if verdict == "made" { PastCallStatus::Answered } else { PastCallStatus::Failed };
+                if outcome == "made" { PastCallStatus::Answered } else { PastCallStatus::Failed };
             history.record(&call, position, status);
             if word.ends_with('!') {
                 history.mark_failed(position);
             }
-            report += &format!("{word}: {verdict}\n");
+            report += &format!("{word}: {outcome}\n");
         }
         expected.assert_eq(&report);
     }

@@ -48,7 +48,8 @@ pub struct AgentRun<A> {
     largest_result_tokens: u64,
     /// Number of calls so far, for generating call ids.
     call_count: usize,
-    repairs: u32,
+    /// Number of invalid answers or turns that the model was asked to correct.
+    corrections: u32,
     /// Consecutive turns in which the model only repeated calls.
     stuck_turns: u32,
     reminder: Reminder,
@@ -116,7 +117,7 @@ impl<A: Clone> AgentRun<A> {
             history: CallHistory::default(),
             largest_result_tokens: 0,
             call_count: 0,
-            repairs: 0,
+            corrections: 0,
             stuck_turns: 0,
             reminder: Reminder::NotSent,
             last_turn: None,

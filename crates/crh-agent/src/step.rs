@@ -43,8 +43,8 @@ pub struct SubmitTool<A> {
 }
 
 impl<A> SubmitTool<A> {
-    /// Creates a submit tool. Answers that `read` rejects count against the repair limit of the
-    /// run.
+    /// Creates a submit tool. Answers that `parse` rejects count against the run's limit of
+    /// corrections.
     pub fn new(
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,

@@ -78,7 +78,7 @@ pub enum BaseError {
     },
     /// The clone is too shallow.
     #[error(transparent)]
-    Missing(#[from] MissingError),
+    MissingObjects(#[from] MissingError),
     /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
@@ -123,7 +123,7 @@ pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result
             NetworkMode::Offline => {
                 let name = branch_display_name(candidate.remote.as_deref(), &candidate.branch);
                 let head = request.reviewed_branch.unwrap_or(head).to_owned();
-                return Err(BaseError::Missing(MissingError::MergeBase(name, head)));
+                return Err(BaseError::MissingObjects(MissingError::MergeBase(name, head)));
             }
         }
     }

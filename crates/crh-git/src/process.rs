@@ -127,7 +127,7 @@ pub struct Git {
 pub enum GitError {
     /// Git is not installed.
     #[error("git is not installed, or not in `PATH`")]
-    Missing,
+    NotInstalled,
     /// Git is too old.
     #[error("git {installed} is too old: crh needs {}.{} or newer", required.0, required.1)]
     TooOld {
@@ -301,7 +301,7 @@ impl Git {
         let name = args.iter().map(|arg| arg.to_string_lossy()).find(|arg| !arg.starts_with('-'));
         let name = name.map_or_else(|| "--version".to_owned(), std::borrow::Cow::into_owned);
         let io = |source: io::Error| match source.kind() {
-            io::ErrorKind::NotFound => GitError::Missing,
+            io::ErrorKind::NotFound => GitError::NotInstalled,
             _ => GitError::Io { command: name.clone(), source },
         };
         let mut command = self.command(&args);

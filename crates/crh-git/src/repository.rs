@@ -269,7 +269,7 @@ fn open_error(folder: &Path, error: GitError) -> OpenError {
         GitError::Failed { message, .. } => {
             OpenError::Damaged { folder: folder.to_owned(), message }
         }
-        GitError::Missing
+        GitError::NotInstalled
         | GitError::TooOld { .. }
         | GitError::TimedOut { .. }
         | GitError::Io { .. } => OpenError::Git(error),

@@ -1,8 +1,11 @@
-//! Starts external programs. A program gets its data on standard input, runs in an empty folder,
-//! and sees no environment variables of the user except `PATH`. Its time and output are limited.
+//! Starts external programs. None of them gets the user's environment variables, except `PATH`.
 //!
-//! So an analyser cannot find the user's settings. Only the sandbox blocks disk and network: it
-//! starts a helper process, and the helper uses this module to start the analyser.
+//! - [`run`] starts a program in an empty folder, with its data on standard input and with limits on
+//!   time and output. It starts the sandbox helper, and ruff in evaluations.
+//! - [`run_inherited`] and [`exec`] are for the helper: the first stage starts the second with
+//!   `run_inherited`, and the second becomes the analyser or the user's command by `exec`.
+//!
+//! This module does not block access to disk and network. The helper does that before `exec`.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
@@ -16,7 +19,7 @@ use std::{io, thread};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// Interval for checking whether the user cancelled the run.
+/// Interval for checking whether the user has cancelled.
 const STOP_POLL: Duration = Duration::from_millis(50);
 /// Interval for checking whether a program that closed its output has exited.
 const EXIT_POLL: Duration = Duration::from_millis(2);
@@ -37,11 +40,11 @@ pub(crate) struct ProcessLimits {
     pub(crate) time: Duration,
     /// Output limit in bytes, for each of stdout and stderr.
     pub(crate) output: u64,
-    /// Returns whether the user cancelled the run.
+    /// Returns whether the user has cancelled.
     pub(crate) is_stopped: fn() -> bool,
 }
 
-/// For runs that cannot be cancelled, because they take only seconds.
+/// For programs that cannot be cancelled, because they take only seconds.
 pub(crate) const NEVER_STOPPED: fn() -> bool = || false;
 
 /// Output of a finished program.
@@ -73,7 +76,8 @@ enum OutputStream {
 
 type CollectedStream = (OutputStream, io::Result<Vec<u8>>);
 
-/// Runs a program to its end. Then kills the rest of its process group.
+/// Runs a program to its end in an empty folder. Then kills the rest of its process group. Of the
+/// environment variables, the program gets only `PATH`.
 pub(crate) fn run(
     process_command: ProcessCommand<'_>,
     limits: ProcessLimits,
@@ -92,8 +96,8 @@ pub(crate) fn run(
     Ok(ProcessOutput { status, stdout, stderr })
 }
 
-/// Runs a program with the given standard input and inherited output. Returns the exit code, or 128
-/// plus the number of the signal that ended the program.
+/// Runs a program with the given standard input, inherited output and no limits. Returns the exit
+/// code, or 128 plus the number of the signal that ended the program.
 pub(crate) fn run_inherited(program: &Path, args: &[&str], input: &[u8]) -> io::Result<u8> {
     let mut command = new_command(program);
     let mut child = command.args(args).env_clear().stdin(Stdio::piped()).spawn()?;

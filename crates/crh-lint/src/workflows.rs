@@ -68,10 +68,11 @@ impl FileReviewer for WorkflowCheck {
         }
         findings.findings.extend(actions::check(&query, old.map(|(old, _)| old), &new, source));
         findings.findings.sort_by_key(|finding| finding.line);
-        let unread_files = query.unread_files();
-        if unread_files > 0 {
+        let unread_count = query.unread_count();
+        if unread_count > 0 {
+            let files = if unread_count == 1 { "file" } else { "files" };
             findings.notes.push(format!(
-                "`{}` was checked without files of the repository that cannot be read: {unread_files}",
+                "`{}` was checked, but {unread_count} {files} of the repository could not be read",
                 source.path
             ));
         }
@@ -79,19 +80,20 @@ impl FileReviewer for WorkflowCheck {
     }
 }
 
-/// New checkouts of untrusted code, reported at a line that the change adds if possible: the ref or
-/// the trigger.
+/// New checkouts of untrusted code. A finding points at the line of the ref. If the change adds only
+/// the line of the trigger, it points at that line.
 fn new_checkouts(
     ctx: &FileContext<'_>,
     query: &WorkflowQuery<'_>,
     new: &YamlNode,
     source: &SourceText<'_>,
 ) -> Vec<FindingDraft> {
-    let triggers: HashMap<u32, u32> = checkout::find_checkouts(new, source, query)
-        .into_iter()
-        .map(|it| (it.draft.line, it.trigger))
-        .collect();
-    if triggers.is_empty() {
+    let trigger_line_by_checkout_line: HashMap<u32, u32> =
+        checkout::find_checkouts(new, source, query)
+            .into_iter()
+            .map(|it| (it.draft.line, it.trigger_line))
+            .collect();
+    if trigger_line_by_checkout_line.is_empty() {
         return Vec::new();
     }
     let mut findings = ctx.new_findings(|source| match YamlNode::parse(source.text) {
@@ -101,7 +103,10 @@ fn new_checkouts(
         Err(_) => Vec::new(),
     });
     for finding in &mut findings {
-        let trigger = triggers.get(&finding.line).copied().filter(|line| ctx.file.adds(*line));
+        let trigger = trigger_line_by_checkout_line
+            .get(&finding.line)
+            .copied()
+            .filter(|line| ctx.file.adds(*line));
         if let Some(trigger) = trigger.filter(|_| !ctx.file.adds(finding.line)) {
             finding.witnesses.push((finding.file.clone(), finding.line, finding.snippet.clone()));
             finding.line = trigger;

@@ -76,7 +76,7 @@ pub enum ModelNameError {
     #[error("the base URL {0}")]
     BadUrl(#[from] BaseUrlError),
     /// `replay:` without a file.
-    #[error("`replay:` has no file; write the path of a cassette after the colon")]
+    #[error("`replay:` has no file; write the path of a recording after the colon")]
     EmptyPath,
 }
 

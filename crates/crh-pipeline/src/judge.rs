@@ -26,7 +26,7 @@ use crh_llm::{Conversation, Model, Money};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::Side;
 
-/// One answer and two repairs, plus one spare turn.
+/// One answer and two corrections, plus one spare turn.
 const TURNS: u32 = 4;
 /// Maximum tokens per turn: a few hundred for the answer, the rest for models that reason first.
 const OUTPUT_TOKENS: u32 = 8_000;
@@ -52,7 +52,7 @@ pub type DefectMatches = Vec<(usize, usize)>;
 
 /// Answer to a question.
 #[derive(Debug, Clone, PartialEq)]
-pub struct JudgeVerdict {
+pub struct JudgeAnswer {
     /// The matches, or why there is no answer.
     pub pairs: Result<DefectMatches, String>,
     /// Cost of the question, also without an answer.
@@ -164,11 +164,11 @@ pub fn version() -> String {
 }
 
 impl EvalJudge {
-    /// Asks all questions. Calls `answered` with the index and the verdict as each one ends.
+    /// Asks all questions. Calls `answered` with the index and the answer as each one ends.
     pub async fn ask(
         &self,
         questions: Vec<JudgeQuestion>,
-        mut answered: impl FnMut(usize, JudgeVerdict),
+        mut answered: impl FnMut(usize, JudgeAnswer),
     ) {
         let run_context = Arc::new(self.run_context(questions.len()));
         let permits = Arc::new(Semaphore::new(self.max_parallel.max(1)));
@@ -183,14 +183,14 @@ impl EvalJudge {
         }
         // Dropping this future aborts all tasks.
         while let Some(joined) = tasks.join_next().await {
-            if let Ok((index, verdict)) = joined {
+            if let Ok((index, answer)) = joined {
                 unanswered.remove(&index);
-                answered(index, verdict);
+                answered(index, answer);
             }
         }
         for index in unanswered {
             let why = "the judge crashed (a bug in crh)".to_owned();
-            answered(index, JudgeVerdict { pairs: Err(why), cost: Money::ZERO });
+            answered(index, JudgeAnswer { pairs: Err(why), cost: Money::ZERO });
         }
     }
 
@@ -222,7 +222,7 @@ async fn judge_question(
     question: &JudgeQuestion,
     run_context: &RunContext<NoTools>,
     money: Money,
-) -> JudgeVerdict {
+) -> JudgeAnswer {
     let task = AgentTask {
         caller: format!("judge-{}", question.number),
         conversation: question.conversation(),
@@ -249,7 +249,7 @@ async fn judge_question(
         | AgentOutcome::Aborted(_)
         | AgentOutcome::Cancelled => Err(failure),
     };
-    JudgeVerdict { pairs, cost: totals.money }
+    JudgeAnswer { pairs, cost: totals.money }
 }
 
 /// The matches of an answer, or an error for the model.

@@ -29,7 +29,7 @@ pub(crate) struct ModelQuestion<'a> {
     /// The question. It follows the shared prompt prefix.
     pub(crate) prompt: String,
     pub(crate) purpose: CallPurpose,
-    /// Maximum number of turns, repairs included.
+    /// Maximum number of turns, corrections included.
     pub(crate) turns: u32,
     /// Maximum number of tool calls.
     pub(crate) tool_calls: u32,

@@ -89,7 +89,7 @@ pub enum PackError {
         source: io::Error,
     },
     /// The file is not a packed change.
-    #[error("`{file}` is not a packed change: {reason}", file = file.display())]
+    #[error("`{file}` is not an archive of `crh prepare --pack`: {reason}", file = file.display())]
     Invalid {
         /// File or entry.
         file: PathBuf,
@@ -121,9 +121,9 @@ impl fmt::Display for PackStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::ReadingWorkspace => "reading the workspace",
-            Self::WritingArchive => "writing the packed change",
-            Self::ReadingArchive => "reading the packed change",
-            Self::Unpacking => "unpacking the packed change to a temporary folder",
+            Self::WritingArchive => "writing the archive",
+            Self::ReadingArchive => "reading the archive",
+            Self::Unpacking => "unpacking the archive to a temporary folder",
         })
     }
 }
@@ -343,7 +343,7 @@ fn invalid_part(name: &str, reason: &str) -> PackError {
 /// Rejects truncated archives. An archive that is cut off between two entries would otherwise look
 /// like a smaller change.
 fn check_complete(mut archive: &File) -> io::Result<()> {
-    let truncated = || io::Error::other("it is empty or truncated");
+    let truncated = || io::Error::other("the file is cut off, or is another kind of file");
     let mut end = [1; END_LEN];
     let length = archive.seek(SeekFrom::End(0))?;
     archive.seek(SeekFrom::Start(length.checked_sub(END_LEN as u64).ok_or_else(truncated)?))?;

@@ -85,6 +85,9 @@ pub enum TargetError {
     /// The index has unresolved conflicts, so git cannot write it as a tree.
     #[error("unresolved conflicts in {}; resolve and stage them first", .0.join(", "))]
     Unmerged(Vec<String>),
+    /// The index is the same as the head commit.
+    #[error("nothing to review: nothing is staged")]
+    NothingStaged,
     /// The base and the head are the same.
     #[error("nothing to review: {0}")]
     NoDifference(String),
@@ -107,7 +110,7 @@ pub enum TargetError {
     Base(#[from] BaseError),
     /// Git objects are missing.
     #[error(transparent)]
-    Missing(#[from] MissingError),
+    MissingObjects(#[from] MissingError),
     /// The object store cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -268,12 +271,12 @@ fn uncommitted(
     let source = branch.map(|name| format!("refs/heads/{name}"));
     let base = tip.unwrap_or_else(|| EMPTY_TREE.to_owned());
     if head == base {
-        let reason = if scope == SnapshotScope::Staged {
-            "nothing is staged"
-        } else {
-            "there are no uncommitted changes"
-        };
-        return Err(TargetError::NoDifference(reason.to_owned()));
+        return Err(match scope {
+            SnapshotScope::Staged => TargetError::NothingStaged,
+            SnapshotScope::Tracked | SnapshotScope::WithUntracked => {
+                TargetError::NoDifference("there are no uncommitted changes".to_owned())
+            }
+        });
     }
     let source = source.unwrap_or_else(|| base.clone());
     Ok(ResolvedRange { dirty: true, head, target: source.clone(), source, base, notes: Vec::new() })
@@ -289,7 +292,7 @@ fn single_commit(
     deepen(store, &head, &head, options)?;
     let base = store.bare().parent(&head)?;
     if base != EMPTY_TREE && !store.bare().has(&base) {
-        return Err(TargetError::Missing(MissingError::Commit(base)));
+        return Err(TargetError::MissingObjects(MissingError::Commit(base)));
     }
     if base != EMPTY_TREE {
         // The base is one commit further back than the head.
@@ -610,7 +613,12 @@ fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String 
     let reason = if range.base == EMPTY_TREE {
         "there are no files yet".to_owned()
     } else {
-        format!("`{}` and `{}` do not differ", short(&range.source), short(&range.target))
+        match (short(&range.source), short(&range.target)) {
+            (source, target) if source == target => {
+                format!("`{target}` is compared with itself, and nothing differs")
+            }
+            (source, target) => format!("`{source}` has no changes that `{target}` does not have"),
+        }
     };
     match untracked {
         [] => reason,

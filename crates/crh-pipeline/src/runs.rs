@@ -11,6 +11,9 @@ use crh_review::Judgement;
 use crh_review::finding::{Finding, Member};
 use crh_review::report::{CoverageState, DroppedFinding, FileCoverage};
 
+/// Why a cancelled run did not review a file.
+pub(crate) const STOPPED_BEFORE_FILE: &str = "the review was stopped before this file was reviewed";
+
 /// The result of one assignment. Stored when the run ends, so that a resumed review does not pay
 /// for it again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +24,7 @@ pub struct RunRecord {
     pub ended: RunEnd,
     /// A limit that the run hit. Its work may be incomplete.
     pub limited: Option<LimitKind>,
-    /// Well-formed findings.
+    /// Well-formed findings, each with its reviewer.
     pub members: Vec<Member>,
     /// Malformed findings, nits and findings dropped later, each with its fate.
     #[serde(rename = "set_aside")]
@@ -159,7 +162,7 @@ impl RunRecord {
         let mut record = Self::failed(assignment, "");
         record.ended = RunEnd::Cancelled;
         for file in &mut record.coverage {
-            "the review was stopped first".clone_into(&mut file.reason);
+            STOPPED_BEFORE_FILE.clone_into(&mut file.reason);
         }
         record
     }
@@ -172,6 +175,13 @@ impl RunRecord {
             self.models.push(model.to_owned());
         }
     }
+}
+
+/// Note on a run that failed after crh refused its first report.
+pub(crate) fn refused_report_note(why: &str) -> String {
+    format!(
+        "crh uses the first report, which it had refused, because the run failed afterwards: {why}"
+    )
 }
 
 /// Converts a duration for records and events.

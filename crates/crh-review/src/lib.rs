@@ -39,7 +39,7 @@ pub use merge::{
     consolidate, into_report, refresh_verdict,
 };
 pub use place::{Location, Quote, Tier};
-pub use returns::{Dialect, ParsedReturn, ReturnError, parse_return, parse_return_value};
+pub use returns::{Dialect, ReturnError, ReviewerReturn, parse_return, parse_return_value};
 pub use sanitise::escape_invisible;
 pub use strict_json::StrictJson;
 pub use width::{columns, truncate, truncate_middle, wrap};

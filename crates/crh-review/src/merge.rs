@@ -24,7 +24,7 @@ const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
 /// Minimum confidence of a shown P0. Lower than for other issues, because a possible disaster is worth
 /// a look.
 const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
-/// Confidence that an undecided validation costs an issue below P1.
+/// Confidence that an unsure judgement costs an issue below P1.
 const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
 /// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
 const MAX_MOVED_LINES: u32 = 3;

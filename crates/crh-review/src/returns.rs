@@ -1,6 +1,6 @@
 //! Parses what reviewers return, in crh's own format or one of three other dialects.
 //!
-//! A return that cannot be parsed is an error that tells the reviewer what to change. A finding
+//! A *return* is the whole output of one reviewer. A return that cannot be parsed is an error that tells the reviewer what to change. A finding
 //! that cannot be parsed is dropped with a fate; the other findings are kept.
 
 mod dialects;
@@ -34,12 +34,12 @@ pub enum Dialect {
     Ce,
 }
 
-/// A parsed return.
+/// What a reviewer returned, parsed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ParsedReturn {
+pub struct ReviewerReturn {
     /// The reviewer's name.
     pub reviewer: String,
-    /// Valid findings.
+    /// Valid findings, each with the reviewer's name.
     pub members: Vec<Member>,
     /// Invalid findings and nitpicks.
     pub dropped: Vec<DroppedFinding>,
@@ -84,7 +84,7 @@ pub fn parse_return(
     text: &[u8],
     dialect: Dialect,
     reviewer: &str,
-) -> Result<ParsedReturn, ReturnError> {
+) -> Result<ReviewerReturn, ReturnError> {
     let StrictJson(value) =
         serde_json::from_slice(text).map_err(|error| ReturnError::NotJson(error.to_string()))?;
     parse_return_value(value, dialect, reviewer)
@@ -95,7 +95,7 @@ pub fn parse_return_value(
     value: Value,
     dialect: Dialect,
     reviewer: &str,
-) -> Result<ParsedReturn, ReturnError> {
+) -> Result<ReviewerReturn, ReturnError> {
     let parsed = match dialect {
         Dialect::Native => parse_native(value),
         Dialect::Crh => dialects::parse_crh(value, reviewer),
@@ -108,9 +108,9 @@ pub fn parse_return_value(
     Ok(parsed)
 }
 
-fn parse_native(value: Value) -> Result<ParsedReturn, ReturnError> {
+fn parse_native(value: Value) -> Result<ReviewerReturn, ReturnError> {
     let native: NativeReturn = deserialize(value)?;
-    let mut parsed = ParsedReturn {
+    let mut parsed = ReviewerReturn {
         members: Vec::new(),
         dropped: Vec::new(),
         reviewer: native.reviewer,
@@ -124,7 +124,7 @@ fn parse_native(value: Value) -> Result<ParsedReturn, ReturnError> {
     Ok(parsed)
 }
 
-impl ParsedReturn {
+impl ReviewerReturn {
     /// Parses findings one by one into members or dropped findings. `parse_finding` returns `None`
     /// for a nitpick.
     fn add_findings(

@@ -93,7 +93,7 @@ fn decide(
     };
     match gaps.is_empty() {
         true => (verdict, reason),
-        false => (verdict, format!("{reason}; the review is incomplete: {}", gaps.join(", "))),
+        false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
     }
 }
 
@@ -127,15 +127,15 @@ fn verdict_without_actionable(
         (CommandKind::Checks, true) => (Verdict::ChecksPassed, result),
         // If no check has seen a file, the checks have not passed.
         (CommandKind::Checks, false) if nothing_is_in_scope(report) || is_missing_files(report) => {
-            (Verdict::Incomplete, gaps.join(", "))
+            (Verdict::Incomplete, gaps.join("; "))
         }
         (CommandKind::Checks, false) => {
-            (Verdict::ChecksPassed, format!("{result}; {}", gaps.join(", ")))
+            (Verdict::ChecksPassed, format!("{result}; {}", gaps.join("; ")))
         }
         (CommandKind::Review, true) => {
             (Verdict::ReadyToMerge, "nothing actionable was found".to_owned())
         }
-        (CommandKind::Review, false) => (Verdict::Incomplete, gaps.join(", ")),
+        (CommandKind::Review, false) => (Verdict::Incomplete, gaps.join("; ")),
     }
 }
 

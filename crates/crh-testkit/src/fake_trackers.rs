@@ -314,7 +314,7 @@ impl State {
             Some(TrackerFault::StatusBefore(status)) => return failure(status),
             Some(TrackerFault::CutBefore) => return None,
             Some(TrackerFault::StatusAfter(_) | TrackerFault::CutAfter) | None => {
-                self.tickets.push(ticket)
+                self.tickets.push(ticket);
             }
         }
         match fault {

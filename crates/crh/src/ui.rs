@@ -124,7 +124,8 @@ pub(crate) fn print_summary(report: &Report) {
 
 /// Prints what clap returned: help, version, or a usage error.
 pub(crate) fn print_usage(error: &clap::Error) -> ExitCode {
-    let text = crh_review::escape_invisible(&error.render().to_string());
+    let text = crh_review::escape_invisible(&error.render().to_string())
+        .replace("number would be zero for non-zero type", "must be at least 1");
     if error.use_stderr() {
         screen::print_line(text.trim_end_matches('\n'));
         return FailureKind::Usage.exit_code();

@@ -9,8 +9,8 @@ use crh_llm::{
     CacheMark, CallArguments, Message, ModelReply, StopCause, ToolCall, ToolResult, Turn, TurnPart,
 };
 
-/// How often a model may retry an invalid answer or turn. The specification sets this number.
-const MAX_REPAIRS: u32 = 2;
+/// How often a model may correct an invalid answer or turn. The specification sets this number.
+const MAX_CORRECTIONS: u32 = 2;
 
 /// After this many consecutive turns of repeated calls, the run enters its last turn. By then, the
 /// model was told twice that it repeats calls.
@@ -59,7 +59,7 @@ impl<A: Clone> AgentRun<A> {
                     TurnError { reason, model_text }
                 };
                 self.push_turn(Turn::text(reply.turn.full_text()));
-                if self.allow_repair(turn_kind, &error) {
+                if self.allow_correction(turn_kind, &error) {
                     self.send_text(error.model_text);
                 }
                 return;
@@ -102,13 +102,13 @@ impl<A: Clone> AgentRun<A> {
     }
 
     /// Returns whether the model may try again. If not, the run ends with the error.
-    fn allow_repair(&mut self, turn_kind: TurnKind, error: &TurnError) -> bool {
-        if turn_kind.is_last() || self.repairs == MAX_REPAIRS {
+    fn allow_correction(&mut self, turn_kind: TurnKind, error: &TurnError) -> bool {
+        if turn_kind.is_last() || self.corrections == MAX_CORRECTIONS {
             self.report_turn_limit(turn_kind);
             self.end(AgentOutcome::BadAnswer(error.reason.clone()));
             return false;
         }
-        self.repairs += 1;
+        self.corrections += 1;
         true
     }
 
@@ -126,7 +126,7 @@ impl<A: Clone> AgentRun<A> {
         completeness: Completeness,
         turn_kind: TurnKind,
     ) {
-        let may_try_again = !turn_kind.is_last() && self.repairs < MAX_REPAIRS;
+        let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
         let mut last_error = None;
         let mut rejected_calls = Vec::new();
         for call in calls {
@@ -142,7 +142,7 @@ impl<A: Clone> AgentRun<A> {
             }
             rejected_calls.push((call, CallDecision::Reject(rejection)));
         }
-        if last_error.is_none_or(|error| self.allow_repair(turn_kind, &error)) {
+        if last_error.is_none_or(|error| self.allow_correction(turn_kind, &error)) {
             self.add_results(TurnCalls { calls: rejected_calls }, Vec::new());
         }
     }
@@ -177,7 +177,7 @@ impl<A: Clone> AgentRun<A> {
         let truncation = self.truncation_error();
         match (completeness, self.reminder) {
             (Completeness::Truncated, _) => {
-                if self.allow_repair(turn_kind, &truncation) {
+                if self.allow_correction(turn_kind, &truncation) {
                     self.send_text(truncation.model_text);
                 }
             }
@@ -208,7 +208,8 @@ impl<A: Clone> AgentRun<A> {
         turn_kind: TurnKind,
     ) {
         let truncation = self.truncation_error();
-        if completeness == Completeness::Truncated && !self.allow_repair(turn_kind, &truncation) {
+        if completeness == Completeness::Truncated && !self.allow_correction(turn_kind, &truncation)
+        {
             return;
         }
         if turn_kind.is_last() {

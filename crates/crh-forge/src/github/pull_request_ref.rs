@@ -56,7 +56,7 @@ pub enum PullRequestRefError {
     #[error("the address has no repository (`owner/name`)")]
     Repository,
     /// The address of another page.
-    #[error("this is the address of {article} {kind}; a pull request address ends in `/pull/12`", article = article(kind))]
+    #[error("this is the address of {article} {kind}, not of a GitHub pull request, which ends in `/pull/NUMBER`", article = article(kind))]
     NotAPull {
         /// Kind of the page.
         kind: &'static str,
@@ -322,15 +322,15 @@ mod tests {
                 o/r?x#1: not a pull request: expected `https://github.com/owner/name/pull/12`, `owner/name#12` or `12`
                 https://github.com: the address has no repository (`owner/name`)
                 https://github.com/o: the address has no repository (`owner/name`)
-                https://github.com/o/r: this is the address of a repository; a pull request address ends in `/pull/12`
+                https://github.com/o/r: this is the address of a repository, not of a GitHub pull request, which ends in `/pull/NUMBER`
                 https://github.com/o/../pull/1: the address has no repository (`owner/name`)
                 https://github.com/o/r%2e/pull/1: the address has no repository (`owner/name`)
-                https://github.com/o/r/pull: this is the address of a list of pull requests; a pull request address ends in `/pull/12`
+                https://github.com/o/r/pull: this is the address of a list of pull requests, not of a GitHub pull request, which ends in `/pull/NUMBER`
                 https://github.com/o/r/pull/new: `new` is not a pull request number
-                https://github.com/o/r/issues/5: this is the address of an issue; a pull request address ends in `/pull/12`
-                https://github.com/o/r/tree/main: this is the address of a branch; a pull request address ends in `/pull/12`
-                https://github.com/o/r/blob/main/a.rs: this is the address of a file; a pull request address ends in `/pull/12`
-                https://github.com/o/r/wiki: this is the address of a page; a pull request address ends in `/pull/12`
+                https://github.com/o/r/issues/5: this is the address of an issue, not of a GitHub pull request, which ends in `/pull/NUMBER`
+                https://github.com/o/r/tree/main: this is the address of a branch, not of a GitHub pull request, which ends in `/pull/NUMBER`
+                https://github.com/o/r/blob/main/a.rs: this is the address of a file, not of a GitHub pull request, which ends in `/pull/NUMBER`
+                https://github.com/o/r/wiki: this is the address of a page, not of a GitHub pull request, which ends in `/pull/NUMBER`
                 http://github.com/o/r/pull/1: the address is not `https`; the token would be sent unencrypted
                 https://user:secret@github.com/o/r/pull/1: the address must not contain a user name or password; credentials come from variables
                 https:///o/r/pull/1: the address is not a valid URL

@@ -31,11 +31,11 @@ pub struct LaunchpadService {
 pub enum LaunchpadServiceError {
     /// Neither an address nor the name of an instance.
     #[error(
-        "the service root {0}; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service"
+        "the Launchpad service {0}; use `production`, `staging`, `qastaging`, `dogfood`, `dev` or an `https` URL"
     )]
     Address(BaseUrlError),
     /// Unencrypted: a secret would be readable in transit.
-    #[error("the service root is not `https`; the secret would be sent unencrypted")]
+    #[error("the Launchpad service is not `https`; the secret would be sent unencrypted")]
     Insecure,
 }
 
@@ -174,9 +174,9 @@ mod tests {
             launchpad.test:8085 | https://api.launchpad.test:8085/devel | https://launchpad.test:8085 | https://code.launchpad.test:8085 | https://git.launchpad.test:8085/~o/p/+git/r
             launchpad.example | https://launchpad.example/devel | https://launchpad.example | https://launchpad.example | https://launchpad.example/~o/p/+git/r
             127.0.0.1:5 | http://127.0.0.1:5/devel | http://127.0.0.1:5 | http://127.0.0.1:5 | http://127.0.0.1:5/~o/p/+git/r
-            the service root is not `https`; the secret would be sent unencrypted
-            the service root must not contain a user name or password; credentials come from variables; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
-            the service root is not a valid URL; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
+            the Launchpad service is not `https`; the secret would be sent unencrypted
+            the Launchpad service must not contain a user name or password; credentials come from variables; use `production`, `staging`, `qastaging`, `dogfood`, `dev` or an `https` URL
+            the Launchpad service is not a valid URL; use `production`, `staging`, `qastaging`, `dogfood`, `dev` or an `https` URL
         "#]].assert_eq(&lines);
     }
 

@@ -175,7 +175,7 @@ async fn refused_and_missing_labels_are_left_out() {
 async fn github_failures_are_explained() {
     let mut messages = String::new();
     let mut add_message = |case_name: &str, error: TrackerError| {
-        messages.push_str(&format!("{case_name}: {error}\n"))
+        messages.push_str(&format!("{case_name}: {error}\n"));
     };
     let scene = Scene::new();
     let bad = issues_with(&scene, "ghp_unknown");
@@ -322,7 +322,7 @@ async fn linear_and_jira_failures_hide_the_key() {
     let (at_linear, at_jira) = (FakeTracker::linear(), FakeTracker::jira());
     let mut messages = String::new();
     let mut add_message = |case_name: &str, error: TrackerError| {
-        messages.push_str(&format!("{case_name}: {error}\n"))
+        messages.push_str(&format!("{case_name}: {error}\n"));
     };
     add_message(
         "a bad key",

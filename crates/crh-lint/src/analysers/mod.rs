@@ -1,6 +1,6 @@
-//! External analysers, if installed: ruff, eslint, shellcheck, semgrep, tsc. Each runs as a
-//! reviewer in the sandbox, on the changed files before and after the change, and reports what is
-//! new.
+//! Analysers: the external linters ruff, eslint, shellcheck, semgrep and tsc, if installed. Each runs
+//! as a reviewer in the sandbox, on the changed files before and after the change, and reports what
+//! is new.
 //!
 //! Invariants:
 //! - Nothing runs outside the sandbox.

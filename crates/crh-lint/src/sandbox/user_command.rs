@@ -28,7 +28,7 @@ pub struct UserCommand<'a> {
     pub tree: &'a Path,
     /// Time limit.
     pub time: Duration,
-    /// Whether the user cancelled the run.
+    /// Whether the user has cancelled.
     pub is_stopped: fn() -> bool,
 }
 

@@ -14,9 +14,9 @@ struct LineHunk {
     new: Range<usize>,
 }
 
-/// The new line to report. `parser_line` is the line where the parser failed; `is_valid` tells
-/// whether a text is valid (`None` if that is too expensive). The old text must be valid and the
-/// new one not. For a new file, the result is `parser_line`.
+/// The line of the new text to report. `parser_line` is the line where the parser failed; `is_valid`
+/// tells whether a text is valid (`None` if that is too expensive). The old text must be valid and
+/// the new one not. The result is `parser_line` for a new file, or if `is_valid` gives up.
 pub(super) fn blamed_line(
     ctx: &FileContext<'_>,
     parser_line: u32,
@@ -29,10 +29,11 @@ pub(super) fn blamed_line(
     let Some(hunk) = breaking_hunk(old, new, &hunks, is_valid) else { return parser_line.max(1) };
     let parser_line = usize::try_from(parser_line).unwrap_or(usize::MAX);
     let line = if hunk.new.is_empty() {
-        // Lines were only removed. Report the line after them, or at the end of the file the line
-        // before them.
-        let is_text = |index: usize| new.get(index).is_some_and(|line| !line.trim().is_empty());
-        let reports_next_line = is_text(hunk.new.start) || hunk.new.start == 0;
+        // Lines were only removed. Report the line after them, or the line before them if the next
+        // line is blank or missing.
+        let is_not_blank =
+            |index: usize| new.get(index).is_some_and(|line| !line.trim().is_empty());
+        let reports_next_line = is_not_blank(hunk.new.start) || hunk.new.start == 0;
         if reports_next_line { hunk.new.start + 1 } else { hunk.new.start }
     } else {
         parser_line.clamp(hunk.new.start + 1, hunk.new.end)
@@ -40,8 +41,8 @@ pub(super) fn blamed_line(
     u32::try_from(line.clamp(1, new.len().max(1))).unwrap_or(u32::MAX)
 }
 
-/// The hunks of a change, in order. Unchanged lines appear in the old text in the same order, so
-/// each matches the next equal line.
+/// The hunks of a change, in order. Each unchanged line is matched with the next equal line of
+/// the old text. This works because unchanged lines keep their order.
 fn line_hunks(old: &[&str], new: &[&str], is_added: impl Fn(usize) -> bool) -> Vec<LineHunk> {
     let mut hunks = Vec::new();
     let mut hunk = LineHunk { old: 0..0, new: 0..0 };
@@ -52,7 +53,8 @@ fn line_hunks(old: &[&str], new: &[&str], is_added: impl Fn(usize) -> bool) -> V
         }
         let rest = old.get(hunk.old.end..).unwrap_or_default();
         let Some(skipped) = rest.iter().position(|old_line| old_line == line) else {
-            // The added lines do not fit the texts, so treat this line as added.
+            // The diff says that this line is unchanged, but the rest of the old text does not
+            // contain it. Treat it as added.
             hunk.new.end = index + 1;
             continue;
         };
@@ -120,12 +122,12 @@ mod tests {
         assert_eq!(apply_hunks(&old, &new, &[]), "a\nb\n}\nc\nd\ne\n");
         let broken = breaking_hunk(&old, &new, &parts, |text| Some(text.contains('}')));
         assert_eq!(broken, Some(&parts[1]));
-        let mut left = 1;
+        let mut calls_left = 1;
         let broken = breaking_hunk(&old, &new, &parts, |text| {
-            left = usize::checked_sub(left, 1)?;
+            calls_left = usize::checked_sub(calls_left, 1)?;
             Some(text.contains('}'))
         });
-        assert_eq!((broken, left), (None, 0));
+        assert_eq!((broken, calls_left), (None, 0));
     }
 
     #[test]

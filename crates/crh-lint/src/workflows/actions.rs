@@ -246,14 +246,14 @@ pub(super) struct ActionUsages {
     totals: ActionUsage,
     /// Owners in the repository's own URLs, in lower case.
     own_owners: HashSet<String>,
-    /// Files that could not be read.
-    pub(super) unread_files: usize,
+    /// Number of files that could not be read.
+    pub(super) unread_count: usize,
 }
 
 impl ActionUsages {
     pub(super) fn new(project: &dyn Project) -> Self {
         let mut usages = Self::default();
-        let unread_files = repo_workflows::read_workflows(
+        let unread_count = repo_workflows::read_workflows(
             project,
             Side::Old,
             repo_workflows::uses_actions,
@@ -265,14 +265,14 @@ impl ActionUsages {
                 }
             },
         );
-        usages.unread_files += unread_files;
+        usages.unread_count += unread_count;
         for path in MANIFESTS {
             let text = match project.file(Side::Old, path) {
                 Ok(bytes) => {
                     String::from_utf8_lossy(&bytes.unwrap_or_default()).to_ascii_lowercase()
                 }
                 Err(_) => {
-                    usages.unread_files += 1;
+                    usages.unread_count += 1;
                     continue;
                 }
             };

@@ -65,7 +65,7 @@ const NESTED_MAX: usize = 8;
 pub(super) struct UntrustedCheckout {
     pub(super) draft: FindingDraft,
     /// Line of the dangerous trigger.
-    pub(super) trigger: u32,
+    pub(super) trigger_line: u32,
 }
 
 /// All checkouts of untrusted code in a workflow.
@@ -98,7 +98,7 @@ pub(super) fn find_checkouts(
                 "Use `pull_request` for steps that need the code, or check out the base. If `{trigger}` is needed for its rights, do that part in a workflow that does not use the files of the pull request."
             ),
         );
-        checkouts.push(UntrustedCheckout { draft, trigger: *trigger_line });
+        checkouts.push(UntrustedCheckout { draft, trigger_line: *trigger_line });
     }
     checkouts
 }

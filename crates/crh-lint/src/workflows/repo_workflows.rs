@@ -25,25 +25,25 @@ pub(crate) struct RepoWorkflows {
 struct FollowedWorkflows {
     /// Names of workflows, and whether each runs for pull requests.
     workflows: Vec<(String, bool)>,
-    unread_files: usize,
+    unread_count: usize,
 }
 
 /// Repository queries while one file is checked. Counts files that could not be read.
 pub(super) struct WorkflowQuery<'a> {
     change: &'a ChangeView<'a>,
-    unread_files: Cell<usize>,
+    unread_count: Cell<usize>,
 }
 
 impl<'a> WorkflowQuery<'a> {
     pub(super) fn new(change: &'a ChangeView<'a>) -> Self {
-        Self { change, unread_files: Cell::new(0) }
+        Self { change, unread_count: Cell::new(0) }
     }
 
     /// How the repository used actions before the change.
     pub(super) fn usages(&self) -> &'a ActionUsages {
         let (usages, project) = (&self.change.workflows.usages, self.change.project);
         let usages = usages.get_or_init(|| project.map(ActionUsages::new).unwrap_or_default());
-        self.unread_files.set(self.unread_files.get().max(usages.unread_files));
+        self.unread_count.set(self.unread_count.get().max(usages.unread_count));
         usages
     }
 
@@ -52,7 +52,7 @@ impl<'a> WorkflowQuery<'a> {
         let (cell, project) = (&self.change.workflows.followed_workflows, self.change.project);
         let followed_workflows =
             cell.get_or_init(|| project.map(FollowedWorkflows::new).unwrap_or_default());
-        self.unread_files.set(self.unread_files.get().max(followed_workflows.unread_files));
+        self.unread_count.set(self.unread_count.get().max(followed_workflows.unread_count));
         let matching_workflows = followed_workflows
             .workflows
             .iter()
@@ -62,16 +62,16 @@ impl<'a> WorkflowQuery<'a> {
             || matching_workflows.any(|(_, is_for_pull_requests)| *is_for_pull_requests)
     }
 
-    /// Needed files that could not be read.
-    pub(super) fn unread_files(&self) -> usize {
-        self.unread_files.get()
+    /// Number of needed files that could not be read.
+    pub(super) fn unread_count(&self) -> usize {
+        self.unread_count.get()
     }
 }
 
 impl FollowedWorkflows {
     fn new(project: &dyn Project) -> Self {
         let mut followed_workflows = Self::default();
-        followed_workflows.unread_files =
+        followed_workflows.unread_count =
             read_workflows(project, Side::New, is_workflow, |path, node| {
                 let name = node.get("name").and_then(YamlNode::scalar).unwrap_or(path);
                 let is_for_pull_requests =
@@ -91,7 +91,7 @@ pub(super) fn read_workflows(
     mut visit: impl FnMut(&str, &YamlNode),
 ) -> usize {
     let Ok(paths) = project.paths(side) else { return 1 };
-    let mut unread_files = 0;
+    let mut unread_count = 0;
     for path in paths.iter().filter(|path| selects(path)).take(FILES_MAX) {
         match project.file(side, path) {
             Ok(Some(bytes)) => {
@@ -100,10 +100,10 @@ pub(super) fn read_workflows(
                 }
             }
             Ok(None) => {}
-            Err(_) => unread_files += 1,
+            Err(_) => unread_count += 1,
         }
     }
-    unread_files
+    unread_count
 }
 
 pub(super) fn uses_actions(path: &str) -> bool {

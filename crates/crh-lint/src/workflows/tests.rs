@@ -592,8 +592,6 @@ fn unreadable_repository_files_are_noted() {
         fixture.file_findings_of(&WorkflowCheck).into_iter().flat_map(|it| it.notes).collect();
     assert_eq!(
         notes,
-        [
-            "`.github/workflows/w.yml` was checked without files of the repository that cannot be read: 1"
-        ]
+        ["`.github/workflows/w.yml` was checked, but 1 file of the repository could not be read"]
     );
 }

@@ -201,13 +201,13 @@ fn open_locked(path: &Path) -> io::Result<(File, ExistingFile)> {
         Some(CassetteHeader { version, .. }) => Err(io::Error::new(
             ErrorKind::AlreadyExists,
             format!(
-                "it is a cassette of version {version}, and crh writes version {VERSION}; the file was not changed"
+                "it is a recording of version {version}, and crh writes version {VERSION}; the file was not changed"
             ),
         )),
         None if first_line.is_empty() => Ok((file, ExistingFile::Empty)),
         None => Err(io::Error::new(
             ErrorKind::AlreadyExists,
-            "the file exists and is not a cassette; it was not changed",
+            "the file exists and is not a recording of crh; it was not changed",
         )),
     }
 }

@@ -44,7 +44,7 @@ struct AnswerQueue {
 #[derive(Debug, Error)]
 pub enum CassetteError {
     /// The file cannot be read.
-    #[error("cannot read the cassette `{}`", path.display())]
+    #[error("cannot read the recording `{}`", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -52,13 +52,13 @@ pub enum CassetteError {
         source: io::Error,
     },
     /// The file is not a cassette.
-    #[error("`{}` is not a cassette", path.display())]
+    #[error("`{}` is not a recording of crh", path.display())]
     NoCassette {
         /// The file.
         path: PathBuf,
     },
     /// Unsupported version.
-    #[error("the cassette `{}` has format version {file_version}; crh reads version {VERSION}", path.display())]
+    #[error("the recording `{}` has format version {file_version}; crh reads version {VERSION}", path.display())]
     Version {
         /// The file.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum CassetteError {
         file_version: u32,
     },
     /// A line is damaged.
-    #[error("line {line} of the cassette `{}` is damaged: {problem}", path.display())]
+    #[error("line {line} of the recording `{}` is damaged: {problem}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -76,7 +76,7 @@ pub enum CassetteError {
         problem: String,
     },
     /// No exchange was recorded.
-    #[error("the cassette `{}` is empty", path.display())]
+    #[error("the recording `{}` is empty", path.display())]
     Empty {
         /// The file.
         path: PathBuf,

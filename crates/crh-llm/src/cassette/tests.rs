@@ -387,17 +387,17 @@ fn damage_is_reported_with_its_line() {
         damaged(&Vec::clear),
     ];
     expect![[r#"
-        line 4 of the cassette `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a string at line 1 column 20
-        line 3 of the cassette `/run.jsonl` is damaged: its content was modified
-        line 3 of the cassette `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a value at line 1 column 0
-        line 7 of the cassette `/run.jsonl` is damaged: it refers to a missing piece
-        the cassette `/run.jsonl` is empty
-        the cassette `/run.jsonl` has format version 2; crh reads version 1
-        `/run.jsonl` is not a cassette
-        `/run.jsonl` is not a cassette
+        line 4 of the recording `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a string at line 1 column 20
+        line 3 of the recording `/run.jsonl` is damaged: its content was modified
+        line 3 of the recording `/run.jsonl` is damaged: it is not a valid cassette line: EOF while parsing a value at line 1 column 0
+        line 7 of the recording `/run.jsonl` is damaged: it refers to a missing piece
+        the recording `/run.jsonl` is empty
+        the recording `/run.jsonl` has format version 2; crh reads version 1
+        `/run.jsonl` is not a recording of crh
+        `/run.jsonl` is not a recording of crh
     "#]].assert_eq(&errors.concat());
     fs::remove_file(temp_cassette.path()).unwrap();
-    expect!["cannot read the cassette `/run.jsonl`"].assert_eq(&temp_cassette.load_error());
+    expect!["cannot read the recording `/run.jsonl`"].assert_eq(&temp_cassette.load_error());
 }
 
 #[test]
@@ -405,7 +405,7 @@ fn only_a_cassette_is_replaced() {
     let temp_cassette = TempCassette::new();
     fs::write(temp_cassette.path(), "notes of mine\n").unwrap();
     let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
-    expect!["the file exists and is not a cassette; it was not changed"]
+    expect!["the file exists and is not a recording of crh; it was not changed"]
         .assert_eq(&error.to_string());
     assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), "notes of mine\n");
     fs::write(temp_cassette.path(), "").unwrap();
@@ -481,7 +481,7 @@ fn leftover_temporary_file_is_reused() {
     fs::write(&beside, "notes of mine\n").unwrap();
     let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     let message = error.to_string().replace(&temp_cassette.folder.path().display().to_string(), "");
-    expect!["cannot write `/run.jsonl.recording`: the file exists and is not a cassette; it was not changed"].assert_eq(&message);
+    expect!["cannot write `/run.jsonl.recording`: the file exists and is not a recording of crh; it was not changed"].assert_eq(&message);
     assert_eq!(fs::read_to_string(&beside).unwrap(), "notes of mine\n");
     assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("two")));
 }
@@ -492,7 +492,7 @@ fn cassette_of_other_version_is_not_replaced() {
     let newer = "{\"format\":\"crh-cassette\",\"version\":2}\n";
     fs::write(temp_cassette.path(), newer).unwrap();
     let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
-    expect!["it is a cassette of version 2, and crh writes version 1; the file was not changed"]
+    expect!["it is a recording of version 2, and crh writes version 1; the file was not changed"]
         .assert_eq(&error.to_string());
     assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), newer);
 }
@@ -588,7 +588,7 @@ fn not_recorded_error_is_not_recorded() {
     recorder.record("openai:gpt", &facts(), &request("first"), &lacking);
     assert_eq!(recorder.finish().unwrap(), 0);
     drop(recorder);
-    expect!["the cassette `/run.jsonl` is empty"].assert_eq(&temp_cassette.load_error());
+    expect!["the recording `/run.jsonl` is empty"].assert_eq(&temp_cassette.load_error());
 }
 
 #[cfg(target_os = "linux")]

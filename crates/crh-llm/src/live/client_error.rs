@@ -48,12 +48,16 @@ pub(super) fn from_client_error(
                 status: Some(status),
             }
         }
-        _ => from_stream_error(error, summary, started).into(),
+        _ => from_error_without_status(error, summary, started).into(),
     }
 }
 
-/// Converts a stream error without an HTTP status.
-fn from_stream_error(error: &Error, summary: &FrameSummary, started: ReplyStarted) -> ModelError {
+/// Converts an error without an HTTP status, from before or within the stream.
+fn from_error_without_status(
+    error: &Error,
+    summary: &FrameSummary,
+    started: ReplyStarted,
+) -> ModelError {
     match error {
         Error::WebModelCall { webc_error: genai::webc::Error::Reqwest(error), .. } => {
             from_transport_error(error, summary)
@@ -69,6 +73,7 @@ fn from_stream_error(error: &Error, summary: &FrameSummary, started: ReplyStarte
             Some(error) if error.is_object() => vendor_error::from_event(error, started),
             Some(_) | None => cut_stream("an event is not valid JSON"),
         },
+        // No frame arrived, so the client failed before it sent the request.
         _ if summary.count == 0 => ModelError::BadRequest {
             message: "the request cannot be converted to the vendor's API".to_owned(),
         },
@@ -156,7 +161,7 @@ mod tests {
         ]
     }
 
-    /// Like `trap_5` of the integration tests, without a socket.
+    /// The integration test `errors_do_not_show_request_or_reply` checks the same with a server.
     #[test]
     fn client_error_texts_are_not_shown() {
         let mut lines = String::new();

@@ -112,7 +112,7 @@ impl FrameRecorder {
                 summary.lost_piece = Some(LostPiece::Delta);
             }
             Wire::Anthropic if lacks_event_name(event, &frame) => {
-                summary.lost_piece = Some(LostPiece::EventName)
+                summary.lost_piece = Some(LostPiece::EventName);
             }
             Wire::OpenAiResponses | Wire::Anthropic | Wire::Gemini => {}
         }

@@ -205,7 +205,7 @@ fn anthropic_parts(
             }
             ContentPart::ReasoningContent(thoughts_text) => match parts.last_mut() {
                 Some(TurnPart::Thinking(Thinking::Readable { text, .. })) => {
-                    *text = Some(thoughts_text)
+                    *text = Some(thoughts_text);
                 }
                 Some(_) | None => parts.push(thought(thoughts_text, None)),
             },

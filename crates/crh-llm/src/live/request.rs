@@ -137,7 +137,7 @@ fn breakpoints(messages: &[Message]) -> Vec<usize> {
     for (index, message) in messages.iter().enumerate() {
         match message {
             Message::User(user_text) if user_text.cache == CacheMark::Breakpoint => {
-                marked_messages.push(index)
+                marked_messages.push(index);
             }
             Message::Results(_) if index + 1 == messages.len() && !marked_messages.is_empty() => {
                 marked_messages.push(index);

@@ -69,7 +69,7 @@ fn invalid_name_error_lists_valid_providers() {
             `openai:` has no model; write the model id after the colon
             `openai:` has no model; write the model id after the colon
             the model id for `openai` contains an invalid character: ' '
-            `replay:` has no file; write the path of a cassette after the colon
+            `replay:` has no file; write the path of a recording after the colon
             the base URL is not a valid URL
             the base URL must not contain a user name or password; credentials come from variables
             the base URL must not have a query or a fragment

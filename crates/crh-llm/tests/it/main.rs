@@ -7,9 +7,9 @@ mod live;
 mod live_answers;
 mod live_errors;
 mod live_network;
+mod live_pitfalls;
 mod live_questions;
 mod live_setup;
-mod live_traps;
 
 /// A test file without a `mod` line would never run.
 #[test]

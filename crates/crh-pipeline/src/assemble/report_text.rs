@@ -96,7 +96,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     let judge_failures = judges.filter_map(|record| record.ended.failure());
     warnings.extend(judge_failures.map(|why| format!("the requirements were not checked: {why}")));
     if let Some(doubt) = &inputs.context.intent.doubt {
-        warnings.push(format!("the purpose of the change is unclear: {doubt}"));
+        warnings.push(format!("the purpose of the change is not fully clear: {doubt}"));
     }
     warnings.extend_from_slice(&inputs.pairs_notes);
     if inputs.merged.unlisted_pairs > 0 {
@@ -186,11 +186,14 @@ fn speaker_prefix(record: &RunRecord, speakers: usize) -> String {
 fn counts_sentence(report: &Report) -> String {
     let reviewed_count =
         report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed).count();
-    let files = plural(reviewed_count, "reviewed file");
+    let files = match reviewed_count {
+        0 => "; no file was fully reviewed".to_owned(),
+        count => format!(" in {}", plural(count, "reviewed file")),
+    };
     let mut text = match report.issues.len() {
-        0 => format!("No issues in {files}"),
+        0 => format!("No issues{files}"),
         issues => {
-            format!("{}{} in {files}", plural(issues, "issue"), severity_counts(&report.issues))
+            format!("{}{}{files}", plural(issues, "issue"), severity_counts(&report.issues))
         }
     };
     match report.applied_fixes.len() {

@@ -16,7 +16,7 @@ use crh_review::{CandidatePair, PairSide, stable_json_line};
 
 const RUN_NAME: &str = "pairs";
 
-/// One answer and two repairs.
+/// One answer and two corrections.
 const TURNS: u32 = 3;
 /// A few ids; the rest is for models that reason first.
 const OUTPUT_TOKENS: u32 = 4_000;

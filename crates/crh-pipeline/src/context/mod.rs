@@ -219,7 +219,7 @@ impl PanelDraft {
                 context.intent = intent;
             }
             None => context.notes.push(format!(
-                "the scout failed ({}); reviewers were chosen by rules",
+                "the scout, a model call that chooses reviewers, failed ({}); crh chose them by fixed rules",
                 record.ended.failure().unwrap_or("no answer")
             )),
         }

@@ -19,7 +19,7 @@ use crh_agent::CallPurpose;
 
 const RUN_NAME: &str = "scout";
 
-/// One answer and two repairs.
+/// One answer and two corrections.
 const TURNS: u32 = 3;
 /// An intent and a few names; the rest is for models that reason first.
 const OUTPUT_TOKENS: u32 = 4_000;

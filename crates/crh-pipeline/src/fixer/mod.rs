@@ -1,7 +1,7 @@
 //! A fixer: a model that repairs issues in its own working tree. Returns edits and applies nothing.
 //!
-//! Invariants: if a fixer changes a file that is not part of its task, all its work is rejected. A
-//! repair without a change is not done.
+//! Invariants: if a fixer changes a file that is not part of its task, all its work is rejected. An
+//! issue that the fixer reports as repaired, but for which it changed no file, counts as `NotDone`.
 
 mod accept;
 mod file_edit;
@@ -22,7 +22,7 @@ pub use task::FixTask;
 use self::accept::accept_work;
 use self::report::{ReportExpectations, ReportRepairs, ReportedRepair};
 use self::sandbox::FixSandbox;
-use self::tools::{FixerTools, fixer_tools};
+use self::tools::{FixerTools, fixer_tool_specs};
 use crate::events::ReviewEvent;
 use crate::plan::TURN_TOKENS;
 use crate::prompts;
@@ -41,7 +41,7 @@ const TOKENS_MAX: u64 = 2_000_000;
 
 /// Result of a fixer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Repair {
+pub struct FixerResult {
     /// Edits, sorted by path.
     pub edits: Vec<FileEdit>,
     /// Outcome of each issue, by number.
@@ -68,18 +68,22 @@ struct AcceptedWork {
 
 /// Runs a fixer in a working tree with the reviewed code. Do not use the tree for anything else
 /// afterwards.
-pub async fn repair(context: &ReviewContext, fix_task: &FixTask, tree: &TempCheckout) -> Repair {
+pub async fn repair(
+    context: &ReviewContext,
+    fix_task: &FixTask,
+    tree: &TempCheckout,
+) -> FixerResult {
     let assignment = fix_task.assignment();
     let name = assignment.name.clone();
     let (run, label) = (name.clone(), fix_task.label());
     context.journal.emit(ReviewEvent::RunStarted { run, label, files: fix_task.files.len() });
     let sandbox = Arc::new(FixSandbox::new(tree, &fix_task.files));
-    // A cheaper model would save less than a fix that breaks something costs.
+    // Use the stronger model: a wrong fix costs more than a cheaper model would save.
     let model = &context.models.escalation;
     let task = AgentTask {
         caller: name.clone(),
         conversation: fix_task.conversation(context, &sandbox),
-        tools: fixer_tools(),
+        tools: fixer_tool_specs(),
         submit: submit(fix_task, &sandbox),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
@@ -123,10 +127,11 @@ pub async fn repair(context: &ReviewContext, fix_task: &FixTask, tree: &TempChec
         fix_task.none_done(&message)
     });
     record.notes.extend(notes);
-    let prompt_version = prompts::fixer::version(&fixer_tools());
+    let prompt_version = prompts::fixer::version(&fixer_tool_specs());
+    // Stored runs already have the key `told`.
     record.answer = json!({ "told": outcomes, "prompt_version": prompt_version });
     context.finish_run(&record);
-    Repair { edits, outcomes, record }
+    FixerResult { edits, outcomes, record }
 }
 
 fn submit(

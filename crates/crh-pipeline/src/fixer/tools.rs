@@ -65,7 +65,7 @@ impl SessionTool for ReadWorktree {
 }
 
 /// Tools of every fixer, in a fixed order.
-pub(super) fn fixer_tools() -> Vec<ToolSpec> {
+pub(super) fn fixer_tool_specs() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let read_only_specs =
             ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn fixer_has_reading_tools_and_its_own() {
-        let tools = fixer_tools();
+        let tools = fixer_tool_specs();
         let mark = tools.iter().any(|tool| tool.name == MARK_TOOL);
         assert!(!mark && tools.len() == ReviewTools::specs().len() - 1 + fixer_specs().len());
         expect_file!["../../tests/data/tools/fixer.json"]

@@ -100,7 +100,7 @@ pub fn estimate(
     }
     if plan.strategy == Strategy::Panel {
         notes.push(
-            "one small call before the panel may add reviewers; the limits cover all of them"
+            "a small model call before the review may add reviewers; the limits include that call and the added reviewers"
                 .to_owned(),
         );
     }
@@ -213,7 +213,7 @@ impl fmt::Display for CostEstimate {
         let Self { max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
         writeln!(
             f,
-            "at most {max_cost}, of which {reserved_cost} are reserved for final turns and validation; \
+            "at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
              at most {llm_calls} model calls and {input_tokens} input tokens"
         )
     }

@@ -258,7 +258,7 @@ fn estimate_shows_plan_and_limits() {
         injection     2 files, no model
         orchestrator  2 files, openai:fake: first call at most N tokens and X
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        at most 2.0000 USD, of which 0.4000 USD are reserved for final turns and validation; at most 200 model calls and 4000000 input tokens
+        at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&actual.replace(&expected.to_string(), "X"));
 }
 

@@ -20,7 +20,7 @@ use crate::requirements::RequirementsDoc;
 use crate::review_options::{PromptOverrides, ReviewOptions};
 use crate::reviewers::{Returns, Reviewer, ReviewerCatalogue};
 use crate::text::one_line;
-use crate::tools::session::{agent_tools, panel_tools};
+use crate::tools::session::{agent_tool_specs, panel_tool_specs};
 use crh_llm::{CacheMark, Conversation, ToolSpec};
 use crh_review::identity::content_id;
 use crh_review::report::{PlanSource, Strategy};
@@ -52,9 +52,9 @@ impl Prompts {
     pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
         let rendered = change::render_change(change, context, &options.budget, None);
         let (panel_text, tools) = match options.strategy {
-            Strategy::Panel => (panel_rules(options), panel_tools()),
+            Strategy::Panel => (panel_rules(options), panel_tool_specs()),
             Strategy::Single | Strategy::Delegate | Strategy::Static => {
-                (String::new(), agent_tools())
+                (String::new(), agent_tool_specs())
             }
         };
         Self::build(rendered, panel_text, tools, options)
@@ -74,7 +74,7 @@ impl Prompts {
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
         let panel_text = format!("{}\n\n{}", part_prompt.render(), panel_rules(options));
-        Self::build(rendered, panel_text, panel_tools(), options)
+        Self::build(rendered, panel_text, panel_tool_specs(), options)
     }
 
     fn build(
@@ -103,7 +103,7 @@ impl Prompts {
 
     /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
     pub fn version(overrides: &PromptOverrides) -> String {
-        version(overrides, &agent_tools(), &panel_tools())
+        version(overrides, &agent_tool_specs(), &panel_tool_specs())
     }
 
     /// Tools that every agent of this review sees.

@@ -266,8 +266,10 @@ fn version_covers_files_overrides_and_tools() {
     let built_in = version(None, None);
     assert_eq!(built_in.len(), 16);
     assert_eq!(built_in, version(Some(files::Rules::TEXT), None));
-    let fewer_tools = super::version(&own(None, None), &agent_tools()[1..], &panel_tools());
-    let fewer_of_a_panel = super::version(&own(None, None), &agent_tools(), &panel_tools()[1..]);
+    let fewer_tools =
+        super::version(&own(None, None), &agent_tool_specs()[1..], &panel_tool_specs());
+    let fewer_of_a_panel =
+        super::version(&own(None, None), &agent_tool_specs(), &panel_tool_specs()[1..]);
     let versions = [
         built_in,
         fewer_tools,

@@ -19,7 +19,7 @@ pub fn parse_answer(
     document: &RequirementsDoc,
 ) -> Result<RequirementJudgements, String> {
     let ReportRequirements { requirements } = session::parse_arguments(answer)?;
-    let mut verdicts = BTreeMap::new();
+    let mut states_by_id = BTreeMap::new();
     for RequirementCheck { id, state, evidence } in requirements {
         if !document.items.iter().any(|item| item.id == id) {
             return Err(format!(
@@ -33,12 +33,12 @@ pub fn parse_answer(
                 "`evidence` of `{id}` is empty: name the lines, or say what you looked for"
             ));
         }
-        if verdicts.insert(id.clone(), (state, evidence)).is_some() {
+        if states_by_id.insert(id.clone(), (state, evidence)).is_some() {
             return Err(format!("`{id}` stands there twice; give one state for each id"));
         }
     }
     let missing_ids: Vec<&str> =
-        ids(document).into_iter().filter(|id| !verdicts.contains_key(*id)).collect();
+        ids(document).into_iter().filter(|id| !states_by_id.contains_key(*id)).collect();
     if !missing_ids.is_empty() {
         return Err(format!(
             "nothing is said about `{}`; give a state for each id",
@@ -46,7 +46,7 @@ pub fn parse_answer(
         ));
     }
     let judgements = document.items.iter().filter_map(|item| {
-        let (state, evidence) = verdicts.remove(&item.id)?;
+        let (state, evidence) = states_by_id.remove(&item.id)?;
         let state = match state {
             RequirementVerdict::Met => RequirementState::Met,
             RequirementVerdict::PartiallyAddressed => RequirementState::PartiallyAddressed,

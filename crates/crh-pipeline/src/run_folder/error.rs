@@ -19,6 +19,9 @@ pub enum FolderError {
     /// There are no runs.
     #[error("no runs in `{}`", .0.display())]
     NoRuns(PathBuf),
+    /// The requested name is empty.
+    #[error("the name of the run is empty")]
+    EmptyName,
     /// No run matches.
     #[error("no run `{wanted}` in `{}`", .runs.display())]
     Unknown {

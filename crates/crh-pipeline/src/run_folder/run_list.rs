@@ -111,18 +111,18 @@ pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderEr
         let newest = names.last().ok_or_else(|| FolderError::NoRuns(runs.to_owned()))?;
         return RunFolder::open(&runs.join(newest));
     }
+    // Every name matches an empty prefix. The user probably passed an unset shell variable.
+    if wanted.is_empty() {
+        return Err(FolderError::EmptyName);
+    }
     let matching: Vec<&String> = names.iter().filter(|name| name.starts_with(wanted)).collect();
     match matching.as_slice() {
         // An exact match wins, since the name of a first run is a prefix of the name with `-2`.
         several if several.iter().any(|name| *name == wanted) => {
             RunFolder::open(&runs.join(wanted))
         }
-        [name] if !wanted.is_empty() => RunFolder::open(&runs.join(name)),
+        [name] => RunFolder::open(&runs.join(name)),
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
-        // Every name matches an empty prefix. The user probably passed an unset shell variable.
-        _ if wanted.is_empty() => {
-            Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() })
-        }
         several => {
             let names = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
             Err(FolderError::Ambiguous { wanted: wanted.to_owned(), names: names.collect() })

@@ -324,7 +324,7 @@ fn run_is_found_by_name_prefix_or_latest() {
     for (wanted, expected) in [
         (None, newest),
         (Some("latest"), newest),
-        (Some(""), "no run `` in `RUNS`"),
+        (Some(""), "the name of the run is empty"),
         (Some("20261115T09"), newest),
         (Some(newest), newest),
         (Some(first), first),

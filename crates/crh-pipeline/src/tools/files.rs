@@ -70,7 +70,7 @@ impl AgentTool for ReadTool {
         if file.kind == PathKind::Folder {
             return tell_model(format!("`{}` is a folder; `ls` lists it", input.path));
         }
-        let bytes = workspace.bytes(&file.relative_path)?;
+        let bytes = workspace.bytes(&file.workspace_path)?;
         let text = String::from_utf8_lossy(&bytes);
         let total = text.split_inclusive('\n').count();
         let first = limit_or(input.offset, 1);
@@ -100,8 +100,9 @@ impl AgentTool for FindTool {
         let workspace = ctx.workspace()?;
         let start = find_folder(workspace, input.path.as_deref())?;
         let glob = parse_glob(&input.pattern)?;
-        let paths =
-            walk(&start, ctx)?.into_iter().filter(|entry| glob.is_match(entry.relative.as_bytes()));
+        let paths = walk(&start, ctx)?
+            .into_iter()
+            .filter(|entry| glob.is_match(entry.path_in_folder.as_bytes()));
         let lines = paths.map(|entry| match entry.kind {
             PathKind::Folder => format!("{}/", entry.workspace_path),
             PathKind::File => entry.workspace_path,
@@ -122,7 +123,7 @@ impl AgentTool for LsTool {
         let workspace = ctx.workspace()?;
         let folder = find_folder(workspace, input.path.as_deref())?;
         let mut lines = Vec::new();
-        for name in workspace.names(&folder.relative_path)? {
+        for name in workspace.names(&folder.workspace_path)? {
             ctx.check_stopped()?;
             let path = folder.path.join(&name);
             let suffix = match fs::symlink_metadata(&path) {
@@ -146,8 +147,8 @@ impl AgentTool for LsTool {
 pub(super) struct WalkEntry {
     /// Path from the workspace root.
     pub(super) workspace_path: String,
-    /// Path from the start of the walk.
-    pub(super) relative: String,
+    /// Path from the folder where the walk starts.
+    pub(super) path_in_folder: String,
     /// File or folder.
     pub(super) kind: PathKind,
 }
@@ -168,7 +169,7 @@ pub(super) fn walk(start: &WorkspacePath, ctx: &ToolContext) -> Result<Vec<WalkE
             let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else {
                 continue;
             };
-            let relative = format!("{prefix}{name}");
+            let path_in_folder = format!("{prefix}{name}");
             let kind = if kind.is_dir() {
                 PathKind::Folder
             } else if kind.is_file() {
@@ -177,14 +178,14 @@ pub(super) fn walk(start: &WorkspacePath, ctx: &ToolContext) -> Result<Vec<WalkE
                 continue;
             };
             if kind == PathKind::Folder {
-                folders.push((entry.path(), format!("{relative}/")));
+                folders.push((entry.path(), format!("{path_in_folder}/")));
             }
-            let workspace_path = if start.relative_path.is_empty() {
-                relative.clone()
+            let workspace_path = if start.workspace_path.is_empty() {
+                path_in_folder.clone()
             } else {
-                format!("{}/{relative}", start.relative_path)
+                format!("{}/{path_in_folder}", start.workspace_path)
             };
-            all_entries.push(WalkEntry { workspace_path, relative, kind });
+            all_entries.push(WalkEntry { workspace_path, path_in_folder, kind });
         }
     }
     all_entries.sort_by(|a, b| a.workspace_path.cmp(&b.workspace_path));
@@ -209,7 +210,7 @@ fn find_folder(workspace: &Workspace, path: Option<&str>) -> Result<WorkspacePat
     match entry.kind {
         PathKind::Folder => Ok(entry),
         PathKind::File => {
-            tell_model(format!("`{}` is a file; `read` shows it", entry.relative_path))
+            tell_model(format!("`{}` is a file; `read` shows it", entry.workspace_path))
         }
     }
 }

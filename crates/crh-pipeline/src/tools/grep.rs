@@ -56,17 +56,17 @@ impl AgentTool for GrepTool {
         let matcher = matcher(&input)?;
         let start = workspace.look_up(input.path.as_deref().unwrap_or_default())?;
         let mut files: Vec<String> = match start.kind {
-            PathKind::File => vec![start.relative_path],
+            PathKind::File => vec![start.workspace_path],
             PathKind::Folder => {
                 let glob = input.glob.as_deref().map(parse_glob).transpose()?;
-                let matches_glob = |relative: &str| {
-                    glob.as_ref().is_none_or(|glob| glob.is_match(relative.as_bytes()))
+                let matches_glob = |path_in_folder: &str| {
+                    glob.as_ref().is_none_or(|glob| glob.is_match(path_in_folder.as_bytes()))
                 };
                 let files = walk(&start, ctx)?.into_iter();
                 let files = files.filter(|entry| entry.kind == PathKind::File);
                 files
-                    .filter(|entry| matches_glob(&entry.relative))
-                    .map(|found| found.workspace_path)
+                    .filter(|entry| matches_glob(&entry.path_in_folder))
+                    .map(|entry| entry.workspace_path)
                     .collect()
             }
         };

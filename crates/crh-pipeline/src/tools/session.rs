@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{ReviewTools, arguments};
 use crh_llm::ToolSpec;
 use crh_review::finding::Finding;
-use crh_review::{Dialect, ParsedReturn, parse_return_value};
+use crh_review::{Dialect, ReviewerReturn, parse_return_value};
 
 /// A session tool. Models read its doc comments and fill in its fields.
 pub trait SessionTool: JsonSchema {
@@ -231,7 +231,7 @@ impl SessionTool for ReportPairs {
 
 /// Tools of all agents of a panel. Without delegation and marks: every reviewer reads all its
 /// files.
-pub fn panel_tools() -> Vec<ToolSpec> {
+pub fn panel_tool_specs() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let read_only = ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL);
         let session = [
@@ -255,7 +255,7 @@ pub(crate) fn lens_spec() -> ToolSpec {
 
 /// Parses a report of findings. Sets the reviewer, so that a model cannot report in another's name.
 /// The error is a sentence for the model.
-pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ParsedReturn, String> {
+pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ReviewerReturn, String> {
     if let Some(fields) = value.as_object_mut() {
         fields.insert("reviewer".to_owned(), Value::from(reviewer));
     }
@@ -268,7 +268,7 @@ pub(crate) const MARK_TOOL: &str = "mark_file_reviewed";
 
 /// Tools of all agents of a review. The list is the same for all, so that the vendor's prompt cache
 /// serves it. Calls that an agent may not make are refused.
-pub fn agent_tools() -> Vec<ToolSpec> {
+pub fn agent_tool_specs() -> Vec<ToolSpec> {
     /// Cached, since deriving schemas is slow and every agent needs them.
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
         let session = [
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn agents_see_catalogue_then_session_tools() {
-        let names: Vec<String> = agent_tools().into_iter().map(|tool| tool.name).collect();
+        let names: Vec<String> = agent_tool_specs().into_iter().map(|tool| tool.name).collect();
         let catalogue: Vec<&str> = super::super::catalogue().iter().map(|tool| tool.name).collect();
         let (shared, session) = names.split_at(catalogue.len());
         assert_eq!(shared, catalogue);
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn session_tools_match_the_golden_file() {
-        let tools = agent_tools();
+        let tools = agent_tool_specs();
         let session = &tools[ReviewTools::specs().len()..];
         expect_file!["../../tests/data/tools/session.json"]
             .assert_eq(&crh_review::stable_json(session).unwrap());
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn session_arguments_are_described_and_closed() {
-        let session = agent_tools().into_iter().skip(ReviewTools::specs().len());
+        let session = agent_tool_specs().into_iter().skip(ReviewTools::specs().len());
         for tool in session.chain([tool_spec::<ReportRequirements>()]) {
             assert!(tool.description.len() > 20, "{}", tool.name);
             assert_eq!(tool.schema["additionalProperties"], false, "{}", tool.name);

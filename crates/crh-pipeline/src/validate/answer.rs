@@ -1,4 +1,4 @@
-//! Parses the answer of a validation run: one verdict per issue.
+//! Parses the answer of a validation run: one judgement per issue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,14 +9,14 @@ use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
 use crh_agent::SubmitTool;
 use crh_review::{Judgement, JudgementResult};
 
-/// The tool that submits verdicts on these issues.
+/// The tool that submits judgements on these issues.
 pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
     SubmitTool::new(session::tool_spec::<ReportChecks>(), move |value| {
         parse_judgements(value, &ids)
     })
 }
 
-/// The judgement on every id, or an error for the model. An id without a verdict is undecided.
+/// The judgement on every id, or an error for the model. An id without a judgement is unsure.
 fn parse_judgements(
     value: Value,
     ids: &BTreeSet<String>,
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_verdict_is_undecided() {
+    fn missing_judgement_is_unsure() {
         let entry =
             |id: &str, verdict: &str| json!({ "id": id, "verdict": verdict, "reason": "line 3" });
         check(

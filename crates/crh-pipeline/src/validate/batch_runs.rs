@@ -25,7 +25,7 @@ const TURNS: u32 = 10;
 /// Maximum tool calls per batch: four per issue.
 const TOOL_CALLS: u32 = 24;
 
-/// Maximum tokens per turn: a few hundred for six verdicts, the rest for models that reason first.
+/// Maximum tokens per turn: a few hundred for six judgements, the rest for models that reason first.
 const OUTPUT_TOKENS: u32 = 8_000;
 
 /// Result of one batch.

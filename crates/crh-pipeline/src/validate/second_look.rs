@@ -10,8 +10,11 @@ use crh_review::{Judgement, JudgementResult};
 
 /// Judgements by `dedupe_key`.
 ///
-/// If one finding of an issue is confirmed, the issue is confirmed. If all of its findings are
-/// refuted, the issue is refuted. If they are refuted or undecided, the issue is undecided.
+/// - If a finding of an issue is confirmed, the issue is confirmed.
+/// - Otherwise, if every finding is refuted, the issue is refuted.
+/// - Otherwise, if every finding is refuted or unsure, the issue is unsure.
+/// - Otherwise, if a check failed, the result is that failure.
+/// - Otherwise, the issue gets no judgement.
 pub(super) fn judgements(
     issues: &[Issue],
     checked: &[CheckedFinding],
@@ -32,7 +35,8 @@ pub(super) fn judgements(
     judged.collect()
 }
 
-/// Combines the judgements on the findings of one issue. None if the issue must be checked.
+/// Combines the judgements on the findings of one issue. `None` if they are not enough, so that an
+/// independent run must validate the issue.
 fn combine(judgements: &[&[&Judgement]]) -> Option<Judgement> {
     let all_judgements = || judgements.iter().copied().flatten().copied();
     let first = |result: JudgementResult| {

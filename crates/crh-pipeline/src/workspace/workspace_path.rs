@@ -15,7 +15,7 @@ const LATEST: &str = "preview-diffs/latest";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspacePath {
     /// Path from the workspace root, with `/`; empty for the root.
-    pub relative_path: String,
+    pub workspace_path: String,
     /// Path on disk.
     pub path: PathBuf,
     /// File or folder.
@@ -84,7 +84,7 @@ pub(super) fn look_up(root: &Path, text: &str) -> Result<WorkspacePath, PathErro
         return Err(PathError::Home(text.to_owned()));
     }
     let mut current = WorkspacePath {
-        relative_path: String::new(),
+        workspace_path: String::new(),
         path: root.to_owned(),
         kind: PathKind::Folder,
     };
@@ -107,32 +107,32 @@ pub(super) fn look_up(root: &Path, text: &str) -> Result<WorkspacePath, PathErro
 
 /// Descends one path component. Follows the link to the latest round.
 fn step(parent: WorkspacePath, part: &str) -> Result<WorkspacePath, PathError> {
-    let relative_path = match parent.relative_path.as_str() {
+    let workspace_path = match parent.workspace_path.as_str() {
         "" => part.to_owned(),
         folder => format!("{folder}/{part}"),
     };
     let path = parent.path.join(part);
     // Operating systems report a path below a file in different ways.
     if parent.kind == PathKind::File {
-        return Err(PathError::Missing(relative_path));
+        return Err(PathError::Missing(workspace_path));
     }
     let Ok(metadata) = fs::symlink_metadata(&path) else {
-        return Err(PathError::Missing(relative_path));
+        return Err(PathError::Missing(workspace_path));
     };
-    if metadata.is_symlink() && relative_path == LATEST {
-        let id = linked_round(&path).ok_or(PathError::Link(relative_path))?;
+    if metadata.is_symlink() && workspace_path == LATEST {
+        let id = linked_round(&path).ok_or(PathError::Link(workspace_path))?;
         return step(parent, &id);
     }
     let kind = if metadata.is_symlink() {
-        return Err(PathError::Link(relative_path));
+        return Err(PathError::Link(workspace_path));
     } else if metadata.is_dir() {
         PathKind::Folder
     } else if metadata.is_file() {
         PathKind::File
     } else {
-        return Err(PathError::Special(relative_path));
+        return Err(PathError::Special(workspace_path));
     };
-    Ok(WorkspacePath { relative_path, path, kind })
+    Ok(WorkspacePath { workspace_path, path, kind })
 }
 
 /// The round that the `latest` link points to, if valid.

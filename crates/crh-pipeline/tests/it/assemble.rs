@@ -359,12 +359,12 @@ fn static_coverage_counts_only_without_a_model() {
     check(
         &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
         expect![[r#"
-        truncated | Incomplete: 1 file not fully reviewed, the review was cut short
-        a.py reviewed 
-        b.py not_reviewed not assigned to any reviewer
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            truncated | Incomplete: 1 file not fully reviewed; the review was cut short
+            a.py reviewed 
+            b.py not_reviewed not assigned to any reviewer
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
 }
 
@@ -375,22 +375,22 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen(), failed(single)]),
         expect![[r#"
-        error | Incomplete: failed reviewers: single, 2 files not fully reviewed, nothing was reviewed
-        a.py not_reviewed single failed
-        b.py not_reviewed single failed
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            error | Incomplete: failed reviewers: single; 2 files not fully reviewed; nothing was reviewed
+            a.py not_reviewed single failed
+            b.py not_reviewed single failed
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
     check(
         &Review::new(Strategy::Single, vec![seen()]),
         expect![[r#"
-        error | Incomplete: 2 files not fully reviewed, nothing was reviewed
-        a.py not_reviewed not assigned to any reviewer
-        b.py not_reviewed not assigned to any reviewer
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            error | Incomplete: 2 files not fully reviewed; nothing was reviewed
+            a.py not_reviewed not assigned to any reviewer
+            b.py not_reviewed not assigned to any reviewer
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
     let agents = vec![
         run("orchestrator", &[]),
@@ -400,12 +400,12 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-        error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not fully reviewed, nothing was reviewed
-        a.py not_reviewed sub-agent-1 failed
-        b.py not_reviewed sub-agent-2 failed
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully reviewed; nothing was reviewed
+            a.py not_reviewed sub-agent-1 failed
+            b.py not_reviewed sub-agent-2 failed
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
 }
 
@@ -419,12 +419,12 @@ fn one_failed_reviewer_degrades_review() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-        degraded | Incomplete: failed reviewers: sub-agent-2, 1 file not fully reviewed
-        a.py reviewed 
-        b.py not_reviewed sub-agent-2 failed
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            degraded | Incomplete: failed reviewers: sub-agent-2; 1 file not fully reviewed
+            a.py reviewed 
+            b.py not_reviewed sub-agent-2 failed
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
     let broken = failed(run("syntax", &[]));
     check(
@@ -460,12 +460,12 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &Review::new(Strategy::Single, vec![part]),
         expect![[r#"
-        truncated | Incomplete: 1 file not fully reviewed, the review was cut short
-        a.py reviewed 
-        b.py truncated only its first 300 lines
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-    "#]],
+            truncated | Incomplete: 1 file not fully reviewed; the review was cut short
+            a.py reviewed 
+            b.py truncated only its first 300 lines
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+        "#]],
     );
     let mut stopped = run("single", &["a.py", "b.py"]);
     (stopped.ended, stopped.coverage) = (RunEnd::Cancelled, Vec::new());
@@ -474,13 +474,13 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &review,
         expect![[r#"
-        truncated | Incomplete: failed reviewers: single, 2 files not fully reviewed, the review was cut short
-        a.py not_reviewed the review was cancelled before it was reviewed
-        b.py not_reviewed the review was cancelled before it was reviewed
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-        warning: the review was cancelled and is incomplete
-    "#]],
+            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed; the review was cut short
+            a.py not_reviewed the review was cancelled before it was reviewed
+            b.py not_reviewed the review was cancelled before it was reviewed
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: the review was cancelled and is incomplete
+        "#]],
     );
 }
 

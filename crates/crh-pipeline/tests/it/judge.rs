@@ -7,7 +7,7 @@ use crh_llm::{
     Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, VendorClient,
     Wire,
 };
-use crh_pipeline::judge::{EvalJudge, JudgeQuestion, JudgeVerdict};
+use crh_pipeline::judge::{EvalJudge, JudgeAnswer, JudgeQuestion};
 use crh_review::eval::{Expected, Reported, Span};
 use crh_review::finding::{Category, Severity, Side};
 use crh_testkit::FakeModel;
@@ -64,7 +64,7 @@ fn judge(model: &FakeModel) -> EvalJudge {
 }
 
 /// Verdicts on a number of questions, in order.
-async fn verdicts(judge: &EvalJudge, questions: usize) -> Vec<JudgeVerdict> {
+async fn verdicts(judge: &EvalJudge, questions: usize) -> Vec<JudgeAnswer> {
     let mut verdicts = vec![None; questions];
     let all = (1..=questions).map(question).collect();
     judge.ask(all, |at, verdict| verdicts[at] = Some(verdict)).await;
@@ -72,7 +72,7 @@ async fn verdicts(judge: &EvalJudge, questions: usize) -> Vec<JudgeVerdict> {
 }
 
 async fn check(judge: &EvalJudge, questions: usize, expected: Expect) {
-    let verdict_text = |verdict: &JudgeVerdict| match &verdict.pairs {
+    let verdict_text = |verdict: &JudgeAnswer| match &verdict.pairs {
         Ok(pairs) => format!("{pairs:?}\n"),
         Err(why) => format!("{why}\n"),
     };

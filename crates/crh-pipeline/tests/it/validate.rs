@@ -13,7 +13,7 @@ use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::review_context::ReviewContext;
 use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::runs::{CheckedFinding, RunEnd, RunRecord};
-use crh_pipeline::tools::session::agent_tools;
+use crh_pipeline::tools::session::agent_tool_specs;
 use crh_pipeline::validate::{ValidationOutcome, validate};
 use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements};
@@ -123,7 +123,7 @@ fn report(checks: &[Value]) -> crh_testkit::fake_model::ScriptedReply {
 }
 
 #[tokio::test]
-async fn each_issue_is_confirmed_refuted_or_left_undecided() {
+async fn each_issue_is_confirmed_refuted_or_unsure() {
     let model = FakeModel::start();
     let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let checks = [stage.check("Tax", "confirmed"), stage.check("price", "refuted")];
@@ -189,7 +189,7 @@ async fn validator_sees_claim_and_code_only() {
     .assert_eq(&(shown.join("\n") + "\n"));
     // The same tools as for all agents, so that the vendor's cache serves them.
     let tools = read.iter().filter(|read| matches!(read, PromptPart::Tool(_))).count();
-    assert_eq!(tools, agent_tools().len());
+    assert_eq!(tools, agent_tool_specs().len());
 }
 
 #[tokio::test]

@@ -148,7 +148,7 @@ impl Noise {
         text
     }
 
-    /// Markdown, with a column for verdicts.
+    /// Markdown, with an empty column in which a person notes whether a finding is true.
     pub fn markdown(&self) -> String {
         let mut text = format!("{}\n", self.headline());
         for (commit, reason) in &self.not_reviewed {

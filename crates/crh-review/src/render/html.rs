@@ -385,12 +385,17 @@ pub(crate) fn with_thousands(number: u64) -> String {
     out
 }
 
+/// A local repository is known only by the hash of its first commit.
+fn repository_label(report: &Report) -> &'static str {
+    if report.change.url.is_empty() { "First commit of the repository" } else { "Repository" }
+}
+
 fn run_values(report: &Report) -> Vec<LabelledValue> {
     let mut facts = vec![
         labelled_value("Strategy", &report.strategy.to_string()),
         labelled_value("Mode", &report.mode.to_string()),
         labelled_value("Models", &report.model_used),
-        labelled_value("Repository", &report.change.repo),
+        labelled_value(repository_label(report), &report.change.repo),
         labelled_value("Review", &report.review_id),
         labelled_value("Run", &report.run_id),
         labelled_value("Run folder", &report.artifact),

@@ -158,7 +158,7 @@ fn residual_work(report: &Report) -> Option<String> {
             issue.number.to_string(),
             code_cell(&location_label(issue)),
             cell(&issue.title),
-            residual_step(issue),
+            cell(&residual_step(issue)),
         ]
     });
     table("Residual Actionable Work", &columns, rows)
@@ -166,11 +166,8 @@ fn residual_work(report: &Report) -> Option<String> {
 
 fn residual_step(issue: &Issue) -> String {
     let step = match issue.action {
-        Action::Apply => "apply the proposed fix",
-        Action::Defer if issue.suggested_fix.is_some() => "review the proposed fix",
-        Action::Defer => "find a fix",
-        Action::Skip => "choose a fix: the reviewers propose different ones",
-        Action::Acknowledge => "no action needed",
+        Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
+        Action::Apply | Action::Defer | Action::Acknowledge => next_step(issue),
     };
     let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
     format!("{step}{suffix}")

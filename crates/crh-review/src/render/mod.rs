@@ -113,7 +113,9 @@ fn next_step(issue: &Issue) -> String {
             format!("`crh fix --issue {number}` can fix this")
         }
         (AutofixClass::GatedAuto, _) => {
-            format!("`crh fix --issue {number}` can fix this; check it, the fix changes behaviour")
+            format!(
+                "`crh fix --issue {number}` can fix this; the fix changes behaviour, so check the result"
+            )
         }
         (AutofixClass::Manual, _) => "fix by hand".to_owned(),
     }
@@ -134,7 +136,7 @@ fn location_label(issue: &Issue) -> String {
     crate::sanitise::path(&issue.location.to_string())
 }
 
-/// A note if the second look was undecided or failed.
+/// A note if the second look was unsure or failed.
 fn validation_note(issue: &Issue) -> Option<&'static str> {
     match issue.validation {
         Validation::Unsure | Validation::Degraded => validation_label(issue.validation),

@@ -395,7 +395,7 @@ fn incomplete_review_is_not_ready_in_envelope() {
 }
 
 #[test]
-fn undecided_second_look_is_noted() {
+fn unsure_second_look_is_noted() {
     let mut report = full_report();
     let render_pages = |report: &Report| {
         let pages =

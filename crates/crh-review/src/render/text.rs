@@ -186,7 +186,7 @@ fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
         ("Agent-native gaps", lines(&notes.agent_native_gaps)),
         ("Schema drift", lines(&notes.schema_drift)),
         ("Deployment", lines(&notes.deployment)),
-        ("Coverage", coverage(report)),
+        ("Review coverage", coverage(report)),
     ];
     lists.retain(|(_, items)| !items.is_empty());
     lists

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{ParsedReturn, ReturnError, deserialize};
+use super::{ReturnError, ReviewerReturn, deserialize};
 use crate::evidence::Needle;
 use crate::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Proof, Severity,
@@ -122,7 +122,7 @@ struct CeFinding {
     evidence: Vec<String>,
 }
 
-pub(super) fn parse_crh(value: Value, reviewer: &str) -> Result<ParsedReturn, ReturnError> {
+pub(super) fn parse_crh(value: Value, reviewer: &str) -> Result<ReviewerReturn, ReturnError> {
     let crh_return: CrhReturn = deserialize(value)?;
     let mut parsed = empty_return(reviewer, crh_return.summary);
     parsed.add_findings(crh_return.findings, |value, reviewer| {
@@ -144,7 +144,7 @@ pub(super) fn parse_crh(value: Value, reviewer: &str) -> Result<ParsedReturn, Re
     Ok(parsed)
 }
 
-pub(super) fn parse_agent(value: Value, reviewer: &str) -> Result<ParsedReturn, ReturnError> {
+pub(super) fn parse_agent(value: Value, reviewer: &str) -> Result<ReviewerReturn, ReturnError> {
     let agent_return: AgentReturn = deserialize(value)?;
     let mut parsed = empty_return(reviewer, agent_return.summary);
     parsed.add_findings(agent_return.issues, |value, reviewer| {
@@ -168,9 +168,9 @@ pub(super) fn parse_agent(value: Value, reviewer: &str) -> Result<ParsedReturn, 
     Ok(parsed)
 }
 
-pub(super) fn parse_ce(value: Value) -> Result<ParsedReturn, ReturnError> {
+pub(super) fn parse_ce(value: Value) -> Result<ReviewerReturn, ReturnError> {
     let ce_return: CeReturn = deserialize(value)?;
-    let mut parsed = ParsedReturn {
+    let mut parsed = ReviewerReturn {
         residual_risks: ce_return.residual_risks,
         testing_gaps: ce_return.testing_gaps,
         ..empty_return(&ce_return.reviewer, String::new())
@@ -233,8 +233,8 @@ fn new_member(reviewer: &str, proof: Proof, finding: Finding) -> Member {
     Member { proof, ..Member::new(reviewer, finding) }
 }
 
-fn empty_return(reviewer: &str, summary: String) -> ParsedReturn {
-    ParsedReturn {
+fn empty_return(reviewer: &str, summary: String) -> ReviewerReturn {
+    ReviewerReturn {
         reviewer: reviewer.to_owned(),
         members: Vec::new(),
         dropped: Vec::new(),

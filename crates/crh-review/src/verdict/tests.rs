@@ -168,7 +168,7 @@ fn incomplete_review_is_never_ready() {
         &failed("P1"),
         CommandKind::Review,
         expect![
-            "Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers: security"
+            "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: security"
         ],
     );
     let file = |state| FileCoverage { path: "a".to_owned(), state, reason: String::new() };

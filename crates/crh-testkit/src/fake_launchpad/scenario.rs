@@ -173,7 +173,7 @@ impl FakeLaunchpad {
     pub fn propose_bazaar(&self, source: &str, target: &str) -> MergeHandle {
         let branch_reference = |branch: &str| (branch.to_owned(), String::new());
         self.register(branch_reference(source), branch_reference(target), "ann", |proposal| {
-            proposal.bazaar = true
+            proposal.bazaar = true;
         })
     }
 

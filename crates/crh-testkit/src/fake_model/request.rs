@@ -175,11 +175,11 @@ fn read_responses(body: &Value, blocks: &mut Vec<PromptBlock>) {
         match (text(&item["type"]).as_str(), text(&item["role"]).as_str()) {
             ("function_call", _) => read_call(&item["name"], &item["arguments"], blocks),
             ("function_call_output", _) => {
-                read_content(&item["output"], PromptPart::Result, blocks)
+                read_content(&item["output"], PromptPart::Result, blocks);
             }
             ("reasoning", _) => read_text(&item["encrypted_content"], PromptPart::Thought, blocks),
             (_, "system" | "developer") => {
-                read_content(&item["content"], PromptPart::System, blocks)
+                read_content(&item["content"], PromptPart::System, blocks);
             }
             (_, "assistant") => read_content(&item["content"], PromptPart::Assistant, blocks),
             _ => read_content(&item["content"], PromptPart::User, blocks),

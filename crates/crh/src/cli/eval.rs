@@ -17,7 +17,7 @@ pub(crate) enum EvalCommand {
     Run(Box<EvalRunArgs>),
     /// Like `run`, and fail if a score is worse than a baseline
     Gate(Box<EvalGateArgs>),
-    /// Compare two evaluations: which differences are significant, and which cases flipped
+    /// Compare two evaluations: which differences are significant, and which cases changed between found and missed
     Compare(EvalCompareArgs),
     /// Show a stored evaluation in another format or with another match rule
     Show(EvalShowArgs),
@@ -50,8 +50,8 @@ pub(crate) struct SuiteArgs {
 pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyFlags,
-    /// Run only these reviewers, comma-separated. Without `--case`, crh uses only the cases in
-    /// these reviewers' categories and the cases without bugs
+    /// Run only these reviewers, comma-separated. In a suite, this also selects the cases in the
+    /// categories of these reviewers and the cases without bugs, unless you select cases yourself
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct EvalReviewArgs {
     /// Repeat each review N times, because models vary
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats)]
     pub(crate) repeat: NonZeroU32,
-    /// Number of reviews to run in parallel (default: one per CPU core)
+    /// Number of whole reviews to run in parallel (default: one per CPU core)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Ignore cached reviews
@@ -115,7 +115,7 @@ pub(crate) struct EvalRunArgs {
     #[command(flatten)]
     pub(crate) match_args: MatchArgs,
     /// Let this model decide which findings match which expected issues. crh also prints how often
-    /// it agrees with `--match text`
+    /// this model agrees with `--match text`
     #[arg(long, value_name = "MODEL", conflicts_with = "rule")]
     pub(crate) judge: Option<String>,
     /// Folder for the evaluation and its HTML page (default: a new folder in `.crh/evals`)
@@ -188,7 +188,7 @@ pub(crate) struct EvalShowArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalScoreArgs {
-    /// Findings of the tool: a JSON array or JSON Lines of `{case, file, line, text}`; `-` reads
+    /// Findings of the tool: a JSON array or JSON Lines of `{case, file, line, text}`, with an optional `category`; `-` reads
     /// standard input
     #[arg(value_name = "RESULTS")]
     pub(crate) results: PathBuf,

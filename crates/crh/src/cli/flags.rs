@@ -113,7 +113,7 @@ pub(crate) struct SarifFlags {
 /// Flags for git.
 #[derive(Debug, Args)]
 pub(crate) struct GitFlags {
-    /// Do not fetch from git remotes; models are still called
+    /// Do not fetch from git remotes
     #[arg(long)]
     offline: bool,
 }
@@ -226,7 +226,7 @@ pub(crate) struct StrategyFlags {
     /// Language of the report's findings, such as `German`
     #[arg(long, value_name = "LANGUAGE", value_parser = ReviewLanguage::parse)]
     lang: Option<ReviewLanguage>,
-    /// Maximum number of reviewers that run in parallel
+    /// Maximum number of reviewers that run in parallel within one review
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
 }
@@ -299,7 +299,7 @@ pub(crate) struct BudgetFlags {
     /// Maximum time for the review
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<NonZeroU64>,
-    /// Maximum number of issues that a second model run confirms
+    /// Maximum number of issues to confirm with a second model call (unrelated to `--verify`)
     #[arg(long, value_name = "N")]
     max_verify: Option<NonZeroU64>,
     /// Maximum number of issues to show
@@ -328,7 +328,7 @@ pub(crate) struct VerbosityFlags {
     /// Print only errors
     #[arg(short, long, conflicts_with_all = ["verbose", "debug"])]
     quiet: bool,
-    /// Print every reviewer and every tool call
+    /// Print more details of what crh does
     #[arg(short, long, conflicts_with = "debug")]
     verbose: bool,
     /// Print every event as a JSON line on standard error

@@ -59,7 +59,7 @@ pub(crate) enum SideArg {
 #[derive(Debug, Args)]
 pub(crate) struct MergeArgs {
     /// Files with reviewer output: JSON, a JSON array or JSON Lines; `-` reads standard input
-    #[arg(required = true, value_name = "RETURN")]
+    #[arg(required = true, value_name = "REVIEWER_OUTPUT")]
     pub(crate) returns: Vec<PathBuf>,
     /// The reviewed diff; `-` reads standard input
     #[arg(long, value_name = "FILE")]
@@ -77,8 +77,10 @@ pub(crate) struct MergeArgs {
     /// Folder with the files before the change
     #[arg(long, value_name = "DIR")]
     pub(crate) old: Option<PathBuf>,
-    /// File with a model's answers: `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result":
-    /// "confirmed"}}}`
+    /// File with decisions about an earlier report of this command: `{"same": [PAIR_ID],
+    /// "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. That report lists pairs of findings that
+    /// may be the same under `candidate_pairs`; put the id of each pair that is the same into `same`.
+    /// In `judgements`, say for the `dedupe_key` of each issue whether the issue is real
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show
@@ -137,9 +139,10 @@ pub(crate) enum FormatArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// crh's own format, as `crh schema return` describes it
+    /// The full format of this version, as `crh schema return` describes it
     Native,
-    /// A list of `{severity, path, line, comment}` with line numbers of the numbered diff
+    /// Short format of an early version of crh: a list of `{severity, path, line, comment}`; `line`
+    /// is a line number as printed by `crh diff number`
     Crh,
     /// A `ReviewResult` object, as `crh schema return-agent` describes it
     Agent,
@@ -149,7 +152,8 @@ pub(crate) enum DialectArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Name of the schema
+    /// Name of the schema; `return…` is the output of one reviewer, in the formats that `crh merge`
+    /// reads
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crh_review::schema::NAMES))]
     pub(crate) name: String,
 }

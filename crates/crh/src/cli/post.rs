@@ -27,7 +27,7 @@ pub(crate) struct PostArgs {
     /// URL of the Launchpad merge proposal to post to, with `--sink launchpad`
     #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
     pub(crate) proposal: Option<String>,
-    /// Expected head commit; crh posts nothing if the head has moved (default: the head in the CI
+    /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI
     /// event)
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,

@@ -65,8 +65,7 @@ pub(crate) struct WorkspaceArgs {
     /// Review an archive written by `crh prepare --pack`
     #[arg(long, value_name = "FILE", conflicts_with_all = TARGET_ARGS, conflicts_with_all = ["workspace", "repo"])]
     pub(crate) packed: Option<PathBuf>,
-    /// Repository that `--workspace`, `--packed` or `--resume` belongs to (default: the current
-    /// one)
+    /// Repository that `--workspace` or `--resume` belongs to (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
     /// Continue an interrupted run; finished reviewers do not run again
@@ -100,7 +99,7 @@ pub(crate) struct PanelArgs {
     /// Requirement of the plan to ignore, such as `R3`; repeatable
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
-    /// Maximum number of reviewers that run in parallel; same as `--side-by-side`
+    /// Maximum number of reviewers that run in parallel within one review; same as `--side-by-side`
     #[arg(long, value_name = "N", conflicts_with = "side_by_side")]
     pub(crate) jobs: Option<NonZeroU64>,
 }
@@ -129,9 +128,9 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
-    /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts) or
-    /// `launchpad` (comment with a vote). `stdout` prints the report as one line of JSON and
-    /// ignores `--format`. Repeatable
+    /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
+    /// or `launchpad` (comment with a vote). `stdout` is different: it replaces the output of
+    /// `--format` by one line of JSON. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
     /// Folder for stored runs (default: `.crh/runs` in the root of the checkout)

@@ -37,7 +37,7 @@ pub(crate) struct RunDirFlag {
 pub(crate) enum RunsCommand {
     /// List all runs with verdict, number of issues and cost
     List(RunsListArgs),
-    /// Delete old runs; keeps the newest 20 by default
+    /// Delete old runs; without options, all but the newest 20
     Prune(RunsPruneArgs),
 }
 
@@ -55,7 +55,8 @@ pub(crate) struct RunsPruneArgs {
     /// Keep this many of the newest runs
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Delete only runs older than this many days
+    /// Delete runs older than this many days, even if they are among the newest 20; with `--keep N`,
+    /// the newest N always stay
     #[arg(long, value_name = "DAYS")]
     pub(crate) older_than: Option<u32>,
     /// Only print which runs would be deleted

@@ -72,8 +72,10 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether crh asks questions, edits files and stores the run, and how it prints the result.
-    /// Without `--mode`, crh asks before every edit at a terminal, and only reports elsewhere
+    /// How a review asks questions, edits files, stores the run and prints the result. If you
+    /// leave this option out, crh uses none of the modes below. At a terminal it asks before every
+    /// edit, even a safe fix. Without a terminal it edits nothing, asks nothing and stores the run.
+    /// `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }

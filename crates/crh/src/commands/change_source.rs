@@ -194,7 +194,7 @@ impl ChangeSource {
         let mut source = open(pull.as_ref(), output_paths.clone())?;
         let change = match (source.resolve_change(target, untracked), pull.as_ref()) {
             (
-                Err(error @ (TargetError::Forge { .. } | TargetError::Missing(_))),
+                Err(error @ (TargetError::Forge { .. } | TargetError::MissingObjects(_))),
                 Some(proposal),
             ) if proposal.reviewed_head == ReviewedHead::Checkout => {
                 forge::note_skipped_lookup(&error.into());
@@ -268,7 +268,7 @@ impl ChangeSource {
         let mut repository = Repository::discover(&environment.folder)
             .or_fail(FailureKind::Usage)
             .map_err(|failure| {
-                failure.hint("change to a repository, or review a diff file with `--diff FILE`")
+                failure.hint("run this command inside a repository; to review or check a diff file without one, pass `--diff FILE` to `crh review` or `crh check`")
             })?;
         // Git sets the variable in hooks, for example for `git commit --all`.
         if let Some(index) = environment.variable(INDEX_FILE).filter(|name| !name.is_empty()) {
@@ -352,7 +352,7 @@ impl ChangeSource {
                 self.keep_protected_settings(&settings_before);
             }
             Target::CurrentBranch | Target::Against(_) => {
-                self.keep_protected_settings(&settings_before)
+                self.keep_protected_settings(&settings_before);
             }
             // The author of an uncommitted change runs the review and is trusted.
             Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}

@@ -64,7 +64,9 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     create_demo_repository(&repository, &BASE, "search", &CHANGE).or_fail(FailureKind::External)?;
     let replay_model = format!("replay:{}", recording.display());
     if args.model.is_none() {
-        ui::note("this is a demo: the change is an example, and the model's answers are recorded");
+        ui::note(
+            "this is a demo: the change is an example, and the model's answers come from a recording",
+        );
     }
     let mut flags = RawSettings::default();
     ModelFlags::with_model(args.model.unwrap_or(replay_model)).set(&mut flags)?;

@@ -135,13 +135,13 @@ fn repository_check(repository: Result<Repository, OpenError>, settings: &Settin
     let repository = match repository {
         Ok(repository) => repository,
         Err(OpenError::NotARepository(_)) => {
-            let remedy = "change to a repository, or review a diff file with `--diff FILE`";
+            let remedy = "most commands need a repository; `crh review` and `crh check` can also read `--diff FILE`";
             return DoctorCheck::missing(name, "not inside a git repository", remedy);
         }
         Err(error) => {
             let failure = Failure::new(FailureKind::Usage, error);
             let remedy =
-                "run `git status` for details; `--diff FILE` reviews a diff without a repository";
+                "run `git status` for details; `crh review --diff FILE` works without a repository";
             return DoctorCheck::broken(name, &failure.hint(remedy));
         }
     };

@@ -90,7 +90,7 @@ fn note_changed_file(session: &Begun, run: &RunFolder) -> Result<(), Failure> {
     if let Some(path) = changed_path {
         let run = run.run_id();
         ui::note(&format!(
-            "`{path}` was changed after the fixes of this run; if you undid them with git, run `crh fix --undo {run}` to update the run"
+            "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}`, so that crh records it"
         ));
     }
     Ok(())

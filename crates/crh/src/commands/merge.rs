@@ -23,7 +23,7 @@ use crh_review::report::{
 };
 use crh_review::verdict::CommandKind;
 use crh_review::{
-    Dialect, Judgement, ParsedReturn, PastDecisions, Sources, StrictJson, apply_judgements,
+    Dialect, Judgement, PastDecisions, ReviewerReturn, Sources, StrictJson, apply_judgements,
     consolidate, into_report, parse_return_value,
 };
 
@@ -156,7 +156,7 @@ fn initial_report(diff: &Diff) -> Report {
 }
 
 /// A parsed return, or the row of a reviewer whose return cannot be read.
-type ReturnResult = Result<ParsedReturn, ReviewerRow>;
+type ReturnResult = Result<ReviewerReturn, ReviewerRow>;
 
 /// Reads the returns of a file: one JSON value, an array, or JSON Lines.
 fn read_returns(
@@ -176,7 +176,7 @@ fn read_returns(
         }
     }
     if returns.is_empty() {
-        returns.push(Err("no content".to_owned()));
+        returns.push(Err("no reviewer output in it".to_owned()));
     }
     returns
         .into_iter()
@@ -190,7 +190,7 @@ fn read_returns(
                 Err(note) if args.keep_going => Ok(Err(failed_reviewer(&reviewer, note))),
                 Err(note) => {
                     Err(Failure::usage(format!("{}: {note}", input::display_name(path))).hint(format!(
-                        "`crh schema {}` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer",
+                        "`crh schema {}` prints the format; `--dialect` selects another format; `--keep-going` counts this file as a failed reviewer and continues",
                         schema_name(args.dialect)
                     )))
                 }
@@ -219,7 +219,7 @@ fn schema_name(dialect: DialectArg) -> &'static str {
 }
 
 /// Applies `--reviewer`, which overrides the name in the return.
-fn with_reviewer_name(mut parsed: ParsedReturn, reviewer: Option<&str>) -> ParsedReturn {
+fn with_reviewer_name(mut parsed: ReviewerReturn, reviewer: Option<&str>) -> ReviewerReturn {
     if let Some(name) = reviewer {
         name.clone_into(&mut parsed.reviewer);
         parsed.members.iter_mut().for_each(|member| name.clone_into(&mut member.reviewer));

@@ -83,7 +83,10 @@ fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
         FolderError::NoRuns(_) => {
             (FailureKind::Usage, format!("create one with `crh review`; {RUN_DIR_HINT}"))
         }
-        FolderError::Unknown { .. } | FolderError::Foreign { .. } | FolderError::Damaged { .. } => {
+        FolderError::EmptyName
+        | FolderError::Unknown { .. }
+        | FolderError::Foreign { .. }
+        | FolderError::Damaged { .. } => {
             (FailureKind::Usage, format!("`crh show --list{run_dir_flag}` lists the runs"))
         }
         FolderError::Ambiguous { .. } => (FailureKind::Usage, "write more of its name".to_owned()),

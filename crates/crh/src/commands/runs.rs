@@ -68,7 +68,7 @@ fn prune(args: &RunsPruneArgs, environment: &Environment) -> Result<(), Failure>
         let result = if args.dry_run { Ok(()) } else { run_folder::remove_run(path) };
         match result {
             Ok(()) => {
-                deleted_names += &format!("{}\n", path.file_name().unwrap_or_default().display())
+                deleted_names += &format!("{}\n", path.file_name().unwrap_or_default().display());
             }
             Err(error) => failures.push(format!("`{}`: {error}", path.display())),
         }

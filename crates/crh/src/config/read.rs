@@ -23,6 +23,14 @@ pub(crate) enum ConfigOwner {
 }
 
 impl ConfigOwner {
+    /// Label of a list of keys for a hint.
+    fn known_keys_label(self) -> &'static str {
+        match self {
+            Self::Repository => "a repository may set",
+            Self::User => "known keys",
+        }
+    }
+
     fn may_set(self, key: &ConfigKey) -> bool {
         match (self, key.spec.access) {
             (Self::Repository, KeyAccess::UserOnly) => false,
@@ -171,7 +179,11 @@ impl ConfigReader<'_> {
         }
         match known_names.is_empty() {
             true => failure.hint(format!("a repository cannot set any key {}", location(section))),
-            false => failure.hint(format!("known keys: {}", known_names.join(", "))),
+            false => failure.hint(format!(
+                "{}: {}",
+                self.owner.known_keys_label(),
+                known_names.join(", ")
+            )),
         }
     }
 

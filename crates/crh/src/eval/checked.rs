@@ -219,8 +219,8 @@ fn labels(case: &Case) -> Result<(), Wrong> {
 /// Rejects unfinished labels: a score against them would mean nothing.
 pub(crate) fn is_finished(case: &Case) -> Result<(), Wrong> {
     if case.is_draft {
-        return Err(Wrong::new("the case is still a draft without labels").hint(
-            "add an `[[expected]]` for each defect, or none if there is none, and remove `draft = true`",
+        return Err(Wrong::new("the case is still a draft: it does not list the issues that a review should find").hint(
+            "add one `[[expected]]` table for each defect, no table if there is no defect, and remove `draft = true`",
         ));
     }
     let is_draft = |issue: &Expected| issue.description.starts_with(DRAFT);

@@ -69,7 +69,7 @@ pub(crate) fn run(args: &EvalImportArgs, environment: &Environment) -> Result<()
         if checked::is_finished(case).is_err() {
             let file = environment.display_path(&place.join(CASE_FILE));
             ui::warn(&format!(
-                "`{file}` is a draft: label its defects before you use it in a suite"
+                "`{file}` is a draft: list the issues that a review should find before you use it in a suite"
             ));
         }
         ui::result_text(&format!("{}\n", place.display()))?;
@@ -234,8 +234,8 @@ fn of_trees(
     with: &PathGlobs,
 ) -> Result<Import, Failure> {
     let Some(title) = args.text.title.clone() else {
-        return Err(Failure::usage("two folders have no title")
-            .hint("pass the title that the author would use with `--title`"));
+        return Err(Failure::usage("`--trees` needs `--title`")
+            .hint("give the title that the author of the change would write"));
     };
     let snapshot = snapshot::of_folders(old, new, with)?;
     let words = Words { title, body: String::new() };

@@ -21,7 +21,7 @@ const HIDDEN: &str = "[redacted";
 /// U+FEFF in UTF-8; some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-const NOTHING_EXACT: &str = "it has no exact replacement";
+const NOTHING_EXACT: &str = "the report has no ready-made code for it";
 const OLD_SIDE: &str = "it is about removed lines";
 const MASKED: &str = "its replacement contains a hidden credential";
 const NO_SUCH_LINES: &str = "the reviewed file has no such lines";

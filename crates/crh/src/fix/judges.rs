@@ -11,7 +11,7 @@ use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
 
-const NO_VERIFICATION: &str = "it requires verification, and `fix.verify` is not set";
+const NO_VERIFICATION: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
 
 /// Edits that are applied or dropped together, because their issues overlap.
 #[derive(Debug, Clone)]
@@ -257,11 +257,13 @@ impl Unproved {
     fn left(&self) -> String {
         match self {
             Self::NotRun(why) => {
-                format!("it requires verification, and `fix.verify` could not be run: {why}")
+                format!(
+                    "its fix must be tested, and the command of `fix.verify` could not be run: {why}"
+                )
             }
             Self::FailsAnyway(why) => {
                 format!(
-                    "it requires verification, and `fix.verify` fails without the fix too: {why}"
+                    "its fix must be tested, and the command of `fix.verify` fails without the fix, too: {why}"
                 )
             }
         }

@@ -9,7 +9,7 @@ mod ground;
 pub(crate) mod journal;
 mod judges;
 pub(crate) mod outcome;
-mod proposal;
+mod planned_fixes;
 mod refusal;
 mod repair;
 mod residual;
@@ -30,7 +30,7 @@ pub(crate) use self::ground::{
 pub(crate) use self::journal::Asker;
 use self::journal::{Locked, Purpose, UNDISTURBED};
 use self::outcome::{Fixed, Left};
-use self::proposal::{Proposal, propose};
+use self::planned_fixes::{PlannedFixes, plan_fixes};
 pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
 pub(crate) use self::standing::Standing;
@@ -111,14 +111,14 @@ pub(crate) fn would_fix(
         Ok(checkout) => checkout,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
+    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
             Fixed { is_stopped: true, ..refused(report, numbers, NOT_ITS_TURN) },
         ));
     }
-    let Proposal { from, commit, fixes: applied, left: more, warnings, .. } =
+    let PlannedFixes { from, commit, fixes: applied, left: more, warnings, .. } =
         by_code.then(by_model);
     let patch = ground.bare.diff(&from, &commit).or_fail(FailureKind::External)?;
     let fixed = Fixed { applied, left: more, warnings, ..Fixed::default() };
@@ -236,7 +236,7 @@ fn in_tree(
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
-    let (by_code, by_model) = propose(&ground, &checkout, &issues, environment)?;
+    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, environment)?;
     if interrupts::is_pressed() {
         return Ok(Fixed { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
@@ -248,8 +248,8 @@ fn in_tree(
 fn still_fitting(
     ground: &Ground<'_>,
     checkout: &Locked,
-    by_model: Proposal,
-) -> Result<Proposal, Failure> {
+    by_model: PlannedFixes,
+) -> Result<PlannedFixes, Failure> {
     if by_model.fixes.is_empty() {
         return Ok(by_model);
     }
@@ -259,9 +259,9 @@ fn still_fitting(
     })
 }
 
-/// Writes a proposal to the checkout, completely or not at all.
-fn applied(ground: &Ground<'_>, checkout: &Locked, proposal: Proposal, asker: Asker) -> Fixed {
-    let Proposal { from, commit, fixes, paths, edited, left, warnings } = proposal;
+/// Writes planned fixes to the checkout, completely or not at all.
+fn applied(ground: &Ground<'_>, checkout: &Locked, planned: PlannedFixes, asker: Asker) -> Fixed {
+    let PlannedFixes { from, commit, fixes, paths, edited, left, warnings } = planned;
     let left = Fixed { left, warnings, ..Fixed::default() };
     if fixes.is_empty() {
         return left;

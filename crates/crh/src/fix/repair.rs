@@ -12,7 +12,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_agent::{Ledger, TranscriptDetail, UsageTotals};
 use crh_git::TempCheckout;
-use crh_pipeline::fixer::{FileEdit, FixTask, IssueOutcome, Repair, repair};
+use crh_pipeline::fixer::{FileEdit, FixTask, FixerResult, IssueOutcome, repair};
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::review_context::ReviewContext;
@@ -21,7 +21,8 @@ use crh_pipeline::static_findings::StaticFindings;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
-const NO_MODEL: &str = "it has no exact replacement, and no model is configured to fix it";
+const NO_MODEL: &str =
+    "the report has no ready-made code for it, and no model is configured to write the fix";
 const UNCHANGED: &str = "the fixer reported success but changed nothing for it";
 /// Warning at the first Ctrl-C.
 const STOPPING: &str = "stopping; the work of the fixer is discarded";
@@ -62,7 +63,7 @@ pub(super) fn repaired(
         issues: issues.iter().map(|issue| (*issue).clone()).collect(),
         files: issues.iter().flat_map(|issue| files(issue)).collect(),
     };
-    let Repair { edits, outcomes: told, .. } = asked(ground, crew, &errand, &tree)?;
+    let FixerResult { edits, outcomes: told, .. } = asked(ground, crew, &errand, &tree)?;
     Ok(sorted(edits, told))
 }
 
@@ -78,7 +79,7 @@ fn asked(
     crew: &ModelSet,
     errand: &FixTask,
     tree: &TempCheckout,
-) -> Result<Repair, Failure> {
+) -> Result<FixerResult, Failure> {
     let begun = ground.begun;
     let contents =
         if begun.log_content { TranscriptDetail::Full } else { TranscriptDetail::LengthsOnly };
@@ -92,7 +93,7 @@ fn asked(
     let spent: UsageTotals = ground.run().spent_before().map_err(run_lookup::folder_failure)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    let repair = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let terms = Arc::new(begun.terms.clone());
         let office = ReviewContext {
             change: Arc::new(begun.subject.clone()),
@@ -107,7 +108,7 @@ fn asked(
         repair(&office, errand, tree).await
     });
     runtime.shutdown_background();
-    Ok(repair)
+    Ok(result)
 }
 
 /// Groups the edits by shared issues.

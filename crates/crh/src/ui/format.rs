@@ -1,5 +1,6 @@
 //! Formats numbers, times and stages for progress output.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crh_agent::UsageTotals;
@@ -80,6 +81,15 @@ pub(super) fn duration(milliseconds: u64) -> String {
         0..1_000 => format!("{milliseconds} ms"),
         1_000..60_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
         60_000.. => format!("{} s", milliseconds / 1_000),
+    }
+}
+
+/// The name of a run for people. Only the runs of reviewers are known by their own names.
+pub(super) fn run_title(run: &str) -> Cow<'_, str> {
+    match run.strip_prefix("validate-") {
+        Some(number) => format!("second check {number}").into(),
+        None if run == "scout" => "scout (chooses reviewers)".into(),
+        None => run.into(),
     }
 }
 

@@ -58,6 +58,7 @@ pub(super) fn line(
         ReviewEvent::RunStarted { run, label, files } => {
             let part = if label.is_empty() { String::new() } else { format!(" {label},") };
             let files = format::count(*files, "file", "files");
+            let run = format::run_title(run);
             (format!("{run} started:{part} {files}"), LinePriority::Transient)
         }
         ReviewEvent::ToolCalled { run, tool, about: part } => {
@@ -71,18 +72,22 @@ pub(super) fn line(
             LineDetail::Brief => (status(state), LinePriority::Status),
         },
         ReviewEvent::RunEnded { run, failure: Some(failure), .. } => {
-            (format!("{run} failed: {failure}"), LinePriority::Permanent)
+            (format!("{} failed: {failure}", format::run_title(run)), LinePriority::Permanent)
         }
         ReviewEvent::RunEnded { run, failure: None, limited, findings, took_ms } => {
-            let findings = format::count(*findings, "finding", "findings");
-            let duration = format::duration(*took_ms);
+            let findings = match *findings {
+                // The scout and validating runs never have findings of their own.
+                0 if format::run_title(run) != *run => String::new(),
+                findings => format!(": {}", format::count(findings, "finding", "findings")),
+            };
+            let (run, duration) = (format::run_title(run), format::duration(*took_ms));
             match limited {
                 Some(limit) => (
-                    format!("{run} reached its limit ({limit}): {findings} in {duration}"),
+                    format!("{run} reached its limit ({limit}){findings} in {duration}"),
                     LinePriority::Permanent,
                 ),
                 None => {
-                    (format!("{run} finished: {findings} in {duration}"), LinePriority::Transient)
+                    (format!("{run} finished{findings} in {duration}"), LinePriority::Transient)
                 }
             }
         }

@@ -41,6 +41,7 @@ impl TaskProgress {
             ProgressStyle::Silent => {}
             ProgressStyle::Panel(_) | ProgressStyle::Lines(_) => screen::print_line(&line),
             ProgressStyle::Events => {
+                // Scripts may read these names, so they stay. A row is a task.
                 let event = serde_json::json!({
                     "event": "row_ended",
                     "row": line,
@@ -114,7 +115,7 @@ mod tests {
     use super::super::style::LineDetail;
     use super::*;
 
-    fn rows(done: usize, already_done: usize, total: usize) -> TaskProgress {
+    fn progress(done: usize, already_done: usize, total: usize) -> TaskProgress {
         let style = ProgressStyle::Lines(LineDetail::Brief);
         TaskProgress { style, total, done, already_done, started: Instant::now() }
     }
@@ -125,15 +126,20 @@ mod tests {
 
     #[test]
     fn bar_shows_progress_and_remaining_time() {
-        check(&rows(15, 0, 60), 30, 48, expect!["████░░░░░░░░░░░░░  15/60  0:30, about 1:30 left"]);
-        check(&rows(60, 0, 60), 90, 80, expect!["██████████████████████████████  60/60  1:30"]);
-        check(&rows(15, 0, 60), 30, 30, expect!["15/60  0:30, about 1:30 left"]);
-        check(&rows(0, 0, 0), 0, 80, expect!["██████████████████████████████  0/0  0:00"]);
+        check(
+            &progress(15, 0, 60),
+            30,
+            48,
+            expect!["████░░░░░░░░░░░░░  15/60  0:30, about 1:30 left"],
+        );
+        check(&progress(60, 0, 60), 90, 80, expect!["██████████████████████████████  60/60  1:30"]);
+        check(&progress(15, 0, 60), 30, 30, expect!["15/60  0:30, about 1:30 left"]);
+        check(&progress(0, 0, 0), 0, 80, expect!["██████████████████████████████  0/0  0:00"]);
     }
 
     #[test]
     fn already_done_tasks_do_not_affect_estimate() {
-        check(&rows(30, 15, 60), 30, 40, expect!["████░░░░░  30/60  0:30, about 1:00 left"]);
-        check(&rows(15, 15, 60), 1, 40, expect!["██████░░░░░░░░░░░░░░░░░░░░  15/60  0:01"]);
+        check(&progress(30, 15, 60), 30, 40, expect!["████░░░░░  30/60  0:30, about 1:00 left"]);
+        check(&progress(15, 15, 60), 1, 40, expect!["██████░░░░░░░░░░░░░░░░░░░░  15/60  0:01"]);
     }
 }

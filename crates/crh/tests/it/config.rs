@@ -611,7 +611,7 @@ fn config_that_is_no_text_is_rejected() {
         expect![[r#"
             exit 2
             error: crh.toml:1:1: unknown key `\u{9b}2J\u{1b}` before all sections
-            hint: known keys: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
+            hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
             ---
         "#]],
     );

@@ -18,7 +18,7 @@ fn demo_works_without_key_and_leaves_no_files() {
     assert_eq!(report["strategy"], "panel");
     let by_model = |issue: &&serde_json::Value| issue["reviewers"][0] != "secrets";
     assert!(report["issues"].as_array().unwrap().iter().any(|issue| by_model(&issue)));
-    assert!(output.stderr.contains("answers are recorded"), "{}", output.stderr);
+    assert!(output.stderr.contains("answers come from a recording"), "{}", output.stderr);
     assert!(!output.stderr.contains(".crh/runs"), "{}", output.stderr);
 }
 

@@ -391,7 +391,7 @@ impl Scene {
         let mut in_costs = false;
         for line in text.lines() {
             // The costs may take more than one line.
-            in_costs |= line.contains(" · <0.01 ") || line.contains(" · 0.0");
+            in_costs |= line.contains(" · <0.01") || line.contains(" · 0.0");
             if !in_costs {
                 out.push_str(&format!("{line}\n"));
             }

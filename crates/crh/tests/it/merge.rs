@@ -126,19 +126,19 @@ fn bad_input_exits_with_2_and_a_hint() {
     expect![[r#"
         exit 2
         error: standard input: invalid JSON: expected value at line 1 column 1
-        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
+        hint: `crh schema return` prints the format; `--dialect` selects another format; `--keep-going` counts this file as a failed reviewer and continues
         ---
     "#]].assert_eq(&shown(&merge, "I found nothing wrong."));
     expect![[r#"
         exit 2
-        error: standard input: no content
-        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
+        error: standard input: no reviewer output in it
+        hint: `crh schema return` prints the format; `--dialect` selects another format; `--keep-going` counts this file as a failed reviewer and continues
         ---
     "#]].assert_eq(&shown(&merge, ""));
     expect![[r#"
         exit 2
         error: standard input: missing field `reviewer`
-        hint: `crh schema return` prints the format; `--dialect` selects another one; `--keep-going` counts it as a failed reviewer
+        hint: `crh schema return` prints the format; `--dialect` selects another format; `--keep-going` counts this file as a failed reviewer and continues
         ---
     "#]].assert_eq(&shown(&merge, "{\"findings\": []}"));
     assert_eq!(

@@ -55,7 +55,7 @@ fn conflicting_targets_are_rejected_as_specified() {
         &expect![[r#"
             exit 2
             error: no branch or commit named `no-such-branch`
-            hint: `git branch --all` lists branches; fetch it if it is new
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
             ---
         "#]],
     );
@@ -64,7 +64,7 @@ fn conflicting_targets_are_rejected_as_specified() {
         &expect![[r#"
             exit 2
             error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-            hint: nothing to review: `work` and `work` do not differ
+            hint: nothing to review: `work` is compared with itself, and nothing differs
             ---
         "#]],
     );
@@ -92,7 +92,7 @@ fn unknown_revisions_are_errors() {
     let unknown = expect![[r#"
         exit 2
         error: no branch or commit named `nowhere`
-        hint: `git branch --all` lists branches; fetch it if it is new
+        hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
         ---
     "#]];
     let targets: [&[&str]; 5] = [
@@ -120,7 +120,7 @@ fn unknown_revisions_are_errors() {
         &["work..work"],
         &expect![[r#"
             exit 2
-            error: nothing to review: `work` and `work` do not differ
+            error: nothing to review: `work` is compared with itself, and nothing differs
             hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
@@ -164,7 +164,7 @@ fn outside_of_repository_is_an_error() {
     expect![[r#"
         exit 2
         error: `HOME` is not inside a git repository
-        hint: change to a repository, or review a diff file with `--diff FILE`
+        hint: run this command inside a repository; to review or check a diff file without one, pass `--diff FILE` to `crh review` or `crh check`
         ---
     "#]]
     .assert_eq(&shown);
@@ -180,7 +180,7 @@ fn missing_or_ambiguous_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: cannot determine the base of `work`: there is no remote and no branch named `main`, `master`, `develop`, `trunk`
-            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
+            hint: set the base with `--base REF`, or with `base.branch` in `crh.toml`
             ---
         "#]],
     );
@@ -200,7 +200,7 @@ fn missing_or_ambiguous_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: the base is ambiguous: `main` and `master` are equally near
-            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
+            hint: set the base with `--base REF`, or with `base.branch` in `crh.toml`
             ---
         "#]],
     );
@@ -211,7 +211,7 @@ fn missing_or_ambiguous_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: Unable to resolve PR base branch gone locally. Fetch the base branch and rerun so the review scope stays aligned with the PR.
-            hint: set it with `--base REF`, or `base.branch` in `crh.toml`
+            hint: set the base with `--base REF`, or with `base.branch` in `crh.toml`
             ---
         "#]],
     );
@@ -347,7 +347,7 @@ fn unwritable_archive_is_an_error() {
     let args = ["prepare", "work", "--pack", folder.to_str().unwrap()];
     expect![[r#"
         exit 2
-        error: `HOME/folder` is not a packed change: the file exists, and crh does not overwrite it
+        error: `HOME/folder` is not an archive of `crh prepare --pack`: the file exists, and crh does not overwrite it
         ---
     "#]]
     .assert_eq(&user.refused(&repo, &args));

@@ -277,7 +277,7 @@ fn invalid_workspace_is_rejected() {
         &["--packed", "nowhere"],
         expect![[r#"
             exit 2
-            error: reading the packed change `nowhere`: No such file or directory (os error 2)
+            error: reading the archive `nowhere`: No such file or directory (os error 2)
             hint: create one with `crh prepare --pack FILE`
             ---
         "#]],
@@ -368,13 +368,16 @@ fn foreign_archive_is_rejected_without_unpacking() {
         let tmp = user.path("tmp/deep");
         let output = user.crh(&user.path(""), &args).env("TMPDIR", tmp.to_str().unwrap()).run();
         assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{reason}: {output:?}");
-        let says = format!("error: `{}` is not a packed change: {reason}\n", pack.display());
+        let says = format!(
+            "error: `{}` is not an archive of `crh prepare --pack`: {reason}\n",
+            pack.display()
+        );
         let hint = "hint: create one with `crh prepare --pack FILE`\n";
         assert_eq!(output.stderr, format!("{says}{hint}"));
         let left: Vec<String> = tree(&user.path("tmp")).into_keys().collect();
         assert_eq!(left, ["", "deep"], "{reason}");
     };
-    let cut = "it is empty or truncated";
+    let cut = "the file is cut off, or is another kind of file";
     check(b"", cut);
     // The objects are the last entry.
     let objects = whole.windows(OBJECTS.len()).rposition(|name| name == OBJECTS).unwrap();

@@ -44,7 +44,7 @@ fn answer_beside_other_calls_counts() {
 }
 
 #[test]
-fn invalid_answer_may_be_repaired_twice() {
+fn invalid_answer_may_be_corrected_twice() {
     case().check(
         "
         submit {}

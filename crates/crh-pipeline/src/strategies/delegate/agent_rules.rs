@@ -281,7 +281,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::tools::session::agent_tools;
+    use crate::tools::session::agent_tool_specs;
 
     /// Makes calls in sequence: `tool`, `tool path`, or `tool!` for a call that fails.
     fn check(mut rules: AgentRules, calls: &str, expected: Expect) {
@@ -312,7 +312,7 @@ mod tests {
         let (mut orchestrator, mut sub_agent) =
             (AgentRules::orchestrator(), AgentRules::sub_agent(["a", "b", "c", "d"]));
         let mut actual = String::new();
-        for tool in agent_tools() {
+        for tool in agent_tool_specs() {
             let word = |rules: &mut AgentRules| match rules.check_call(&tool.name, None) {
                 Ok(()) => "yes",
                 Err(_) => "no",

@@ -22,7 +22,7 @@ const IDS_MAX: usize = 20;
 /// Maximum characters of a reason for dropping a finding.
 const REASON_MAX: usize = 500;
 
-/// Findings of a review, by sub-agent slot.
+/// Findings of a review, by the number (slot) of the sub-agent.
 #[derive(Debug, Default)]
 pub(super) struct Board {
     records: BTreeMap<u32, RunRecord>,
@@ -54,7 +54,7 @@ pub(super) enum Delegation {
     Confirming,
 }
 
-/// Id of a finding: slot of the sub-agent and number within it.
+/// Id of a finding: number (slot) of the sub-agent, and number of the finding in its report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FindingId {
     pub(super) slot: u32,

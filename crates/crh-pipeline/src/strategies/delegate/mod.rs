@@ -31,7 +31,7 @@ use self::sub_agent_pool::SubAgentPool;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart};
 use crate::review_context::ReviewContext;
-use crate::runs::{RunEnd, RunRecord, RunResults, milliseconds};
+use crate::runs::{RunEnd, RunRecord, RunResults, STOPPED_BEFORE_FILE, milliseconds};
 use crh_agent::{AgentOutcome, FinishedRun};
 use crh_llm::ModelError;
 use crh_review::report::{CoverageState, FileCoverage};
@@ -214,7 +214,7 @@ fn uncovered_files<'a>(
         file.pieces.iter().any(|piece| !assigned_parts.contains(&piece.part))
     };
     let reason = match orchestrator.ended {
-        RunEnd::Cancelled => "the review was stopped first".to_owned(),
+        RunEnd::Cancelled => STOPPED_BEFORE_FILE.to_owned(),
         RunEnd::Failed(_) | RunEnd::Completed => format!("{} failed", orchestrator.assignment.name),
     };
     let file_coverage = |file: &DelegateFile| FileCoverage {

@@ -16,7 +16,9 @@ use super::scopes::ScopeDivision;
 use crate::plan::{DiffPart, TURN_TOKENS};
 use crate::review_context::ReviewContext;
 use crate::tools::session;
-use crate::tools::session::{DelegateReview, ScopeWanted, SessionTool, SubmitReview, agent_tools};
+use crate::tools::session::{
+    DelegateReview, ScopeWanted, SessionTool, SubmitReview, agent_tool_specs,
+};
 use crh_agent::{
     AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool, ToolOutcome, ToolTimeout,
     Toolbox, drive,
@@ -25,7 +27,7 @@ use crh_llm::{CallArguments, ToolCall};
 use crh_review::finding::Finding;
 
 /// Maximum turns: reading the change and the agent files, two delegations, the submission, two
-/// repairs, a reminder, the final turn and one spare.
+/// corrections, a reminder, the final turn and one spare.
 const TURNS: u32 = 10;
 
 /// Maximum tool calls. The orchestrator needs little more than the list of files.
@@ -70,7 +72,7 @@ pub(super) async fn run(
     let task = AgentTask {
         caller: name.to_owned(),
         conversation: ctx.prompts.conversation(&ctx.prompts.orchestrator()),
-        tools: agent_tools(),
+        tools: agent_tool_specs(),
         submit: submit_tool(tools.tools.clone(), tools.board.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,

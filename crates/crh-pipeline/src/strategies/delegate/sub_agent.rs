@@ -13,18 +13,19 @@ use super::scopes::path_list;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::review_context::ReviewContext;
-use crate::runs::{RunEnd, RunRecord, milliseconds};
+use crate::runs;
+use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
 use crate::tools::session;
-use crate::tools::session::{ReportFindings, agent_tools, read_report};
+use crate::tools::session::{ReportFindings, agent_tool_specs, read_report};
 use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool,
     ToolOutcome, Toolbox, drive,
 };
 use crh_llm::ToolCall;
-use crh_review::ParsedReturn;
+use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Base number of turns: start, repairs and report.
+/// Base number of turns: start, corrections of refused calls or reports, and the final report.
 const TURNS: u32 = 12;
 /// Turns per file for a model that does one thing at a time: show, look up, mark.
 const TURNS_PER_FILE: u32 = 3;
@@ -45,6 +46,7 @@ const TOKENS: u64 = 2_000_000;
 /// Task of a sub-agent.
 #[derive(Debug, Clone)]
 pub(super) struct SubAgentTask {
+    /// Number of the sub-agent in this review: part of its name and of the ids of its findings.
     pub(super) slot: u32,
     pub(super) assignment: Assignment,
     pub(super) delegation: Delegation,
@@ -59,14 +61,14 @@ pub(super) struct SubAgentContext {
 }
 
 struct SubAgentTools {
-    tools: Arc<AgentTools>,
+    own_tools: Arc<AgentTools>,
     shared: SubAgentContext,
     task: SubAgentTask,
 }
 
 /// A report that crh refused because the sub-agent had not marked all of its files. crh uses it if
 /// no other report follows.
-type HeldReport = Arc<Mutex<Option<ParsedReturn>>>;
+type HeldReport = Arc<Mutex<Option<ReviewerReturn>>>;
 
 /// Runs a sub-agent and stores its record.
 pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunRecord {
@@ -85,7 +87,7 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     let task = AgentTask {
         caller: name.clone(),
         conversation: ctx.prompts.conversation(&own_prompt),
-        tools: agent_tools(),
+        tools: agent_tool_specs(),
         submit: report_tool(own_tools.clone(), held_report.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
@@ -93,7 +95,7 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
         effort: None,
     };
     let model = &ctx.models.reviewer;
-    let tools = SubAgentTools { tools: own_tools.clone(), shared, task: sub_task.clone() };
+    let tools = SubAgentTools { own_tools: own_tools.clone(), shared, task: sub_task.clone() };
     let run_context = ctx.run_context(name, model, tools);
     let run = AgentRun::new(task, limits(&ctx, parts.len()), model.facts());
     let finished = Box::pin(drive(run, &run_context)).await;
@@ -118,12 +120,12 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
 }
 
 /// The tool that reports findings.
-fn report_tool(agent_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitTool<ParsedReturn> {
+fn report_tool(own_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitTool<ReviewerReturn> {
     SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
         // All sub-agents count as one reviewer.
         let parsed = read_report(value, REVIEWER)?;
         let (unmarked, was_refused_before) = {
-            let rules = agent_tools.rules();
+            let rules = own_tools.rules();
             let unmarked = rules.unmarked_files();
             (
                 (!unmarked.is_empty()).then(|| path_list(&unmarked)),
@@ -136,7 +138,7 @@ fn report_tool(agent_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitT
                 let message = format!(
                     "these files of your scope are not marked as reviewed: {files}. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed."
                 );
-                Err(agent_tools.refuse(DelegateRule::MarkBeforeReport, message))
+                Err(own_tools.refuse(DelegateRule::MarkBeforeReport, message))
             }
             Some(_) | None => Ok(parsed),
         }
@@ -145,20 +147,21 @@ fn report_tool(agent_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitT
 
 impl Toolbox for SubAgentTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
-        self.tools.announce_call(call);
+        self.own_tools.announce_call(call);
         if call.name != "mark_file_reviewed" {
-            return self.tools.call(call, None).await;
+            return self.own_tools.call(call, None).await;
         }
-        let SubAgentContext { review: ctx, files, unmarked_parts: marks } = &self.shared;
+        let SubAgentContext { review: ctx, files, unmarked_parts } = &self.shared;
         let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
-        let outcome = self.tools.call(call, file.map(|file| file.path.as_str())).await;
+        let outcome = self.own_tools.call(call, file.map(|file| file.path.as_str())).await;
         if let (ToolOutcome::Answered(_), Some(file)) = (&outcome, file) {
-            self.tools.rules().mark_file(&file.path);
+            self.own_tools.rules().mark_file(&file.path);
             let own_parts = match self.task.delegation {
                 Delegation::First => self.task.assignment.parts.as_slice(),
                 Delegation::Confirming => &[],
             };
-            if marks.mark_file(&file.path, own_parts) {
+            let is_file_complete = unmarked_parts.mark_file(&file.path, own_parts);
+            if is_file_complete {
                 ctx.journal.emit(ReviewEvent::FileReviewed { path: file.path.clone() });
             }
         }
@@ -170,8 +173,8 @@ impl SubAgentTask {
     /// The record of a finished run.
     fn to_record(
         &self,
-        finished: FinishedRun<ParsedReturn>,
-        held_report: Option<ParsedReturn>,
+        finished: FinishedRun<ReviewerReturn>,
+        held_report: Option<ReviewerReturn>,
         rules: &AgentRules,
         model: &str,
     ) -> RunRecord {
@@ -182,7 +185,7 @@ impl SubAgentTask {
         record.notes = rules.notes();
         record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
             RunEnd::Failed(why) if held_report.is_some() => {
-                record.notes.push(format!("its first report, which was sent back, is used: {why}"));
+                record.notes.push(runs::refused_report_note(&why));
                 RunEnd::Completed
             }
             RunEnd::Failed(why) => RunEnd::Failed(format!("{NO_REPORT}: {why}")),
@@ -238,9 +241,7 @@ impl SubAgentTask {
                 }
                 RunEnd::Completed => (CoverageState::Reviewed, String::new()),
                 RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
-                RunEnd::Cancelled => {
-                    (CoverageState::NotReviewed, "the review was stopped first".to_owned())
-                }
+                RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
             };
             FileCoverage { path, state, reason }
         };

@@ -27,6 +27,7 @@ pub(super) struct SubAgentPool {
     permits: Arc<Semaphore>,
     running_agents: JoinSet<RunRecord>,
     tasks: HashMap<task::Id, SubAgentTask>,
+    /// Number of the next sub-agent.
     next_slot: u32,
     pending_order: Option<PendingOrder>,
     /// Sentences on how the scopes differ from those that the orchestrator requested.
@@ -38,6 +39,7 @@ pub(super) struct SubAgentPool {
 /// An order that was not answered yet.
 #[derive(Debug)]
 struct PendingOrder {
+    /// Numbers of the sub-agents whose reports the answer contains.
     slots: Vec<u32>,
     notes: Vec<String>,
     answer_sender: oneshot::Sender<String>,

@@ -33,5 +33,9 @@ fn unassigned_parts_are_not_reviewed() {
     let uncovered = uncovered_files(&files, given.iter(), &orchestrator);
     let paths: Vec<&str> = uncovered.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["huge", "b"]);
-    assert!(uncovered.iter().all(|file| file.reason == "the review was stopped first"));
+    assert!(
+        uncovered
+            .iter()
+            .all(|file| file.reason == "the review was stopped before this file was reviewed")
+    );
 }

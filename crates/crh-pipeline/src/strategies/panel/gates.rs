@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use crate::reviewers::Reviewer;
 use crate::text::{cut, one_line, plural};
-use crh_review::ParsedReturn;
+use crh_review::ReviewerReturn;
 use crh_review::finding::{AutofixClass, Finding, Owner, Severity};
 use crh_review::report::{DroppedFinding, Fate};
 
@@ -29,7 +29,7 @@ const NOTE_CHARS: usize = 800;
 const QUOTED_TITLES_MAX: usize = 5;
 
 /// The message for a reviewer with vague findings. None if all are concrete.
-pub(super) fn vague_findings_message(parsed: &ParsedReturn) -> Option<String> {
+pub(super) fn vague_findings_message(parsed: &ReviewerReturn) -> Option<String> {
     let vague_titles: Vec<&str> = parsed
         .members
         .iter()
@@ -61,9 +61,9 @@ fn is_vague(finding: &Finding) -> bool {
 
 /// Applies all checks and returns the report with notes on what changed.
 pub(super) fn apply_gates(
-    mut parsed: ParsedReturn,
+    mut parsed: ReviewerReturn,
     reviewer: &Reviewer,
-) -> (ParsedReturn, Vec<String>) {
+) -> (ReviewerReturn, Vec<String>) {
     let (mut vague_count, mut lowered_count) = (0, 0);
     for member in &mut parsed.members {
         let finding = &mut member.finding;
@@ -99,7 +99,7 @@ pub(super) fn apply_gates(
 }
 
 /// Keeps the most severe and most confident findings, up to the reviewer's cap.
-fn apply_cap(parsed: &mut ParsedReturn, reviewer: &Reviewer) {
+fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
     if parsed.members.len() <= reviewer.cap {
         return;
     }

@@ -12,7 +12,8 @@ use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::prompts::{Prompts, ReviewerBrief};
 use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::reviewers::{Returns, Reviewer};
-use crate::runs::{RunEnd, RunRecord, milliseconds};
+use crate::runs;
+use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
 use crate::tools::session::{
     ReportFindings, ReportNotes, SessionTool, lens_spec, parse_arguments, read_report,
 };
@@ -22,7 +23,7 @@ use crh_agent::{
     SubmitTool, drive,
 };
 use crh_llm::Model;
-use crh_review::ParsedReturn;
+use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
 /// Maximum turns: the prompt contains the diff, so a reviewer looks up a few things and reports.
@@ -56,13 +57,13 @@ pub(super) enum RunAttempt {
 /// Answer of a reviewer.
 #[derive(Debug, Clone)]
 enum ReviewerAnswer {
-    Findings(Box<ParsedReturn>),
+    Findings(Box<ReviewerReturn>),
     Notes(ReportNotes),
 }
 
 /// A report that crh sent back once because of vague findings. crh uses it if no other report
 /// follows.
-type SentBackReport = Arc<Mutex<Option<ParsedReturn>>>;
+type SentBackReport = Arc<Mutex<Option<ReviewerReturn>>>;
 
 /// Runs a reviewer once. `earlier_attempts` holds the usage so far.
 pub(super) async fn run_attempt(
@@ -158,7 +159,7 @@ fn finish_record(
     reviewer_run: &ReviewerRun,
     earlier_attempts: RunRecord,
     finished: FinishedRun<ReviewerAnswer>,
-    sent_back: Option<ParsedReturn>,
+    sent_back: Option<ReviewerReturn>,
 ) -> RunRecord {
     let mut record = earlier_attempts;
     record.add_usage(&finished, reviewer_run.model.name());
@@ -166,7 +167,7 @@ fn finish_record(
     record.limited = finished.end.limit_reached;
     record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
         RunEnd::Failed(why) if sent_back.is_some() => {
-            record.notes.push(format!("its first report, which was sent back, is used: {why}"));
+            record.notes.push(runs::refused_report_note(&why));
             RunEnd::Completed
         }
         ended @ (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled) => ended,
@@ -207,9 +208,7 @@ fn coverage(reviewer_run: &ReviewerRun, ended: &RunEnd) -> Vec<FileCoverage> {
     let (state, reason) = match ended {
         RunEnd::Completed => (CoverageState::Reviewed, String::new()),
         RunEnd::Failed(_) => (CoverageState::NotReviewed, format!("{name} failed")),
-        RunEnd::Cancelled => {
-            (CoverageState::NotReviewed, "the review was stopped first".to_owned())
-        }
+        RunEnd::Cancelled => (CoverageState::NotReviewed, STOPPED_BEFORE_FILE.to_owned()),
     };
     let file_coverage = |part: &DiffPart| match state {
         CoverageState::Reviewed if !reviewer_run.prompts.shows_diff_of(&part.path) => {

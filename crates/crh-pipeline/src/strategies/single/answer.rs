@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::tools::{describe, read_arguments};
 use crh_llm::ToolSpec;
 use crh_review::finding::{Confidence, Finding};
-use crh_review::{Dialect, Judgement, JudgementResult, ParsedReturn, parse_return_value};
+use crh_review::{Dialect, Judgement, JudgementResult, ReviewerReturn, parse_return_value};
 
 /// Name of the submit tool.
 const SUBMIT: &str = "submit_review_result";
@@ -96,6 +96,7 @@ pub(super) struct LookArguments {
 /// What the second round says of a finding.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// Models call a judgement a verdict. In crh, a verdict is on the whole change.
 #[schemars(rename = "Verdict")]
 struct FindingVerdict {
     /// The id of the finding.
@@ -120,7 +121,7 @@ enum VerdictWord {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Draft {
     /// Findings, risks, gaps and summary.
-    pub(super) parsed: ParsedReturn,
+    pub(super) parsed: ReviewerReturn,
     /// Requested lookups. `for_finding` is an index into `parsed.members`.
     pub(super) requests: Vec<ContextRequest>,
     /// Notes on entries that were dropped.
@@ -131,7 +132,7 @@ pub(super) struct Draft {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct SecondAnswer {
     /// New findings, risks, gaps and summary.
-    pub(super) parsed: ParsedReturn,
+    pub(super) parsed: ReviewerReturn,
     /// Judgements by id. Unknown ids are excluded.
     pub(super) judgements: BTreeMap<String, FindingJudgement>,
     /// Notes on entries that were dropped.
@@ -141,18 +142,18 @@ pub(super) struct SecondAnswer {
 /// Judgement on one finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FindingJudgement {
-    /// Verdict and reason.
+    /// Result and reason.
     pub(super) judgement: Judgement,
     /// Corrected confidence.
     pub(super) confidence: Option<Confidence>,
 }
 
-/// What to do with an answer that has invalid verdicts.
+/// What to do with an answer that has invalid judgements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InvalidVerdicts {
+pub(super) enum InvalidJudgements {
     /// Send the answer back to the model.
     AskAgain,
-    /// Drop the invalid verdicts, since no call is left.
+    /// Drop the invalid judgements, since no call is left.
     Ignore,
 }
 
@@ -201,7 +202,7 @@ pub(super) fn read_second(
     value: Value,
     reviewer: &str,
     ids: &[String],
-    invalid_verdicts: InvalidVerdicts,
+    invalid_judgements: InvalidJudgements,
 ) -> Result<SecondAnswer, String> {
     let mut result = parse_top_level(value)?;
     let verdicts = std::mem::take(&mut result.verdicts);
@@ -210,7 +211,7 @@ pub(super) fn read_second(
     let mut problems = Vec::new();
     for (index, verdict) in verdicts.into_iter().enumerate() {
         match parse_object::<FindingVerdict>(verdict) {
-            Ok(verdict) if ids.contains(&verdict.id) => add_verdict(&mut judgements, verdict),
+            Ok(verdict) if ids.contains(&verdict.id) => add_judgement(&mut judgements, verdict),
             Ok(verdict) => {
                 let (id, known_ids) = (verdict.id, ids.join("`, `"));
                 problems.push(format!("there is no finding `{id}`; there are `{known_ids}`"));
@@ -218,9 +219,11 @@ pub(super) fn read_second(
             Err(why) => problems.push(format!("`verdicts[{index}]`: {why}")),
         }
     }
-    let notes = match invalid_verdicts {
-        InvalidVerdicts::AskAgain if !problems.is_empty() => return Err(problems.join("; ") + "."),
-        InvalidVerdicts::AskAgain | InvalidVerdicts::Ignore => {
+    let notes = match invalid_judgements {
+        InvalidJudgements::AskAgain if !problems.is_empty() => {
+            return Err(problems.join("; ") + ".");
+        }
+        InvalidJudgements::AskAgain | InvalidJudgements::Ignore => {
             problems.iter().map(|problem| format!("second round: {problem}")).collect()
         }
     };
@@ -243,7 +246,7 @@ fn parse_object<T: DeserializeOwned>(value: Value) -> Result<T, String> {
 fn parse_findings(
     result: ReviewResult<Value, Value, Value>,
     reviewer: &str,
-) -> Result<ParsedReturn, String> {
+) -> Result<ReviewerReturn, String> {
     let ReviewResult { findings, residual_risks, testing_gaps, summary, .. } = result;
     let value = json!({
         "reviewer": reviewer,
@@ -259,7 +262,7 @@ fn parse_findings(
 fn resolve_finding_index(
     request: ContextRequest,
     raw_findings: &[Value],
-    parsed: &ParsedReturn,
+    parsed: &ReviewerReturn,
 ) -> Result<ContextRequest, String> {
     let Some(index) = request.for_finding else { return Ok(request) };
     // Malformed findings are kept as raw values, which identifies them.
@@ -276,8 +279,8 @@ fn resolve_finding_index(
     }
 }
 
-/// Adds a verdict. Two contradicting verdicts make the finding undecided.
-fn add_verdict(judgements: &mut BTreeMap<String, FindingJudgement>, verdict: FindingVerdict) {
+/// Adds a judgement. Two contradicting judgements make the finding unsure.
+fn add_judgement(judgements: &mut BTreeMap<String, FindingJudgement>, verdict: FindingVerdict) {
     let result = match verdict.verdict {
         VerdictWord::Confirmed => JudgementResult::Confirmed,
         VerdictWord::Refuted => JudgementResult::Refuted,

@@ -20,7 +20,7 @@ const OUTPUT_PERCENT: u64 = 20;
 /// percent are left for models without tool calls, whose instructions are longer.
 const DIFFS_PERCENT: u64 = 75;
 /// Size up to which code around the changes is added to the first call, in percent of the budget
-/// and of the model's context. The second call repeats the text of the first, and calls that repair
+/// and of the model's context. The second call repeats the text of the first, and calls that correct
 /// an invalid answer do so too.
 const CONTEXT_PERCENT: u64 = 50;
 

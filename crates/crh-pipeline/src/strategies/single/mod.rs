@@ -2,7 +2,7 @@
 //! for doubtful findings.
 //!
 //! The first call is a draft. If a finding is doubtful, crh looks up the code that it depends on
-//! and asks the model once more. The verdicts of the second answer decide, and it may add findings.
+//! and asks the model once more. The judgements of the second answer decide, and it may add findings.
 //! If the budget does not allow the second round, the draft is the result, with a note.
 
 mod answer;
@@ -10,12 +10,12 @@ mod budget;
 mod context;
 mod context_lookups;
 mod doubts;
+mod judgements;
 mod material;
 mod question;
 #[cfg(test)]
 mod sample;
 mod second_round;
-mod verdicts;
 
 use tokio::time::Instant;
 

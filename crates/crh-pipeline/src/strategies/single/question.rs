@@ -11,7 +11,7 @@ use crh_agent::{
 };
 use crh_llm::{Conversation, Model, ModelRequest, Money, ToolChoice, estimated_tokens};
 
-/// One answer and two repairs.
+/// One answer and two corrections.
 pub(super) const TURNS: u32 = 3;
 
 /// A question to a model.

@@ -1,16 +1,16 @@
 //! The second round of `single`: which findings it checks, with which model, and how its answer is
 //! applied.
 
-use super::answer::{ContextRequest, InvalidVerdicts, SecondAnswer, read_second, submit_spec};
+use super::answer::{ContextRequest, InvalidJudgements, SecondAnswer, read_second, submit_spec};
 use super::budget::{RemainingBudget, output_tokens};
 use super::context_lookups::{ContextLookups, FileLine, plan_lookups};
 use super::doubts::{
     LaterValidation, RecheckCandidate, candidates, needs_escalation, suspects_elsewhere,
     thin_evidence,
 };
+use super::judgements::apply_second_answer;
 use super::material::fence_diffs;
 use super::question::{SingleQuestion, TURNS, announce_run, ask, question_tokens};
-use super::verdicts::apply_second_answer;
 use crate::consolidate::consolidate;
 use crate::events::ReviewEvent;
 use crate::prompts::Prompts;
@@ -61,11 +61,11 @@ pub(super) async fn look_again(
     results.push_str(&run_lookups(ctx, record, lookups).await);
     let results = truncate_lines(&results, max_lookup_tokens);
     let turns = remaining.calls.min(TURNS);
-    let invalid_verdicts =
-        if turns == 1 { InvalidVerdicts::Ignore } else { InvalidVerdicts::AskAgain };
+    let invalid_judgements =
+        if turns == 1 { InvalidJudgements::Ignore } else { InvalidJudgements::AskAgain };
     let ids: Vec<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
     let reviewer = record.assignment.reviewer.clone();
-    let parse = move |value| read_second(value, &reviewer, &ids, invalid_verdicts);
+    let parse = move |value| read_second(value, &reviewer, &ids, invalid_judgements);
     let question = SingleQuestion {
         caller: RUN_NAME,
         model,

@@ -224,9 +224,9 @@ async fn cancel_stops_runs_and_keeps_finished_ones() {
           delegate: P1 An empty cart divides by zero
           shop/cart.py Reviewed
         sub-agent-2 (mail): Cancelled
-          shop/mail.py NotReviewed the review was stopped first
+          shop/mail.py NotReviewed the review was stopped before this file was reviewed
         sub-agent-3 (tax): Cancelled
-          shop/tax.py NotReviewed the review was stopped first
+          shop/tax.py NotReviewed the review was stopped before this file was reviewed
     "#]]
     .assert_eq(&render(&runs));
 }

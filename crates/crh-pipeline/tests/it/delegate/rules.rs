@@ -172,7 +172,7 @@ async fn early_report_is_returned_once() {
           shop/mail.py Reviewed
           shop/tax.py NotReviewed sub-agent-2 did not mark it as reviewed
           - it reported before it had marked all its files; refused once
-          - its first report, which was sent back, is used: the model did not submit an answer
+          - crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
     "#]],
     )
     .await;

@@ -9,7 +9,7 @@ use crate::test_change::{TestChange, options};
 use crh_git::{BareRepository, TempCheckout};
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::events::ReviewEvent;
-use crh_pipeline::fixer::{FileEdit, FixTask, IssueOutcome, Repair, repair};
+use crh_pipeline::fixer::{FileEdit, FixTask, FixerResult, IssueOutcome, repair};
 use crh_pipeline::review_context::ReviewContext;
 use crh_pipeline::review_options::ReviewOptions;
 use crh_review::PastDecisions;
@@ -99,12 +99,12 @@ impl Scene {
         self
     }
 
-    pub(super) async fn repair(&self) -> Repair {
+    pub(super) async fn repair(&self) -> FixerResult {
         Box::pin(repair(&self.context, &self.fix_task, &self.tree)).await
     }
 
     /// Runs the fixer and compares the result.
-    pub(super) async fn check(&self, expected: Expect) -> Repair {
+    pub(super) async fn check(&self, expected: Expect) -> FixerResult {
         let repair = self.repair().await;
         expected.assert_eq(&render(&repair));
         repair
@@ -122,7 +122,7 @@ impl Scene {
 }
 
 /// Outcome of each issue, the edits, and the run.
-pub(super) fn render(repair: &Repair) -> String {
+pub(super) fn render(repair: &FixerResult) -> String {
     let mut actual = String::new();
     for (number, told) in &repair.outcomes {
         let (word, sentence) = match told {

@@ -115,7 +115,7 @@ async fn failed_scout_leaves_the_team_to_code() {
           security (lines that run changed in `shop/login.py`, and `shop/login.py` is under `{auth,login,logout,oauth,permissions,policy,csrf,cors,session,sessions}.*`) Completed
           api-contract (the public signature in line 1 of `shop/login.py` before the change is another one) Completed
           python (13 python lines changed) Completed
-        ! the scout failed (the model rejected the request: no); reviewers were chosen by rules
+        ! the scout, a model call that chooses reviewers, failed (the model rejected the request: no); crh chose them by fixed rules
     "#]]).await;
 }
 
@@ -126,7 +126,7 @@ async fn scout_doubt_is_in_the_report() {
     let model = all_answer(model, &["correctness", "security", "api-contract", "python"]);
     let reviewed = Scene::new(LOGIN).review(&model).await;
     assert_eq!(reviewed.report.intent, "Users log in.");
-    expect!["the purpose of the change is unclear: It is not said what happens after three tries."]
+    expect!["the purpose of the change is not fully clear: It is not said what happens after three tries."]
         .assert_eq(&reviewed.report.warnings.join("\n"));
 }
 

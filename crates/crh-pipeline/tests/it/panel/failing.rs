@@ -15,7 +15,7 @@ async fn failed_reviewer_is_named_in_the_report() {
         .on("validate-1", [confirms()]);
     let scene = Scene::new(CART).with_reviewers(&["correctness", "security"]);
     scene.check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix; the review is incomplete: failed reviewers: security
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: failed reviewers: security
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
@@ -47,7 +47,7 @@ async fn all_reviewers_failed_means_not_reviewed() {
         .on("testing", [bad_request("no")]);
     let scene = Scene::new(CART).with_reviewers(&["correctness", "security", "testing"]);
     let reviewed = scene.check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness, testing, security, 1 file not fully reviewed, nothing was reviewed
+        Incomplete: failed reviewers: correctness, testing, security; 1 file not fully reviewed; nothing was reviewed
           correctness (asked for by `--reviewers`) Failed: the model rejected the request: no
           testing (asked for by `--reviewers`) Failed: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: the model rejected the request: no
@@ -110,5 +110,8 @@ async fn long_rate_limit_does_not_delay_other_models() {
     let reviewed = Scene::new(CART).review(&model).await;
     assert_eq!(reviewed.report.verdict, Verdict::ReadyToMerge);
     let warnings = reviewed.report.warnings.join("\n");
-    assert!(warnings.starts_with("the scout failed ("), "{warnings}");
+    assert!(
+        warnings.starts_with("the scout, a model call that chooses reviewers, failed ("),
+        "{warnings}"
+    );
 }

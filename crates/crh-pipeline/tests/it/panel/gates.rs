@@ -71,7 +71,7 @@ async fn returned_report_counts_if_not_replaced() {
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Empty orders (0.75, Confirmed, manual -> human) by correctness
         #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        ! correctness: its first report, which was sent back, is used: the model did not submit an answer
+        ! correctness: crh uses the first report, which it had refused, because the run failed afterwards: the model did not submit an answer
         ! correctness: 1 finding without a concrete fix assigned to humans
     "#]]).await;
 }

@@ -13,7 +13,8 @@ pub(in crate::commands) fn target_failure(
     forge: Option<&Forge>,
 ) -> Failure {
     let (kind, hint) = kind_and_hint(&error, forge);
-    if mode == Some(RequestedMode::Headless) && is_no_change_found(&error) {
+    if mode == Some(RequestedMode::Headless) && found_no_change(&error) {
+        // Callers of headless mode expect exactly this text.
         let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
         return Failure::usage(text).hint(error.to_string());
     }
@@ -24,17 +25,20 @@ pub(in crate::commands) fn target_failure(
     }
 }
 
-/// Whether no change could be determined, as opposed to a wrong argument.
-fn is_no_change_found(error: &TargetError) -> bool {
+/// Whether crh found no change to review. False for a wrong argument, or if git or the forge failed.
+fn found_no_change(error: &TargetError) -> bool {
     match error {
-        TargetError::NoDifference(_) | TargetError::Unborn | TargetError::Bare => true,
+        TargetError::NothingStaged
+        | TargetError::NoDifference(_)
+        | TargetError::Unborn
+        | TargetError::Bare => true,
         TargetError::Base(error) => match error {
             BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
             | BaseError::Unrelated { .. } => true,
             BaseError::Remote { .. }
             | BaseError::Git(_)
-            | BaseError::Missing(_)
+            | BaseError::MissingObjects(_)
             | BaseError::NoSuchBranch(_) => false,
         },
         TargetError::NoSuchName(_)
@@ -42,7 +46,7 @@ fn is_no_change_found(error: &TargetError) -> bool {
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
         | TargetError::NotADiff
-        | TargetError::Missing(_)
+        | TargetError::MissingObjects(_)
         | TargetError::Store(_)
         | TargetError::Log(_)
         | TargetError::Read(_)
@@ -59,9 +63,12 @@ fn kind_and_hint(
             FailureKind::Usage,
             Some("a number this long is read as a commit; write a pull request as `owner/name#12`"),
         ),
-        TargetError::NoSuchName(_) => {
-            (FailureKind::Usage, Some("`git branch --all` lists branches; fetch it if it is new"))
-        }
+        TargetError::NoSuchName(_) => (
+            FailureKind::Usage,
+            Some(
+                "if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches",
+            ),
+        ),
         TargetError::Unborn => {
             (FailureKind::Usage, Some("review uncommitted files with `--uncommitted`"))
         }
@@ -69,6 +76,10 @@ fn kind_and_hint(
         TargetError::Unmerged(_) => {
             (FailureKind::Usage, Some("resolve the conflicts, or pass `--uncommitted`"))
         }
+        TargetError::NothingStaged => (
+            FailureKind::Usage,
+            Some("stage changes with `git add`, or review them with `--uncommitted`"),
+        ),
         TargetError::NoDifference(_) => (
             FailureKind::Usage,
             Some(
@@ -83,7 +94,7 @@ fn kind_and_hint(
                 (FailureKind::External, Some("`--offline` uses the base as it was last fetched"))
             }
             BaseError::Git(_) => (FailureKind::External, None),
-            BaseError::Missing(_) => {
+            BaseError::MissingObjects(_) => {
                 (FailureKind::Usage, Some("remove `--offline`, or run `git fetch --unshallow`"))
             }
             BaseError::NoSuchBranch(_)
@@ -91,14 +102,14 @@ fn kind_and_hint(
             | BaseError::Ambiguous(_)
             | BaseError::Unrelated { .. } => (
                 FailureKind::Usage,
-                Some("set it with `--base REF`, or `base.branch` in `crh.toml`"),
+                Some("set the base with `--base REF`, or with `base.branch` in `crh.toml`"),
             ),
         },
         TargetError::NotFetched(_) => (FailureKind::Bug, None),
         TargetError::Forge { source, .. } => {
             (FailureKind::External, forge.and_then(|forge| fetch_hint(source, forge)))
         }
-        TargetError::Missing(_) => {
+        TargetError::MissingObjects(_) => {
             (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))
         }
         TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
@@ -113,7 +124,7 @@ fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
     match error {
         GitError::Failed { message, .. } if is_access_denied(message) => Some(at.fetch_hint()),
         GitError::Failed { .. } | GitError::TimedOut { .. } => Some("try again later"),
-        GitError::Missing | GitError::TooOld { .. } | GitError::Io { .. } => None,
+        GitError::NotInstalled | GitError::TooOld { .. } | GitError::Io { .. } => None,
     }
 }
 

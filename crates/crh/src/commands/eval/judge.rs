@@ -19,7 +19,7 @@ use crate::ui::task_progress::{AlreadyDone, TaskProgress};
 use crate::{config, ui};
 use crh_llm::{Model, ModelFacts, Money, Redactor};
 use crh_pipeline::judge;
-use crh_pipeline::judge::{DefectMatches, EvalJudge, JudgeQuestion, JudgeVerdict};
+use crh_pipeline::judge::{DefectMatches, EvalJudge, JudgeAnswer, JudgeQuestion};
 use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Rule};
 use crh_review::report::Decimal;
 
@@ -198,7 +198,7 @@ impl Bench {
         let questions = places.iter().map(|at| open[*at].question.clone()).collect();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.or_fail(FailureKind::External)?;
-        runtime.block_on(judge.ask(questions, |place, JudgeVerdict { pairs, cost }| {
+        runtime.block_on(judge.ask(questions, |place, JudgeAnswer { pairs, cost }| {
             // Rounds to millionths; no question costs more than fits.
             let cost_usd = Decimal((cost.as_dollars() * 1e6).round() as u64);
             // A vendor's error may repeat what it was sent.

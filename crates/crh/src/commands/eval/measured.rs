@@ -153,7 +153,7 @@ fn usual(environment: &Environment) -> Result<PathBuf, Failure> {
         return Ok(place);
     }
     Err(Failure::usage(format!("`{USUAL}` does not exist here"))
-        .hint("pass a suite, `crh eval run SUITE`; `crh eval import` creates cases from commits"))
+        .hint("name the suite as an argument; `crh eval import` creates cases from commits"))
 }
 
 /// Keeps cases whose ids match, together with their twins.

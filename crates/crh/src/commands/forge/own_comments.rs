@@ -1,9 +1,12 @@
-//! Removes crh's own comments from a proposal. They quote the change and contain markers: HTML
-//! comments by which crh recognises them. The next review must not take these texts for an attack.
+//! Removes crh's own comments from a proposal: a GitHub pull request or a Launchpad merge proposal.
+//! They quote the change and contain markers: HTML comments by which crh recognises them. The next
+//! review must not take these texts for an attack.
 
 use crh_forge::{ChangeProposal, DiscussionComment, DiscussionThread};
 
-/// Prefixes of the markers of all installations. Markers count only in texts of our own account.
+/// Every marker starts with one of these, whichever instance of crh wrote it: `code-review-agent` is
+/// for the id of the review, `crh` for all others. Markers count only in comments by the forge
+/// account that crh uses.
 const MARKERS: [&str; 2] = ["<!-- crh:", "<!-- code-review-agent:"];
 
 /// Removes own general comments. Own inline comments keep the first line of each issue, so that
@@ -27,8 +30,8 @@ pub(in crate::commands) fn remove_own_comments(
     }
 }
 
-/// Whether a line of the text starts with a marker. People who share the account write no markers,
-/// and replies by mail quote them with a prefix.
+/// Whether a line of the text starts with a marker. The start of a line is enough: people who use
+/// the same account write no markers, and a mail reply that quotes a marker puts `> ` before it.
 pub(in crate::commands) fn has_marker(text: &str) -> bool {
     text.lines().any(|line| MARKERS.iter().any(|marker| line.starts_with(marker)))
 }

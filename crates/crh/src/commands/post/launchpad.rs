@@ -61,7 +61,7 @@ fn resolve_target(
     };
     let url =
         args.proposal.as_deref().ok_or_else(|| missing_flag("merge proposal", "--proposal URL"))?;
-    let head = args.head.as_deref().ok_or_else(|| missing_flag("commit", "--head SHA"))?;
+    let head = args.head.as_deref().ok_or_else(|| missing_flag("head commit", "--head SHA"))?;
     Ok((launchpad::parse_ref(url, settings)?, ExpectedHead::parse(head)?))
 }
 

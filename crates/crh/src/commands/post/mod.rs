@@ -186,7 +186,7 @@ fn resolve_target(args: &PostArgs, environment: &Environment) -> Result<PostTarg
     let number = args.pr.or(event.number);
     let number = number.ok_or_else(|| missing_flag("pull request", "--pr N"))?;
     let head = args.head.clone().or(event.head);
-    let head = head.ok_or_else(|| missing_flag("commit", "--head SHA"))?;
+    let head = head.ok_or_else(|| missing_flag("head commit", "--head SHA"))?;
     Ok(PostTarget { host, repo, number, head: ExpectedHead::parse(&head)? })
 }
 
@@ -302,11 +302,15 @@ fn check_run_matches(report: &Report, target: &PostTarget) -> Result<(), Failure
         return Err(Failure::usage(ui::one_line(&message))
             .hint("nothing was posted; name the run of this pull request"));
     }
-    let reviewed = match change.pr_number.as_str() {
-        "" => "no pull request".to_owned(),
-        number => format!("`{}#{number}`", change.repo),
-    };
     let target_name = format!("{}#{}", target.repo, target.number);
+    if change.pr_number.is_empty() {
+        let message =
+            format!("this run did not review a pull request, so it cannot go to `{target_name}`");
+        return Err(
+            Failure::usage(message).hint("nothing was posted; name the run of this pull request")
+        );
+    }
+    let reviewed = format!("`{}#{}`", change.repo, change.pr_number);
     if !reviewed.eq_ignore_ascii_case(&format!("`{target_name}`")) {
         return Err(Failure::usage(format!("the run is for {reviewed}, not for `{target_name}`"))
             .hint("nothing was posted; name the run of this pull request"));
@@ -395,7 +399,8 @@ mod tests {
         let other = |claimed: &str| Some(format!("the run is for {claimed}, not for `o/r#7`"));
         assert_eq!(refusal("o/r", "8", &head), other("`o/r#8`"));
         assert_eq!(refusal("x/r", "7", &head), other("`x/r#7`"));
-        assert_eq!(refusal("o/r", "", &head), other("no pull request"));
+        let unrelated = "this run did not review a pull request, so it cannot go to `o/r#7`";
+        assert_eq!(refusal("o/r", "", &head).as_deref(), Some(unrelated));
         let moved = refusal("o/r", "7", "bbb").unwrap();
         assert!(moved.starts_with("the run is for commit `bbb`"), "{moved}");
     }

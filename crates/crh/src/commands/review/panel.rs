@@ -40,7 +40,7 @@ impl Beginning {
             (typed, flag) => typed.or(flag),
         };
         if terms.strategy != Strategy::Panel {
-            return self.needs_no_panel(named.is_some());
+            return self.needs_no_panel(terms.strategy, named.is_some());
         }
         let only = terms.panel.only.as_deref().unwrap_or_default();
         are_known(only, &context::catalogue(subject, work).0)?;
@@ -49,7 +49,7 @@ impl Beginning {
     }
 
     /// Fails on options that only a panel uses.
-    fn needs_no_panel(&self, is_plan_named: bool) -> Result<(), Failure> {
+    fn needs_no_panel(&self, strategy: Strategy, is_plan_named: bool) -> Result<(), Failure> {
         let flag = match (&self.panel, is_plan_named) {
             (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
             (_, _) if self.flags.review_depth.is_some() => "--depth",
@@ -57,8 +57,17 @@ impl Beginning {
             (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
             (PanelArgs { .. }, false) => return Ok(()),
         };
-        Err(Failure::usage(format!("`{flag}` needs the strategy `panel`"))
-            .hint("use `--strategy panel` with a model; `--budget quick` chooses another strategy"))
+        match strategy {
+            Strategy::Static => Err(Failure::usage(format!("`{flag}` needs a model")).hint(
+                "configure a model (`crh doctor` says how); the strategy `static` uses none",
+            )),
+            Strategy::Panel | Strategy::Single | Strategy::Delegate => Err(Failure::usage(
+                format!("`{flag}` needs the strategy `panel`"),
+            )
+            .hint(
+                "leave out `--strategy`, and `--budget quick`, which uses the strategy `single`",
+            )),
+        }
     }
 
     /// Removes the run folder of a rejected review. A resumed run stays.

@@ -100,7 +100,8 @@ fn text(rows: &[Row<'_>]) -> String {
     };
     let is_on_call = |row: &Row<'_>| !row.or_if.is_empty();
     let looks = list("Run on this change:", &|row| row.runs);
-    let on_call = list("Run if the model that reads the change first asks for them:", &is_on_call);
+    let on_call =
+        list("Run only if the scout, a model call before the review, asks for them:", &is_on_call);
     let others = list("Do not run:", &|row| !row.runs && !is_on_call(row));
     let parts = [looks, on_call, others];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")

@@ -153,7 +153,7 @@ fn unknown_key_suggests_nearest_key() {
         "zebra = 1",
         expect![[r#"
             crh.toml:1:1: unknown key `zebra` before all sections
-            hint: known keys: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
+            hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
 }
@@ -235,7 +235,7 @@ fn first_error_of_a_file_is_reported() {
         "[scope]\nzoo = 1\nalso = 2\n[base]\nno = 1",
         expect![[r#"
             crh.toml:2:1: unknown key `zoo` in `[scope]`
-            hint: known keys: `exclude`, `include`, `generated`, `max_file_bytes`
+            hint: a repository may set: `exclude`, `include`, `generated`, `max_file_bytes`
         "#]],
     );
 }
@@ -367,14 +367,14 @@ fn quoted_config_text_is_escaped_and_shortened() {
         "\"a\\nhint: run this\" = 1",
         expect![[r#"
             crh.toml:1:1: unknown key `a\nhint: run this` before all sections
-            hint: known keys: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
+            hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
     repository(
         &format!("{} = 1", "a".repeat(5_000)),
         expect![[r#"
             crh.toml:1:1: unknown key `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…` before all sections
-            hint: known keys: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
+            hint: a repository may set: `[checks]`, `[scope]`, `[base]`, `[github]`, `[review]`, `[reviewers]`, `[todos]`, `[tracker]`
         "#]],
     );
     repository(

@@ -473,8 +473,8 @@ fn invalid_imports_are_refused() {
         &repo,
         &["--range", "HEAD..HEAD"],
         expect![[r#"
-        error: nothing to review: `main` and `main` do not differ
-    "#]],
+            error: nothing to review: `main` is compared with itself, and nothing differs
+        "#]],
     );
     check(
         &repo,
@@ -527,8 +527,8 @@ fn invalid_imports_are_refused() {
         &repo,
         &["--trees", "pay", "tests"],
         expect![[r#"
-            error: two folders have no title
-            hint: pass the title that the author would use with `--title`
+            error: `--trees` needs `--title`
+            hint: give the title that the author of the change would write
         "#]],
     );
     check(

@@ -144,7 +144,7 @@ fn unclear_replacement_is_skipped_with_reason() {
         &issues,
         text,
         expect![[r#"
-            #1: it has no exact replacement
+            #1: the report has no ready-made code for it
             #2: its replacement changes nothing
             #3: its replacement contains a hidden credential
             #4: it is about removed lines

@@ -340,7 +340,7 @@ fn unusable_judge_is_refused_before_reviewing() {
     "#]]
     .assert_eq(&refused("openai:gpt-4.1-mini", &[]));
     expect![[r#"
-        error: cannot read the cassette `HOME/no-tape`: No such file or directory (os error 2)
+        error: cannot read the recording `HOME/no-tape`: No such file or directory (os error 2)
         hint: `--record FILE` writes a recording
     "#]]
     .assert_eq(&refused("replay:no-tape", &[]));

@@ -100,7 +100,7 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
             bug; found by single; confidence 0.75; confirmed by a second model run; `crh
             fix --issue 2` can fix this
 
-        Coverage
+        Review coverage
           - #1 not fixed: nothing was applied: another crh is changing this checkout
           - #2 not fixed: nothing was applied: another crh is changing this checkout
 

@@ -123,7 +123,7 @@ fn issues_can_be_fixed_one_by_one() {
     let other = desk.fix(&["--issue", "1,3", "--issue", "2", "--issue", "9"]);
     expect![[r#"
         exit 1
-        warning: #1 not fixed: it has no exact replacement, and no model is configured to fix it
+        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix
         warning: #2 not fixed: it is already fixed
         warning: #9 not fixed: the report has no such issue
         ---
@@ -373,7 +373,8 @@ fn skip_reason_is_kept_until_the_next_attempt() {
     desk.fix(&["--issue", "99"]);
     assert_eq!(reasons(&desk), left(None));
     desk.fix(&["--issue", "1"]);
-    let no_model = "it has no exact replacement, and no model is configured to fix it";
+    let no_model =
+        "the report has no ready-made code for it, and no model is configured to write the fix";
     assert_eq!(reasons(&desk), left(Some(no_model)));
     // A new attempt replaces the reason.
     desk.repo.write(MAIL, desk.text(MAIL).replace("pass", "return None"));
@@ -400,7 +401,7 @@ fn undo_accepts_fixes_undone_by_git() {
     expect![[r#"
         exit 0
         note: no open issue has a safe fix; use `--issue N` to fix one anyway
-        note: `shop/mail.py` was changed after the fixes of this run; if you undid them with git, run `crh fix --undo RUN` to update the run
+        note: `shop/mail.py` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo RUN`, so that crh records it
         ---
         0 issues fixed.
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));

@@ -80,7 +80,7 @@ fn without_a_model_the_issue_is_skipped() {
     desk.reviewed(&[vague(mean())]);
     expect![[r#"
         exit 1
-        warning: #1 not fixed: it has no exact replacement, and no model is configured to fix it
+        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix
         ---
         0 issues fixed.
     "#]]

@@ -21,7 +21,7 @@ fn fix_that_requires_verification_is_skipped_without_command() {
     desk.reviewed(&[needing(mean()), swallowed()]);
     expect![[r#"
         exit 1
-        warning: #2 not fixed: it requires verification, and `fix.verify` is not set
+        warning: #2 not fixed: its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         1 issue fixed.
@@ -76,7 +76,7 @@ fn verification_that_always_fails_blocks_no_fix() {
         r#"["sh", "-c", "echo no such thing >&2; exit 1"]"#,
         expect![[r#"
             exit 1
-            warning: #2 not fixed: it requires verification, and `fix.verify` fails without the fix too: exit code 1: no such thing
+            warning: #2 not fixed: its fix must be tested, and the command of `fix.verify` fails without the fix, too: exit code 1: no such thing
             warning: no fix was verified: `fix.verify` fails without any fix too: exit code 1: no such thing
             ---
             #1 replaced lines 4 to 5 (shop/mail.py)

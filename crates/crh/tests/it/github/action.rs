@@ -207,7 +207,7 @@ fn post_without_head_uses_the_event() {
     assert_eq!(reviewed.code, 1, "{}", reviewed.log);
     let nowhere = step(&hub, "post", &[("CRH_HEAD", "")]);
     assert_eq!(nowhere.code, 2, "{}", nowhere.log);
-    assert!(nowhere.log.contains("no commit given"), "{}", nowhere.log);
+    assert!(nowhere.log.contains("no head commit given"), "{}", nowhere.log);
     let post = |head: &str| {
         let event =
             json!({ "pull_request": { "number": hub.pull.number, "head": { "sha": head } } });

@@ -228,7 +228,7 @@ fn invalid_pull_request_is_refused() {
         hint: run this in a clone that has a GitHub remote
         ---
         https://example.com/o/r/issues/1: exit 2
-        error: this is the address of an issue; a pull request address ends in `/pull/12`
+        error: this is the address of an issue, not of a GitHub pull request, which ends in `/pull/NUMBER`
         hint: copy the address of the pull request from the browser
         ---
         acme/shop#99: exit 3

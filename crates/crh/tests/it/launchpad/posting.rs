@@ -208,7 +208,7 @@ fn run_for_another_target_is_refused() {
         hint: `git rev-parse HEAD` prints it
         ---
         exit 2
-        error: no commit given
+        error: no head commit given
         hint: use `--head SHA`
         ---
         exit 2

@@ -27,14 +27,14 @@ fn review_is_truncated_when_calls_run_out() {
     assert_eq!(reviewed.end(), (4, "truncated", "Incomplete"));
     expect![[r#"
         exit 4
-        Incomplete: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
         No issues in 1 reviewed file.
         [1] orders: Looked at all of it.
 
-        Coverage
+        Review coverage
           - reviewer orchestrator failed: the remaining budget for model calls is too
             small for another request
           - reviewer sub-agent-2 failed: sub-agent ended without calling
@@ -44,8 +44,8 @@ fn review_is_truncated_when_calls_run_out() {
           - the orchestrator did not submit (the remaining budget for model calls is too
             small for another request); all findings are kept
 
-        Incomplete: failed reviewers: orchestrator, sub-agent-2, 1 file not fully
-          reviewed, the review was cut short
+        Incomplete: failed reviewers: orchestrator, sub-agent-2; 1 file not fully
+          reviewed; the review was cut short
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -87,7 +87,7 @@ fn review_is_truncated_when_money_runs_out() {
     assert_eq!(reviewed.report["stats"]["cost_usd"], 0.05);
     expect![[r#"
         exit 4
-        Incomplete: no issues · 0.05 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.05 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -95,14 +95,14 @@ fn review_is_truncated_when_money_runs_out() {
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
 
-        Coverage
+        Review coverage
           - reviewer orchestrator failed: the remaining budget for money is too small
             for another request
           - the orchestrator did not submit (the remaining budget for money is too small
             for another request); all findings are kept
           - sub-agent-2 reached its limit of money; its review may be incomplete
 
-        Incomplete: failed reviewers: orchestrator, the review was cut short
+        Incomplete: failed reviewers: orchestrator; the review was cut short
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }
@@ -116,13 +116,13 @@ fn tiny_budget_reviews_nothing() {
     expect![[r#"
         exit 3
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
-        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 0 reviewed files.
+        No issues; no file was fully reviewed.
 
-        Coverage
+        Review coverage
           - reviewer orchestrator failed: the remaining budget for money is too small
             for another request
           - reviewer sub-agent-1 failed: sub-agent ended without calling
@@ -134,8 +134,8 @@ fn tiny_budget_reviews_nothing() {
           - the orchestrator did not submit (the remaining budget for money is too small
             for another request); all findings are kept
 
-        Incomplete: failed reviewers: orchestrator, sub-agent-1, 2 files not fully
-          reviewed, nothing was reviewed
+        Incomplete: failed reviewers: orchestrator, sub-agent-1; 2 files not fully
+          reviewed; nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }
@@ -191,6 +191,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-4.1-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        at most 2.0000 USD, of which 0.4000 USD are reserved for final turns and validation; at most 200 model calls and 4000000 input tokens
+        at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

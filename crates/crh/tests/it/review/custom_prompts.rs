@@ -109,7 +109,7 @@ fn invalid_prompt_file_is_an_error() {
         hint: `crh model list` shows providers and models
         ---
         exit 2
-        error: invalid value '0' for '--max-seconds <SECONDS>': number would be zero for non-zero type
+        error: invalid value '0' for '--max-seconds <SECONDS>': must be at least 1
         For more information, try '--help'.
         ---
     "#]].assert_eq(&said);

@@ -116,17 +116,17 @@ fn ctrl_c_reports_partial_results() {
             The second item is returned as the first: an order of two items shows it.
             bug; found by delegate; confidence 0.75; crh cannot fix this; a person must
 
-        Coverage
+        Review coverage
           - reviewer orchestrator failed: stopped by the user
           - reviewer sub-agent-2 failed: stopped by the user
           - reviewer sub-agent-3 failed: stopped by the user
-          - b.py: not reviewed (the review was stopped first)
-          - c.py: not reviewed (the review was stopped first)
+          - b.py: not reviewed (the review was stopped before this file was reviewed)
+          - c.py: not reviewed (the review was stopped before this file was reviewed)
           - 1 P0 or P1 not validated: the review was stopped
           - the review was cancelled and is incomplete
 
-        Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers:
-          orchestrator, sub-agent-2, sub-agent-3, 2 files not fully reviewed, the review
+        Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
+          orchestrator, sub-agent-2, sub-agent-3; 2 files not fully reviewed; the review
           was cut short
     "#]]
     .assert_eq(&reviewed.output.stdout);
@@ -136,12 +136,12 @@ fn ctrl_c_reports_partial_results() {
     assert!(said.contains(&format!("warning: {stopping}\n")), "{said}");
     let lines: Vec<&str> = said.lines().rev().take(2).collect();
     assert_eq!(lines[0], "note: resume with `crh review --resume RUN`");
-    assert!(lines[1].starts_with("Ready with fixes: 1 P1 · "), "{said}");
+    assert!(lines[1].starts_with("Ready with fixes · 1 P1 · "), "{said}");
     assert!(lines[1].ends_with(" · REPO/.crh/runs/RUN"), "{said}");
     expect![[r#"
         a.py reviewed
-        b.py not_reviewed the review was stopped first
-        c.py not_reviewed the review was stopped first
+        b.py not_reviewed the review was stopped before this file was reviewed
+        c.py not_reviewed the review was stopped before this file was reviewed
     "#]]
     .assert_eq(&reviewed.coverage());
     expect![[r#"

@@ -78,7 +78,7 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--reviewers` needs the strategy `panel`
-            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
+            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
             ---
         "#]],
     );
@@ -87,7 +87,7 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--plan` needs the strategy `panel`
-            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
+            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
             ---
         "#]],
     );
@@ -96,7 +96,7 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--waive` needs the strategy `panel`
-            hint: use `--strategy panel` with a model; `--budget quick` chooses another strategy
+            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
             ---
         "#]],
     );

@@ -43,7 +43,7 @@ fn clean_change_is_ready_to_merge() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 0
-        Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -89,7 +89,7 @@ fn findings_are_shown_with_quotes() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 1
-        Not ready: 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Not ready · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -127,10 +127,10 @@ fn findings_are_shown_with_quotes() {
             bug; found by delegate; confidence 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
-        Coverage
+        Review coverage
           - 1 finding not shown (invalid format)
 
-        Not ready: 1 P0 issue must be fixed before the merge; the review is incomplete:
+        Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete:
           1 finding could not be read
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
@@ -158,7 +158,7 @@ fn crashed_reviewer_does_not_affect_others() {
     assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
     expect![[r#"
         exit 4
-        Ready with fixes: 1 P1 · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready with fixes · 1 P1 · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -173,14 +173,14 @@ fn crashed_reviewer_does_not_affect_others() {
             bug; found by delegate; confidence 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
-        Coverage
+        Review coverage
           - reviewer sub-agent-1 failed: sub-agent ended without calling
             report_findings: the model rejected the request: the server has no such
             thing
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
-        Ready with fixes: 1 issue to fix; the review is incomplete: failed reviewers:
-          sub-agent-1, 1 file not fully reviewed
+        Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
+          sub-agent-1; 1 file not fully reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -284,7 +284,7 @@ fn invented_quote_is_dropped() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 0
-        Ready to merge: no issues · 4 findings not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · 4 findings not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -293,7 +293,7 @@ fn invented_quote_is_dropped() {
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
 
-        Coverage
+        Review coverage
           - 4 findings not shown (quote not found)
 
         Ready to merge: nothing actionable was found
@@ -341,7 +341,7 @@ fn malformed_answer_is_retried_twice() {
     "#]].assert_eq(&failed.reviewers());
     expect![[r#"
         exit 4
-        Incomplete: no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -349,12 +349,12 @@ fn malformed_answer_is_retried_twice() {
         The change rewrites how orders are added up.
         [2] mail: Looked at all of it.
 
-        Coverage
+        Review coverage
           - reviewer sub-agent-1 failed: sub-agent ended without calling
             report_findings: the model's answer was invalid: it is not valid JSON
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
-        Incomplete: failed reviewers: sub-agent-1, 1 file not fully reviewed
+        Incomplete: failed reviewers: sub-agent-1; 1 file not fully reviewed
     "#]]
     .assert_eq(&desk.shown(&failed.output));
 }
@@ -405,14 +405,14 @@ fn all_reviewers_failing_is_an_error() {
     expect![[r#"
         exit 3
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
-        Incomplete: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 0 reviewed files.
+        No issues; no file was fully reviewed.
         The change rewrites how orders are added up.
 
-        Coverage
+        Review coverage
           - reviewer sub-agent-1 failed: sub-agent ended without calling
             report_findings: the model rejected the request: no
           - reviewer sub-agent-2 failed: sub-agent ended without calling
@@ -420,8 +420,8 @@ fn all_reviewers_failing_is_an_error() {
           - shop/mail.py: not reviewed (sub-agent-2 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
-        Incomplete: failed reviewers: sub-agent-1, sub-agent-2, 2 files not fully
-          reviewed, nothing was reviewed
+        Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully
+          reviewed; nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     for format in ["markdown", "envelope", "comment", "html"] {
@@ -439,19 +439,19 @@ fn wrong_api_key_is_reported_once() {
     expect![[r#"
         exit 3
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
-        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 0 reviewed files.
+        No issues; no file was fully reviewed.
 
-        Coverage
+        Review coverage
           - reviewer orchestrator failed: the API key was rejected: Incorrect API key
             provided: [redacted].
           - shop/mail.py: not reviewed (orchestrator failed)
           - shop/orders.py: not reviewed (orchestrator failed)
 
-        Incomplete: failed reviewers: orchestrator, 2 files not fully reviewed, nothing
+        Incomplete: failed reviewers: orchestrator; 2 files not fully reviewed; nothing
           was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));

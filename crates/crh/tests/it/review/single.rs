@@ -46,7 +46,7 @@ fn clean_change_takes_one_call() {
     assert_eq!(reviewed.report["stats"]["llm_calls"], 1);
     expect![[r#"
         exit 0
-        Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -128,7 +128,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
     assert_eq!((&stats["llm_calls"], &stats["tool_calls"]), (&json!(2), &json!(3)));
     expect![[r#"
         exit 1
-        Not ready: 1 P0, 1 P2 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Not ready · 1 P0, 1 P2 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -148,7 +148,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
             A failed mail is swallowed: an order of two items shows it.
             bug; found by single; confidence 0.75; crh cannot fix this; a person must
 
-        Coverage
+        Review coverage
           - 1 finding not shown (low confidence)
           - single: more than 3 lookups were requested; the others are ignored
           - single: `openai:gpt-4.1` checked severe findings of low confidence
@@ -171,14 +171,14 @@ fn quick_uses_second_call_for_repair() {
     let repaired = desk.review(&model, &QUICK);
     expect![[r#"
         exit 4
-        Incomplete: no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
         No issues in 2 reviewed files. 1 finding not shown (low confidence).
         Looked at all of it.
 
-        Coverage
+        Review coverage
           - 1 finding not shown (low confidence)
           - single: the budget for model calls was too small to check doubtful findings
             again; the first answer is used unchanged

@@ -39,7 +39,7 @@ fn empty_change_is_an_error() {
     expect![[r#"
         $ crh review HEAD..HEAD
         exit 2
-        error: nothing to review: `main` and `main` do not differ
+        error: nothing to review: `main` is compared with itself, and nothing differs
         hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
         $ crh review --uncommitted
@@ -50,12 +50,12 @@ fn empty_change_is_an_error() {
         $ crh review --staged
         exit 2
         error: nothing to review: nothing is staged
-        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+        hint: stage changes with `git add`, or review them with `--uncommitted`
         ---
         $ crh review HEAD..HEAD --mode headless
         exit 2
         error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-        hint: nothing to review: `main` and `main` do not differ
+        hint: nothing to review: `main` is compared with itself, and nothing differs
         ---
         Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
     "#]].assert_eq(&said);
@@ -69,7 +69,7 @@ fn review_without_model_runs_checks_and_is_incomplete() {
         exit 4
         warning: no model is configured; running static checks only
         note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
-        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -91,13 +91,13 @@ fn change_without_files_in_scope_is_incomplete() {
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
     expect![[r#"
         exit 4
-        Incomplete: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded)
 
-        No issues in 0 reviewed files.
+        No issues; no file was fully reviewed.
 
-        Coverage
+        Review coverage
           - shop/mail.py: out of scope (excluded by `**`)
           - shop/orders.py: out of scope (excluded by `**`)
           - no file is under review; no model is used
@@ -155,7 +155,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
     expect![[r#"
         exit 0
         warning: not reviewed because untracked: `shop/new.py` (`git add` them, or pass `--include-untracked`)
-        Ready to merge: no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5
 
@@ -163,7 +163,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
         The change rewrites how orders are added up.
         [1] all: Looked at all of it.
 
-        Coverage
+        Review coverage
           - untracked file, not reviewed: shop/new.py
 
         Ready to merge: nothing actionable was found
@@ -188,7 +188,7 @@ fn diff_is_reviewed_without_repository() {
     .assert_eq(&issues(&json(&run.join("review.json"))));
     expect![[r#"
         exit 1
-        Ready with fixes: 1 P1, 1 P2 · <0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
+        Ready with fixes · 1 P1, 1 P2 · <0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -210,7 +210,7 @@ fn diff_is_reviewed_without_repository() {
             bug; found by delegate; confidence 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
-        Coverage
+        Review coverage
           - syntax: nothing was checked: the change is only a diff: there is no
             repository to read from
           - references: nothing was checked: the change is only a diff: there is no
@@ -282,12 +282,12 @@ fn missing_workspace_or_archive_is_an_error() {
         ---
         $ crh review --packed nowhere.tar
         exit 2
-        error: reading the packed change `REPO/nowhere.tar`: No such file or directory (os error 2)
+        error: reading the archive `REPO/nowhere.tar`: No such file or directory (os error 2)
         hint: create one with `crh prepare --pack FILE`
         ---
         $ crh review --packed shop/orders.py
         exit 2
-        error: `REPO/shop/orders.py` is not a packed change: it is empty or truncated
+        error: `REPO/shop/orders.py` is not an archive of `crh prepare --pack`: the file is cut off, or is another kind of file
         hint: create one with `crh prepare --pack FILE`
         ---
         $ crh review --resume nothing
@@ -303,7 +303,7 @@ fn missing_workspace_or_archive_is_an_error() {
         $ crh review no-such-branch
         exit 2
         error: no branch or commit named `no-such-branch`
-        hint: `git branch --all` lists branches; fetch it if it is new
+        hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
         ---
     "#]]
     .assert_eq(&said);

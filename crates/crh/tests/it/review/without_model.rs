@@ -13,7 +13,7 @@ fn check_without_findings_passes() {
     let output = desk.crh(&["check", "HEAD~1..HEAD"]).run();
     expect![[r#"
         exit 0
-        Checks passed: no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Checks passed · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -45,7 +45,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
     let output = desk.crh(&["check", "HEAD~1..HEAD"]).run();
     expect![[r#"
         exit 1
-        Not ready: 1 P0, 1 P1 · 0.00 USD · TIME · REPO/.crh/runs/RUN
+        Not ready · 1 P0, 1 P1 · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +3 -1
 

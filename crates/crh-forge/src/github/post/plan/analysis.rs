@@ -67,7 +67,6 @@ impl<'a> PostingAnalysis<'a> {
         pull_state: &'a PullRequestState,
         constraints: &'a PostingConstraints,
     ) -> Self {
-        let links = repo_link_prefix(posting.web, &pull_state.pull.repo);
         // `find_refusal` already rejected reports that cannot be masked.
         let mut report = mask_report(posting.report, posting.mask).unwrap_or_default();
         let threads = own_threads(pull_state, posting.instance);
@@ -76,18 +75,15 @@ impl<'a> PostingAnalysis<'a> {
         let thread_indexes = match_threads(&report.issues, &threads);
         let last_review = last_saved_review(pull_state, posting.instance);
         let refused_keys = refused_keys(&last_review, &pull_state.pull.head, constraints);
-        let files = report.issues.iter().map(|issue| issue.location.file.clone());
-        let files: Vec<String> = files.collect();
+        let issues = std::mem::take(&mut report.issues);
+        let files: Vec<String> = issues.iter().map(|issue| issue.location.file.clone()).collect();
         let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
         let positions = CommentPositions::new(&pull_state.files, posting.diff, &files);
-        let (mut open_issues, mut dismissed_issues, mut placements) =
-            (Vec::new(), Vec::new(), Vec::new());
-        // Existing threads count, too. Otherwise a second posting would add comments beyond the
-        // limit.
+        let (mut open_issues, mut dismissed_issues) = (Vec::new(), Vec::new());
+        let mut placements = Vec::new();
+        // Existing threads count: otherwise a second posting would exceed the limit.
         let mut inline_count = 0;
-        for (issue, thread_index) in
-            std::mem::take(&mut report.issues).into_iter().zip(&thread_indexes)
-        {
+        for (issue, thread_index) in issues.into_iter().zip(&thread_indexes) {
             // A dismissal hides a P0 issue only if it is for exactly the same key.
             let is_applicable = |dismissal: &ThreadDismissal| {
                 issue.severity != Severity::P0 || dismissal.key == issue.dedupe_key
@@ -135,7 +131,7 @@ impl<'a> PostingAnalysis<'a> {
             posting,
             pull_state,
             constraints,
-            links,
+            links: repo_link_prefix(posting.web, &pull_state.pull.repo),
             report,
             placements,
             dismissed_issues,

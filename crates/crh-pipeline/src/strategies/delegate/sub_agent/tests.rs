@@ -17,12 +17,12 @@ fn sub_task(delegation: Delegation) -> SubAgentTask {
     SubAgentTask { slot: 3, assignment, delegation }
 }
 
-fn parsed(summary: &str) -> ParsedReturn {
+fn parsed(summary: &str) -> ReviewerReturn {
     read_report(serde_json::json!({ "findings": [], "summary": summary }), REVIEWER).unwrap()
 }
 
 /// Shows the record of a run with this outcome, with `a.rs` marked.
-fn check(outcome: AgentOutcome<ParsedReturn>, held: Option<ParsedReturn>, expected: Expect) {
+fn check(outcome: AgentOutcome<ReviewerReturn>, held: Option<ReviewerReturn>, expected: Expect) {
     let mut rules = AgentRules::sub_agent(["a.rs", "b.rs"]);
     rules.mark_file("a.rs");
     let driven = FinishedRun {
@@ -60,7 +60,7 @@ fn report_covers_marked_files_only() {
 }
 
 #[test]
-fn sent_back_report_is_used_if_no_other_follows() {
+fn refused_report_is_used_if_no_other_follows() {
     check(
         AgentOutcome::BadAnswer("never marked".to_owned()),
         Some(parsed("before")),
@@ -68,7 +68,7 @@ fn sent_back_report_is_used_if_no_other_follows() {
             Completed Some(Turns) "before" 2 30 20
             a.rs Reviewed 
             b.rs NotReviewed sub-agent-3 did not mark it as reviewed
-            note: its first report, which was sent back, is used: the model's answer was invalid: never marked
+            note: crh uses the first report, which it had refused, because the run failed afterwards: the model's answer was invalid: never marked
         "#]],
     );
 }
@@ -98,8 +98,8 @@ fn run_without_report_covers_nothing() {
         None,
         expect![[r#"
         Cancelled Some(Turns) "" 2 30 20
-        a.rs NotReviewed the review was stopped first
-        b.rs NotReviewed the review was stopped first
+        a.rs NotReviewed the review was stopped before this file was reviewed
+        b.rs NotReviewed the review was stopped before this file was reviewed
     "#]],
     );
 }

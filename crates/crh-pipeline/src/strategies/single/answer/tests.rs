@@ -13,7 +13,7 @@ fn ids() -> Vec<String> {
     vec!["F1".to_owned(), "F2".to_owned()]
 }
 
-fn parse_second(verdicts: Value, wrong: InvalidVerdicts) -> Result<SecondAnswer, String> {
+fn parse_second(verdicts: Value, wrong: InvalidJudgements) -> Result<SecondAnswer, String> {
     let value = json!({ "findings": [], "verdicts": verdicts, "summary": "" });
     read_second(value, "single", &ids(), wrong)
 }
@@ -43,7 +43,7 @@ fn malformed_finding_is_dropped_alone() {
     let titles: Vec<_> = draft.parsed.members.iter().map(|it| it.finding.title.as_str()).collect();
     assert_eq!(titles, ["a", "b"]);
     assert_eq!(draft.parsed.dropped[0].fate, Fate::Malformed);
-    let ParsedReturn { residual_risks, testing_gaps, summary, .. } = &draft.parsed;
+    let ReviewerReturn { residual_risks, testing_gaps, summary, .. } = &draft.parsed;
     assert_eq!(
         (residual_risks, testing_gaps, summary.as_str()),
         (&vec!["r".to_owned()], &vec!["t".to_owned()], "s")
@@ -100,14 +100,14 @@ fn request_for_malformed_finding_is_dropped() {
 }
 
 #[test]
-fn contradicting_verdicts_are_undecided() {
+fn contradicting_judgements_are_unsure() {
     let verdicts = json!([
         verdict("F2", "refuted"),
         verdict("F1", "confirmed"),
         verdict("F2", "refuted"),
         verdict("F1", "unsure")
     ]);
-    let judgements = parse_second(verdicts, InvalidVerdicts::AskAgain).unwrap().judgements;
+    let judgements = parse_second(verdicts, InvalidJudgements::AskAgain).unwrap().judgements;
     let result = |id: &str| judgements[id].judgement.clone();
     assert_eq!(
         result("F2"),
@@ -120,12 +120,12 @@ fn contradicting_verdicts_are_undecided() {
 #[test]
 fn unknown_id_is_refused_or_ignored_in_last_call() {
     let verdicts = || json!([verdict("F9", "refuted"), { "id": "F1", "verdict": "maybe" }, verdict("F2", "unsure")]);
-    let refused = parse_second(verdicts(), InvalidVerdicts::AskAgain).unwrap_err();
+    let refused = parse_second(verdicts(), InvalidJudgements::AskAgain).unwrap_err();
     assert!(
         refused.starts_with("there is no finding `F9`; there are `F1`, `F2`; `verdicts[1]`:"),
         "{refused}"
     );
-    let taken = parse_second(verdicts(), InvalidVerdicts::Ignore).unwrap();
+    let taken = parse_second(verdicts(), InvalidJudgements::Ignore).unwrap();
     assert_eq!(taken.judgements.keys().collect::<Vec<_>>(), ["F2"]);
     assert_eq!(taken.notes.len(), 2, "{:?}", taken.notes);
 }

@@ -35,11 +35,11 @@ fn variable_overrides_configured_launchpad() {
     }
     expect![[r#"
         exit 2
-        error: the variable `LP_SERVICE_ROOT` is invalid: the service root is not `https`; the secret would be sent unencrypted
+        error: the variable `LP_SERVICE_ROOT` is invalid: the Launchpad service is not `https`; the secret would be sent unencrypted
         hint: it sets `launchpad.service_root`; correct or unset it
         ---
         exit 2
-        error: the variable `LP_SERVICE_ROOT` is invalid: the service root is not a valid URL; expected `production`, `staging`, `qastaging`, `dogfood`, `dev` or the address of a web service
+        error: the variable `LP_SERVICE_ROOT` is invalid: the Launchpad service is not a valid URL; use `production`, `staging`, `qastaging`, `dogfood`, `dev` or an `https` URL
         hint: it sets `launchpad.service_root`; correct or unset it
         ---
         exit 2

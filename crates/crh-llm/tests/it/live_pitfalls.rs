@@ -11,7 +11,7 @@ use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Malformed, calls_raw, fails_with, malformed, rate_limited, says};
 
 #[tokio::test]
-async fn trap_1_model_name_suffix_is_not_an_effort() {
+async fn model_name_suffix_is_not_an_effort() {
     for wire in WIRES {
         for name in [
             "qwen-max",
@@ -44,7 +44,7 @@ async fn trap_1_model_name_suffix_is_not_an_effort() {
 }
 
 #[tokio::test]
-async fn trap_2_error_status_is_inside_the_stream_error() {
+async fn error_status_is_inside_the_stream_error() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [rate_limited(7)]);
         let error = ask(&live(wire, model.url()), &question()).await.unwrap_err();
@@ -56,7 +56,7 @@ async fn trap_2_error_status_is_inside_the_stream_error() {
 }
 
 #[tokio::test]
-async fn trap_3_malformed_arguments_do_not_fail_the_request() {
+async fn malformed_arguments_do_not_fail_the_request() {
     for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
         let model = FakeModel::start().on("tester", [calls_raw("look", "{\"path\": ")]);
         let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
@@ -67,7 +67,7 @@ async fn trap_3_malformed_arguments_do_not_fail_the_request() {
 }
 
 #[tokio::test]
-async fn trap_4_stream_without_end_is_an_error() {
+async fn stream_without_end_is_an_error() {
     for wire in WIRES {
         let model =
             FakeModel::start().on("tester", [says("one two").pieces(2).cut_after_events(2)]);
@@ -77,7 +77,7 @@ async fn trap_4_stream_without_end_is_an_error() {
 }
 
 #[tokio::test]
-async fn trap_5_errors_do_not_show_request_or_reply() {
+async fn errors_do_not_show_request_or_reply() {
     let mut secret = question();
     secret.conversation.push_user("the code under review", crh_llm::CacheMark::Unmarked);
     for wire in WIRES {

@@ -6,7 +6,7 @@ use super::super::answer::FindingJudgement;
 use super::super::sample::member;
 use super::*;
 use crate::plan::Assignment;
-use crh_review::ParsedReturn;
+use crh_review::ReviewerReturn;
 use crh_review::finding::Severity::{P1, P2};
 
 fn record(titles: &[&str]) -> RunRecord {
@@ -38,7 +38,7 @@ fn second_answer(
     judgements_by_id: impl IntoIterator<Item = (&'static str, FindingJudgement)>,
     new: &[&str],
 ) -> SecondAnswer {
-    let parsed = ParsedReturn {
+    let parsed = ReviewerReturn {
         reviewer: "single".to_owned(),
         members: new.iter().map(|title| member(title, P1, 750)).collect(),
         dropped: Vec::new(),

@@ -17,8 +17,9 @@ use crate::failure::Failure;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::{AppliedFix, Issue};
 
+/// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Proposal {
+pub(super) struct PlannedFixes {
     /// Commit without the fixes.
     pub(super) from: String,
     /// Commit with the fixes.
@@ -33,8 +34,8 @@ pub(super) struct Proposal {
     pub(super) warnings: Vec<String>,
 }
 
-impl Proposal {
-    /// Combines two proposals; `other` is on top.
+impl PlannedFixes {
+    /// Combines two plans; `other` is on top.
     pub(super) fn then(self, other: Self) -> Self {
         let mut left = [self.left, other.left].concat();
         left.sort();
@@ -63,7 +64,7 @@ impl Proposal {
         Self { left, warnings, ..Self::nothing(commit) }
     }
 
-    /// A proposal from the units that passed.
+    /// The fixes of the units that passed.
     fn of(held: Held<'_, '_>, from: &str) -> Self {
         Self {
             fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held.edits)).collect(),
@@ -90,12 +91,12 @@ impl Proposal {
 
 /// Computes fixes without changing the checkout: exact replacements by code, the rest by a fixer on
 /// top of them.
-pub(super) fn propose(
+pub(super) fn plan_fixes(
     ground: &Ground<'_>,
     checkout: &Locked,
     issues: &[&Issue],
     environment: &Environment,
-) -> Result<(Proposal, Proposal), Failure> {
+) -> Result<(PlannedFixes, PlannedFixes), Failure> {
     let verification = Verification::of(ground.begun, environment);
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
         issues.iter().partition(|issue| is_exact(issue));
@@ -111,7 +112,7 @@ fn by_code(
     checkout: &Locked,
     exact: Vec<&Issue>,
     verification: Option<&Verification<'_>>,
-) -> Result<Proposal, Failure> {
+) -> Result<PlannedFixes, Failure> {
     let files = exact.iter().map(|issue| issue.location.file.as_str()).collect();
     let start = ground.start(checkout, &files)?;
     let texts = texts(ground, &start, &exact)?;
@@ -131,9 +132,9 @@ fn by_code(
     };
     let judges = Judges { ground, base: &start.commit, verification };
     let held = judges.verified(&units, &made)?.after(first.left);
-    let mut proposal = Proposal::of(held, &start.commit);
-    proposal.edited = start.edited.intersection(&proposal.paths).cloned().collect();
-    Ok(proposal)
+    let mut planned = PlannedFixes::of(held, &start.commit);
+    planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
+    Ok(planned)
 }
 
 /// Lets the fixer work on the remaining issues.
@@ -143,8 +144,8 @@ fn by_model(
     issues: &[&Issue],
     base: &str,
     verification: Option<&Verification<'_>>,
-) -> Result<Proposal, Failure> {
-    let nothing = Proposal::nothing(base.to_owned());
+) -> Result<PlannedFixes, Failure> {
+    let nothing = PlannedFixes::nothing(base.to_owned());
     if issues.is_empty() || interrupts::is_pressed() {
         return Ok(nothing);
     }
@@ -153,7 +154,7 @@ fn by_model(
         && let Some(why) = moved_words(&ground.moved(checkout)?)
     {
         let left = issues.iter().map(|issue| Left::new(issue.number, &why)).collect();
-        return Ok(Proposal { left, ..nothing });
+        return Ok(PlannedFixes { left, ..nothing });
     }
     let Repaired { parts, described, left } = repaired(ground, issues, base)?;
     let unit = |part: Part| {
@@ -168,7 +169,7 @@ fn by_model(
     let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
     let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
     let judges = Judges { ground, base, verification };
-    Ok(Proposal::of(judges.verified(&units, &made)?.after(left), base))
+    Ok(PlannedFixes::of(judges.verified(&units, &made)?.after(left), base))
 }
 
 /// Description of a replacement, from the suggestion of the reviewer.

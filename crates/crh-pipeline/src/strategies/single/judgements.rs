@@ -1,4 +1,4 @@
-//! Applies the answer of the second round: verdicts on the findings of the draft, and new findings.
+//! Applies the answer of the second round: judgements on the findings of the draft, and new findings.
 //! No I/O.
 
 use super::answer::SecondAnswer;
@@ -12,7 +12,7 @@ use crh_review::{Judgement, JudgementResult};
 /// they are a P0.
 const CONFIRMED_MIN: Confidence = Confidence::thousandths(600);
 
-/// Applies the answer. A candidate without a verdict is undecided.
+/// Applies the answer. A candidate without a judgement is unsure.
 pub(super) fn apply_second_answer(
     record: &mut RunRecord,
     candidates: &[RecheckCandidate],
@@ -59,7 +59,7 @@ pub(super) fn apply_second_answer(
 }
 
 /// The confidence after the second round. A confirmed finding gets at least the confidence that it
-/// needs for the report. An unsure verdict never lowers the confidence of a P0 or P1.
+/// needs for the report. An unsure judgement never lowers the confidence of a P0 or P1.
 fn adjusted_confidence(
     finding: &Finding,
     result: JudgementResult,
