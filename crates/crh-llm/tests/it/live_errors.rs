@@ -26,13 +26,22 @@ async fn check_with(
     expected: Expect,
 ) {
     let network = NetworkSettings { timeouts, ..NetworkSettings::default() };
+    // All vendors are asked at once, since tests of timeouts wait.
+    let errors = futures_util::future::join_all(wires.iter().map(|&wire| {
+        let (network, scripted) = (&network, scripted());
+        async move {
+            let model = FakeModel::start().on("tester", [scripted]);
+            let live = VendorClient::new(endpoint(wire, model.url()), network).unwrap();
+            let error = ask(&live, &question()).await.unwrap_err();
+            // On a busy machine the client can give up before the server has read the request.
+            model.wait_for("tester", 1);
+            assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
+            (wire, format!("{error:?}").replace(&model.url(), "URL"))
+        }
+    }))
+    .await;
     let mut lines: Vec<(String, String)> = Vec::new();
-    for &wire in wires {
-        let model = FakeModel::start().on("tester", [scripted()]);
-        let live = VendorClient::new(endpoint(wire, model.url()), &network).unwrap();
-        let error = ask(&live, &question()).await.unwrap_err();
-        assert!(!format!("{error} {error:?}").contains(KEY), "{wire:?}");
-        let error = format!("{error:?}").replace(&model.url(), "URL");
+    for (wire, error) in errors {
         match lines.iter_mut().find(|(_, known)| *known == error) {
             Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
             None => lines.push((format!("{wire:?}"), error)),
@@ -292,21 +301,21 @@ async fn connection_lost_before_reply_may_cost_money() {
 #[tokio::test]
 async fn silent_vendor_times_out() {
     let second = Duration::from_secs(1);
-    let begin = Timeouts { connect: second, first_byte: second / 4, ..Timeouts::default() };
-    let late_reply = || says("late").delayed(Duration::from_secs(20));
+    let begin = Timeouts { connect: second, first_byte: second * 4, ..Timeouts::default() };
+    let late_reply = || says("late").delayed(Duration::from_secs(60));
     check_with(
         &WIRES,
         begin,
         late_reply,
         expect![[r#"
             OpenAiChat
-                Transport { message: "no reply within 1.25 s (`URL/chat/completions`)", spent: Unknown }
+                Transport { message: "no reply within 5 s (`URL/chat/completions`)", spent: Unknown }
             OpenAiResponses
-                Transport { message: "no reply within 1.25 s (`URL/responses`)", spent: Unknown }
+                Transport { message: "no reply within 5 s (`URL/responses`)", spent: Unknown }
             Anthropic
-                Transport { message: "no reply within 1.25 s (`URL/messages`)", spent: Unknown }
+                Transport { message: "no reply within 5 s (`URL/messages`)", spent: Unknown }
             Gemini
-                Transport { message: "no reply within 1.25 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
+                Transport { message: "no reply within 5 s (`URL/models/gemini-3-flash:streamGenerateContent`)", spent: Unknown }
         "#]],
     )
     .await;
