@@ -142,7 +142,8 @@ pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), Pa
     let writing = PackStep::WritingArchive.error_for(file);
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(&writing)?;
+    // Checked here, since the next error would name a temporary file.
+    fs::metadata(parent).map_err(&writing)?;
     let temp_file = tempfile::NamedTempFile::new_in(parent).map_err(&writing)?;
     let mut archive = tar::Builder::new(BufWriter::new(temp_file));
     append_folder(&mut archive, file, workspace, Path::new(WORKSPACE))?;

@@ -102,6 +102,11 @@ pub(crate) fn set_verbosity(verbosity: Verbosity) {
     });
 }
 
+/// Prints an error that does not end the command, also in quiet mode.
+pub(crate) fn error(message: &str) {
+    screen::print_line(&format!("error: {}", crh_review::escape_invisible(message)));
+}
+
 /// Prints a warning.
 pub(crate) fn warn(message: &str) {
     screen::warn(&format!("warning: {}", crh_review::escape_invisible(message)));

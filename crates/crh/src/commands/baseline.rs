@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Context;
 
 use super::change_source::ChangeSource;
+use super::require_parent_folder;
 use super::review::checks;
 use super::review::checks::{BaselineAt, Silencing};
 use crate::cli::BaselineArgs;
@@ -27,6 +28,8 @@ use crh_review::diff::Diff;
 const FILE_MODE: u32 = 0o644;
 
 pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), Failure> {
+    let out_file = args.out.as_ref().map(|file| environment.folder.join(file));
+    out_file.iter().try_for_each(|file| require_parent_folder(file))?;
     let source = ChangeSource::for_target(
         &Target::CurrentBranch,
         None,
@@ -55,8 +58,8 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     for note in &notes {
         ui::warn(&ui::one_line(note));
     }
-    let out = match &args.out {
-        Some(file) => environment.folder.join(file),
+    let out = match out_file {
+        Some(file) => file,
         None => {
             let file = root.join(BASELINE);
             reject_symlink(file.parent().unwrap_or(&root))?;

@@ -34,12 +34,25 @@ mod show;
 pub(crate) mod store;
 mod tool;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 pub(crate) use self::store::hidden_variables;
 use crate::cli::{Cli, Command};
 use crate::config::environment::Environment;
 use crate::failure::Failure;
+
+/// Fails if the folder of an output file does not exist. crh does not create it, because the user
+/// may have misspelled it.
+fn require_parent_folder(file: &Path) -> Result<(), Failure> {
+    match file.parent() {
+        Some(folder) if !folder.is_dir() => {
+            Err(Failure::usage(format!("the folder `{}` does not exist", folder.display()))
+                .hint("create the folder, or name a file in another one"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
 
 /// Runs the command. Some commands return their own exit code; the others return 0 on success.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {

@@ -9,7 +9,7 @@ use super::change_source::{ChangeSource, UnreadableAttributes};
 use super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup};
 use super::github::{Audience, SkipRules};
 use super::review::since::Wish;
-use super::{change_source, forge, github};
+use super::{change_source, forge, github, require_parent_folder};
 use crate::cli::{PrepareArgs, PrepareOutputArgs, TargetArgs};
 use crate::config::environment::{CI, Environment};
 use crate::config::keys::RawSettings;
@@ -155,6 +155,9 @@ impl PrepareRequest {
         reject_plan(&parsed)?;
         let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
         let PrepareOutputArgs { out: folder, pack: archive } = output;
+        archive
+            .iter()
+            .try_for_each(|file| require_parent_folder(&environment.folder.join(file)))?;
         if wish == Wish::SinceLast && archive.is_none() {
             return Err(Failure::usage("`--since-last` needs an archive").hint(
                 "write one with `--pack FILE`; a workspace folder cannot store the last review",

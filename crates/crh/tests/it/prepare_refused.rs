@@ -352,6 +352,15 @@ fn unwritable_archive_is_an_error() {
     "#]]
     .assert_eq(&user.refused(&repo, &args));
     assert_eq!(tree(&folder).len(), 1, "nothing is left in it");
+    let missing = user.path("missing/change.tar");
+    expect![[r#"
+        exit 2
+        error: the folder `HOME/missing` does not exist
+        hint: create the folder, or name a file in another one
+        ---
+    "#]]
+    .assert_eq(&user.refused(&repo, &["prepare", "work", "--pack", missing.to_str().unwrap()]));
+    assert!(!user.path("missing").exists());
 }
 
 #[test]

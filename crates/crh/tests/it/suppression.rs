@@ -343,6 +343,14 @@ fn baseline_refuses_symlink_and_is_world_readable() {
         ---
     "#]]
     .assert_eq(&user.refused(&repo, &["baseline"]));
+    expect![[r#"
+        exit 2
+        error: the folder `REPO/missing` does not exist
+        hint: create the folder, or name a file in another one
+        ---
+    "#]]
+    .assert_eq(&user.refused(&repo, &["baseline", "--out", "missing/baseline.json"]));
+    assert!(!repo.path().join("missing").exists());
     std::fs::remove_file(repo.path().join(".crh")).unwrap();
     let written = user.crh_with_umask("022", repo.path(), &["baseline"]).run();
     assert_eq!(written.code, 0, "{}", written.shown());

@@ -395,7 +395,7 @@ fn carry_out(
     warn_of_silence(&report, begun, &deliveries, environment);
     for receipt in &receipts {
         if let SinkDelivery::Failed(why) = &receipt.delivery {
-            ui::warn(&format!("cannot deliver the report to `{}`: {why}", receipt.sink));
+            ui::error(&format!("cannot deliver the report to `{}`: {why}", receipt.sink));
         }
     }
     if let Some(folder) = begun.place.folder()
@@ -404,10 +404,10 @@ fn carry_out(
         ui::warn(&problem.to_string());
     }
     if let Some(why) = &unkept {
-        ui::warn(&format!("the stored report does not contain the fixes: {why}"));
+        ui::error(&format!("the stored report does not contain the fixes: {why}"));
     }
     if let (Some(failure), Some(folder)) = (&no_todos, begun.place.folder()) {
-        ui::warn(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
+        ui::error(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
         failure.hint.iter().for_each(|hint| ui::note(hint));
         ui::note(&format!("run {} to write them", resume_command(folder, output)));
     }

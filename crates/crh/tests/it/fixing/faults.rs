@@ -262,7 +262,7 @@ fn mode_with_unwritable_report_fails() {
         });
         let output = desk.review(&model, &["--mode", mode, "--trust", "--verify", &verify]);
         assert_eq!(output.code, 3, "{}", output.shown());
-        let said = "warning: the stored report does not contain the fixes: cannot write `applied-fixes.json`";
+        let said = "error: the stored report does not contain the fixes: cannot write `applied-fixes.json`";
         assert_eq!(output.stderr.matches(said).count(), 1, "{}", output.shown());
         assert!(output.stdout.contains(told), "{}", output.shown());
         assert!(desk.text(ORDERS).contains("    return result\n"), "{mode}");

@@ -47,7 +47,7 @@ fn check_barred(what: &str, bar: impl Fn(&Desk)) {
     let before = desk.files();
     let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{what}: {}", output.shown());
-    let said = "\nwarning: todo files not written: `REPO/docs` is a symlink or a file\n";
+    let said = "\nerror: todo files not written: `REPO/docs` is a symlink or a file\n";
     assert!(desk.shown(&output).contains(said), "{what}: {}", output.shown());
     assert_eq!(desk.files(), before, "{what}");
 }

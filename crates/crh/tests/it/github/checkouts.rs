@@ -41,7 +41,7 @@ fn interrupted_review_is_not_posted() {
     running.interrupt();
     let output = running.end();
     assert_eq!(output.code, 130, "{}", output.shown());
-    let why = "warning: cannot deliver the report to `github`: the review was stopped; `crh post RUN` posts the findings so far\n";
+    let why = "error: cannot deliver the report to `github`: the review was stopped; `crh post RUN` posts the findings so far\n";
     assert!(output.stderr.contains(why), "{}", output.stderr);
     assert_eq!(hub.github.writes_received(), 0);
     assert!(hub.elsewhere.path().join("report.json").exists());

@@ -108,8 +108,8 @@ fn missing_permission_is_named_and_other_sinks_work() {
         .map(|line| format!("{line}\n"))
         .collect();
     expect![[r#"
-        warning: cannot deliver the report to `github-check`: the token does not permit `GET /repos/acme/shop/commits/8eb36afa10b8357289816e3297aeff326b999264/check-runs`: Resource not accessible by personal access token; a check run needs `checks: write` and a token of Actions or of an App; personal tokens cannot create check runs
-        warning: cannot deliver the report to `github-sarif`: the token does not permit `POST /repos/acme/shop/code-scanning/sarifs`: Resource not accessible by personal access token; code scanning needs `security-events: write` and must be enabled for the repository
+        error: cannot deliver the report to `github-check`: the token does not permit `GET /repos/acme/shop/commits/8eb36afa10b8357289816e3297aeff326b999264/check-runs`: Resource not accessible by personal access token; a check run needs `checks: write` and a token of Actions or of an App; personal tokens cannot create check runs
+        error: cannot deliver the report to `github-sarif`: the token does not permit `POST /repos/acme/shop/code-scanning/sarifs`: Resource not accessible by personal access token; code scanning needs `security-events: write` and must be enabled for the repository
     "#]].assert_eq(&warnings);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
 }

@@ -78,18 +78,19 @@ fn unknown_sink_is_rejected_before_any_model_call() {
 }
 
 #[test]
-fn failed_sink_is_a_warning_and_report_is_printed() {
+fn failed_sink_is_an_error_and_report_is_printed() {
     let desk = ReviewFixture::new();
     let reviewed = desk.review(&model(), &["--sink", "file:nowhere/report.json"]);
     assert_eq!(reviewed.output.code, 1);
     assert!(reviewed.output.stdout.starts_with("Scope:  2 files"), "{}", reviewed.output.stdout);
-    let warning = reviewed.output.stderr.lines().find(|line| line.starts_with("warning: "));
-    expect!["warning: cannot deliver the report to `file:nowhere/report.json`: cannot write `nowhere/report.json`: No such file or directory (os error 2)"].assert_eq(warning.unwrap());
+    let error = reviewed.output.stderr.lines().find(|line| line.starts_with("error: "));
+    expect!["error: cannot deliver the report to `file:nowhere/report.json`: cannot write `nowhere/report.json`: No such file or directory (os error 2)"].assert_eq(error.unwrap());
     // A script that waits for the file must not see success.
     let passed = desk.review(&model(), &["--fail-on", "never"]);
     let undelivered =
-        desk.review(&model(), &["--fail-on", "never", "--sink", "file:nowhere/report.json"]);
+        desk.review(&model(), &["--fail-on", "never", "--sink", "file:nowhere/report.json", "-q"]);
     assert_eq!((passed.output.code, undelivered.output.code), (0, 3));
+    assert!(undelivered.output.stderr.starts_with("error: cannot deliver the report to "));
 }
 
 #[test]
