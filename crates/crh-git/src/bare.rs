@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::objects::{Objects, ReadError};
 use crate::process::{Git, GitError};
 
-/// Diff options. They make the output independent of the kind of clone.
+/// Diff options. They make the output independent of the user's settings and of the objects in the
+/// clone.
 pub const DIFF_OPTIONS: &[&str] = &[
     "-U10",
     "-M",

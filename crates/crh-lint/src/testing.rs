@@ -1,5 +1,20 @@
-//! Changes for tests, from one string: files under `//- path`, changed ones again after `//- head`,
-//! a deleted one as `//- path deleted`, a renamed one as `//- path from old-path`.
+//! Changes for tests, from one string. The files before the change come first, each after a line
+//! `//- PATH`. The changed files follow after a line `//- head`:
+//!
+//! ```text
+//! //- kept.py
+//! x = 1
+//! //- old.py
+//! y = 1
+//! //- gone.py
+//! z = 1
+//! //- head
+//! //- kept.py
+//! x = 2
+//! //- new.py from old.py
+//! y = 1
+//! //- gone.py deleted
+//! ```
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -77,16 +92,16 @@ impl Fixture {
         format_findings(&self.file_findings_of(reviewer))
     }
 
-    /// The findings of a reviewer that does not know the changed parts.
+    /// The findings of a reviewer that does not know the touched text.
     pub(crate) fn findings_of_whole_files(&self, reviewer: &dyn FileReviewer) -> Vec<String> {
-        format_findings(&self.review_files(reviewer, PartInfo::Unknown))
+        format_findings(&self.review_files(reviewer, TouchedText::Unknown))
     }
 
     pub(crate) fn file_findings_of(&self, reviewer: &dyn FileReviewer) -> Vec<FileFindings> {
-        self.review_files(reviewer, PartInfo::Known)
+        self.review_files(reviewer, TouchedText::Known)
     }
 
-    fn review_files(&self, reviewer: &dyn FileReviewer, parts: PartInfo) -> Vec<FileFindings> {
+    fn review_files(&self, reviewer: &dyn FileReviewer, knows: TouchedText) -> Vec<FileFindings> {
         self.with(|change| {
             let files = change
                 .files
@@ -99,21 +114,22 @@ impl Fixture {
                     let new = source(1, &file.path);
                     let [old, new] =
                         [old, new].map(|it| it.map(|(path, text)| SourceText::new(path, text)));
-                    let part = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
+                    let touched_text = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| {
                         changed_statements::changed_text(new.path, old.path, [old.text, new.text])
                     });
-                    let part = part.filter(|_| parts == PartInfo::Known);
-                    let part = part.as_deref().map(|text| SourceText::new(&file.path, text));
-                    reviewer.review(&FileContext { change, file, old, new, touched_text: part })
+                    let touched_text = touched_text.filter(|_| knows == TouchedText::Known);
+                    let touched_text =
+                        touched_text.as_deref().map(|text| SourceText::new(&file.path, text));
+                    reviewer.review(&FileContext { change, file, old, new, touched_text })
                 })
                 .collect()
         })
     }
 }
 
-/// Whether a reviewer knows the changed parts of a text.
+/// Whether a reviewer knows the touched text of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PartInfo {
+enum TouchedText {
     Known,
     Unknown,
 }

@@ -88,6 +88,9 @@ pub enum TargetError {
     /// The index is the same as the head commit.
     #[error("nothing to review: nothing is staged")]
     NothingStaged,
+    /// The working tree is the same as the head commit.
+    #[error("nothing to review: there are no uncommitted changes")]
+    NothingUncommitted,
     /// The base and the head are the same.
     #[error("nothing to review: {0}")]
     NoDifference(String),
@@ -274,7 +277,7 @@ fn uncommitted(
         return Err(match scope {
             SnapshotScope::Staged => TargetError::NothingStaged,
             SnapshotScope::Tracked | SnapshotScope::WithUntracked => {
-                TargetError::NoDifference("there are no uncommitted changes".to_owned())
+                TargetError::NothingUncommitted
             }
         });
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Number and delay of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgeRetryPolicy {
-    /// Most requests, including the first.
+    /// Maximum number of requests, including the first.
     pub attempts: u32,
     /// Longest delay after the first failure. Doubles with each failure.
     pub first_wait: Duration,

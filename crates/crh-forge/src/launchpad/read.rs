@@ -18,15 +18,15 @@ use crate::http::message::NO_SECRET;
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
-/// Most rounds to read, newest first. A round is a preview diff with its inline comments. Each
-/// costs three requests: the diff, the redirect to its text, and the comments.
+/// Maximum number of rounds to read, newest first. A round is a preview diff with its inline
+/// comments. Each costs three requests: the diff, the redirect to its text, and the comments.
 const ROUNDS_MAX: usize = 40;
 
-/// Most bytes of diffs to keep, newest rounds first, so that a hostile proposal cannot fill the
+/// Maximum bytes of diffs to keep, newest rounds first, so that a hostile proposal cannot fill the
 /// memory.
 const DIFF_BYTES_MAX: usize = 64 << 20;
 
-/// Most bytes of inline comments to keep, newest rounds first, so that a hostile proposal cannot
+/// Maximum bytes of inline comments to keep, newest rounds first, so that a hostile proposal cannot
 /// fill the memory.
 const COMMENT_BYTES_MAX: usize = 64 << 20;
 

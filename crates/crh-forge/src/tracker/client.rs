@@ -115,7 +115,7 @@ impl TrackerClient {
         let (tracker, message) = (self.tracker.to_owned(), self.mask(message));
         match purpose {
             TrackerRequestKind::Read => TrackerError::Unreachable { tracker, message },
-            TrackerRequestKind::Write => TrackerError::Unknown { tracker, message },
+            TrackerRequestKind::Write => TrackerError::OutcomeUnknown { tracker, message },
         }
     }
 

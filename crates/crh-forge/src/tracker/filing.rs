@@ -45,7 +45,7 @@ pub(super) async fn file(
     let already_filed = false;
     match created {
         Ok(url) => Ok(filed_ticket(url, already_filed)),
-        Err(unknown @ TrackerError::Unknown { .. }) => match tracker.find(ticket).await {
+        Err(unknown @ TrackerError::OutcomeUnknown { .. }) => match tracker.find(ticket).await {
             Ok(Some(url)) => Ok(filed_ticket(url, already_filed)),
             // A second `create` could duplicate the ticket. When the user files the issue again,
             // crh looks for the ticket first.

@@ -13,8 +13,8 @@ const GITHUB: &str = "GitHub";
 
 /// Entries per page: GitHub's maximum.
 const PAGE_SIZE: usize = 100;
-/// Most pages to search for a ticket, newest first: two thousand issues of one account in one
-/// repository.
+/// Maximum number of pages to search for a ticket, newest first: two thousand issues of one account
+/// in one repository.
 const PAGES_MAX: usize = 20;
 
 const VIEWER: &str = "query { viewer { login databaseId } }";
@@ -158,7 +158,9 @@ impl GitHubIssues {
                 TrackerError::Refused { tracker, message }
             }
             ForgeError::NotFound { .. } => self.missing(),
-            ForgeError::Ambiguous { message, .. } => TrackerError::Unknown { tracker, message },
+            ForgeError::Ambiguous { message, .. } => {
+                TrackerError::OutcomeUnknown { tracker, message }
+            }
             ForgeError::RateLimited { .. }
             | ForgeError::TooLarge { .. }
             | ForgeError::Bazaar { .. }
@@ -221,7 +223,7 @@ impl TicketTracker for GitHubIssues {
         let created = created.map_err(|error| self.to_tracker_error(error))?;
         match serde_json::from_value(created) {
             Ok(CreatedIssue { html_url }) => Ok(html_url),
-            Err(error) => Err(TrackerError::Unknown {
+            Err(error) => Err(TrackerError::OutcomeUnknown {
                 tracker: GITHUB.to_owned(),
                 message: format!("cannot parse its reply: {error}"),
             }),

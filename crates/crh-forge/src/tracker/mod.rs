@@ -65,9 +65,9 @@ pub enum TrackerError {
         /// Its message.
         message: String,
     },
-    /// Unknown whether the ticket was created. The next attempt looks for the ticket first.
+    /// The tracker may or may not have created the ticket. The next attempt looks for it first.
     #[error("cannot tell whether {tracker} created the ticket: {message}")]
-    Unknown {
+    OutcomeUnknown {
         /// The tracker.
         tracker: String,
         /// What happened.

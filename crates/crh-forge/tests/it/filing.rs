@@ -148,7 +148,10 @@ async fn any_write_fault_leaves_one_github_issue() {
         match is_found {
             true => assert!(!first.unwrap().already_filed, "{how:?}"),
             false => {
-                assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{how:?}: {first:?}");
+                assert!(
+                    matches!(first, Err(TrackerError::OutcomeUnknown { .. })),
+                    "{how:?}: {first:?}"
+                );
                 assert_eq!(filed(&scene).len(), 0, "{how:?}: nothing is repeated blindly");
             }
         }
@@ -288,7 +291,9 @@ async fn any_write_fault_leaves_one_linear_or_jira_ticket() {
         for first in results {
             match is_found {
                 true => assert!(!first.unwrap().already_filed, "{fault:?}"),
-                false => assert!(matches!(first, Err(TrackerError::Unknown { .. })), "{first:?}"),
+                false => {
+                    assert!(matches!(first, Err(TrackerError::OutcomeUnknown { .. })), "{first:?}")
+                }
             }
         }
         linear.file(&ticket()).await.unwrap();

@@ -278,14 +278,14 @@ impl UseChecker<'_, '_> {
                 let old_resolution = rust::resolve(
                     self.repo,
                     Side::Old,
-                    MacroPolicy::Ignore,
+                    MacroPolicy::CannotDefine,
                     using_file.old_path,
                     &path,
                 );
                 let new_resolution = rust::resolve(
                     self.repo,
                     Side::New,
-                    MacroPolicy::Ignore,
+                    MacroPolicy::CannotDefine,
                     using_file.path,
                     &path,
                 );
@@ -352,10 +352,20 @@ impl UseChecker<'_, '_> {
             let path = self.full_path(name_use).filter(|_| is_broken);
             let path = path.as_deref().and_then(|it| it.rsplit_once("::"));
             let Some((path, _)) = path else { continue };
-            let old_resolution =
-                rust::resolve(self.repo, Side::Old, MacroPolicy::Ignore, using_file.old_path, path);
-            let new_resolution =
-                rust::resolve(self.repo, Side::New, MacroPolicy::Ignore, using_file.path, path);
+            let old_resolution = rust::resolve(
+                self.repo,
+                Side::Old,
+                MacroPolicy::CannotDefine,
+                using_file.old_path,
+                path,
+            );
+            let new_resolution = rust::resolve(
+                self.repo,
+                Side::New,
+                MacroPolicy::CannotDefine,
+                using_file.path,
+                path,
+            );
             if old_resolution == Resolution::DefinedIn(symbol.path.to_owned())
                 && new_resolution == Resolution::DefinedIn(symbol.file.path.clone())
             {

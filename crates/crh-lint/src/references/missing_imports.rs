@@ -105,7 +105,8 @@ fn resolve_in_new_tree(
             ImportedItem::Name(name) => {
                 let path = format!("{}::{name}", import.module);
                 // Macros define no module files.
-                let macro_policy = if is_module { MacroPolicy::Ignore } else { MacroPolicy::Count };
+                let macro_policy =
+                    if is_module { MacroPolicy::CannotDefine } else { MacroPolicy::MayDefine };
                 rust::resolve(repo, Side::New, macro_policy, &file.path, &path)
             }
             ImportedItem::Module | ImportedItem::All => Resolution::Unknown,

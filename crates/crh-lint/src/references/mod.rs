@@ -1,10 +1,11 @@
 //! References: names that the change removes or whose parameters it changes, while the rest of the
 //! repository still uses them.
 //!
-//! There are three steps. `suspects.rs` selects files by the diff alone. `removed.rs` finds the
-//! symbols that these files no longer have. `broken_uses.rs` finds where the rest of the repository
-//! still uses these symbols. `repo_index.rs` caches parsed files, and `resolve.rs` resolves
-//! imports. If a step cannot decide, nothing is reported.
+//! There are four steps. `suspects.rs` selects files by the diff alone. `unused_removals.rs` drops
+//! the files whose removed names no code uses. `removed.rs` finds the symbols that the remaining
+//! files no longer have. `broken_uses.rs` finds where the rest of the repository still uses these
+//! symbols. `repo_index.rs` caches parsed files, and `resolve.rs` resolves imports. If a step
+//! cannot decide, nothing is reported.
 
 mod broken_uses;
 mod config_keys;
@@ -67,7 +68,8 @@ const CONFIG_KEY: LintRule = LintRule {
 
 pub(crate) fn review(change: &ChangeView<'_>) -> StaticOutput {
     let Some(project) = change.project else { return StaticOutput::default() };
-    let suspects = unused_removals::drop_unused(project, suspects::suspect_files(change));
+    let suspects =
+        unused_removals::drop_files_without_uses(project, suspects::suspect_files(change));
     let has_keys = config_keys::may_remove_keys(change);
     if suspects.is_empty() && !has_keys {
         return StaticOutput::default();

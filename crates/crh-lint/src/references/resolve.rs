@@ -63,7 +63,7 @@ pub(super) fn resolve(
     if family == LanguageFamily::Rust {
         let ImportedItem::Name(name) = &import.item else { return Resolution::Unknown };
         let path = format!("{}::{name}", import.module);
-        return rust::resolve(repo, side, rust::MacroPolicy::Ignore, from, &path);
+        return rust::resolve(repo, side, rust::MacroPolicy::CannotDefine, from, &path);
     }
     let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let module = module_target(index, family, from, &import.module);

@@ -26,13 +26,14 @@ struct RustModule {
     folder: String,
 }
 
-/// Whether a macro that the file uses on both sides may define the searched name.
+/// Whether a macro call that the file contains before and after the change may define the searched
+/// name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MacroPolicy {
     /// It may, so the name counts as unknown.
-    Count,
-    /// It may not: the old file defined the name in plain code, or no macro can define it.
-    Ignore,
+    MayDefine,
+    /// It cannot: the old file defined the name in plain code, or no macro can define it.
+    CannotDefine,
 }
 
 /// Resolves a Rust path that is written in the file `from`.
@@ -59,10 +60,8 @@ pub(super) fn resolve(
         (Some((first, rest)), src_folder) => {
             // A module or name of the same file takes precedence over a crate.
             let is_in_file = repo.source(side, from).is_none_or(|source| {
-                let imports = source.surface.imports.iter().filter(|it| it.module == "self");
-                let mut modules = imports.filter_map(|it| it.local_name.as_deref());
                 let mut declarations = source.surface.declarations.iter();
-                modules.any(|it| it == *first)
+                declared_modules(&source).any(|it| it == *first)
                     || declarations.any(|declaration| {
                         declaration.name == *first
                             && declaration.kind != DeclarationKind::Reexport
@@ -80,6 +79,12 @@ pub(super) fn resolve(
     };
     let Some(start) = start else { return Resolution::Unknown };
     resolve_segments(repo, side, macro_policy, start, rest)
+}
+
+/// Modules that a file declares with `mod name;`. The parser records them as imports from `self`.
+fn declared_modules(source: &SourceFile) -> impl Iterator<Item = &str> {
+    let imports = source.surface.imports.iter().filter(|it| it.module == "self");
+    imports.filter_map(|it| it.local_name.as_deref())
 }
 
 /// The library root of a crate of this repository.
@@ -140,12 +145,12 @@ fn resolve_segments(
         }
         let is_last = at + 1 == segments.len();
         let Some(source) = repo.source(side, &module.file) else { return Resolution::Unknown };
-        let inline_declaration = source
+        let declaration = source
             .surface
             .declarations
             .iter()
             .find(|it| it.name == *segment && it.container == module.inline_path);
-        if let Some(declaration) = inline_declaration
+        if let Some(declaration) = declaration
             && (is_last || declaration.kind != DeclarationKind::Module)
         {
             return Resolution::DefinedIn(module.file);
@@ -157,7 +162,8 @@ fn resolve_segments(
             module = next;
             continue;
         }
-        if inline_declaration.is_some() {
+        // The declaration is an inline module.
+        if declaration.is_some() {
             let inline_path = if module.inline_path.is_empty() {
                 (*segment).to_owned()
             } else {
@@ -195,7 +201,7 @@ fn resolve_globs(
             return Resolution::DefinedIn(file);
         }
         let may_have_more_names = surface.has_hidden_names
-            && (macro_policy == MacroPolicy::Count || !has_same_macros(repo, &file));
+            && (macro_policy == MacroPolicy::MayDefine || !has_same_macros(repo, &file));
         if may_have_more_names
             || surface.has_errors
             || seen.len() > HOPS_MAX
@@ -212,12 +218,10 @@ fn resolve_globs(
             queue.push(next);
         }
     }
-    // An exported macro is at the root of its crate, in whichever file it is defined.
+    // `#[macro_export]` puts a macro at the root of its crate, and any file of the crate may define
+    // it. So a name at the root that is spelled like a macro may exist.
     let is_root = module.file.ends_with("lib.rs") || module.file.ends_with("main.rs");
-    if is_root
-        && name.chars().all(|it| it.is_lowercase() || it == '_' || it.is_ascii_digit())
-        && side == Side::New
-    {
+    if is_root && name.chars().all(|it| it.is_lowercase() || it == '_' || it.is_ascii_digit()) {
         return Resolution::MaybeExternal;
     }
     Resolution::MissingName(module.file.clone())
@@ -244,6 +248,7 @@ pub(super) fn is_only_definition(
         && kind(&new) == Some(DeclarationKind::Type)
         && derive_count(&old.text) == derive_count(&new.text)
         && old.surface.macro_texts == new.surface.macro_texts;
+    // If only the parameters changed, the symbol's own file still defines the name.
     let is_searched =
         |it: &String| *it != symbol.file.path || matches!(symbol.kind, RemovalKind::Name);
     let name = symbol.name.as_str();
@@ -260,7 +265,7 @@ pub(super) fn is_only_definition(
     type_is_unchanged && !files.any(|it| may_define(&it))
 }
 
-/// Whether a file uses the same macros on both sides.
+/// Whether a file contains the same macro calls before and after the change.
 pub(super) fn has_same_macros(repo: &RepoIndex<'_>, file: &str) -> bool {
     let [old, new] = [Side::Old, Side::New].map(|side| repo.source(side, file));
     matches!((old, new), (Some(old), Some(new)) if old.surface.macro_texts == new.surface.macro_texts)
@@ -330,10 +335,7 @@ fn crate_root(
             let first = rest.split('/').next()?.trim_end_matches(".rs");
             let declares_module = |root: &str| {
                 let source = repo.source(side, root);
-                source.is_some_and(|source| {
-                    let mut imports = source.surface.imports.iter();
-                    imports.any(|it| it.module == "self" && it.local_name.as_deref() == Some(first))
-                })
+                source.is_some_and(|source| declared_modules(&source).any(|it| it == first))
             };
             match (declares_module(&library), declares_module(&program)) {
                 (true, false) => library,

@@ -19,7 +19,7 @@ const DEFINITION_BYTES_MAX: usize = 1_000;
 
 /// Clears `may_remove_names` of files whose possibly removed names no code uses. Then drops the
 /// files that have no reason left to be checked.
-pub(super) fn drop_unused<'a>(
+pub(super) fn drop_files_without_uses<'a>(
     project: &dyn Project,
     suspects: Vec<SuspectFile<'a>>,
 ) -> Vec<SuspectFile<'a>> {

@@ -22,8 +22,8 @@ const MASK: &str = "****";
 /// Bytes of a long line that are shown on each side of a credential.
 const CONTEXT_BYTES: usize = 80;
 
-const WHY: &str = "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out \
-     later does not take it back.";
+const WHY: &str = "Everybody who can read this branch, its history or a build of it can use the credential. Removing the \
+     line later does not undo the leak.";
 const FIX: &str = "Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out \
      of the branch's history, and read it from the environment or a secret store.";
 

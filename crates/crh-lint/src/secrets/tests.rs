@@ -348,7 +348,7 @@ fn finding_has_a_fix() {
                             snippet: "t = 'ghp_****'",
                         },
                     ],
-                    why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Taking the line out later does not take it back.",
+                    why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Removing the line later does not undo the leak.",
                     suggested_fix: Some(
                         "Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
                     ),

@@ -36,7 +36,7 @@ pub(super) fn describe_mismatch<'a>(
     let differences = differences(nearest, request_parts, redactor);
     format!(
         "the recording has no answer to this question; the most similar of its {count} questions differs\n  {}",
-        differences.join("\n  ")
+        differences.join(";\n  ")
     )
 }
 

@@ -218,10 +218,10 @@ fn mismatch_names_system_prompt_tool_or_setting() {
         },
         expect![[r#"
             the recording has no answer to this question; the most similar of its 3 questions differs
-              in `effort`: recorded "null", asked "low"
-              in `max_output_tokens`: recorded "100", asked "200"
-              in `output`: recorded "text", asked "schema.name: out"
-              in `temperature`: recorded "null", asked "0.2"
+              in `effort`: recorded "null", asked "low";
+              in `max_output_tokens`: recorded "100", asked "200";
+              in `output`: recorded "text", asked "schema.name: out";
+              in `temperature`: recorded "null", asked "0.2";
               in `tool_choice`: recorded "auto", asked "required""#]],
     );
 }

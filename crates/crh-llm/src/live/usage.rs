@@ -1,25 +1,27 @@
-//! crh books costs from these numbers. If any of them is implausible, crh discards all of them and
-//! books the reserved worst case.
+//! Checks the token counts that a vendor reports for a call. crh computes the cost from these
+//! counts. If one of them is implausible, crh discards all of them and books the reserved worst
+//! case.
 
 use serde_json::Value;
 
 use crate::{ModelRequest, TokenUsage, Wire, estimated_tokens};
 
-/// Maximum ratio of reported to estimated input. Eight times the estimate is at least four tokens
-/// per byte, which no tokenizer produces.
+/// Maximum ratio of reported to estimated input tokens. The estimate is at least one token per two
+/// bytes. Eight times that is four tokens per byte, which no tokenizer produces.
 const MAX_INPUT_FACTOR: u64 = 8;
 
-/// Maximum ratio of reported output to the limit. Some vendors do not count thoughts towards the
-/// limit.
+/// Maximum ratio of reported output tokens to the limit in the request. Some vendors do not count
+/// thoughts towards the limit.
 const MAX_OUTPUT_FACTOR: u64 = 4;
 
-/// Tokens that vendors may add: their own prompts and tools.
+/// Tokens that vendors may add to either count, for their own prompts and tools.
 const VENDOR_OVERHEAD: u64 = 10_000;
 
-/// Maximum count. The client adds up to four counts in 32 bits, so larger counts could overflow.
+/// Maximum of one reported count. The `genai` crate sums up to four counts as `i32`, so larger
+/// counts could overflow.
 const MAX_COUNT: u64 = 1 << 28;
 
-/// The reported usage, if it is plausible for this request.
+/// The reported usage; `None` if a count is missing, negative, or implausible for this request.
 pub(super) fn plausible_usage(
     client_usage: &genai::chat::Usage,
     request: &ModelRequest,
@@ -36,8 +38,8 @@ pub(super) fn plausible_usage(
     is_plausible.then_some(usage)
 }
 
-/// Whether a frame contains an invalid count. The client silently drops such a count and keeps the
-/// others.
+/// Whether an event of the vendor's reply contains an invalid token count. The `genai` crate
+/// silently drops such a count and keeps the others.
 pub(super) fn has_invalid_usage(wire: Wire, frame: &Value) -> bool {
     let pointers: &[&str] = match wire {
         Wire::OpenAiChat => &["/usage"],
@@ -63,7 +65,8 @@ fn has_invalid_count(usage: &Value) -> bool {
     })
 }
 
-/// Converts the client's usage; `None` if a number is negative, or if input or output is missing.
+/// Converts the usage from `genai`; `None` if a count is negative, if the input is missing, or if
+/// both the output and the total are missing.
 fn convert_usage(client_usage: &genai::chat::Usage) -> Option<TokenUsage> {
     let count = |number: Option<i32>| number.map(u64::try_from).transpose().ok();
     let input = count(client_usage.prompt_tokens)??;

@@ -24,10 +24,14 @@ pub struct StandardsFile {
 pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let Ok(workspace) = change.workspace() else { return Vec::new() };
     // An unreadable workspace is reported by the stages that depend on it.
-    let agent_files = workspace.agent_files().unwrap_or_default();
+    let instruction_files = workspace.instruction_files().unwrap_or_default();
     let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
-    let agent_files = agent_files.iter().map(String::as_str).collect();
-    standards(&agent_files, &changed, &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()))
+    let instruction_files = instruction_files.iter().map(String::as_str).collect();
+    standards(
+        &instruction_files,
+        &changed,
+        &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()),
+    )
 }
 
 /// Path of the file for the whole repository. None if unknown.
@@ -39,7 +43,7 @@ fn main_path(change: &ChangeUnderReview) -> Option<String> {
 }
 
 fn standards(
-    agent_files: &BTreeSet<&str>,
+    instruction_files: &BTreeSet<&str>,
     changed: &[&RepoPath],
     main_path: &str,
 ) -> Vec<StandardsFile> {
@@ -49,12 +53,12 @@ fn standards(
         folder: RepoPath::new(folder).shown().into_owned(),
     };
     let mut standards_files = Vec::new();
-    if agent_files.contains(MAIN_PLACE) && !changed.is_empty() {
+    if instruction_files.contains(MAIN_PLACE) && !changed.is_empty() {
         standards_files.push(standard(b"", main_path.to_owned(), MAIN_PLACE.to_owned()));
     }
     for path in crate::agent_files::nested_paths(changed) {
         let place = nested_file_place(&path);
-        if agent_files.contains(place.as_str()) {
+        if instruction_files.contains(place.as_str()) {
             let end = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
             let path_text = RepoPath::new(path.as_slice()).shown().into_owned();
             standards_files.push(standard(&path[..end], path_text, place));
@@ -82,15 +86,15 @@ mod tests {
                 .collect();
             assert_eq!(actual, expected);
         };
-        let agent_files = [
+        let instruction_files = [
             "AGENTS.md",
             "rules/web%2FAGENTS.md",
             "rules/web%2Fdeep%2FCLAUDE.md",
             "rules/style.md",
         ];
-        check(&agent_files, &["a.rs"], &[("", "CLAUDE.md", "agent/AGENTS.md")]);
+        check(&instruction_files, &["a.rs"], &[("", "CLAUDE.md", "agent/AGENTS.md")]);
         check(
-            &agent_files,
+            &instruction_files,
             &["web/deep/a.ts"],
             &[
                 ("", "CLAUDE.md", "agent/AGENTS.md"),
@@ -98,7 +102,7 @@ mod tests {
                 ("web/deep", "web/deep/CLAUDE.md", "agent/rules/web%2Fdeep%2FCLAUDE.md"),
             ],
         );
-        check(&agent_files[1..], &["web2/a.ts", "b.ts"], &[]);
-        check(&agent_files, &[], &[]);
+        check(&instruction_files[1..], &["web2/a.ts", "b.ts"], &[]);
+        check(&instruction_files, &[], &[]);
     }
 }

@@ -69,7 +69,7 @@ impl ChangeFact {
             Self::Guard => "no guard changed (CI, test setup, permission checks)",
             Self::Comments => "the change has no comments",
             Self::Standards => "no standards file applies to the changed files",
-            Self::Solutions => "there are no files in `docs/solutions`",
+            Self::Solutions => "there are no notes on past problems in `docs/solutions`",
             Self::AgentSurface => "no feature was added that agents may lack",
             Self::Cli => "no command-line argument or command changed",
             Self::Docs => "no documentation or comment changed",

@@ -12,8 +12,8 @@ use crate::workspace::{ChangeMetadata, CommitEntry};
 use crh_llm::text_tokens;
 use crh_review::diff::{Diff, FileDiff, FileStatus, write_number};
 
-/// Maximum characters of diff in the shared prefix: about 35,000 tokens. Agents read larger diffs
-/// with tools, mostly in parts.
+/// Maximum characters of diff in the shared prefix: about 35,000 tokens. crh splits most larger
+/// diffs into parts ([`group_files`]). Agents read the others with tools.
 const DIFF_CHARS: usize = 120_000;
 
 /// Tokens of the context that are not available for the diff: tools, rules, instructions (about
@@ -37,12 +37,12 @@ const PIECE_MIN: usize = 2_000;
 /// Maximum characters of a list: about five hundred files.
 const LIST_CHARS: usize = 40_000;
 
-/// The rendered change, and the files left out.
+/// The rendered change, and the files whose diff it does not show.
 pub(super) struct RenderedChange {
     pub(super) prompt: files::Change,
-    /// Files in scope whose diff did not fit.
+    /// Files in scope whose diff does not fit.
     pub(super) not_shown: Vec<String>,
-    /// Notes on unreadable parts.
+    /// Notes on what could not be read from the workspace.
     pub(super) notes: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn render_change(
         ));
         ChangeDescription::default()
     });
-    let (diff, omitted) = diff(change, DiffSpace::new(context, budget), parts);
+    let (diff, not_shown) = diff(change, DiffSpace::new(context, budget), parts);
     let under_review = change.files().map(|(scope, file)| file_row(&change.diff, scope, file));
     let left_out = change.scope.files.iter().filter_map(left_out_row);
     let prompt = files::Change {
@@ -72,9 +72,9 @@ pub(super) fn render_change(
         left_out: list("files-left-out", left_out),
         instructions: list("instructions", details.instructions.iter().map(|name| path(name))),
         diff: fence_or_none("numbered-diff", &diff),
-        not_shown: list("files-not-shown", omitted.iter().map(OmittedDiff::row)),
+        not_shown: list("files-not-shown", not_shown.iter().map(HiddenDiff::row)),
     };
-    let not_shown = omitted.into_iter().map(|file| file.path).collect();
+    let not_shown = not_shown.into_iter().map(|file| file.path).collect();
     RenderedChange { prompt, not_shown, notes }
 }
 
@@ -92,7 +92,7 @@ impl ChangeDescription {
         let commits = workspace.bytes("commits.json").map_err(|error| error.to_string())?;
         let commits = serde_json::from_slice(&commits)
             .map_err(|error| format!("`commits.json` is invalid: {error}"))?;
-        let names = workspace.agent_files().map_err(|error| error.to_string())?;
+        let names = workspace.instruction_files().map_err(|error| error.to_string())?;
         let instructions = names.iter().map(|name| format!("agent/{name}")).collect();
         Ok(Self { metadata: workspace.metadata().clone(), commits, instructions })
     }
@@ -184,7 +184,7 @@ pub(crate) fn group_files(
             let current_group = current_group
                 .filter(|(_, space)| !(is_new_folder && space.chars * 2 <= full_space.chars));
             if let Some((parts, space)) = current_group {
-                // A file that changes its type is in the diff twice.
+                // If a file becomes a symlink, or a symlink a file, git lists it twice.
                 if parts.last() == Some(&part) {
                     continue;
                 }
@@ -195,7 +195,8 @@ pub(crate) fn group_files(
             }
             let mut space = full_space.clone();
             if !space.try_take(&text) {
-                // The part fits into no prompt: it is alone in its group, and its diff is omitted.
+                // The part fits into no prompt: it is alone in its group, and its diff is not
+                // shown.
                 space = DiffSpace { chars: 0, tokens: 0 };
             }
             groups.push((vec![part], space));
@@ -260,14 +261,14 @@ impl DiffSpace {
     }
 }
 
-/// A file whose diff is left out.
-struct OmittedDiff {
+/// A file whose diff is not shown.
+struct HiddenDiff {
     path: String,
     first: u32,
     last: u32,
 }
 
-impl OmittedDiff {
+impl HiddenDiff {
     fn row(&self) -> String {
         format!("{}: diff lines {}-{}", path(&self.path), self.first, self.last)
     }
@@ -279,7 +280,7 @@ fn diff(
     change: &ChangeUnderReview,
     mut space: DiffSpace,
     parts: Option<&[DiffPart]>,
-) -> (String, Vec<OmittedDiff>) {
+) -> (String, Vec<HiddenDiff>) {
     let (mut shown_text, mut not_shown) = (String::new(), Vec::new());
     for (scope, file) in change.files() {
         let path = scope.path.shown();
@@ -293,7 +294,7 @@ fn diff(
             Some(text) => shown_text.push_str(&text),
             None => {
                 let (first, last) = diff_lines(&change.diff, file);
-                not_shown.push(OmittedDiff { path: path.into_owned(), first, last });
+                not_shown.push(HiddenDiff { path: path.into_owned(), first, last });
             }
         }
     }
@@ -334,19 +335,19 @@ fn diff_lines(diff: &Diff, file: &FileDiff) -> (u32, u32) {
     (first, first.saturating_add(lines).saturating_sub(1).max(first))
 }
 
-/// Rows in a fence, up to [`LIST_CHARS`], then the number of omitted rows.
+/// Rows in a fence, up to [`LIST_CHARS`], then the number of further rows.
 fn list(kind: &str, rows: impl IntoIterator<Item = String>) -> String {
-    let (mut text, mut omitted) = (String::new(), 0_usize);
+    let (mut text, mut more) = (String::new(), 0_usize);
     for row in rows {
-        if omitted == 0 && text.len() + row.len() < LIST_CHARS {
+        if more == 0 && text.len() + row.len() < LIST_CHARS {
             text.push_str(&row);
             text.push('\n');
         } else {
-            omitted += 1;
+            more += 1;
         }
     }
-    if omitted > 0 {
-        text.push_str(&format!("[{omitted} more]\n"));
+    if more > 0 {
+        text.push_str(&format!("[{more} more]\n"));
     }
     fence_or_none(kind, &text)
 }

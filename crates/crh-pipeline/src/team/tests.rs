@@ -193,7 +193,7 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
             maintainability -- always
             agent-native -- always
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -241,7 +241,7 @@ fn small_change_has_one_reviewer_except_guards() {
             security -- <guard>
             adversarial -- <guard>
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -255,7 +255,7 @@ fn small_change_has_one_reviewer_except_guards() {
             schema-drift -- <migrations>, and `db/migrate/1.rb` is under `db/migrate/**`
             deployment -- <migrations>
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
         "#]],
     );
@@ -280,7 +280,7 @@ fn scout_only_adds_reviewers() {
             performance -- a query in a loop
             adversarial -- <guard>
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -294,7 +294,7 @@ fn scout_only_adds_reviewers() {
             maintainability -- always
             agent-native -- always
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -309,7 +309,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- always
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial, python: disabled in `crh.toml`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -322,7 +322,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
             correctness -- always
             security -- <guard>
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not adversarial: disabled in `crh.toml`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
@@ -335,7 +335,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         expect![[r#"
             correctness -- nobody else is left
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
@@ -390,7 +390,7 @@ fn team_of_note_takers_gets_correctness() {
             deployment -- <migrations>
             correctness -- nobody else is left
             not project-standards: no standards file applies to the changed files
-            not learnings: there are no files in `docs/solutions`
+            not learnings: there are no notes on past problems in `docs/solutions`
             not data-migrations: disabled in `crh.toml`
             not previous-comments: the change has no comments
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway

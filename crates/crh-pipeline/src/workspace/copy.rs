@@ -1,4 +1,4 @@
-//! Copies a workspace without the marks of an earlier review.
+//! Copies a workspace without `reviewed.json`, the list of files that agents marked as reviewed.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::symlink;
@@ -27,13 +27,13 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
             copy_folder(&source, &target)?;
         } else if kind.is_symlink() {
             symlink(fs::read_link(&source)?, &target)?;
-        } else if kind.is_file() && !is_mark(&entry.file_name()) {
+        } else if kind.is_file() && !is_list_of_reviewed_files(&entry.file_name()) {
             fs::copy(&source, &target)?;
         }
     }
     Ok(())
 }
 
-fn is_mark(name: &OsStr) -> bool {
+fn is_list_of_reviewed_files(name: &OsStr) -> bool {
     name == marks::FILE || name == marks::TEMP_FILE
 }

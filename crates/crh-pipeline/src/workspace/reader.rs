@@ -122,7 +122,7 @@ impl Workspace {
     }
 
     /// Sorted paths of the instruction files under `agent/`.
-    pub fn agent_files(&self) -> Result<Vec<String>, WorkspaceError> {
+    pub fn instruction_files(&self) -> Result<Vec<String>, WorkspaceError> {
         let mut files = Vec::new();
         let mut folders = vec![String::new()];
         while let Some(folder) = folders.pop() {

@@ -197,7 +197,7 @@ fn workspace_round_trips() {
     assert_eq!(workspace.general_comments("9").unwrap(), contents.rounds[1].general);
     assert_eq!(workspace.inline_comments("10").unwrap(), contents.rounds[0].inline);
     assert_eq!(
-        workspace.agent_files().unwrap(),
+        workspace.instruction_files().unwrap(),
         ["AGENTS.md", "nested/src/AGENTS.md", "rules/style.md"]
     );
     expect!["there is no round `3`; there are `9`, `10`"]
@@ -227,7 +227,7 @@ fn check_damaged(change: impl Fn(&Path), expected: Expect) {
             workspace.general_comments(id)?;
             workspace.inline_comments(id)?;
         }
-        workspace.agent_files()?;
+        workspace.instruction_files()?;
         workspace.reviewed().map(drop)
     };
     let error = read().unwrap_err().to_string();

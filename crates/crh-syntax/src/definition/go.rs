@@ -17,8 +17,11 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         // A method of an interface.
         "method_elem" => Definition::method(site.name()?),
         "type_spec" | "type_alias" => {
-            let in_group = site.ancestor(1)?.node.child(1)?.kind() == "(";
-            Definition::type_(site.name()?).including_parents(usize::from(!in_group))
+            // Outside `type ( … )`, the definition also covers the keyword `type` in the parent
+            // node.
+            let is_in_group = site.ancestor(1)?.node.child(1)?.kind() == "(";
+            let parent_levels = usize::from(!is_in_group);
+            Definition::type_(site.name()?).including_parents(parent_levels)
         }
         _ => return None,
     };

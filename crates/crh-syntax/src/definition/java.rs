@@ -13,7 +13,8 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
         | "constructor_declaration"
         | "compact_constructor_declaration"
         | "annotation_type_element_declaration" => Definition::callable(site.name()?),
-        // A constant with a body is a class that qualifies its methods.
+        // An enum constant with a body is an anonymous class. Its name is the prefix of the names
+        // of its methods.
         "enum_constant" if site.field("body").is_some() => {
             return Some(EnclosingScope::methods(site.name()?));
         }

@@ -17,7 +17,8 @@ pub(super) fn find(site: &Site<'_, '_>) -> Option<NodeRole> {
             }
         }
         "secondary_constructor" => Definition::callable("constructor".to_owned()),
-        // An entry with a body is a class that qualifies its functions.
+        // An enum entry with a body is an anonymous class. Its name is the prefix of the names of
+        // its functions.
         "enum_entry" if site.child("class_body").is_some() => {
             return Some(EnclosingScope::methods(site.normalized_text(site.child("identifier")?)?));
         }

@@ -23,7 +23,8 @@ pub(crate) enum EvalCommand {
     Show(EvalShowArgs),
     /// Score the findings of another tool on the cases of a suite
     Score(EvalScoreArgs),
-    /// Create cases from commits, reverted fixes, two folders or a JSON Lines file
+    /// Create cases from commits, from bug fixes (crh reverses the fix), from two folders or from a
+    /// JSON Lines file
     Import(Box<EvalImportArgs>),
     /// Review the last commits of a repository and measure how many findings they get
     Noise(Box<EvalNoiseArgs>),
@@ -50,8 +51,8 @@ pub(crate) struct SuiteArgs {
 pub(crate) struct EvalReviewArgs {
     #[command(flatten)]
     pub(crate) strategy: StrategyFlags,
-    /// Run only these reviewers, comma-separated. In a suite, this also selects the cases in the
-    /// categories of these reviewers and the cases without bugs, unless you select cases yourself
+    /// Run only these reviewers, comma-separated. Without `--case`, crh then uses only the cases
+    /// without bugs and the cases in the categories of these reviewers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
@@ -211,6 +212,8 @@ pub(crate) struct EvalScoreArgs {
 }
 
 #[derive(Debug, Args)]
+// There are no cases to select.
+#[command(mut_arg("reviewers", |arg| arg.help("Run only these reviewers, comma-separated")))]
 pub(crate) struct EvalNoiseArgs {
     /// Path of the repository
     #[arg(value_name = "REPO", default_value = ".")]

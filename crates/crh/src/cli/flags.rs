@@ -83,7 +83,7 @@ impl AnalyserFlags {
 pub(crate) struct FixFlags {
     /// Command that must still pass after a fix, such as "cargo test" or ["cargo", "test"];
     /// overrides the setting `fix.verify`
-    #[arg(long, value_name = "COMMAND", value_parser = VerifyCommand::parse)]
+    #[arg(long, value_name = "COMMAND", value_parser = parse_verify_command)]
     verify: Option<VerifyCommand>,
     /// Time limit for one run of that command
     #[arg(long, value_name = "SECONDS")]
@@ -345,6 +345,10 @@ impl VerbosityFlags {
             Self { quiet: false, debug: false, verbose: false } => Verbosity::Normal,
         }
     }
+}
+
+fn parse_verify_command(text: &str) -> Result<VerifyCommand, String> {
+    VerifyCommand::parse(text).map_err(|reason| format!("the command {reason}"))
 }
 
 pub(super) fn parse_dollars(text: &str) -> Result<Money, String> {

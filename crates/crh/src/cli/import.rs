@@ -74,7 +74,7 @@ pub(crate) struct ImportTextArgs {
     pub(crate) language: Option<String>,
 }
 
-/// The expected issue of a reverted fix.
+/// The expected issue of a reversed bug fix.
 #[derive(Debug, Args)]
 pub(crate) struct ImportIssueArgs {
     /// Category of the bug

@@ -78,9 +78,9 @@ pub(crate) struct MergeArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) old: Option<PathBuf>,
     /// File with decisions about an earlier report of this command: `{"same": [PAIR_ID],
-    /// "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. That report lists pairs of findings that
-    /// may be the same under `candidate_pairs`; put the id of each pair that is the same into `same`.
-    /// In `judgements`, say for the `dedupe_key` of each issue whether the issue is real
+    /// "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. Under `candidate_pairs`, that report
+    /// lists pairs of findings that may be the same. Put the id of each pair that is the same into
+    /// `same`. In `judgements`, say for the `dedupe_key` of each issue whether the issue is real
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show
@@ -141,8 +141,9 @@ pub(crate) enum FormatArg {
 pub(crate) enum DialectArg {
     /// The full format of this version, as `crh schema return` describes it
     Native,
-    /// Short format of an early version of crh: a list of `{severity, path, line, comment}`; `line`
-    /// is a line number as printed by `crh diff number`
+    /// Short format of an early version of crh: `{"summary": TEXT, "findings": [{"severity":
+    /// "major", "path": PATH, "line": N, "comment": TEXT}]}`; `line` is a line number as printed by
+    /// `crh diff number`
     Crh,
     /// A `ReviewResult` object, as `crh schema return-agent` describes it
     Agent,

@@ -209,7 +209,7 @@ fn list(state: &Path, format: ListFormatArg) -> Result<(), Failure> {
                 .map(|(repo, key, LocalDismissal { reason, title, place, .. })| {
                     let reason_text =
                         if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-                    [key, repo, place, &format!("{title}{reason_text}")]
+                    [key, &format!("repository {repo}"), place, &format!("{title}{reason_text}")]
                         .map(|cell| ui::one_line(cell))
                         .join("  ")
                         + "\n"

@@ -148,7 +148,11 @@ fn repository_check(repository: Result<Repository, OpenError>, settings: &Settin
     match store::open(settings, &repository) {
         Ok(_) => {
             let root = repository.work_tree.as_deref().unwrap_or(&repository.git_dir);
-            DoctorCheck::works(name, format!("`{}`; the private store is usable", root.display()))
+            let summary = format!(
+                "`{}`; the folder for crh's own git objects (`store.folder`) is usable",
+                root.display()
+            );
+            DoctorCheck::works(name, summary)
         }
         Err(failure) => DoctorCheck::broken(name, &failure),
     }

@@ -90,7 +90,7 @@ fn note_changed_file(session: &Begun, run: &RunFolder) -> Result<(), Failure> {
     if let Some(path) = changed_path {
         let run = run.run_id();
         ui::note(&format!(
-            "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}`, so that crh records it"
+            "`{path}` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo {run}` to record that"
         ));
     }
     Ok(())
@@ -148,8 +148,9 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
         let error = anyhow::anyhow!("the journals of this run's fixes are missing");
-        return Err(Failure::new(FailureKind::External, error)
-            .hint("nothing was changed; undo the fixes with git"));
+        return Err(Failure::new(FailureKind::External, error).hint(
+            "crh changed no file; restore the fixed files with git, such as `git restore FILE`",
+        ));
     }
     // An earlier undo may have ended before it updated the report.
     if !files.is_empty() || !report.applied_fixes.is_empty() {

@@ -31,7 +31,7 @@ pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_REPOSITORY",
 ];
 /// An additional GitHub host; the `gh` client reads it too.
-pub(crate) const GITHUB_HOST: &str = "GH_HOST";
+pub(crate) const GH_HOST_VARIABLE: &str = "GH_HOST";
 /// App id, and path of the private key, if crh runs as a GitHub App.
 pub(crate) const GITHUB_APP_VARIABLES: [&str; 2] = ["CRH_GITHUB_APP_ID", "CRH_GITHUB_APP_KEY_FILE"];
 pub(crate) const PATH: &str = "PATH";
@@ -88,7 +88,7 @@ impl Environment {
             CI,
             PATH,
             TERM,
-            GITHUB_HOST,
+            GH_HOST_VARIABLE,
         ];
         let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
         let names = names

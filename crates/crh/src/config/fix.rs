@@ -28,7 +28,7 @@ impl VerifyCommand {
 
     fn from_words(words: Vec<String>) -> Result<Self, String> {
         match words.first() {
-            None => return Err("has no program".to_owned()),
+            None => return Err("is empty".to_owned()),
             Some(first) if first.is_empty() => return Err("has no program".to_owned()),
             Some(_) => {}
         }
@@ -81,8 +81,8 @@ mod tests {
         assert_eq!(VerifyCommand::parse("make  check"), words(&["make", "check"]));
         assert_eq!(VerifyCommand::parse(r#"["sh", "-c", "a b"]"#), words(&["sh", "-c", "a b"]));
         for (text, expected) in [
-            ("  ", "has no program"),
-            ("[]", "has no program"),
+            ("  ", "is empty"),
+            ("[]", "is empty"),
             (r#"["", "a"]"#, "has no program"),
             ("[1]", "must be a list of strings, such as `[\"make\", \"check\"]`"),
             (r#"["a", "b\u0000"]"#, "contains a zero byte"),

@@ -38,7 +38,8 @@ impl Default for TodoFolder {
 
 impl ConfigValue for TodoFolder {
     type TomlType = String;
-    const EXPECTED: &'static str = "the path of a folder inside the repository";
+    const EXPECTED: &'static str =
+        "the path of a folder inside the repository, relative to its root";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let path_text = text::<Self>(value)?;
@@ -59,7 +60,7 @@ impl ConfigValue for TodoFolder {
                 Component::CurDir => {}
                 Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
                     return Err(invalid_path(
-                        "the path must start at the root of the repository and must not contain `..`",
+                        "write a path relative to the root of the repository, without `..`",
                     ));
                 }
             }

@@ -1,4 +1,11 @@
-//! All config keys. To add a key, add an entry here; a flag also needs an entry in `cli/flags.rs`.
+//! All config keys. Each entry of `settings!` has this shape:
+//!
+//! ```text
+//! /// DESCRIPTION, which becomes part of `docs/configuration.md`
+//! FIELD: TYPE = FUNCTION THAT RETURNS THE DEFAULT, KeySpec { … };
+//! ```
+//!
+//! To add a key, add an entry here; a flag also needs an entry in `cli/flags.rs`.
 
 use std::num::NonZeroU64;
 
@@ -51,8 +58,8 @@ settings! {
         example: r#""team-a""#,
     };
 
-    /// When to use colours; `auto` means only on a terminal. If `NO_COLOR` is set to any value,
-    /// colours are off.
+    /// When to use colours: `auto` (only on a terminal), `always` or `never`. If `NO_COLOR` is set
+    /// to any value, colours are off.
     color: Color = |_| Color::Auto, KeySpec {
         section: None,
         name: "color",
@@ -88,9 +95,9 @@ settings! {
         example: r#"["~/src/ours"]"#,
     };
 
-    /// Whether to run installed linters (ruff, eslint, shellcheck, semgrep, tsc) on a change, in
-    /// the sandbox; `auto` runs those that are installed. They never run when model exchanges are
-    /// recorded or replayed.
+    /// Whether to run linters (ruff, eslint, shellcheck, semgrep, tsc) on a change, in the sandbox:
+    /// `auto` runs those that are installed, `never` runs none. Linters do not run when model
+    /// exchanges are recorded or replayed.
     checks_analysers: AnalysersChoice = |_| AnalysersChoice::Auto, KeySpec {
         section: Some("checks"),
         name: "analysers",
@@ -180,9 +187,8 @@ settings! {
         example: "true",
     };
 
-    /// Whether to review draft pull requests in CI or when the review is posted. A pull request
-    /// that you name at a terminal is always reviewed; `--no-skip` does the same in CI. A skipped
-    /// review exits with code 4.
+    /// Whether to review draft pull requests. Applies only in CI and to reviews that are posted.
+    /// With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.
     github_drafts: Treatment = |_| Treatment::Skip, KeySpec {
         section: Some("github"),
         name: "drafts",
@@ -193,7 +199,7 @@ settings! {
         example: r#""review""#,
     };
 
-    /// Whether to review pull requests of bots in CI or when the review is posted.
+    /// Whether to review pull requests of bots. Applies only in CI and to reviews that are posted.
     github_bots: Treatment = |_| Treatment::Skip, KeySpec {
         section: Some("github"),
         name: "bots",
@@ -204,7 +210,8 @@ settings! {
         example: r#""review""#,
     };
 
-    /// Pull requests with one of these labels are skipped in CI or when the review is posted.
+    /// crh skips pull requests with one of these labels. Applies only in CI and to reviews that are
+    /// posted.
     github_skip_labels: LabelList = |_| LabelList::default_skip(), KeySpec {
         section: Some("github"),
         name: "skip_labels",
@@ -215,8 +222,8 @@ settings! {
         example: r#"["no-review", "wip"]"#,
     };
 
-    /// If not empty, only pull requests with one of these labels are reviewed in CI or when the
-    /// review is posted.
+    /// If not empty, crh reviews only pull requests with one of these labels. Applies only in CI
+    /// and to reviews that are posted.
     github_only_labels: LabelList = |_| LabelList::default(), KeySpec {
         section: Some("github"),
         name: "only_labels",
@@ -240,8 +247,8 @@ settings! {
         example: r#""staging""#,
     };
 
-    /// Credentials file written by launchpadlib, for that instance. `LP_ACCESS_TOKEN` and
-    /// `LP_ACCESS_SECRET` take precedence.
+    /// Credentials file written by launchpadlib, for the instance in `launchpad.service_root`.
+    /// `LP_ACCESS_TOKEN` and `LP_ACCESS_SECRET` take precedence.
     launchpad_credentials: CredentialsFile = |_| CredentialsFile::Unset, KeySpec {
         section: Some("launchpad"),
         name: "credentials",
@@ -286,8 +293,8 @@ settings! {
         example: r#""openai:gpt-4.1""#,
     };
 
-    /// Environment variables with the API keys of your own servers, by the server's origin. A
-    /// provider's key is sent only to that provider.
+    /// Names of the environment variables that hold the API keys of your own servers, by the origin
+    /// of the server. crh sends a provider's key only to that provider.
     model_keys: KeyVariables = |_| KeyVariables::default(), KeySpec {
         section: Some("model"),
         name: "keys",
@@ -310,7 +317,9 @@ settings! {
         example: r#"{ performance = "strong", correctness = "mid" }"#,
     };
 
-    /// How many reviewers to run.
+    /// How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something
+    /// to review in this change, and `full` runs all core reviewers and the specialised reviewers
+    /// that the change needs.
     review_depth: DepthChoice = |_| DepthChoice::Auto, KeySpec {
         section: Some("review"),
         name: "depth",
@@ -321,7 +330,9 @@ settings! {
         example: r#""full""#,
     };
 
-    /// Who reviews the change. A repository cannot set it, because `static` uses no model at all.
+    /// Who reviews the change: `panel` (specialised reviewers), `single` (one reviewer), `delegate`
+    /// (an orchestrator with sub-agents) or `static` (static checks only, no model). A repository
+    /// cannot set it. Otherwise a repository could turn off its own review by models with `static`.
     review_strategy: StrategyChoice = |_| StrategyChoice::Panel, KeySpec {
         section: Some("review"),
         name: "strategy",
@@ -377,7 +388,7 @@ settings! {
         example: r#""German""#,
     };
 
-    /// Most reviewers that run in parallel.
+    /// Maximum number of reviewers that run in parallel.
     review_side_by_side: NonZeroU64 = |_| SIDE_BY_SIDE, KeySpec {
         section: Some("review"),
         name: "side_by_side",
@@ -399,7 +410,7 @@ settings! {
         example: r#"["cli-readiness", "rails-way"]"#,
     };
 
-    /// Most that the model calls of a review may cost, in US dollars.
+    /// Maximum cost of the model calls of a review, in US dollars.
     budget_usd: Option<Money> = |_| None, KeySpec {
         section: Some("budget"),
         name: "usd",
@@ -410,7 +421,7 @@ settings! {
         example: "1.50",
     };
 
-    /// Most model calls per review.
+    /// Maximum number of model calls per review.
     budget_llm_calls: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "llm_calls",
@@ -421,7 +432,7 @@ settings! {
         example: "50",
     };
 
-    /// Most tool calls per review.
+    /// Maximum number of tool calls per review.
     budget_tool_calls: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "tool_calls",
@@ -432,7 +443,7 @@ settings! {
         example: "500",
     };
 
-    /// Most input tokens per review.
+    /// Maximum number of input tokens per review.
     budget_input_tokens: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "input_tokens",
@@ -454,7 +465,7 @@ settings! {
         example: "300",
     };
 
-    /// Most issues to verify with a second model run.
+    /// Maximum number of issues that validation checks with a second model call.
     budget_verify: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "verify",
@@ -465,7 +476,7 @@ settings! {
         example: "10",
     };
 
-    /// Most issues that a report shows.
+    /// Maximum number of issues that a report shows.
     budget_issues: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "issues",
@@ -537,8 +548,9 @@ settings! {
         example: r#""docs/todos""#,
     };
 
-    /// Issue tracker for tickets, which crh files only if you ask for it. `auto` uses the tracker
-    /// that the project's documentation names, else GitHub issues.
+    /// Issue tracker in which crh files tickets, if you ask for tickets. `auto` uses the tracker
+    /// that the project's documentation names, else GitHub issues. `command` runs
+    /// `tracker.command`.
     tracker_kind: TrackerChoice = |_| TrackerChoice::Auto, KeySpec {
         section: Some("tracker"),
         name: "kind",

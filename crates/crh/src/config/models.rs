@@ -93,7 +93,7 @@ pub(crate) struct KeyVariables(pub(crate) BTreeMap<String, String>);
 
 impl ConfigValue for KeyVariables {
     type TomlType = BTreeMap<String, String>;
-    const EXPECTED: &'static str = "a table of variable names by origin, such as `\"https://gateway.example\" = \"GATEWAY_KEY\"`";
+    const EXPECTED: &'static str = "a table that maps the origin of a server to the name of a variable, such as `{ \"https://gateway.example\" = \"GATEWAY_KEY\" }`";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
@@ -103,7 +103,7 @@ impl ConfigValue for KeyVariables {
                 // The value may be a key by mistake, so the message does not repeat it.
                 let origin = quoted(origin.get_ref());
                 let message = format!(
-                    "has no variable name for {origin}: write the name of the variable, never the key itself"
+                    "has no valid variable name for {origin}: write the name of an environment variable in upper case, never the API key itself"
                 );
                 return Err(ValueError { span: variable.span(), message });
             }

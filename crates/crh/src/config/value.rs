@@ -331,7 +331,7 @@ impl InstanceName {
         if has_valid_length && name.chars().all(is_allowed) && !name.contains("--") {
             Ok(Self(name.to_owned()))
         } else {
-            Err("use at most 64 letters, digits, `.`, `_` and single `-`".to_owned())
+            Err("use at most 64 letters, digits, `.`, `_` and `-`, but not `--`".to_owned())
         }
     }
 

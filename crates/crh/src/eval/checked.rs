@@ -18,11 +18,11 @@ const TITLE_MAX: usize = 256;
 const BODY_MAX: usize = 65_536;
 /// Longest label text, in bytes: about a page.
 const TEXT_MAX: usize = 8_192;
-/// Most files per side: a small repository.
+/// Maximum number of files per side: a small repository.
 const FILES_MAX: usize = 5_000;
 /// Largest file. Reviews leave out larger ones anyway.
 pub(crate) const FILE_MAX: usize = 2 << 20;
-/// Most bytes of a case, both sides together. Suites are stored in repositories and read into
+/// Maximum bytes of a case, both sides together. Suites are stored in repositories and read into
 /// memory whole.
 pub(crate) const CASE_MAX: usize = 32 << 20;
 /// Longest path and longest file name, in bytes: the limits of file systems.

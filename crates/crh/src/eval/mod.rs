@@ -13,5 +13,5 @@ pub(crate) mod suite;
 mod tree;
 mod wrong;
 
-/// Most repeats per case. More do not make the numbers more precise.
+/// Maximum number of repeats per case. More do not make the numbers more precise.
 pub(crate) const REPEATS_MAX: u32 = 100;

@@ -18,9 +18,9 @@ use super::wrong::{Wrong, is_slip, nearest, shown};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_review::eval::Expected;
 
-/// Most cases of a suite, twins included: ten times the largest public suite.
+/// Maximum number of cases of a suite, twins included: ten times the largest public suite.
 const CASES_MAX: usize = 20_000;
-/// Most bytes of all changes: every case is in memory, and once more while it is written to git.
+/// Maximum bytes of all changes: every case is in memory, and once more while it is written to git.
 const SUITE_MAX: usize = 1 << 30;
 const JSON_LINES: &str = "jsonl";
 

@@ -87,7 +87,7 @@ pub(super) fn duration(milliseconds: u64) -> String {
 /// The name of a run for people. Only the runs of reviewers are known by their own names.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
-        Some(number) => format!("second check {number}").into(),
+        Some(number) => format!("validation {number} (second model call)").into(),
         None if run == "scout" => "scout (chooses reviewers)".into(),
         None => run.into(),
     }

@@ -682,7 +682,7 @@ fn schema_contains_keys_a_repository_may_set() {
               "properties": {
                 "bots": {
                   "default": "skip",
-                  "description": "Whether to review pull requests of bots in CI or when the review is posted.",
+                  "description": "Whether to review pull requests of bots. Applies only in CI and to reviews that are posted.",
                   "oneOf": [
                     {
                       "const": "skip",
@@ -698,7 +698,7 @@ fn schema_contains_keys_a_repository_may_set() {
                 },
                 "drafts": {
                   "default": "skip",
-                  "description": "Whether to review draft pull requests in CI or when the review is posted. A pull request that you name at a terminal is always reviewed; `--no-skip` does the same in CI. A skipped review exits with code 4.",
+                  "description": "Whether to review draft pull requests. Applies only in CI and to reviews that are posted. With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.",
                   "oneOf": [
                     {
                       "const": "skip",
@@ -714,7 +714,7 @@ fn schema_contains_keys_a_repository_may_set() {
                 },
                 "only_labels": {
                   "default": [],
-                  "description": "If not empty, only pull requests with one of these labels are reviewed in CI or when the review is posted.",
+                  "description": "If not empty, crh reviews only pull requests with one of these labels. Applies only in CI and to reviews that are posted.",
                   "items": {
                     "type": "string"
                   },
@@ -724,7 +724,7 @@ fn schema_contains_keys_a_repository_may_set() {
                   "default": [
                     "crh:skip"
                   ],
-                  "description": "Pull requests with one of these labels are skipped in CI or when the review is posted.",
+                  "description": "crh skips pull requests with one of these labels. Applies only in CI and to reviews that are posted.",
                   "items": {
                     "type": "string"
                   },
@@ -738,7 +738,7 @@ fn schema_contains_keys_a_repository_may_set() {
               "properties": {
                 "depth": {
                   "default": "auto",
-                  "description": "How many reviewers to run.",
+                  "description": "How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something to review in this change, and `full` runs all core reviewers and the specialised reviewers that the change needs.",
                   "oneOf": [
                     {
                       "const": "lite",
@@ -827,7 +827,7 @@ fn schema_contains_keys_a_repository_may_set() {
               "properties": {
                 "kind": {
                   "default": "auto",
-                  "description": "Issue tracker for tickets, which crh files only if you ask for it. `auto` uses the tracker that the project's documentation names, else GitHub issues.",
+                  "description": "Issue tracker in which crh files tickets, if you ask for tickets. `auto` uses the tracker that the project's documentation names, else GitHub issues. `command` runs `tracker.command`.",
                   "oneOf": [
                     {
                       "const": "auto",

@@ -99,7 +99,7 @@ fn invalid_report_is_rejected() {
     let output = crh(&["render", "--instance", "a-->", REPORT]).run();
     expect![[r#"
         exit 2
-        error: invalid value 'a-->' for '--instance <NAME>': use at most 64 letters, digits, `.`, `_` and single `-`
+        error: invalid value 'a-->' for '--instance <NAME>': use at most 64 letters, digits, `.`, `_` and `-`, but not `--`
 
         For more information, try '--help'.
         ---

@@ -375,8 +375,8 @@ fn dismissal_is_listed_and_undone() {
     desk.check(&["dismiss", "--list"], expect![[r#"
         exit 0
         ---
-        752dcdacdadbcc80  owner/name  src/pay.rs:10  `charge` takes no currency
-        b7f77e3f253b5d56  owner/name  src/pay.rs:11  The limit is no longer checked (the caller checks it)
+        752dcdacdadbcc80  repository owner/name  src/pay.rs:10  `charge` takes no currency
+        b7f77e3f253b5d56  repository owner/name  src/pay.rs:11  The limit is no longer checked (the caller checks it)
     "#]]);
     let state = desk.user.path(".local/state/crh/dismissed");
     let files: Vec<_> = fs::read_dir(&state).unwrap().map(|e| e.unwrap().path()).collect();

@@ -16,10 +16,10 @@ use sha2::{Digest, Sha256};
 /// Largest cached reply. A page of a hundred long comments has 7 MB.
 const ENTRY_MAX: u64 = 16 << 20;
 
-/// Most cached files. A pull request needs about ten, a very large one a hundred.
+/// Maximum number of cached files. A pull request needs about ten, a very large one a hundred.
 const FILES_MAX: usize = 2_000;
 
-/// Most bytes that the cache holds, and most bytes that one run stores.
+/// Maximum bytes that the cache holds, and maximum bytes that one run stores.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// Part of each file name, so that a new format never reads old files.

@@ -35,8 +35,8 @@ use crate::http::retry::ForgeRetryPolicy;
 use crate::http::wait_notifier::WaitNotifier;
 use crh_http::{NetworkSettings, Timeouts};
 
-/// Most concurrent requests. To read a pull request, crh starts about as many at once. GitHub
-/// allows a hundred.
+/// Maximum number of concurrent requests. To read a pull request, crh starts about as many at once.
+/// GitHub allows a hundred.
 const CONCURRENT_MAX: usize = 8;
 
 /// GitHub gives up a request after ten seconds. With retries, crh gives up a silent host within two

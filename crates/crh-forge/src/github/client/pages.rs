@@ -13,13 +13,13 @@ use crate::ForgeError;
 /// Entries per page: GitHub's maximum.
 const PAGE_ENTRIES: usize = 100;
 
-/// Most pages of one list: twice the comments of the largest pull requests, and more files than
-/// GitHub lists. With comments of GitHub's maximum length (65,536 characters) that is 0.7 GB to
-/// download, up to four times as much for non-Latin text. At most [`CONCURRENT_MAX`] pages are in
-/// memory besides the current one.
+/// Maximum number of pages of one list: twice the comments of the largest pull requests, and more
+/// files than GitHub lists. With comments of GitHub's maximum length (65,536 characters) that is
+/// 0.7 GB to download, up to four times as much for non-Latin text. At most [`CONCURRENT_MAX`]
+/// pages are in memory besides the current one.
 const PAGES_MAX: usize = 100;
 
-/// Most bytes of one list, so that a hostile list cannot fill the memory.
+/// Maximum bytes of one list, so that a hostile list cannot fill the memory.
 const BYTES_MAX: usize = 64 << 20;
 
 /// The pages of a list, in order.

@@ -20,7 +20,7 @@ use crate::http::retry::{RequestFailure, RequestPurpose, RetryDecision};
 /// Version of GitHub's REST API. GitHub supports each version for at least two years.
 const API_VERSION: &str = "2022-11-28";
 
-/// Most redirects to follow. A renamed repository redirects once.
+/// Maximum number of redirects to follow. A renamed repository redirects once.
 const REDIRECTS_MAX: u32 = 3;
 
 /// Permissions that crh requests for App tokens. A token is for one repository, and the App must

@@ -106,7 +106,7 @@ pub fn check_run_requests(
 /// Stands for the id of a check run that does not exist yet.
 const NEW_ID_PLACEHOLDER: &str = "{new}";
 
-/// Most unconfirmed requests: after three failures in a row, GitHub is down.
+/// Maximum number of unconfirmed requests: after three failures in a row, GitHub is down.
 const UNCONFIRMED_MAX: usize = 3;
 
 /// Check runs of this name at the head commit.

@@ -14,13 +14,13 @@ use super::{GitHubPosting, GitHubPostingOutcome};
 use crate::github::PullRequestState;
 use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
 
-/// Most unconfirmed writes of a kind: after three failures in a row, GitHub is down.
+/// Maximum number of unconfirmed writes of a kind: after three failures in a row, GitHub is down.
 const UNCONFIRMED_MAX: u32 = 3;
-/// Most reads of the state after an unconfirmed write. GitHub may still be working on the write,
-/// and a new text may not be visible everywhere yet.
+/// Maximum number of reads of the state after an unconfirmed write. GitHub may still be working on
+/// the write, and a new text may not be visible everywhere yet.
 pub(super) const REREADS_MAX: u32 = 3;
-/// Most refused reviews that crh splits in halves. To isolate five bad positions among fifty, fewer
-/// splits are enough. More refusals have another cause.
+/// Maximum number of refused reviews that crh splits in halves. To isolate five bad positions among
+/// fifty, fewer splits are enough. More refusals have another cause.
 const REFUSED_MAX: u32 = 40;
 
 /// State machine for posting a review.

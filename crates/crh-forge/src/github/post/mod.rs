@@ -36,7 +36,7 @@ use crh_review::report::Report;
 /// Result of posting to a pull request.
 pub type GitHubPostingOutcome = posting::PostingOutcome<PullRequestRefusal>;
 
-/// Most inline comments. GitHub accepts about five hundred an hour from one account.
+/// Maximum number of inline comments. GitHub accepts about five hundred an hour from one account.
 const INLINE_MAX: usize = 500;
 
 /// A review to post, with everything that planning needs.

@@ -12,7 +12,7 @@ use crh_review::finding::Side;
 
 /// Unchanged lines that GitHub shows around a change.
 const CONTEXT_LINES: usize = 3;
-/// Most files in GitHub's list of a pull request. The diff may have more files.
+/// Maximum number of files in GitHub's list of a pull request. The diff may have more files.
 const LISTED_FILES_MAX: usize = 3_000;
 
 /// Position of an inline comment.

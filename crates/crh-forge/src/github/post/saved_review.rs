@@ -26,12 +26,13 @@ const STORED_TITLE_MAX: usize = TITLE_MAX;
 const STORED_REASON_MAX: usize = 240;
 /// Longest stored quote, in characters: enough to find its line again.
 const STORED_QUOTE_MAX: usize = 160;
-/// Most lines of a stored quote.
+/// Maximum number of lines of a stored quote.
 const STORED_QUOTE_LINES_MAX: usize = 3;
 /// Visible characters that are enough to find a quote. After that many, no more lines of it are
 /// stored.
 const STORED_QUOTE_ENOUGH: usize = 8;
-/// Most quotes per issue: from its own file, and those that connect the issue to the change.
+/// Maximum number of quotes per issue: from its own file, and those that connect the issue to the
+/// change.
 const STORED_QUOTES_MAX: usize = 3;
 
 /// Inputs of a review that are not in its report.

@@ -9,7 +9,7 @@ use crh_review::normalise_posted_title;
 use crh_review::render::title_in_comment;
 use crh_review::report::Issue;
 
-/// Most lines that an issue with the same title may have moved.
+/// Maximum number of lines that an issue with the same title may have moved.
 const MATCH_DISTANCE_MAX: u32 = 3;
 
 /// An own comment thread.

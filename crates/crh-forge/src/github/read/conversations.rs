@@ -18,12 +18,12 @@ use super::wire::{
 };
 use crate::ForgeError;
 
-/// Most queries for one pull request: twenty thousand threads, or a thousand at the smallest page
-/// size.
+/// Maximum number of queries for one pull request: twenty thousand threads, or a thousand at the
+/// smallest page size.
 const QUERIES_MAX: usize = 200;
 
-/// Most queries for the rest of long threads that other accounts opened. Posting does not depend on
-/// these threads.
+/// Maximum number of queries for the rest of long threads that other accounts opened. Posting does
+/// not depend on these threads.
 const OTHERS_QUERIES_MAX: usize = 50;
 
 /// Threads per page and comments per thread. If a page is too large or too slow, it is requested

@@ -16,8 +16,8 @@ const OTHERS_BYTES_MAX: usize = 16 << 20;
 /// megabytes.
 const EXCERPT_BYTES: usize = 1 << 10;
 
-/// Most bytes of own texts: a hundred times as much as crh writes on the busiest pull request. If
-/// there are more, the list counts as incomplete.
+/// Maximum bytes of own texts: a hundred times as much as crh writes on the busiest pull request.
+/// If there are more, the list counts as incomplete.
 const OWN_BYTES_MAX: usize = 64 << 20;
 
 /// Receives the account id of the token.

@@ -24,7 +24,7 @@ use crate::http::wait_notifier::WaitNotifier;
 use crate::http::{message, retry};
 use crh_http::{BaseUrl, ClientSetupError, NetworkSettings, Timeouts};
 
-/// Most concurrent requests. Launchpad is slow and shared.
+/// Maximum number of concurrent requests. Launchpad is slow and shared.
 pub(super) const CONCURRENT_MAX: usize = 8;
 
 /// Longer than Launchpad works on a request: half a minute.
@@ -34,13 +34,15 @@ pub const TIMEOUTS: Timeouts = Timeouts {
     idle: Duration::from_secs(40),
 };
 
-/// Most redirects to follow. Files are on another host, Launchpad's librarian, which needs one.
+/// Maximum number of redirects to follow. Files are on another host, Launchpad's librarian, which
+/// needs one.
 const REDIRECTS_MAX: u32 = 3;
 
-/// Most pages of one list, at 75 entries each: several times the comments of the longest proposals.
+/// Maximum number of pages of one list, at 75 entries each: several times the comments of the
+/// longest proposals.
 const PAGES_MAX: usize = 100;
 
-/// Most bytes of one list, so that a hostile list cannot fill the memory.
+/// Maximum bytes of one list, so that a hostile list cannot fill the memory.
 const BYTES_MAX: usize = 64 << 20;
 
 /// Configuration of a client.

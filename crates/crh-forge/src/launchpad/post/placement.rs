@@ -13,7 +13,7 @@ use crh_review::diff::{Diff, DiffLine, FileDiff};
 use crh_review::finding::Side;
 use crh_review::report::{Issue, Report};
 
-/// Most inline comments. Launchpad sends all of them in one mail.
+/// Maximum number of inline comments. Launchpad sends all of them in one mail.
 const INLINE_MAX: usize = 200;
 
 /// Where an issue is shown.

@@ -18,7 +18,7 @@ const SIGNATURE_RESERVE: usize = 15_000;
 /// Characters reserved for headings and notes about omissions.
 const HEADINGS_RESERVE: usize = 500;
 
-/// Most issues in a summary. Their keys must fit into [`SIGNATURE_RESERVE`].
+/// Maximum number of issues in a summary. Their keys must fit into [`SIGNATURE_RESERVE`].
 const ROWS_MAX: usize = 500;
 
 /// Longest row of an issue, in characters: three lines of a mail.
@@ -34,7 +34,7 @@ const PROSE_MAX: usize = 4_096;
 /// Longest list of models, in characters: three lines of a mail.
 const MODEL_MAX: usize = 200;
 
-/// Most lines of a replacement text: about a screen.
+/// Maximum number of lines of a replacement text: about a screen.
 const REPLACEMENT_LINES_MAX: usize = 60;
 
 /// First line of the signature. Launchpad collapses the signature, and mail programs recognise it.

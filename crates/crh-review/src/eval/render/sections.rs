@@ -130,7 +130,7 @@ pub(super) fn header_facts(sheet: &Sheet) -> Vec<(&'static str, String)> {
         ("budget", about.budget.clone()),
         ("prompts", about.prompt_version.chars().take(12).collect()),
         ("runs", repeats),
-        ("repeatable", repeatable.to_owned()),
+        ("same result on every run", repeatable.to_owned()),
         ("rule", rule_text(evaluation.rule).to_owned()),
     ];
     facts.retain(|(_, value)| !value.is_empty());
@@ -142,8 +142,8 @@ fn rule_text(rule: Rule) -> &'static str {
         Rule::Category => "category (same file, same category, at most 3 lines apart)",
         Rule::Family => "family (same file, same family of categories, at most 3 lines apart)",
         Rule::FileLine => "file-line (same file, at most 3 lines apart)",
-        Rule::Text => "text (same file, words that say the same)",
-        Rule::Judge => "judge (what a model called the same)",
+        Rule::Text => "text (same file, similar wording)",
+        Rule::Judge => "judge (a model decides which reports match)",
     }
 }
 
@@ -174,8 +174,8 @@ fn counts(sheet: &Sheet) -> Section {
     });
     // Baselines need the changes, which a stored evaluation does not contain.
     let baseline_note = match sheet.baselines.is_empty() {
-        true => "Baselines need the changes: `crh eval run` and `crh eval score` show them.",
-        false => "Random baselines run many times.",
+        true => "`crh eval run` and `crh eval score` also show baselines.",
+        false => "The rows below the first are baselines; random ones run many times.",
     };
     Section {
         id: "reports",
@@ -189,7 +189,7 @@ fn counts(sheet: &Sheet) -> Section {
                 "Reported",
                 "Matched",
                 "Duplicate",
-                "Known bad",
+                "Known wrong",
                 "On clean",
                 "Unlabelled",
             ],
@@ -288,7 +288,7 @@ fn recall_by(sheet: &Sheet) -> Option<Section> {
         ("Kind", group_recalls(&recall_by.kind)),
     ];
     let groups = groups.into_iter().filter(|(_, parts)| !parts.is_empty());
-    let mut says = vec!["Matched issues of the expected ones.".to_owned()];
+    let mut says = vec!["Matched issues / expected issues (share).".to_owned()];
     if recall_by.misnamed > 0 {
         says.push(format!(
             "{} of the {} missed issues have a report at their place that the rule does not accept, for example in another category.",

@@ -40,10 +40,10 @@ fn of_panel(shown: &str, title: &str) -> String {
 #[test]
 fn panel_has_one_row_per_reviewer() {
     expect![[r#"
-        tool crh 0.1.0 · suite shipped (3f2a91c07b66) · strategy panel
-          reviewers correctness, security, testing · model anthropic:claude-sonnet-4-5 · budget standard
-          prompts 9c1d2e3f4a5b · runs 2 of each case · repeatable no
-          rule family (same file, same family of categories, at most 3 lines apart)
+        tool: crh 0.1.0 · suite: shipped (3f2a91c07b66) · strategy: panel
+          reviewers: correctness, security, testing · model: anthropic:claude-sonnet-4-5 · budget: standard
+          prompts: 9c1d2e3f4a5b · runs: 2 of each case · same result on every run: no
+          rule: family (same file, same family of categories, at most 3 lines apart)
         14 …
         Contribution per reviewer
           Matched of the expected issues of its category, and how many others; wrong is what is known to be
@@ -59,7 +59,7 @@ fn panel_has_one_row_per_reviewer() {
     expect![[r#"
         ## Evaluation
 
-        **tool** crh 0.1.0 · **suite** shipped (3f2a91c07b66) · **strategy** panel · **reviewers** correctness, security, testing · **model** anthropic:claude-sonnet-4-5 · **budget** standard · **prompts** 9c1d2e3f4a5b · **runs** 2 of each case · **repeatable** no · **rule** family (same file, same family of categories, at most 3 lines apart)
+        **tool** crh 0.1.0 · **suite** shipped (3f2a91c07b66) · **strategy** panel · **reviewers** correctness, security, testing · **model** anthropic:claude-sonnet-4-5 · **budget** standard · **prompts** 9c1d2e3f4a5b · **runs** 2 of each case · **same result on every run** no · **rule** family (same file, same family of categories, at most 3 lines apart)
 
         14 …
         ### Contribution per reviewer

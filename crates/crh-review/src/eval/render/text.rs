@@ -26,7 +26,7 @@ pub fn text(sheet: &Sheet) -> String {
 
 fn header(sheet: &Sheet) -> String {
     let facts: Vec<String> =
-        header_facts(sheet).iter().map(|(name, value)| format!("{name} {value}")).collect();
+        header_facts(sheet).iter().map(|(name, value)| format!("{name}: {value}")).collect();
     let mut out = wrap(&facts, " · ", "", INDENT);
     out.push_str(&sentence(&runs_line(&sheet.scores.runs)));
     out

@@ -11,7 +11,7 @@ use super::super::state::{
 use super::super::time::now;
 use super::{Call, Reply, ReplyResult, issues, page};
 
-/// Most files that GitHub lists.
+/// Maximum number of files that GitHub lists.
 const MAX_FILES: usize = 3_000;
 
 /// Permissions of which one is required; empty for public data.

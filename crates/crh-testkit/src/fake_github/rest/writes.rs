@@ -15,7 +15,7 @@ use super::{Call, Reply, ReplyResult, check_permission, issues, review};
 /// The longest text, in characters.
 pub(super) const MAX_BODY: usize = 65_536;
 
-/// Most annotations per request.
+/// Maximum number of annotations per request.
 const MAX_ANNOTATIONS: usize = 50;
 
 /// Largest unpacked SARIF report. GitHub limits the packed size.

@@ -29,6 +29,7 @@ pub(in crate::commands) fn target_failure(
 fn found_no_change(error: &TargetError) -> bool {
     match error {
         TargetError::NothingStaged
+        | TargetError::NothingUncommitted
         | TargetError::NoDifference(_)
         | TargetError::Unborn
         | TargetError::Bare => true,
@@ -79,6 +80,12 @@ fn kind_and_hint(
         TargetError::NothingStaged => (
             FailureKind::Usage,
             Some("stage changes with `git add`, or review them with `--uncommitted`"),
+        ),
+        TargetError::NothingUncommitted => (
+            FailureKind::Usage,
+            Some(
+                "leave out `--uncommitted` to review the commits of the branch, or add new files with `--include-untracked`",
+            ),
         ),
         TargetError::NoDifference(_) => (
             FailureKind::Usage,

@@ -87,7 +87,8 @@ fn hold(before: &Evaluation, after: &Evaluation) -> Result<ExitCode, Failure> {
         quality.matched, quality.expected, quality.reported, quality.clean_reported
     );
     if worse.is_empty() {
-        text.push_str(&format!("no regression on the {compared} cases that both have\n"));
+        let cases = if compared == 1 { "1 case".to_owned() } else { format!("{compared} cases") };
+        text.push_str(&format!("no regression in the {cases} that both evaluations have\n"));
     }
     for regression in &worse {
         text.push_str(&format!("worse: {}\n", regression.what));

@@ -30,7 +30,7 @@ use crh_review::report::Strategy;
 const USUAL: &str = "eval/suite";
 /// Name of the temporary repository. It is neutral, because tools may show it to the reviewer.
 const REPOSITORY: &str = "repository";
-/// Most missing repositories that a warning names.
+/// Maximum number of missing repositories that a warning names.
 const NAMED_MAX: usize = 5;
 
 /// A suite that is ready for review, with its temporary repository.

@@ -55,10 +55,10 @@ pub(super) fn sheet(
     let changes: Vec<BaselineCase<'_>> =
         changes.map(|case| BaselineCase { id: &case.labels.id, diff: &case.diff }).collect();
     let mut baselines = vec![
-        ("nothing".to_owned(), nothing(&evaluation)),
-        ("every hunk".to_owned(), every_hunk(&evaluation, &changes)),
+        ("reports nothing".to_owned(), nothing(&evaluation)),
+        ("reports every hunk".to_owned(), every_hunk(&evaluation, &changes)),
         (
-            format!("{RANDOM_LINES} random lines"),
+            format!("reports {RANDOM_LINES} random lines"),
             random_lines(&evaluation, &changes, RANDOM_LINES, RANDOM_REPEATS, SEED),
         ),
     ];

@@ -2,24 +2,20 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::config::environment::{Environment, GITHUB_HOST};
+use crate::config::environment::{Environment, GH_HOST_VARIABLE};
 use crate::programs;
 use crh_forge::github::GitHubHost;
 
 /// Variables with a token for the default host, in order of precedence.
-const DEFAULT_HOST_VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
+const DEFAULT_HOST_TOKENS: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
 /// Variables with a token for the host in `GH_HOST`. Without `GH_HOST` they are ignored.
-const GH_HOST_VARIABLES: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
+const GH_HOST_TOKENS: [&str; 2] = ["GH_ENTERPRISE_TOKEN", "GITHUB_ENTERPRISE_TOKEN"];
 /// Variable with the key of a GitHub App.
 pub(super) const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
 
 /// Variables that may contain a token.
-pub(crate) const TOKENS: [&str; 4] = [
-    DEFAULT_HOST_VARIABLES[0],
-    DEFAULT_HOST_VARIABLES[1],
-    GH_HOST_VARIABLES[0],
-    GH_HOST_VARIABLES[1],
-];
+pub(crate) const TOKENS: [&str; 4] =
+    [DEFAULT_HOST_TOKENS[0], DEFAULT_HOST_TOKENS[1], GH_HOST_TOKENS[0], GH_HOST_TOKENS[1]];
 /// Variables that may contain a secret. crh masks their values.
 pub(crate) const SECRETS: [&str; 5] = [TOKENS[0], TOKENS[1], TOKENS[2], TOKENS[3], APP_KEY];
 
@@ -41,7 +37,7 @@ enum HostKind {
 
 impl HostKind {
     fn new(host: &GitHubHost, default_host: &GitHubHost, environment: &Environment) -> Self {
-        let gh_host = environment.variable(GITHUB_HOST).and_then(|name| name.to_str());
+        let gh_host = environment.variable(GH_HOST_VARIABLE).and_then(|name| name.to_str());
         if host.name() == default_host.name() {
             return Self::Default;
         }
@@ -54,8 +50,8 @@ impl HostKind {
     /// Variables that may contain the token for such a host.
     fn variables(self) -> &'static [&'static str] {
         match self {
-            Self::Default => &DEFAULT_HOST_VARIABLES,
-            Self::Named => &GH_HOST_VARIABLES,
+            Self::Default => &DEFAULT_HOST_TOKENS,
+            Self::Named => &GH_HOST_TOKENS,
             Self::Other => &[],
         }
     }
@@ -89,10 +85,10 @@ pub(crate) fn token_variables(
 ) -> String {
     let join = |names: [&str; 2]| names.map(|name| format!("`{name}`")).join(" or ");
     match HostKind::new(host, default_host, environment) {
-        HostKind::Default => join(DEFAULT_HOST_VARIABLES),
-        HostKind::Named => join(GH_HOST_VARIABLES),
+        HostKind::Default => join(DEFAULT_HOST_TOKENS),
+        HostKind::Named => join(GH_HOST_TOKENS),
         HostKind::Other => {
-            format!("`{GITHUB_HOST}={}` and {}", host.name(), join(GH_HOST_VARIABLES))
+            format!("`{GH_HOST_VARIABLE}={}` and {}", host.name(), join(GH_HOST_TOKENS))
         }
     }
 }
@@ -107,22 +103,18 @@ mod tests {
         let corp = GitHubHost::from_server_url("https://ghe.corp:8443").unwrap();
         let other = GitHubHost::from_server_url("https://codeberg.example").unwrap();
         let check = |gh_host: Option<&str>, default: &GitHubHost, expected: [&[&str]; 3]| {
-            let variables = gh_host.map(|name| (GITHUB_HOST, name.into()));
+            let variables = gh_host.map(|name| (GH_HOST_VARIABLE, name.into()));
             let environment = Environment::new("/here".into(), variables);
             let names =
                 |host: &GitHubHost| HostKind::new(host, default, &environment).variables().to_vec();
             assert_eq!([names(&github_com), names(&corp), names(&other)], expected, "{gh_host:?}");
         };
-        check(None, &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
-        check(
-            Some("GHE.corp:8443"),
-            &github_com,
-            [&DEFAULT_HOST_VARIABLES, &GH_HOST_VARIABLES, &[]],
-        );
-        check(Some("ghe.corp"), &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
-        check(Some("github.com"), &github_com, [&DEFAULT_HOST_VARIABLES, &[], &[]]);
+        check(None, &github_com, [&DEFAULT_HOST_TOKENS, &[], &[]]);
+        check(Some("GHE.corp:8443"), &github_com, [&DEFAULT_HOST_TOKENS, &GH_HOST_TOKENS, &[]]);
+        check(Some("ghe.corp"), &github_com, [&DEFAULT_HOST_TOKENS, &[], &[]]);
+        check(Some("github.com"), &github_com, [&DEFAULT_HOST_TOKENS, &[], &[]]);
         // In GitHub Actions on an enterprise server, github.com is another host.
-        check(None, &corp, [&[], &DEFAULT_HOST_VARIABLES, &[]]);
-        check(Some("ghe.corp:8443"), &corp, [&[], &DEFAULT_HOST_VARIABLES, &[]]);
+        check(None, &corp, [&[], &DEFAULT_HOST_TOKENS, &[]]);
+        check(Some("ghe.corp:8443"), &corp, [&[], &DEFAULT_HOST_TOKENS, &[]]);
     }
 }

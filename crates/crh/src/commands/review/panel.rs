@@ -59,7 +59,7 @@ impl Beginning {
         };
         match strategy {
             Strategy::Static => Err(Failure::usage(format!("`{flag}` needs a model")).hint(
-                "configure a model (`crh doctor` says how); the strategy `static` uses none",
+                "configure a model (`crh doctor` says how), and do not use the strategy `static`, which runs without a model",
             )),
             Strategy::Panel | Strategy::Single | Strategy::Delegate => Err(Failure::usage(
                 format!("`{flag}` needs the strategy `panel`"),

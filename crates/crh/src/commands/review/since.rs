@@ -226,7 +226,7 @@ pub(super) fn basis(
 
 fn instructions(subject: &ChangeUnderReview) -> Result<BTreeMap<String, String>, Failure> {
     let workspace = subject.workspace().or_fail(FailureKind::Bug)?;
-    let names = workspace.agent_files().context("the project's instructions");
+    let names = workspace.instruction_files().context("the project's instructions");
     let hash = |name: String| {
         let bytes = workspace.bytes(&format!("agent/{name}")).or_fail(FailureKind::External)?;
         Ok((name, content_id(&bytes)))

@@ -172,21 +172,21 @@ fn template_has_description_and_default() {
         # branch = "main"
 
         [github]
-        ## Whether to review draft pull requests in CI or when the review is posted. A pull request that you name at a terminal is always reviewed; `--no-skip` does the same in CI. A skipped review exits with code 4.
+        ## Whether to review draft pull requests. Applies only in CI and to reviews that are posted. With `--no-skip`, crh reviews every pull request. A skipped review exits with code 4.
         ## Value: `skip` or `review`. Example: drafts = "review"
         # drafts = "skip"
-        ## Whether to review pull requests of bots in CI or when the review is posted.
+        ## Whether to review pull requests of bots. Applies only in CI and to reviews that are posted.
         ## Value: `skip` or `review`. Example: bots = "review"
         # bots = "skip"
-        ## Pull requests with one of these labels are skipped in CI or when the review is posted.
+        ## crh skips pull requests with one of these labels. Applies only in CI and to reviews that are posted.
         ## Value: a list of labels, each of at most 50 characters. Example: skip_labels = ["no-review", "wip"]
         # skip_labels = ["crh:skip"]
-        ## If not empty, only pull requests with one of these labels are reviewed in CI or when the review is posted.
+        ## If not empty, crh reviews only pull requests with one of these labels. Applies only in CI and to reviews that are posted.
         ## Value: a list of labels, each of at most 50 characters. Example: only_labels = ["review"]
         # only_labels = []
 
         [review]
-        ## How many reviewers to run.
+        ## How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something to review in this change, and `full` runs all core reviewers and the specialised reviewers that the change needs.
         ## Value: `lite`, `auto` or `full`. Example: depth = "full"
         # depth = "auto"
 
@@ -197,11 +197,11 @@ fn template_has_description_and_default() {
 
         [todos]
         ## Folder inside the repository for todo files, which autofix mode writes.
-        ## Value: the path of a folder inside the repository. Example: dir = "docs/todos"
+        ## Value: the path of a folder inside the repository, relative to its root. Example: dir = "docs/todos"
         # dir = ".context/compound-engineering/todos"
 
         [tracker]
-        ## Issue tracker for tickets, which crh files only if you ask for it. `auto` uses the tracker that the project's documentation names, else GitHub issues.
+        ## Issue tracker in which crh files tickets, if you ask for tickets. `auto` uses the tracker that the project's documentation names, else GitHub issues. `command` runs `tracker.command`.
         ## Value: `auto`, `github`, `linear`, `jira`, `command` or `none`. Example: kind = "linear"
         # kind = "auto"
         ## Key of the Linear team.

@@ -315,7 +315,7 @@ fn invalid_value_error_has_position_and_example() {
     user(
         "instance = 'a-->'",
         expect![[r#"
-            crh.toml:1:12: `instance` cannot be `a-->`: use at most 64 letters, digits, `.`, `_` and single `-`
+            crh.toml:1:12: `instance` cannot be `a-->`: use at most 64 letters, digits, `.`, `_` and `-`, but not `--`
             hint: example: `instance = "team-a"`
         "#]],
     );

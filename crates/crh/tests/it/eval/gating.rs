@@ -18,7 +18,7 @@ fn gate_fails_on_regressions() {
     assert_eq!(same.code, 0, "{}", same.stderr);
     expect![[r#"
         1 of 2 expected issues found, 1 reported, 0 on clean changes
-        no regression on the 4 cases that both have
+        no regression in the 4 cases that both evaluations have
     "#]]
     .assert_eq(&same.stdout);
     // One issue is no longer reported, and a clean case gets a report.
@@ -56,7 +56,7 @@ description = "The call is not closed."
     assert_eq!(bench.crh(&[&GATE[..], &["--write-baseline"]].concat()).run().code, 0);
     expect![[r#"
         0 of 0 expected issues found, 1 reported, 1 on clean changes
-        no regression on the 1 cases that both have
+        no regression in the 1 case that both evaluations have
     "#]]
     .assert_eq(&bench.crh(&GATE).run().stdout);
 }

@@ -38,7 +38,7 @@ fn suite_is_reviewed_scored_and_stored() {
     assert_eq!(printed["scores"]["paired"]["recall"]["value"], 1.0);
     let baselines = printed["baselines"].as_array().unwrap();
     let names: Vec<_> = baselines.iter().map(|it| it["name"].as_str().unwrap()).collect();
-    assert_eq!(names[..3], ["nothing", "every hunk", "3 random lines"]);
+    assert_eq!(names[..3], ["reports nothing", "reports every hunk", "reports 3 random lines"]);
     assert!(fs::read_to_string(bench.path("out/eval.html")).unwrap().contains("python-broken"));
     assert!(fs::read_to_string(bench.path("out/eval.md")).unwrap().contains("every hunk"));
     let report = json(&bench.path("out/reports/python-broken-1.json"));

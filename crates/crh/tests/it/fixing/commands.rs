@@ -401,7 +401,7 @@ fn undo_accepts_fixes_undone_by_git() {
     expect![[r#"
         exit 0
         note: no open issue has a safe fix; use `--issue N` to fix one anyway
-        note: `shop/mail.py` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo RUN`, so that crh records it
+        note: `shop/mail.py` was changed after the fixes of this run; if you have undone the fixes with git, run `crh fix --undo RUN` to record that
         ---
         0 issues fixed.
     "#]].assert_eq(&desk.shown(&desk.fix(&[])));
@@ -450,7 +450,7 @@ fn undo_without_journals_fails() {
     expect![[r#"
         exit 3
         error: the journals of this run's fixes are missing
-        hint: nothing was changed; undo the fixes with git
+        hint: crh changed no file; restore the fixed files with git, such as `git restore FILE`
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));

@@ -45,7 +45,7 @@ fn empty_change_is_an_error() {
         $ crh review --uncommitted
         exit 2
         error: nothing to review: there are no uncommitted changes
-        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
+        hint: leave out `--uncommitted` to review the commits of the branch, or add new files with `--include-untracked`
         ---
         $ crh review --staged
         exit 2

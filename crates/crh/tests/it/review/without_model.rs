@@ -55,7 +55,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             GitHub token in the code
             | token = "ghp_****"
             Everybody who can read this branch, its history or a build of it can use the
-            credential. Taking the line out later does not take it back.
+            credential. Removing the line later does not undo the leak.
             Fix: Revoke the credential now: each reader of the branch knows it. Then
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
@@ -191,7 +191,7 @@ fn doctor_reports_setup_with_remedies() {
         ---
         ok       git         git version N
         ok       settings    all config files and variables are valid
-        ok       repository  `REPO`; the private store is usable
+        ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         missing  keys        no API key is set
                              -> `crh model list` shows the variables; local models need no key
         missing  model       none configured: `crh review` runs only static checks
@@ -209,7 +209,7 @@ fn doctor_reports_setup_with_remedies() {
         ---
         ok       git         git version N
         ok       settings    all config files and variables are valid
-        ok       repository  `REPO`; the private store is usable
+        ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         ok       keys        `OPENAI_API_KEY` set
         ok       model       openai:gpt-4.1-mini (not contacted; test it with `crh model check`)
         missing  github      no token for `github.com`: cannot read pull requests

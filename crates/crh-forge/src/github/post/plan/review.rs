@@ -15,9 +15,9 @@ use crh_review::render::{SuggestionStyle, inline};
 use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 
-/// Most comments per review. With more, GitHub may not answer in time.
+/// Maximum number of comments per review. With more, GitHub may not answer in time.
 const BATCH_MAX: usize = 50;
-/// Most bytes of comments per review. GitHub documents no limit; crh stays far below a megabyte.
+/// Maximum bytes of comments per review. GitHub documents no limit; crh stays far below a megabyte.
 const BATCH_BYTES: usize = 400_000;
 
 pub(super) fn add_reviews(plan: &mut GitHubPostingSteps, analysis: &PostingAnalysis<'_>) {

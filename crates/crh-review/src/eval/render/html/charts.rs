@@ -113,6 +113,7 @@ struct CalibrationBar {
 /// Cost against quality.
 #[derive(Serialize)]
 pub(super) struct CostChart {
+    /// With several sheets, the label of the axis. With one sheet, the title of the bars.
     unit: &'static str,
     /// With several sheets, one point per sheet.
     ticks: Vec<Tick>,
@@ -351,6 +352,13 @@ impl CostMeasure {
         }
     }
 
+    fn bar_title(self) -> &'static str {
+        match self {
+            Self::Money => "Mean cost per run",
+            Self::Time => "Mean time per run",
+        }
+    }
+
     fn sheet_cost(self, sheet: &Sheet) -> f64 {
         let effort = &sheet.scores.effort;
         match self {
@@ -379,7 +387,7 @@ impl CostChart {
         let measure = CostMeasure::for_sheets(sheets);
         match sheets {
             [_] => Self {
-                unit: measure.unit(),
+                unit: measure.bar_title(),
                 ticks: Vec::new(),
                 points: Vec::new(),
                 absent: Vec::new(),

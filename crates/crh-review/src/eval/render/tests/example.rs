@@ -45,9 +45,9 @@ fn baselines(evaluation: &Evaluation) -> Vec<(String, Evaluation)> {
     let changes: Vec<BaselineCase<'_>> =
         cases.map(|(case, diff)| BaselineCase { id: &case.labels.id, diff }).collect();
     vec![
-        ("nothing".to_owned(), nothing(evaluation)),
-        ("every hunk".to_owned(), every_hunk(evaluation, &changes)),
-        ("3 random lines".to_owned(), random_lines(evaluation, &changes, 3, 20, 1)),
+        ("reports nothing".to_owned(), nothing(evaluation)),
+        ("reports every hunk".to_owned(), every_hunk(evaluation, &changes)),
+        ("reports 3 random lines".to_owned(), random_lines(evaluation, &changes, 3, 20, 1)),
     ]
 }
 
