@@ -7,10 +7,15 @@ use std::ops::Range;
 
 use crate::diff::{Diff, FileChange, Hunk, LineKind};
 use crate::finding::Side;
-use crate::words::collapse_whitespace;
+use crate::words::{collapse_whitespace, overlap};
 
-/// Minimum visible characters of a one-line quote. `}` or `return;` proves nothing.
+/// Minimum visible characters of a quote that is searched for. A shorter quote such as `}` occurs too
+/// often; it counts only if it is the whole cited line.
 const MIN_SNIPPET_CHARS: usize = 8;
+/// Lines before and after the cited line in which a similar line is searched.
+const SIMILAR_LINES: usize = 40;
+/// Characters of a line that count for its similarity. Longer lines are not written by hand.
+const SIMILAR_CHARS: usize = 400;
 
 /// The reviewed code: the diff, and the files that the caller has.
 ///
@@ -403,6 +408,57 @@ impl QuotableText {
             ..quote_match
         })
     }
+}
+
+impl QuotableText {
+    /// Finds a quote of any length that equals one of the cited lines, with or without a diff sign.
+    pub(crate) fn find_whole_line(&self, snippet: &str, cited: CitedLines) -> Option<QuoteMatch> {
+        let snippet = snippet.trim_matches(['\n', '\r']);
+        let added = snippet.strip_prefix('+').map(|text| (Side::New, text));
+        let removed = snippet.strip_prefix('-').map(|text| (Side::Old, text));
+        let literal = Some((cited.side, snippet));
+        [literal, added, removed].into_iter().flatten().find_map(|(side, text)| {
+            let text = collapse_whitespace(text);
+            let is_quoted = |line: &u32| !text.is_empty() && self.line(side, *line) == Some(&text);
+            let line = (cited.first..=cited.last).find(is_quoted)?;
+            Some(QuoteMatch { side, first: line, last: line })
+        })
+    }
+
+    /// The known line near `line` that is most like the first line of a quote.
+    pub(crate) fn most_similar_line(
+        &self,
+        snippet: &str,
+        side: Side,
+        line: u32,
+    ) -> Option<(u32, &str)> {
+        let passage = self.passage(side);
+        let quoted_line = snippet.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let quoted_pairs = letter_pairs(&collapse_whitespace(quoted_line));
+        let middle = passage.line_index(side, line);
+        let first = middle.saturating_sub(SIMILAR_LINES);
+        let last = passage.lines.len().min(middle.saturating_add(SIMILAR_LINES + 1));
+        let lines = (first..last).filter_map(|index| {
+            let text = passage.line_text(index).filter(|text| !text.is_empty())?;
+            Some((passage.lines[index].line, text))
+        });
+        lines.max_by(|(left_line, left), (right_line, right)| {
+            let similarity = |text: &str| overlap(&letter_pairs(text), &quoted_pairs);
+            let nearness = |number: &u32| std::cmp::Reverse(number.abs_diff(line));
+            similarity(left)
+                .total_cmp(&similarity(right))
+                .then_with(|| nearness(left_line).cmp(&nearness(right_line)))
+        })
+    }
+}
+
+/// Pairs of neighbouring characters, sorted, for comparing lines.
+fn letter_pairs(text: &str) -> Vec<(char, char)> {
+    let chars: Vec<char> = text.chars().take(SIMILAR_CHARS).collect();
+    let mut pairs: Vec<(char, char)> = chars.windows(2).map(|pair| (pair[0], pair[1])).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
 }
 
 /// Whether the signs of the quote match the diff.

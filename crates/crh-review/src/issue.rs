@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
+use std::num::NonZeroU32;
 
 use crate::finding::{Confidence, Family, Member, Origin, Severity, Side};
 use crate::grade::{downgrade_reason, effective_severity};
@@ -33,6 +34,7 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         |p: &PlacedFinding| p.tier == Tier::PreExisting || p.member.finding.pre_existing;
     let lead = &cluster[0];
     let finding = &lead.member.finding;
+    let fix = best_fix(&cluster, placer);
     let mut issue = Issue {
         number: 0,
         dedupe_key: cluster_key(&cluster, placer),
@@ -44,9 +46,9 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         confidence: confidence(lead, &members),
         why_it_matters: finding.why_it_matters.clone(),
         description: finding.why_it_matters.clone(),
-        suggested_fix: finding.suggested_fix.clone(),
-        suggestion: finding.suggested_fix.clone().unwrap_or_default(),
-        replacement: replacement(lead, &members, placer),
+        suggestion: fix.words.clone().unwrap_or_default(),
+        suggested_fix: fix.words,
+        replacement: fix.replacement,
         evidence_snippet: own_quote(lead),
         evidence: lead.evidence.clone(),
         reviewers: reviewers(&members),
@@ -137,19 +139,46 @@ fn key_without_text(placed: &PlacedFinding, family: Family) -> String {
     dedupe_key(&IssueKey { file, symbol: "", text: &quote, ordinal, family })
 }
 
-/// The exact new text, if it is safe to apply: the reviewer wrote the text for the cited lines, all
-/// of these lines exist, and no member proposes another text.
-fn replacement(
-    lead: &PlacedFinding,
-    members: &[&Member],
-    placer: &mut Placer<'_>,
-) -> Option<String> {
-    let text = lead.member.finding.replacement.as_ref()?;
-    let location = &lead.location;
+/// The best fix of a cluster.
+struct BestFix {
+    /// Exact new text for the lines of the issue.
+    replacement: Option<String>,
+    /// What to do, in words.
+    words: Option<String>,
+}
+
+/// The best fix of any member: an exact replacement for the lines of the issue, or else words. The
+/// first member is the lead. The words describe the replacement if its author wrote any.
+fn best_fix(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> BestFix {
+    let lead = &cluster[0];
+    let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
+    let author = cluster
+        .iter()
+        .find(|placed| placed.location == lead.location && has_exact_fix(placed, placer))
+        .filter(|_| !replacements_conflict(&members));
+    let words = |placed: &PlacedFinding| placed.member.finding.suggested_fix.clone();
+    BestFix {
+        replacement: author.and_then(|author| author.member.finding.replacement.clone()),
+        words: author.and_then(words).or_else(|| cluster.iter().find_map(words)),
+    }
+}
+
+/// Whether a finding has new text that is safe to apply to its location: the reviewer wrote the text
+/// for these lines, and all of them exist.
+fn has_exact_fix(placed: &PlacedFinding, placer: &mut Placer<'_>) -> bool {
+    let PlacedFinding { member, location, relocated_from, .. } = placed;
+    let finding = &member.finding;
+    // A finding may cite other lines besides its `diff_line`.
+    let is_stated =
+        |stated: Option<NonZeroU32>, line: u32| stated.is_none_or(|it| it.get() == line);
+    let is_for_cited_lines = relocated_from.is_none()
+        && location.side == Side::New
+        && is_stated(finding.line_start, location.line_start)
+        && is_stated(finding.line_end, location.line_end);
     let quotable = &placer.file(&location.file).quotable_text;
-    let line_exists = quotable.line(location.side, location.line_end).is_some();
-    let is_for_cited_lines = lead.relocated_from.is_none() && location.side == Side::New;
-    (line_exists && is_for_cited_lines && !replacements_conflict(members)).then(|| text.clone())
+    finding.replacement.is_some()
+        && is_for_cited_lines
+        && quotable.line(location.side, location.line_end).is_some()
 }
 
 /// First quote from the issue's own file.

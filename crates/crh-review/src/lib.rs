@@ -15,6 +15,7 @@ mod issue;
 mod json;
 mod merge;
 mod place;
+mod precheck;
 mod protected_docs;
 pub mod render;
 pub mod report;
@@ -39,8 +40,10 @@ pub use merge::{
     consolidate, into_report, refresh_verdict,
 };
 pub use place::{Location, Quote, Tier};
+pub use precheck::{FindingCheck, FindingProblem, check_findings};
 pub use returns::{Dialect, ReturnError, ReviewerReturn, parse_return, parse_return_value};
 pub use sanitise::escape_invisible;
+pub use shape::repair_whole_numbers;
 pub use strict_json::StrictJson;
 pub use width::{columns, truncate, truncate_middle, wrap};
 pub use words::{normalise_posted_title, normalise_title};

@@ -9,10 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::diff::{LineKind, LineMap, MappedLine};
 use crate::evidence::{CitedLines, Needle, QuotableText, QuoteMatch, Sources, distance};
-use crate::finding::{Confidence, Member, Origin, Proof, Side};
+use crate::finding::{Confidence, Evidence, Member, Origin, Proof, Side};
 use crate::protected_docs::asks_to_remove_protected;
 use crate::report::Fate;
-use crate::shape::shape_problems;
+use crate::shape::{MAX_CITED_LINES, shape_problems};
+use crate::width::truncate;
 
 /// Maximum number of lines between a quote and the cited line. A more distant quote lowers the
 /// confidence.
@@ -21,6 +22,8 @@ const FAR_LINES: u32 = 40;
 const FAR_PENALTY: Confidence = Confidence::thousandths(250);
 /// Maximum characters of a quote in the reason for dropping a finding.
 const MAX_QUOTE_CHARS: usize = 60;
+/// Maximum characters of a similar line that a reviewer is shown.
+const MAX_SIMILAR_CHARS: usize = 200;
 /// Distance to a changed line within which an issue counts as part of the change.
 const NEAR_LINES: u32 = 10;
 
@@ -107,6 +110,22 @@ pub(crate) enum Placement {
 pub(crate) struct PlacementError {
     pub(crate) fate: Fate,
     pub(crate) reason: String,
+    /// The line that is most like a quote that was not found.
+    pub(crate) similar_line: Option<String>,
+}
+
+/// The location that a finding cites.
+pub(crate) struct CitedLocation {
+    pub(crate) location: Location,
+    /// How `diff_line` contradicts the other fields.
+    pub(crate) conflict: Option<String>,
+}
+
+/// Whether the first quote of a finding was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstQuote {
+    Found,
+    Missing,
 }
 
 /// Places findings and caches the prepared files.
@@ -169,19 +188,19 @@ impl<'a> Placer<'a> {
         }
     }
 
-    fn try_place(
+    pub(crate) fn try_place(
         &mut self,
         member: &Member,
     ) -> Result<(Location, Option<u32>, Vec<Quote>, Confidence), PlacementError> {
         let problems = shape_problems(member);
         if !problems.is_empty() {
-            return Err(PlacementError { fate: Fate::Malformed, reason: problems.join("; ") });
+            return Err(PlacementError::new(Fate::Malformed, problems.join("; ")));
         }
         if member.origin == Origin::Model && asks_to_remove_protected(&member.finding) {
             let reason = "asks to remove a protected document".to_owned();
-            return Err(PlacementError { fate: Fate::ProtectedPath, reason });
+            return Err(PlacementError::new(Fate::ProtectedPath, reason));
         }
-        let cited = self.cited_location(member)?;
+        let cited = self.cited_location(member)?.location;
         let confidence = member.finding.confidence;
         if member.origin == Origin::Code {
             let evidence = self.static_check_quotes(member, &cited);
@@ -191,32 +210,76 @@ impl<'a> Placer<'a> {
             let quote = self.quote_cited_line(&cited)?;
             return Ok((cited, None, vec![quote], confidence));
         }
-        let evidence = self.find_quotes(member, &cited)?;
+        let (evidence, first_quote) = self.find_quotes(member, &cited)?;
+        // A changed line that a finding cites is a better place than its second quote.
+        if first_quote == FirstQuote::Missing && self.is_changed_line(&cited) {
+            let quotes = evidence.into_iter().map(|(quote, _)| quote).collect();
+            return Ok((cited, None, quotes, confidence));
+        }
         Ok(relocate(cited, confidence, evidence))
     }
 
-    /// The location that a finding cites.
-    fn cited_location(&mut self, member: &Member) -> Result<Location, PlacementError> {
+    /// The location that a finding cites. `diff_line` counts if it is given.
+    pub(crate) fn cited_location(
+        &mut self,
+        member: &Member,
+    ) -> Result<CitedLocation, PlacementError> {
         let finding = &member.finding;
         let file = self.sources.current_path(&finding.file);
+        let stated_lines = finding.line_start.map(NonZeroU32::get).map(|first| {
+            let last = finding.line_end.map_or(first, NonZeroU32::get);
+            (first, last.clamp(first, first.saturating_add(MAX_CITED_LINES - 1)))
+        });
+        let location = |side, (line_start, line_end)| Location {
+            file: file.clone(),
+            side,
+            line_start,
+            line_end,
+        };
+        let stated_side = finding.side.unwrap_or_default();
         let Some(number) = finding.diff_line else {
             // `shape_problems` has checked that a finding without `diff_line` has a `line_start`.
-            let line_start = finding.line_start.map_or(1, NonZeroU32::get);
-            let line_end = finding.line_end.map_or(line_start, NonZeroU32::get);
-            let side = finding.side.unwrap_or_default();
-            return Ok(Location { file, side, line_start, line_end });
+            let location = location(stated_side, stated_lines.unwrap_or((1, 1)));
+            return Ok(CitedLocation { location, conflict: None });
         };
-        let malformed = |reason| PlacementError { fate: Fate::Malformed, reason };
-        let (cited, line) = self.locate_diff_line(number.get()).ok_or_else(|| {
-            malformed(format!("`diff_line` {number} is not a line inside a hunk of the diff"))
-        })?;
-        if cited != file {
-            return Err(malformed(format!(
-                "`diff_line` {number} is in `{cited}`, not in `{file}`"
-            )));
+        let problem = match self.locate_diff_line(number.get()) {
+            Some((cited_file, line)) if cited_file == file => {
+                let (side, line) = line.side();
+                let is_same_side = finding.side.is_none_or(|stated| stated == side);
+                return Ok(match stated_lines {
+                    Some((first, last)) if is_same_side && (first..=last).contains(&line) => {
+                        CitedLocation { location: location(side, (first, last)), conflict: None }
+                    }
+                    Some(stated) => {
+                        let location = location(side, (line, line));
+                        let stated = Location {
+                            line_start: stated.0,
+                            side: stated_side,
+                            ..location.clone()
+                        };
+                        let conflict = format!(
+                            "`diff_line` {number} is {location}, but the finding also cites {stated}; crh uses `diff_line`"
+                        );
+                        CitedLocation { location, conflict: Some(conflict) }
+                    }
+                    None => {
+                        CitedLocation { location: location(side, (line, line)), conflict: None }
+                    }
+                });
+            }
+            Some((cited_file, _)) => {
+                format!("`diff_line` {number} is in `{cited_file}`, not in `{file}`")
+            }
+            None => format!("`diff_line` {number} is not a line inside a hunk of the diff"),
+        };
+        match stated_lines {
+            Some(stated) => {
+                let location = location(stated_side, stated);
+                let conflict = Some(format!("{problem}; crh uses {location}"));
+                Ok(CitedLocation { location, conflict })
+            }
+            None => Err(PlacementError::new(Fate::Malformed, problem)),
         }
-        let (side, line) = line.side();
-        Ok(Location { file, side, line_start: line, line_end: line })
     }
 
     /// File and position of a line of the diff.
@@ -229,53 +292,82 @@ impl<'a> Placer<'a> {
         Some((diff.files()[file_index].path.shown().into_owned(), line))
     }
 
-    /// Finds every quote of a finding. The error names the first missing one.
+    /// Finds the quotes of a finding. One from its own file must be found; others may be missing. The
+    /// error names the first missing one.
     fn find_quotes(
         &mut self,
         member: &Member,
         cited: &Location,
-    ) -> Result<Vec<(Quote, QuoteMatch)>, PlacementError> {
+    ) -> Result<(Vec<(Quote, QuoteMatch)>, FirstQuote), PlacementError> {
         let mut quotes = Vec::new();
+        let mut first_quote = FirstQuote::Found;
+        let mut first_error = None;
         for (index, evidence) in member.finding.evidence.iter().enumerate() {
-            let file = evidence.file.as_deref().unwrap_or(&cited.file);
-            let file = self.sources.current_path(file);
-            let side = evidence.side.unwrap_or(cited.side);
-            // Search for the first quote near the cited line, and for the others near the line that
-            // they name.
-            let cited_lines = match evidence.line {
-                Some(line) if index > 0 || file != cited.file => {
-                    CitedLines { side, first: line.get(), last: line.get() }
+            match self.find_quote(index, evidence, cited) {
+                Ok(found) => quotes.push(found),
+                Err(error) => {
+                    if index == 0 {
+                        first_quote = FirstQuote::Missing;
+                    }
+                    first_error.get_or_insert(error);
                 }
-                Some(_) | None => {
-                    CitedLines { side, first: cited.line_start, last: cited.line_end }
-                }
-            };
-            let needle = Needle::new(&evidence.snippet).ok_or_else(|| {
-                unsupported_error("the quote is too short to prove anything".to_owned())
-            })?;
-            let Some(quote_match) = self.file(&file).quotable_text.find(&needle, cited_lines)
-            else {
-                return Err(unsupported_error(self.missing_quote_reason(
-                    &file,
-                    side,
-                    &evidence.snippet,
-                )));
-            };
-            let snippet = evidence.snippet.trim_matches(['\n', '\r']).to_owned();
-            quotes.push((
-                Quote { file, side: quote_match.side, line: quote_match.first, snippet },
-                quote_match,
-            ));
+            }
         }
-        if !quotes.iter().any(|(quote, _)| quote.file == cited.file) {
-            return Err(unsupported_error(format!("no quote is from `{}`", cited.file)));
+        if quotes.iter().any(|(quote, _)| quote.file == cited.file) {
+            return Ok((quotes, first_quote));
         }
-        Ok(quotes)
+        Err(first_error
+            .unwrap_or_else(|| unsupported_error(format!("no quote is from `{}`", cited.file))))
+    }
+
+    /// Finds one quote, by its index in the evidence.
+    fn find_quote(
+        &mut self,
+        index: usize,
+        evidence: &Evidence,
+        cited: &Location,
+    ) -> Result<(Quote, QuoteMatch), PlacementError> {
+        let file = evidence.file.as_deref().unwrap_or(&cited.file);
+        let file = self.sources.current_path(file);
+        let side = evidence.side.unwrap_or(cited.side);
+        let finding_lines = CitedLines { side, first: cited.line_start, last: cited.line_end };
+        let own_line =
+            evidence.line.map(|line| CitedLines { side, first: line.get(), last: line.get() });
+        // Search for the first quote near the cited line, and for the others near the line that they
+        // name.
+        let cited_lines = match own_line {
+            Some(own_line) if index > 0 || file != cited.file => own_line,
+            Some(_) | None => finding_lines,
+        };
+        let snippet = &evidence.snippet;
+        let quotable = &self.file(&file).quotable_text;
+        let needle = Needle::new(snippet);
+        let searched_match = needle.as_ref().and_then(|needle| quotable.find(needle, cited_lines));
+        let quote_match = searched_match
+            .or_else(|| quotable.find_whole_line(snippet, cited_lines))
+            .or_else(|| quotable.find_whole_line(snippet, own_line?));
+        if let Some(quote_match) = quote_match {
+            let snippet = snippet.trim_matches(['\n', '\r']).to_owned();
+            let (side, line) = (quote_match.side, quote_match.first);
+            return Ok((Quote { file, side, line, snippet }, quote_match));
+        }
+        let near_line = own_line.unwrap_or(cited_lines).first;
+        let similar_line = quotable.most_similar_line(snippet, side, near_line);
+        let similar_line = similar_line.map(|(line, text)| {
+            format!("line {line} of `{file}` is `{}`", truncate(text, MAX_SIMILAR_CHARS))
+        });
+        let reason = match needle {
+            Some(_) => self.missing_quote_reason(&file, side, snippet),
+            None => format!(
+                "the quote `{}` is too short: quote the whole cited line, or at least 8 visible characters",
+                one_line_quote(snippet)
+            ),
+        };
+        Err(PlacementError { similar_line, ..unsupported_error(reason) })
     }
 
     fn missing_quote_reason(&self, file: &str, side: Side, snippet: &str) -> String {
-        let quote: String = snippet.trim().chars().take(MAX_QUOTE_CHARS).collect();
-        let quote = quote.replace('\n', " ");
+        let quote = one_line_quote(snippet);
         if self.sources.contains_file(side, file) {
             format!("the quote `{quote}` is not in `{file}`")
         } else {
@@ -330,15 +422,15 @@ impl<'a> Placer<'a> {
         if own_quote.is_some_and(|quote| self.is_changed(quote)) {
             return Tier::Primary;
         }
-        let start = location.line_start;
-        let changed = &self.file(&location.file).changed_lines;
-        let (changed_numbers, near_numbers) = match location.side {
-            Side::Old => (&changed.removed, &changed.near_old),
-            Side::New => (&changed.added, &changed.near_new),
-        };
-        if any_within(changed_numbers, start, start) {
+        if self.is_changed_line(location) {
             return Tier::Primary;
         }
+        let start = location.line_start;
+        let changed = &self.file(&location.file).changed_lines;
+        let near_numbers = match location.side {
+            Side::Old => &changed.near_old,
+            Side::New => &changed.near_new,
+        };
         let symbol = sources.symbol(location.side, &location.file, start);
         let in_changed_symbol =
             symbol.is_some_and(|span| any_within(near_numbers, span.start, span.end));
@@ -357,6 +449,16 @@ impl<'a> Placer<'a> {
         Tier::PreExisting
     }
 
+    /// Whether a location starts on an added or removed line.
+    fn is_changed_line(&mut self, location: &Location) -> bool {
+        let changed = &self.file(&location.file).changed_lines;
+        let changed_numbers = match location.side {
+            Side::Old => &changed.removed,
+            Side::New => &changed.added,
+        };
+        any_within(changed_numbers, location.line_start, location.line_start)
+    }
+
     fn is_changed(&mut self, quote: &Quote) -> bool {
         let lines = u32::try_from(quote.snippet.lines().count().max(1)).unwrap_or(u32::MAX);
         let changed = &self.file(&quote.file).changed_lines;
@@ -369,7 +471,19 @@ impl<'a> Placer<'a> {
 }
 
 fn unsupported_error(reason: String) -> PlacementError {
-    PlacementError { fate: Fate::Unsupported, reason }
+    PlacementError::new(Fate::Unsupported, reason)
+}
+
+/// The beginning of a quote on one line.
+fn one_line_quote(snippet: &str) -> String {
+    let quote: String = snippet.trim().chars().take(MAX_QUOTE_CHARS).collect();
+    quote.replace('\n', " ")
+}
+
+impl PlacementError {
+    fn new(fate: Fate, reason: String) -> Self {
+        Self { fate, reason, similar_line: None }
+    }
 }
 
 /// Moves a finding to the first quote from its own file, unless the quote overlaps the cited lines.

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::finding::{Finding, Member};
 use crate::report::{DroppedFinding, Fate};
-use crate::shape::shape_problems;
+use crate::shape::{repair_numbers, repair_title, shape_problems};
 use crate::strict_json::StrictJson;
 
 /// Limit on findings per return. More is a broken reviewer or an attack.
@@ -136,8 +136,11 @@ impl ReviewerReturn {
             return Err(ReturnError::TooMany(findings.len()));
         }
         for (index, raw) in findings.into_iter().enumerate() {
-            let (fate, reason) = match parse_finding(raw.clone(), &self.reviewer) {
-                Ok(Some(member)) => {
+            let mut repaired = raw.clone();
+            repair_numbers(&mut repaired);
+            let (fate, reason) = match parse_finding(repaired, &self.reviewer) {
+                Ok(Some(mut member)) => {
+                    repair_title(&mut member.finding.title);
                     let problems = shape_problems(&member);
                     if problems.is_empty() {
                         self.members.push(member);

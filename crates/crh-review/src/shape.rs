@@ -1,14 +1,87 @@
 //! Checks the shape of a finding beyond what its type enforces. Each message tells the model what
-//! to change.
+//! to change. Repairs what has only one meaning.
+
+use serde_json::Value;
 
 use crate::finding::{Finding, Member, Origin, Proof, TITLE_MAX};
+use crate::words::collapse_whitespace;
 
 /// Limit on quotes per finding. crh searches whole files for each quote.
 const MAX_QUOTES: usize = 20;
 /// Limit on cited lines per finding: far more than a real finding cites.
-const MAX_CITED_LINES: u32 = 2_000;
+pub(crate) const MAX_CITED_LINES: u32 = 2_000;
 /// Limit on the bytes of a quote: far more than a real quote has.
 const MAX_SNIPPET_BYTES: usize = 10_000;
+/// Fields of a finding or quote that hold a line number.
+const LINE_FIELDS: [&str; 4] = ["line_start", "line_end", "diff_line", "line"];
+/// Whole floats beyond this value are not exact, so they are no line numbers.
+const MAX_WHOLE_FLOAT: f64 = 1e15;
+
+/// Replaces whole floats such as `8.0` by integers at every depth. A field that holds a float accepts
+/// integers too.
+pub fn repair_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let whole_float = number
+                .as_f64()
+                .filter(|float| number.is_f64() && float.fract() == 0.0)
+                .filter(|float| float.abs() < MAX_WHOLE_FLOAT);
+            if let Some(float) = whole_float {
+                // The cast is exact: the value is whole and small.
+                *value = Value::from(float as i64);
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(repair_whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(repair_whole_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// Repairs numbers in a finding before it is parsed: whole floats, line numbers in strings, and a
+/// confidence such as `"75%"`.
+pub(crate) fn repair_numbers(finding: &mut Value) {
+    let Some(fields) = finding.as_object_mut() else { return };
+    for (name, field) in fields.iter_mut() {
+        match field {
+            Value::Array(quotes) if name == "evidence" => {
+                quotes.iter_mut().for_each(repair_numbers);
+            }
+            Value::String(text) if LINE_FIELDS.contains(&name.as_str()) => {
+                if let Ok(line) = text.trim().parse::<f64>() {
+                    *field = Value::from(line);
+                }
+            }
+            Value::String(text) if name == "confidence" => {
+                let number = match text.trim().strip_suffix('%') {
+                    Some(percent) => percent.trim_end().parse().map(|percent: f64| percent / 100.0),
+                    None => text.trim().parse(),
+                };
+                if let Ok(confidence) = number {
+                    *field = Value::from(confidence);
+                }
+            }
+            _ => {}
+        }
+        repair_whole_numbers(field);
+    }
+}
+
+/// Puts a title on one line and cuts it at a word if it is too long.
+pub(crate) fn repair_title(title: &mut String) {
+    *title = shorten_title(&collapse_whitespace(title));
+}
+
+/// A title of at most [`TITLE_MAX`] characters, cut at a word.
+pub(crate) fn shorten_title(title: &str) -> String {
+    if title.chars().count() <= TITLE_MAX {
+        return title.to_owned();
+    }
+    let cut: String = title.chars().take(TITLE_MAX - 1).collect();
+    // A title without a space near its end is cut inside a word.
+    let is_word_end = title.chars().nth(TITLE_MAX - 1).is_some_and(char::is_whitespace);
+    let end = if is_word_end { None } else { cut.rfind(' ').filter(|end| *end > cut.len() / 2) };
+    format!("{}…", cut[..end.unwrap_or(cut.len())].trim_end())
+}
 
 /// All problems with the shape of a finding. Empty if the shape is valid.
 pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
@@ -45,36 +118,25 @@ pub(crate) fn shape_problems(member: &Member) -> Vec<String> {
 }
 
 fn check_title(finding: &Finding, problems: &mut Vec<String>) {
-    let length = finding.title.chars().count();
     if finding.title.trim().is_empty() {
         problems.push("`title` is empty: say in one line what is wrong".to_owned());
-    }
-    if length > TITLE_MAX {
-        problems
-            .push(format!("`title` has {length} characters: shorten it to {TITLE_MAX} or fewer"));
-    }
-    if finding.title.chars().any(|char| matches!(char, '\n' | '\r')) {
-        problems.push("`title` has more than one line: keep one".to_owned());
     }
 }
 
 fn check_position(finding: &Finding, problems: &mut Vec<String>) {
-    let has_lines =
-        finding.line_start.is_some() || finding.line_end.is_some() || finding.side.is_some();
     match (finding.diff_line, finding.line_start) {
-        (Some(_), _) if has_lines => problems.push(
-            "`diff_line` stands instead of `line_start`, `line_end` and `side`: give one or the other"
-                .to_owned(),
-        ),
         (None, None) => problems.push("`line_start` is missing: cite a line".to_owned()),
         (None, Some(start)) => {
             let end = finding.line_end.unwrap_or(start).get();
             if end < start.get() {
                 problems.push("`line_end` is before `line_start`: swap them".to_owned());
             } else if end - start.get() >= MAX_CITED_LINES {
-                problems.push(format!("more than {MAX_CITED_LINES} lines are cited: cite those that matter"));
+                problems.push(format!(
+                    "more than {MAX_CITED_LINES} lines are cited: cite those that matter"
+                ));
             }
         }
+        // `diff_line` counts. The other fields are redundant.
         (Some(_), _) => {}
     }
 }

@@ -5,10 +5,11 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::Severity;
+use crate::finding::{Member, Proof, Severity};
+use crate::grade::effective_severity;
 use crate::report::{
-    CoverageState, Fate, FileCoverage, Issue, PlanSource, Queue, Report, Requirement,
-    RequirementState, Status, Strategy,
+    CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
+    Requirement, RequirementState, Status, Strategy,
 };
 use crate::route::queue_for;
 
@@ -239,6 +240,14 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     if malformed_count > 0 {
         gaps.push(format!("{} could not be read", plural(malformed_count, "finding")));
     }
+    let unproven_count =
+        report.suppressed.iter().filter(|dropped| is_unproven_urgent(dropped)).count();
+    if unproven_count > 0 {
+        gaps.push(format!(
+            "the quotes of {} were not found",
+            plural(unproven_count, "P0 or P1 finding")
+        ));
+    }
     gaps.extend(unjudged_requirements(report));
     match report.status {
         Status::Ok | Status::Degraded => {}
@@ -246,6 +255,16 @@ fn coverage_problems(report: &Report) -> Vec<String> {
         Status::Error => gaps.push("nothing was reviewed".to_owned()),
     }
     gaps
+}
+
+/// Whether a dropped finding is a P0 or P1 whose quotes were not found. An issue of an earlier review
+/// whose code is gone has no quotes and does not count.
+fn is_unproven_urgent(dropped: &DroppedFinding) -> bool {
+    let is_urgent = |member: &Member| {
+        let is_gone = member.proof == Proof::Quotes && member.finding.evidence.is_empty();
+        effective_severity(member) <= Severity::P1 && !is_gone
+    };
+    dropped.fate == Fate::Unsupported && dropped.member.as_ref().is_some_and(is_urgent)
 }
 
 pub(crate) fn plural(number: usize, noun: &str) -> String {

@@ -349,8 +349,8 @@ fn finding_moves_to_its_quote() {
             unsupported: gap "Not consecutive" -- the quote `let v20 = call(20); let v22 = call(22);` is not in `f.rs`
             unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
             unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
-            unsupported: short "Too short" -- the quote is too short to prove anything
-            unsupported: sign "Long by its sign" -- the quote is too short to prove anything
+            unsupported: short "Too short" -- the quote `v20 =` is too short: quote the whole cited line, or at least 8 visible characters
+            unsupported: sign "Long by its sign" -- the quote `+call(20` is too short: quote the whole cited line, or at least 8 visible characters
             pair: "Right line" / "Wrong line"
         "##]],
     );

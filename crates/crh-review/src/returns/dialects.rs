@@ -10,8 +10,8 @@ use super::{ReturnError, ReviewerReturn, deserialize};
 use crate::evidence::Needle;
 use crate::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Member, Owner, Proof, Severity,
-    TITLE_MAX,
 };
+use crate::shape::shorten_title;
 
 /// Confidence of findings in dialects without one.
 const DEFAULT_CONFIDENCE: Confidence = Confidence::thousandths(750);
@@ -258,12 +258,8 @@ fn split_title(text: &str) -> (String, &str) {
         text[..end].match_indices(". ").map(|(offset, _)| offset).find(starts_sentence);
     let (sentence, rest) = text.split_at(sentence_end.map_or(end, |offset| offset + 1));
     let sentence = sentence.trim_end_matches('.');
-    if sentence.chars().count() <= TITLE_MAX {
-        return (sentence.to_owned(), rest.trim_start());
-    }
-    let mut title: String = sentence.chars().take(TITLE_MAX - 1).collect();
-    title.push('…');
-    (title, text)
+    let title = shorten_title(sentence);
+    if title == sentence { (title, rest.trim_start()) } else { (title, text) }
 }
 
 /// Quotes in a sentence of evidence: backtick spans that are long enough. A short name like

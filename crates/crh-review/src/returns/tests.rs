@@ -108,6 +108,7 @@ fn malformed_finding_is_dropped_alone() {
         expect![[r#"
             a: 
             Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+            Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"diff_line":7,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
             malformed: findings[1]: missing field `title`
             malformed: findings[2]: `severity`: unknown variant `high`, expected one of `P0`, `P1`, `P2`, `P3`
             malformed: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
@@ -115,11 +116,10 @@ fn malformed_finding_is_dropped_alone() {
             malformed: findings[5]: `line_start`: invalid value: integer `0`, expected a whole number from 1
             malformed: findings[6]: `line_start` is missing: cite a line
             malformed: findings[7]: `line_end` is before `line_start`: swap them
-            malformed: findings[8]: `diff_line` stands instead of `line_start`, `line_end` and `side`: give one or the other
             malformed: findings[9]: `evidence` is empty: quote the line that proves it
             malformed: findings[10]: `evidence[0].lines`: unknown field `lines`, expected one of `file`, `line`, `side`, `snippet`
-            malformed: findings[11]: `title` has 101 characters: shorten it to 100 or fewer; `file`: has `.`, `..` or an empty part: write the path as the diff does; `why_it_matters` is empty: say what goes wrong and for whom
-            malformed: findings[12]: `title` has more than one line: keep one; `file`: absolute: write the path from the repository root
+            malformed: findings[11]: `file`: has `.`, `..` or an empty part: write the path as the diff does; `why_it_matters` is empty: say what goes wrong and for whom
+            malformed: findings[12]: `file`: absolute: write the path from the repository root
             malformed: findings[13]: `rule_id`: unknown field `rule_id`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
             malformed: findings[14]: `requires_verification`: invalid type: string "yes", expected a boolean
             malformed: findings[15]: expected a JSON object
@@ -202,4 +202,39 @@ fn too_many_findings_are_rejected() {
             refused: 10001 findings are more than 10000; return the ones that matter
         "#]],
     );
+}
+
+#[test]
+fn harmless_deviations_are_repaired() {
+    let titles = |findings: Vec<Value>| {
+        let value = json!({ "reviewer": "a", "findings": findings });
+        let parsed = parse_return_value(value, Dialect::Native, "a").unwrap();
+        assert_eq!(parsed.dropped, []);
+        parsed.members.into_iter().map(|member| member.finding).collect::<Vec<_>>()
+    };
+    let long = format!("The sum of all {} is wrong", "very ".repeat(30));
+    let findings = titles(vec![
+        changed(json!({ "title": long })),
+        changed(json!({ "title": "x".repeat(150) })),
+        changed(json!({ "title": "two\nlines" })),
+    ]);
+    let cut: Vec<String> = findings.into_iter().map(|finding| finding.title).collect();
+    expect![[r#"
+        [
+            "The sum of all very very very very very very very very very very very very very very very very very…",
+            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…",
+            "two lines",
+        ]
+    "#]].assert_debug_eq(&cut);
+    assert!(cut.iter().all(|title| title.chars().count() <= 100));
+    let findings = titles(vec![
+        changed(json!({ "line_start": 8.0, "line_end": "9", "confidence": "75%" })),
+        changed(json!({ "line_start": "8.0", "line_end": 9.0, "confidence": "0.75" })),
+        changed(json!({ "line_start": 8, "line_end": 9, "confidence": 0.75 })),
+    ]);
+    assert_eq!(findings[0], findings[2]);
+    assert_eq!(findings[1], findings[2]);
+    let quote = json!([{ "snippet": "for i in 0..=n {", "line": 2.0 }]);
+    let findings = titles(vec![changed(json!({ "evidence": quote, "confidence": 1 }))]);
+    assert_eq!(findings[0].evidence[0].line.map(std::num::NonZeroU32::get), Some(2));
 }

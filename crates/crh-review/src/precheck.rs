@@ -1,0 +1,60 @@
+//! Checks findings before the merge, so that their reviewer can repair what the merge would drop.
+
+use std::fmt;
+
+use crate::evidence::Sources;
+use crate::finding::Member;
+use crate::place::Placer;
+use crate::report::Fate;
+
+/// Result of checking one finding.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindingCheck {
+    /// Why the merge would drop the finding; absent if the merge accepts it.
+    pub problem: Option<FindingProblem>,
+    /// How its positions contradict each other, if they do.
+    pub conflict: Option<String>,
+}
+
+/// A problem that the reviewer of a finding can repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindingProblem {
+    /// `malformed` or `unsupported`.
+    pub fate: Fate,
+    /// What is wrong.
+    pub reason: String,
+    /// The line that is most like a quote that was not found.
+    pub similar_line: Option<String>,
+}
+
+impl fmt::Display for FindingProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reason, similar_line, .. } = self;
+        match similar_line {
+            Some(line) => write!(f, "{reason}; the nearest text: {line}"),
+            None => write!(f, "{reason}"),
+        }
+    }
+}
+
+/// Checks shape and evidence of findings, as the merge does.
+pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck> {
+    let mut placer = Placer::new(sources);
+    let mut check = |member: &Member| {
+        let conflict = placer.cited_location(member).ok().and_then(|cited| cited.conflict);
+        let problem = placer.try_place(member).err().and_then(|error| match error.fate {
+            Fate::Malformed | Fate::Unsupported => Some(FindingProblem {
+                fate: error.fate,
+                reason: error.reason,
+                similar_line: error.similar_line,
+            }),
+            // Another text does not change these fates.
+            _ => None,
+        });
+        FindingCheck { problem, conflict }
+    };
+    members.iter().map(&mut check).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,272 @@
+//! What the check says about a finding, and what the merge makes of it.
+
+use std::collections::BTreeSet;
+
+use expect_test::{Expect, expect};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::diff::Diff;
+use crate::finding::{Severity, Side};
+use crate::merge::{PastDecisions, apply_judgements, consolidate, into_report};
+use crate::report::{CoverageState, FileCoverage, Report, Strategy};
+use crate::returns::{Dialect, parse_return_value};
+use crate::verdict::CommandKind;
+
+/// `a.c` with a changed line 3, which is line 8 of the diff.
+const DIFF: &str = "diff --git a/a.c b/a.c\n--- a/a.c\n+++ b/a.c\n@@ -1,5 +1,5 @@\n int n = read_count();\n if (n > limit)\n-    n -= 1;\n+    n -= 2;\n store_count(n);\n }\n";
+
+fn sources() -> Sources {
+    let text = "int n = read_count();\nif (n > limit)\n    n -= 2;\nstore_count(n);\n}\n";
+    let old = text.replace("2;", "1;");
+    Sources::new(Diff::read(DIFF))
+        .with_file(Side::New, "a.c", text)
+        .with_file(Side::Old, "a.c", old)
+        .with_file(Side::New, "b.c", "void store_count(int n);\n")
+}
+
+/// A finding on line 3 with changed fields; `null` removes a field.
+fn finding(changes: Value) -> Value {
+    let mut finding = json!({
+        "title": "Wrong step", "severity": "P0", "category": "bug", "file": "a.c", "line_start": 3,
+        "confidence": 0.9, "evidence": [{ "snippet": "n -= 2;" }], "why_it_matters": "It is off by one.",
+        "autofix_class": "manual", "owner": "human", "requires_verification": false, "pre_existing": false,
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(finding.as_object_mut().unwrap().remove(name)),
+            value => finding[name] = value.clone(),
+        }
+    }
+    finding
+}
+
+/// Checks findings by the reviewers `0`, `1` and so on, and merges them into a complete report.
+fn check(findings: &[Value], expected: Expect) {
+    let mut members = Vec::new();
+    let mut actual = String::new();
+    for (index, finding) in findings.iter().enumerate() {
+        let value = json!({ "reviewer": index.to_string(), "findings": [finding] });
+        let parsed = parse_return_value(value, Dialect::Native, "").unwrap();
+        let dropped = parsed.dropped.iter();
+        actual.extend(dropped.map(|dropped| format!("{}: {}\n", dropped.fate, dropped.reason)));
+        members.extend(parsed.members);
+    }
+    for FindingCheck { problem, conflict } in check_findings(&members, &sources()) {
+        if let Some(FindingProblem { fate, reason, similar_line }) = problem {
+            let similar_line = similar_line.unwrap_or_default();
+            actual += &format!("{fate}: {reason}; {similar_line}\n");
+        }
+        actual.extend(conflict.map(|conflict| format!("conflict: {conflict}\n")));
+    }
+    let merged = consolidate(members, &sources(), &PastDecisions::default(), &BTreeSet::new());
+    let merged = apply_judgements(merged, &std::collections::BTreeMap::new());
+    let state = CoverageState::Reviewed;
+    let coverage = vec![FileCoverage { path: "a.c".to_owned(), state, reason: String::new() }];
+    let report = Report { strategy: Strategy::Panel, coverage, ..Report::default() };
+    let report = into_report(report, merged, CommandKind::Review, 10);
+    for issue in &report.issues {
+        let location = &issue.location;
+        let quotes: Vec<&str> = issue.evidence.iter().map(|quote| quote.snippet.as_str()).collect();
+        actual += &format!("{location}-{} {quotes:?} {:?}", location.line_end, issue.title);
+        actual += &format!(" fix {:?} {:?}\n", issue.replacement, issue.suggested_fix);
+    }
+    actual += &format!("{}: {}\n", report.verdict, report.verdict_reason);
+    expected.assert_eq(&actual);
+}
+
+#[test]
+fn short_quote_counts_if_it_is_the_whole_cited_line() {
+    for snippet in ["n -= 2;", "    n  -=  2;\n", "+    n -= 2;"] {
+        let findings = [finding(json!({ "evidence": [{ "snippet": snippet }] }))];
+        let members: Vec<Member> = findings
+            .map(|finding| Member::new("a", serde_json::from_value(finding).unwrap()))
+            .into();
+        assert_eq!(check_findings(&members, &sources()), [FindingCheck::default()], "{snippet}");
+    }
+    check(
+        &[finding(json!({}))],
+        expect![[r#"
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let removed = finding(json!({ "side": "old", "evidence": [{ "snippet": "-    n -= 1;" }] }));
+    check(
+        &[removed],
+        expect![[r#"
+        a.c:3 (removed)-3 ["-    n -= 1;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+}
+
+#[test]
+fn short_quote_elsewhere_makes_the_review_incomplete() {
+    let part = finding(json!({ "evidence": [{ "snippet": "-= 2" }] }));
+    check(
+        &[part],
+        expect![[r#"
+        unsupported: the quote `-= 2` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
+        Incomplete: the quotes of 1 P0 or P1 finding were not found
+    "#]],
+    );
+    let other_line = finding(json!({ "line_start": 4 }));
+    check(
+        &[other_line],
+        expect![[r#"
+        unsupported: the quote `n -= 2;` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
+        Incomplete: the quotes of 1 P0 or P1 finding were not found
+    "#]],
+    );
+}
+
+#[test]
+fn missing_quote_comes_with_the_most_similar_line() {
+    let paraphrased = finding(json!({ "evidence": [{ "snippet": "store_counts(n - 1);" }] }));
+    check(
+        &[paraphrased],
+        expect![[r#"
+        unsupported: the quote `store_counts(n - 1);` is not in `a.c`; line 4 of `a.c` is `store_count(n);`
+        Incomplete: the quotes of 1 P0 or P1 finding were not found
+    "#]],
+    );
+    let low =
+        finding(json!({ "severity": "P2", "evidence": [{ "snippet": "free(everything);" }] }));
+    check(
+        &[low],
+        expect![[r#"
+        unsupported: the quote `free(everything);` is not in `a.c`; line 1 of `a.c` is `int n = read_count();`
+        Ready to merge: nothing actionable was found
+    "#]],
+    );
+}
+
+#[test]
+fn further_quote_that_is_missing_costs_only_itself() {
+    let evidence = json!([
+        { "snippet": "n -= 2;" }, { "snippet": "not in the file" }, { "snippet": "}" },
+        { "snippet": "void store_count", "file": "b.c", "line": 1 },
+    ]);
+    check(
+        &[finding(json!({ "evidence": evidence }))],
+        expect![[r#"
+        a.c:3-3 ["n -= 2;", "void store_count"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+}
+
+#[test]
+fn found_quote_replaces_a_missing_first_quote() {
+    let evidence = json!([{ "snippet": "n -= 3; // typo" }, { "snippet": "if (n > limit)" }]);
+    let on_changed_line = finding(json!({ "evidence": evidence }));
+    check(
+        &[on_changed_line],
+        expect![[r#"
+        a.c:3-3 ["if (n > limit)"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let on_other_line = finding(json!({ "evidence": evidence, "line_start": 5 }));
+    check(
+        &[on_other_line],
+        expect![[r#"
+        a.c:2-2 ["if (n > limit)"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let other_file =
+        json!([{ "snippet": "n -= 3; // typo" }, { "snippet": "void store_count", "file": "b.c" }]);
+    check(
+        &[finding(json!({ "evidence": other_file }))],
+        expect![[r#"
+        unsupported: the quote `n -= 3; // typo` is not in `a.c`; line 3 of `a.c` is `n -= 2;`
+        Incomplete: the quotes of 1 P0 or P1 finding were not found
+    "#]],
+    );
+}
+
+#[test]
+fn diff_line_counts_before_other_positions() {
+    let redundant = finding(json!({ "diff_line": 8, "line_end": 4 }));
+    check(
+        &[redundant],
+        expect![[r#"
+        a.c:3-4 ["n -= 2;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let contradicting = finding(json!({ "diff_line": 8, "line_start": 1, "replacement": "n--;" }));
+    check(
+        &[contradicting],
+        expect![[r#"
+        conflict: `diff_line` 8 is a.c:3, but the finding also cites a.c:1; crh uses `diff_line`
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let no_diff_line = finding(json!({ "diff_line": 99 }));
+    check(
+        &[no_diff_line],
+        expect![[r#"
+        conflict: `diff_line` 99 is not a line inside a hunk of the diff; crh uses a.c:3
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    let only_wrong = finding(json!({ "diff_line": 99, "line_start": null }));
+    check(
+        &[only_wrong],
+        expect![[r#"
+        malformed: `diff_line` 99 is not a line inside a hunk of the diff; 
+        Incomplete: 1 finding could not be read
+    "#]],
+    );
+}
+
+#[test]
+fn cluster_keeps_the_best_fix_of_its_members() {
+    let sure = json!({ "confidence": 1.0 });
+    let words = json!({ "suggested_fix": "Subtract one." });
+    let exact = json!({ "replacement": "    n -= 1;", "confidence": 0.7 });
+    let other_lines = json!({ "line_end": 4, "replacement": "    n -= 1;\nstore_count(n);" });
+    check(
+        &[finding(sure.clone()), finding(words.clone())],
+        expect![[r#"
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix None Some("Subtract one.")
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    check(
+        &[finding(sure.clone()), finding(words.clone()), finding(exact)],
+        expect![[r#"
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix Some("    n -= 1;") Some("Subtract one.")
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+    check(
+        &[finding(sure), finding(words), finding(other_lines)],
+        expect![[r#"
+        a.c:3-3 ["n -= 2;"] "Wrong step" fix None Some("Subtract one.")
+        Not ready: 1 P0 issue must be fixed before the merge
+    "#]],
+    );
+}
+
+#[test]
+fn issue_of_an_earlier_review_whose_code_is_gone_is_no_gap() {
+    let mut member =
+        Member::new("a", serde_json::from_value(finding(json!({ "evidence": [] }))).unwrap());
+    member.finding.severity = Severity::P0;
+    let mut report = Report { strategy: Strategy::Panel, ..Report::default() };
+    report.suppressed.push(crate::report::DroppedFinding {
+        fate: Fate::Unsupported,
+        reason: "the quoted code no longer exists".to_owned(),
+        into: None,
+        reviewer: "a".to_owned(),
+        member: Some(member),
+        raw: None,
+    });
+    assert!(!crate::verdict::is_incomplete(&report, CommandKind::Review));
+}
