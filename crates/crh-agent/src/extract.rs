@@ -39,6 +39,44 @@ pub(crate) enum ExtractError {
 
 /// Returns the last complete object with one of the keys, or else the last truncated one.
 pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, ExtractError> {
+    find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
+}
+
+/// Returns the last list of objects that `accept` allows, each of them complete.
+pub(crate) fn find_list(
+    text: &str,
+    accept: impl Fn(&Map<String, Value>) -> bool,
+) -> Option<Vec<Value>> {
+    let mut best = None;
+    let mut budget = text.len().saturating_mul(MAX_PASSES);
+    let mut position = 0;
+    while let Some(start) = text[position..].find('[').map(|offset| position + offset) {
+        position = start + 1;
+        if budget == 0 || !text[position..].trim_start().starts_with('{') {
+            continue;
+        }
+        let scan = scan_object(&text[start..]);
+        budget = budget.saturating_sub(scan.length);
+        let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
+        let is_accepted =
+            |list: &Vec<Value>| list.iter().all(|it| it.as_object().is_some_and(&accept));
+        if let Some(list) =
+            list.filter(is_accepted).filter(|_| scan.completeness == Completeness::Complete)
+        {
+            position = start + scan.length;
+            best = Some(list);
+        }
+    }
+    best
+}
+
+/// Returns the last complete object that `accept` allows, or else the last truncated one. `keys` are
+/// for the error.
+pub(crate) fn find_object_where(
+    text: &str,
+    keys: &[&str],
+    accept: impl Fn(&Map<String, Value>) -> bool,
+) -> Result<ExtractedObject, ExtractError> {
     let mut best: Option<ExtractedObject> = None;
     let mut error = ExtractError::Missing;
     let mut budget = text.len().saturating_mul(MAX_PASSES);
@@ -53,7 +91,7 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
         let scan = scan_object(&text[start..]);
         budget = budget.saturating_sub(scan.length);
         match serde_json::from_str::<Map<String, Value>>(&scan.json) {
-            Ok(object) if keys.iter().any(|key| object.contains_key(*key)) => {
+            Ok(object) if accept(&object) => {
                 position = start + scan.length;
                 if scan.completeness == Completeness::Complete
                     || best.as_ref().is_none_or(|best| best.completeness == Completeness::Truncated)

@@ -2,6 +2,7 @@
 //!
 //! This crate does not know findings. The caller defines the type of an answer.
 
+mod answer_form;
 mod call_history;
 mod drive;
 mod extract;

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::answer_form::AnswerForm;
 use crate::extract::Completeness;
 use crate::{extract, model_texts};
 use crh_llm::{
@@ -138,11 +139,17 @@ impl ToolProtocol {
     pub(crate) fn parse_reply(
         self,
         reply: &ModelReply,
-        submit: &str,
+        submit: &ToolSpec,
         first_id: usize,
     ) -> Result<ParsedTurn, String> {
         match self {
-            Self::Tools | Self::FreeTools => Ok(parse_tool_calls(reply, first_id)),
+            Self::Tools | Self::FreeTools => {
+                let parsed_turn = parse_tool_calls(reply, first_id);
+                let has_calls = parsed_turn.turn.calls().next().is_some();
+                let answer =
+                    if has_calls { None } else { parse_answer_text(reply, submit, first_id) };
+                Ok(answer.unwrap_or(parsed_turn))
+            }
             Self::Schema | Self::Text => parse_text_turn(reply, submit, first_id),
         }
     }
@@ -183,20 +190,44 @@ fn call_id(number: usize) -> String {
     format!("call_{number}")
 }
 
+/// Reads an answer that the model wrote as text, as a call of the submit tool.
+fn parse_answer_text(reply: &ModelReply, submit: &ToolSpec, first_id: usize) -> Option<ParsedTurn> {
+    let extracted = AnswerForm::new(submit).find_in_text(&reply.turn.full_text())?;
+    let mut parts = thinking_parts(reply);
+    parts.push(TurnPart::Call(ToolCall {
+        id: call_id(first_id),
+        name: submit.name.clone(),
+        arguments: CallArguments::Json(Value::Object(extracted.object)),
+        signatures: Vec::new(),
+    }));
+    let completeness = text_completeness(reply, extracted.completeness);
+    Some(ParsedTurn { turn: Turn { parts }, completeness })
+}
+
+fn thinking_parts(reply: &ModelReply) -> Vec<TurnPart> {
+    let is_thinking = |part: &&TurnPart| matches!(part, TurnPart::Thinking(_));
+    reply.turn.parts.iter().filter(is_thinking).cloned().collect()
+}
+
+/// A model that stopped by itself has said everything, even if it forgot to close a bracket.
+fn text_completeness(reply: &ModelReply, extracted: Completeness) -> Completeness {
+    if reply.stop == StopCause::Length { extracted } else { Completeness::Complete }
+}
+
 /// Reads a turn from a JSON object.
 fn parse_text_turn(
     reply: &ModelReply,
-    submit: &str,
+    submit: &ToolSpec,
     first_id: usize,
 ) -> Result<ParsedTurn, String> {
     let text = reply.turn.full_text();
-    let extracted =
-        extract::find_object(&text, &[CALLS, ANSWER]).map_err(|error| error.to_string())?;
-    let completeness = if reply.stop == StopCause::Length {
-        extracted.completeness
-    } else {
-        Completeness::Complete
+    let extracted = match extract::find_object(&text, &[CALLS, ANSWER]) {
+        Ok(extracted) => extracted,
+        Err(error) => {
+            return parse_answer_text(reply, submit, first_id).ok_or_else(|| error.to_string());
+        }
     };
+    let completeness = text_completeness(reply, extracted.completeness);
     let mut object = extracted.object;
     let answer = object.remove(ANSWER).filter(|answer| !answer.is_null());
     let calls = match object.remove(CALLS) {
@@ -204,13 +235,7 @@ fn parse_text_turn(
         Some(Value::Array(calls)) => calls,
         Some(_) => return Err(format!("`{CALLS}` is not a list")),
     };
-    let mut parts: Vec<TurnPart> = reply
-        .turn
-        .parts
-        .iter()
-        .filter(|part| matches!(part, TurnPart::Thinking(_)))
-        .cloned()
-        .collect();
+    let mut parts = thinking_parts(reply);
     let count = calls.len();
     for (index, call) in calls.into_iter().enumerate() {
         let (name, mut arguments) = name_and_arguments(call)?;
@@ -232,7 +257,7 @@ fn parse_text_turn(
         let id = call_id(first_id + count);
         parts.push(TurnPart::Call(ToolCall {
             id,
-            name: submit.to_owned(),
+            name: submit.name.clone(),
             arguments,
             signatures: Vec::new(),
         }));

@@ -1,6 +1,7 @@
 //! Handles one turn of the model: an answer, tool calls, or a correction for the model.
 
 use super::{AgentRun, Reminder, RunState, TurnKind};
+use crate::answer_form::AnswerForm;
 use crate::call_history::{PastCallStatus, RepeatedCall, ResultPosition};
 use crate::extract::Completeness;
 use crate::model_texts::LastTurnReason;
@@ -49,7 +50,8 @@ impl TurnCalls {
 impl<A: Clone> AgentRun<A> {
     pub(super) fn handle_reply(&mut self, reply: &ModelReply, turn_kind: TurnKind) {
         let submit = self.task.submit.spec.name.clone();
-        let parsed_turn = match self.protocol.parse_reply(reply, &submit, self.call_count + 1) {
+        let spec = &self.task.submit.spec;
+        let mut parsed_turn = match self.protocol.parse_reply(reply, spec, self.call_count + 1) {
             Ok(parsed_turn) => parsed_turn,
             Err(reason) => {
                 let model_text = model_texts::unreadable_turn(&reason);
@@ -65,6 +67,7 @@ impl<A: Clone> AgentRun<A> {
                 return;
             }
         };
+        self.rename_answers(&mut parsed_turn.turn);
         let calls: Vec<ToolCall> = parsed_turn.turn.calls().cloned().collect();
         self.call_count += calls.len();
         self.push_turn(parsed_turn.turn);
@@ -74,6 +77,23 @@ impl<A: Clone> AgentRun<A> {
             self.handle_no_calls(parsed_turn.completeness, turn_kind);
         } else {
             self.plan_calls(calls, parsed_turn.completeness, turn_kind);
+        }
+    }
+
+    /// Corrects the name of calls that are answers to a tool that does not exist.
+    fn rename_answers(&self, turn: &mut Turn) {
+        let submit = &self.task.submit.spec;
+        let form = AnswerForm::new(submit);
+        let is_known = |name: &str| {
+            name == submit.name || self.task.tools.iter().any(|tool| tool.name == name)
+        };
+        for part in &mut turn.parts {
+            match part {
+                TurnPart::Call(call) if !is_known(&call.name) && form.fits(&call.arguments) => {
+                    call.name.clone_from(&submit.name);
+                }
+                TurnPart::Call(_) | TurnPart::Text(_) | TurnPart::Thinking(_) => {}
+            }
         }
     }
 
@@ -159,10 +179,14 @@ impl<A: Clone> AgentRun<A> {
             CallArguments::Json(_) if completeness == Completeness::Truncated && may_try_again => {
                 Err(self.truncation_error())
             }
-            CallArguments::Json(value) => self.task.submit.parse(value.clone()).map_err(|reason| {
-                let model_text = model_texts::rejected_answer(&reason);
-                TurnError { reason, model_text }
-            }),
+            CallArguments::Json(value) => {
+                let form = AnswerForm::new(&self.task.submit.spec);
+                let answer = form.decode_strings(value.clone());
+                self.task.submit.parse(answer).map_err(|reason| {
+                    let model_text = model_texts::rejected_answer(&reason);
+                    TurnError { reason, model_text }
+                })
+            }
             CallArguments::Malformed(_) if completeness == Completeness::Truncated => {
                 Err(self.truncation_error())
             }

@@ -1,8 +1,9 @@
 //! Tests of the same run with native tool calls, a schema and plain text.
 
 use expect_test::expect;
+use serde_json::json;
 
-use super::script::case;
+use super::script::{Case, case};
 use crh_llm::Abilities;
 
 const NOTHING: Abilities = Abilities { tools: false, schema: false };
@@ -188,6 +189,86 @@ fn rejected_tool_choice_keeps_the_tools() {
                 user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
             ask LastTurn
             stop Answered("done"), limited by Turns
+        "#]],
+    );
+}
+
+/// A run whose answer needs a verdict, so that an answer can be told from the arguments of a tool.
+fn case_with_verdict() -> Case {
+    let submit_schema = json!({ "type": "object", "required": ["path", "verdict"] });
+    Case { submit_schema, ..case() }
+}
+
+#[test]
+fn answer_in_a_text_is_read_as_a_submit_call() {
+    case_with_verdict().check(
+        r#"
+        "My answer: ```json {"path": "done", "verdict": 1} ``` I hope it helps.
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            stop Answered("done")
+        "#]],
+    );
+    case_with_verdict().check(
+        r#"
+        "```json {"verdict": 1, "path": 7} ```
+        {"verdict": 1, "path": "done"}
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Work
+                model calls call_1: submit {"verdict":1,"path":7}
+                call_1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.
+            stop Answered("done")
+        "#]],
+    );
+    case_with_verdict().facts(|facts| facts.abilities = NOTHING).check(
+        r#"
+        {"verdict": 1, "path": "done"}
+        "#,
+        expect![[r#"
+            ask Work in words
+                user: TASK
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn answer_to_an_unknown_tool_is_read_as_a_submit_call() {
+    case_with_verdict().check(
+        r#"
+        submit_answer {"path": "done"}
+        submit_answer {"path": "done", "verdict": 1}
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Work
+                model calls c0: submit_answer done
+                c0 submit_answer: There is no tool `submit_answer`. There are: submit, grep, read.
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn model_that_writes_prose_is_reminded_and_then_fails() {
+    case_with_verdict().check(
+        r#"
+        "The change looks fine to me.
+        "As I said, it is fine.
+        "#,
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Work, has to call
+                model: The change looks fine to me.
+                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
+            stop NoAnswer
         "#]],
     );
 }

@@ -26,6 +26,7 @@ pub(super) struct Case {
     pub(super) limits: RunLimits,
     pub(super) facts: ModelFacts,
     pub(super) tools: Vec<ToolSpec>,
+    pub(super) submit_schema: Value,
 }
 
 pub(super) fn case() -> Case {
@@ -47,6 +48,7 @@ pub(super) fn case() -> Case {
             abilities: Abilities { tools: true, schema: true },
         },
         tools: vec![tool("grep"), tool("read")],
+        submit_schema: json!({"type": "object"}),
     }
 }
 
@@ -79,7 +81,7 @@ impl Case {
             caller: "tester".to_owned(),
             conversation,
             tools: self.tools.clone(),
-            submit: SubmitTool::new(spec("submit", json!({"type": "object"})), read_answer),
+            submit: SubmitTool::new(spec("submit", self.submit_schema.clone()), read_answer),
             purpose: CallPurpose::Work,
             max_output_tokens: 1_000,
             temperature: None,

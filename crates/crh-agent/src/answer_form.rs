@@ -1,0 +1,131 @@
+//! Recognises an answer that a model gives in another form than a call of the submit tool.
+
+use serde_json::{Map, Value};
+
+use crate::extract::{self, Completeness, ExtractedObject};
+use crh_llm::{CallArguments, ToolSpec};
+
+/// The form of an answer, from the schema of the submit tool.
+#[derive(Debug)]
+pub(crate) struct AnswerForm<'a> {
+    schema: &'a Value,
+    /// Keys that identify an answer: the required lists, or else all required fields.
+    keys: Vec<&'a str>,
+}
+
+impl<'a> AnswerForm<'a> {
+    pub(crate) fn new(submit: &'a ToolSpec) -> Self {
+        let schema = &submit.schema;
+        let required = required_keys(schema);
+        let is_list = |key: &&str| schema["properties"][*key]["type"] == "array";
+        let lists: Vec<&str> = required.iter().copied().filter(is_list).collect();
+        Self { schema, keys: if lists.is_empty() { required } else { lists } }
+    }
+
+    /// Whether the arguments of a call with an unknown name are an answer.
+    pub(crate) fn fits(&self, arguments: &CallArguments) -> bool {
+        match arguments {
+            CallArguments::Json(Value::Object(object)) => self.has_keys(object),
+            CallArguments::Json(_) | CallArguments::Malformed(_) => false,
+        }
+    }
+
+    fn has_keys(&self, object: &Map<String, Value>) -> bool {
+        !self.keys.is_empty() && self.keys.iter().all(|key| object.contains_key(*key))
+    }
+
+    /// The answer in a plain text: fenced, surrounded by prose, or only the entries of its list.
+    pub(crate) fn find_in_text(&self, text: &str) -> Option<ExtractedObject> {
+        extract::find_object_where(text, &self.keys, |object| self.has_keys(object))
+            .ok()
+            .or_else(|| self.find_bare_list(text))
+    }
+
+    /// A list of entries without the object around it.
+    fn find_bare_list(&self, text: &str) -> Option<ExtractedObject> {
+        let [key] = self.keys.as_slice() else { return None };
+        let entry_keys = required_keys(&self.schema["properties"][*key]["items"]);
+        let is_entry = |object: &Map<String, Value>| {
+            !entry_keys.is_empty() && entry_keys.iter().all(|key| object.contains_key(*key))
+        };
+        let list = extract::find_list(text, is_entry)?;
+        let object = Map::from_iter([((*key).to_owned(), Value::Array(list))]);
+        Some(ExtractedObject { object, completeness: Completeness::Complete })
+    }
+
+    /// Decodes JSON that a model wrote as a string: the whole answer, or one of its lists.
+    pub(crate) fn decode_strings(&self, mut answer: Value) -> Value {
+        decode_string(&mut answer, Value::is_object);
+        for (key, value) in answer.as_object_mut().into_iter().flatten() {
+            if self.schema["properties"][key]["type"] == "array" {
+                decode_string(value, Value::is_array);
+            }
+        }
+        answer
+    }
+}
+
+fn decode_string(value: &mut Value, is_expected: impl Fn(&Value) -> bool) {
+    let decoded = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    if let Some(decoded) = decoded.filter(is_expected) {
+        *value = decoded;
+    }
+}
+
+fn required_keys(schema: &Value) -> Vec<&str> {
+    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn submit() -> ToolSpec {
+        let schema = json!({
+            "type": "object",
+            "required": ["findings", "summary"],
+            "properties": {
+                "findings": { "type": "array", "items": { "type": "object", "required": ["title", "line"] } },
+                "summary": { "type": "string" },
+            },
+        });
+        ToolSpec { name: "report".to_owned(), description: String::new(), schema }
+    }
+
+    #[test]
+    fn answer_is_found_in_a_text() {
+        let spec = submit();
+        let form = AnswerForm::new(&spec);
+        let entry = r#"{"title": "a", "line": 1}"#;
+        let answer = json!({ "findings": [{ "title": "a", "line": 1 }], "summary": "s" });
+        let only_list = json!({ "findings": [{ "title": "a", "line": 1 }] });
+        let check = |text: &str, expected: Option<&Value>| {
+            let found = form.find_in_text(text).map(|found| Value::Object(found.object));
+            assert_eq!(found.as_ref(), expected, "{text}");
+        };
+        check(&answer.to_string(), Some(&answer));
+        check(&format!("My review:\n```json\n{answer}\n```\nThat is all."), Some(&answer));
+        check(&format!(r#"{{"name": "report", "arguments": {answer}}}"#), Some(&answer));
+        check(&format!("{{\"findings\": [{entry}]}}"), Some(&only_list));
+        check(&format!("```json\n[{entry}]\n```"), Some(&only_list));
+        check(&format!("{{\"issues\": [{entry}]}}"), Some(&only_list));
+        check(r#"[{"title": "no line"}]"#, None);
+        check(&format!("[{entry}, "), None);
+        check("All good: `a[0]` and {x} are fine.", None);
+        check(entry, None);
+    }
+
+    #[test]
+    fn json_in_strings_is_decoded() {
+        let spec = submit();
+        let form = AnswerForm::new(&spec);
+        let answer = json!({ "findings": [{ "title": "a" }], "summary": "[]" });
+        let list_in_string = json!({ "findings": r#"[{"title": "a"}]"#, "summary": "[]" });
+        assert_eq!(form.decode_strings(Value::from(answer.to_string())), answer);
+        assert_eq!(form.decode_strings(list_in_string.clone()), answer);
+        assert_eq!(form.decode_strings(Value::from(list_in_string.to_string())), answer);
+        assert_eq!(form.decode_strings(json!("no JSON")), json!("no JSON"));
+    }
+}
