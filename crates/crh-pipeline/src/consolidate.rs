@@ -13,7 +13,7 @@ use crate::runs::RunRecord;
 use crate::text::plural;
 use crh_review::finding::{Member, Side};
 use crh_review::report::Strategy;
-use crh_review::{MergeResult, PastDecisions, Sources, SymbolSpan};
+use crh_review::{FindingCheck, MergeResult, PastDecisions, Sources, SymbolSpan};
 use crh_syntax::SymbolKind;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
@@ -25,6 +25,11 @@ pub fn consolidate(
     let sources = sources(&members, change);
     // Without an answer about possible duplicates, they stay separate issues.
     crh_review::consolidate(members, &sources, remembered, &BTreeSet::new())
+}
+
+/// Checks findings as the merge will.
+pub(crate) fn check_findings(members: &[Member], change: &ChangeUnderReview) -> Vec<FindingCheck> {
+    crh_review::check_findings(members, &sources(members, change))
 }
 
 /// Merged findings, with the run that decided about duplicates.

@@ -26,6 +26,7 @@ pub mod plan;
 pub mod prepare;
 pub mod prompts;
 mod repo_config;
+mod report_repair;
 pub mod requirements;
 pub mod resolve;
 pub mod review_context;

@@ -119,6 +119,6 @@ fn describe_issue(
         Side::Old => None,
     };
     let code_excerpt =
-        tree_excerpt.unwrap_or_else(|| excerpt(location, code, &context.change.diff));
+        tree_excerpt.unwrap_or_else(|| excerpt(location, code, &context.change.diff).text);
     text + &format!("{}\n", fence("code", &code_excerpt))
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::ToolError;
-use crh_review::StrictJson;
+use crh_review::{StrictJson, repair_whole_numbers};
 
 /// How much of a wrong argument to repeat. A model may have passed a whole file.
 const QUOTED_CHARS_MAX: usize = 80;
@@ -44,7 +44,8 @@ fn without_position(error: &serde_json::Error) -> String {
 }
 
 /// Converts the arguments to a tool's input. The error is one sentence that names the argument.
-pub(crate) fn read<T: DeserializeOwned>(value: Value) -> Result<T, ToolError> {
+pub(crate) fn read<T: DeserializeOwned>(mut value: Value) -> Result<T, ToolError> {
+    repair_whole_numbers(&mut value);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
         let problem = error.into_inner().to_string();

@@ -1,5 +1,5 @@
-//! Batches of issues for validation runs. A run sees the claim and the code, not the reviewer's
-//! reasons.
+//! Batches of issues for validation runs. A run sees the whole claim and the code, not the opinions of
+//! other reviewers.
 
 use std::collections::BTreeSet;
 
@@ -7,16 +7,17 @@ use super::excerpt::excerpt;
 use crate::code_reader::CodeReader;
 use crate::plan::{Assignment, DiffPart};
 use crate::prompts::fence;
-use crh_review::Location;
+use crate::text::cut;
 use crh_review::diff::Diff;
 use crh_review::report::Issue;
+use crh_review::{Location, Quote};
 
 /// Issues per run. Models read six excerpts with care, and a dozen issues take two runs instead of
 /// twelve.
 const BATCH_SIZE: usize = 6;
 
-/// Maximum quotes from other files per issue.
-const OTHER_QUOTES_MAX: usize = 3;
+/// Maximum characters of a quote outside the excerpt.
+const QUOTE_CHARS: usize = 2_000;
 
 /// The issues of one validation run.
 #[derive(Debug, Clone)]
@@ -61,51 +62,32 @@ impl Batch {
     }
 }
 
-/// One issue as a claim: title, claimed effect, place and code.
+/// One issue as a claim: title, category, claimed effect, place, code and quotes.
 fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
     let mut text = format!(
-        "id: {}\nclaim: {}\nclaimed effect: {}\nplace: {}\n",
+        "id: {}\nclaim: {}\ncategory: {}\nclaimed effect: {}\nplace: {}\n",
         issue.dedupe_key,
         fold_whitespace(&issue.title),
-        fold_whitespace(first_sentence(&issue.why_it_matters)),
+        issue.category,
+        fold_whitespace(&issue.why_it_matters),
         issue.location,
     );
-    text += &format!("{}\n", fence("code", &excerpt(&issue.location, code, diff)));
-    let other_files = issue.evidence.iter().filter(|quote| quote.file != issue.location.file);
-    for quote in other_files.take(OTHER_QUOTES_MAX) {
+    let excerpt = excerpt(&issue.location, code, diff);
+    text += &format!("{}\n", fence("code", &excerpt.text));
+    let is_shown = |quote: &&Quote| {
+        quote.file == issue.location.file
+            && quote.side == issue.location.side
+            && excerpt.lines.contains(&quote.line)
+    };
+    for quote in issue.evidence.iter().filter(|quote| !is_shown(quote)) {
         let (file, side) = (quote.file.clone(), quote.side);
         let place = Location { file, side, line_start: quote.line, line_end: quote.line };
-        text += &format!("also cited: {place}\n{}\n", fence("code", &quote.snippet));
+        let code = fence("code", &cut(&quote.snippet, QUOTE_CHARS));
+        text += &format!("also cited: {place}\n{code}\n");
     }
     text
 }
 
-/// The first sentence. Findings state the observable effect first and the reasons after it.
-fn first_sentence(why: &str) -> &str {
-    let why = why.trim();
-    let end = why.match_indices(['.', '!', '?', '\n']).find_map(|(index, sign)| {
-        let rest = &why[index + sign.len()..];
-        let is_end = sign == "\n" || rest.is_empty() || rest.starts_with(char::is_whitespace);
-        is_end.then_some(index + sign.len())
-    });
-    why[..end.unwrap_or(why.len())].trim_end()
-}
-
 fn fold_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_first_sentence_is_shown() {
-        let check = |why: &str, expected: &str| assert_eq!(first_sentence(why), expected);
-        check("Refunds fail. The sign is lost in line 3.", "Refunds fail.");
-        check(" `a.b` is 1.5 too large! Since", "`a.b` is 1.5 too large!");
-        check("No end", "No end");
-        check("One\nTwo.", "One");
-        check("", "");
-    }
 }

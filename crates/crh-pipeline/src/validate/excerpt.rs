@@ -26,8 +26,16 @@ const CHARS_MAX: usize = 16_000;
 /// Maximum characters of a line. Longer lines are cut, since people do not write them by hand.
 const LINE_CHARS: usize = 400;
 
+/// The code around a location.
+pub(crate) struct NumberedExcerpt {
+    /// Numbered lines.
+    pub(crate) text: String,
+    /// Numbers of the first and last line.
+    pub(crate) lines: RangeInclusive<u32>,
+}
+
 /// The code around a location: from the file if there is a repository, otherwise from the diff.
-pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -> String {
+pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -> NumberedExcerpt {
     let rows = match code.text(location.side, &location.file) {
         Some(text) => {
             let line_range = window(location, code);
@@ -37,7 +45,10 @@ pub(crate) fn excerpt(location: &Location, code: &CodeReader<'_>, diff: &Diff) -
         }
         None => diff_lines(location, diff),
     };
-    keep_nearest(location, rows).into_iter().map(|(_, row)| row).collect()
+    let rows = keep_nearest(location, rows);
+    let first = rows.front().map_or(1, |(number, _)| *number);
+    let last = rows.back().map_or(0, |(number, _)| *number);
+    NumberedExcerpt { text: rows.into_iter().map(|(_, row)| row).collect(), lines: first..=last }
 }
 
 /// Removes rows that are far from the cited lines until the rest fits into [`CHARS_MAX`].

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::json;
 
 use self::scene::{
-    SUBMIT, SingleScene, finding, journal, last_request_text, result, shop, submits, titles,
+    BAD, SUBMIT, SingleScene, finding, journal, last_request_text, result, shop, submits, titles,
     verdict, with,
 };
 use crh_agent::{CancelToken, Ledger, LimitKind, TranscriptDetail as Logged};
@@ -131,6 +131,30 @@ async fn unverified_quote_is_doubtful() {
         prompt.contains("read_file `shop/orders.py` (around F1):\nall 32 lines:\n"),
         "{prompt}"
     );
+}
+
+#[tokio::test]
+async fn second_round_repairs_malformed_and_unproven_findings() {
+    let mut misquoted = finding("misquoted", "P0", 1.0);
+    misquoted["evidence"] = json!([{ "snippet": "return total(order) / order.discounts" }]);
+    let mut malformed = finding("malformed", "P1", 1.0);
+    malformed["severity"] = json!("major");
+    let repaired = [finding("misquoted", "P0", 1.0), finding("malformed", "P1", 1.0)];
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[misquoted.clone(), malformed.clone()]))])
+        .on("single-round", [submits(result(&repaired))]);
+    let record = SingleScene::standard(&fake).run().await;
+    assert_eq!((titles(&record), record.dropped.len()), (vec!["misquoted", "malformed"], 0));
+    let prompt = last_request_text(&fake, "single-round");
+    assert!(prompt.contains(&format!("line 32 of `shop/orders.py` is `{BAD}`")), "{prompt}");
+    assert!(prompt.contains("unknown variant `major`"), "{prompt}");
+    // Without a repair, both keep their fate.
+    let fake = FakeModel::start()
+        .on("single", [submits(result(&[misquoted, malformed]))])
+        .on("single-round", [submits(result(&[]))]);
+    let record = SingleScene::standard(&fake).run().await;
+    assert_eq!(titles(&record), ["misquoted"]);
+    assert_eq!(record.dropped[0].fate, Fate::Malformed);
 }
 
 #[tokio::test]

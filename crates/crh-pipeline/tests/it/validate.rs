@@ -15,8 +15,9 @@ use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::runs::{CheckedFinding, RunEnd, RunRecord};
 use crh_pipeline::tools::session::agent_tool_specs;
 use crh_pipeline::validate::{ValidationOutcome, validate};
+use crh_review::finding::Side;
 use crh_review::report::Strategy;
-use crh_review::{Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements};
+use crh_review::{Judgement, JudgementResult, MergeResult, PastDecisions, Quote, apply_judgements};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{PromptPart, bad_key, calls, calls_all};
 
@@ -143,7 +144,7 @@ async fn each_issue_is_confirmed_refuted_or_unsure() {
 }
 
 #[tokio::test]
-async fn validator_sees_claim_and_code_only() {
+async fn validator_sees_the_whole_claim_and_the_code() {
     let model = FakeModel::start();
     let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     model.script("validate-1", [report(&[])]);
@@ -158,7 +159,6 @@ async fn validator_sees_claim_and_code_only() {
         })
         .collect();
     let own = users.last().unwrap();
-    assert!(!own.contains("The form adds it already"), "{own}");
     let start = own.find("id: ").unwrap();
     let end = own.find("Ask three questions").unwrap();
     let shown = own[start..end].replace(&stage.key("Tax"), "KEY");
@@ -171,7 +171,8 @@ async fn validator_sees_claim_and_code_only() {
     expect![[r#"
         id: KEY
         claim: Tax is added twice
-        claimed effect: Customers pay tax twice.
+        category: bug
+        claimed effect: Customers pay tax twice. The form adds it already, I think.
         place: shop.py:5
         <fence>
             1  RATE = 3
@@ -190,6 +191,37 @@ async fn validator_sees_claim_and_code_only() {
     // The same tools as for all agents, so that the vendor's cache serves them.
     let tools = read.iter().filter(|read| matches!(read, PromptPart::Tool(_))).count();
     assert_eq!(tools, agent_tool_specs().len());
+}
+
+#[tokio::test]
+async fn validator_sees_quotes_outside_the_excerpt() {
+    let model = FakeModel::start();
+    let (fixture, findings) = many_issues(13, 0);
+    let mut stage = ValidationScene::new(&model, &fixture, &findings);
+    stage.merged.issues.truncate(1);
+    let quote = |line, snippet: &str| Quote {
+        file: "a.py".to_owned(),
+        side: Side::New,
+        line,
+        snippet: snippet.to_owned(),
+    };
+    stage.merged.issues[0].evidence = vec![
+        quote(2, "return call_0(1)"),
+        quote(8, "return call_1(1)"),
+        quote(74, "return call_12(1)"),
+    ];
+    model.script("validate-1", [report(&[])]);
+    stage.validated(&[]).await;
+    let prompt: String = model.requests()[0]
+        .prompt_parts()
+        .into_iter()
+        .filter_map(|part| match part {
+            PromptPart::User(text) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let cited: Vec<&str> = prompt.lines().filter(|line| line.starts_with("also cited: ")).collect();
+    assert_eq!(cited, ["also cited: a.py:74"]);
 }
 
 #[tokio::test]

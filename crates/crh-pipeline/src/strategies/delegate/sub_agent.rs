@@ -1,7 +1,7 @@
 //! One sub-agent: reviews its scope, marks files as reviewed and reports once.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::REVIEWER;
 use super::agent_rules::{AgentRules, DelegateRule};
@@ -12,6 +12,7 @@ use super::files::DelegateFiles;
 use super::scopes::path_list;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
+use crate::report_repair::{RepairOutcome, ReportRepair};
 use crate::review_context::ReviewContext;
 use crate::runs;
 use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
@@ -66,10 +67,6 @@ struct SubAgentTools {
     task: SubAgentTask,
 }
 
-/// A report that crh refused because the sub-agent had not marked all of its files. crh uses it if
-/// no other report follows.
-type HeldReport = Arc<Mutex<Option<ReviewerReturn>>>;
-
 /// Runs a sub-agent and stores its record.
 pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunRecord {
     let ctx = shared.review.clone();
@@ -81,14 +78,14 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: parts.len() });
     let rules = AgentRules::sub_agent(parts.iter().map(|part| part.path.as_str()));
     let own_tools = Arc::new(AgentTools::new(&ctx, name, rules));
-    let held_report = HeldReport::default();
+    let repair = Arc::new(ReportRepair::new(&ctx.change, |_| None));
     let static_findings = ctx.static_findings.in_files(parts).await;
     let own_prompt = ctx.prompts.sub_agent(&sub_task.assignment, &static_findings);
     let task = AgentTask {
         caller: name.clone(),
         conversation: ctx.prompts.conversation(&own_prompt),
         tools: agent_tool_specs(),
-        submit: report_tool(own_tools.clone(), held_report.clone()),
+        submit: report_tool(own_tools.clone(), repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
@@ -99,8 +96,7 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     let run_context = ctx.run_context(name, model, tools);
     let run = AgentRun::new(task, limits(&ctx, parts.len()), model.facts());
     let finished = Box::pin(drive(run, &run_context)).await;
-    let held_report = held_report.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let record = sub_task.to_record(finished, held_report, &own_tools.rules(), model.name());
+    let record = sub_task.to_record(finished, repair.finish(), &own_tools.rules(), model.name());
     ctx.finish_run(&record);
     record
 }
@@ -119,30 +115,33 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
     }
 }
 
-/// The tool that reports findings.
-fn report_tool(own_tools: Arc<AgentTools>, held_report: HeldReport) -> SubmitTool<ReviewerReturn> {
+/// The tool that reports findings. A report is sent back once for unmarked files, and once for findings
+/// with problems.
+fn report_tool(
+    own_tools: Arc<AgentTools>,
+    repair: Arc<ReportRepair>,
+) -> SubmitTool<ReviewerReturn> {
     SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
         // All sub-agents count as one reviewer.
-        let parsed = read_report(value, REVIEWER)?;
-        let (unmarked, was_refused_before) = {
-            let rules = own_tools.rules();
-            let unmarked = rules.unmarked_files();
-            (
-                (!unmarked.is_empty()).then(|| path_list(&unmarked)),
-                rules.was_refused(DelegateRule::MarkBeforeReport),
-            )
-        };
-        match unmarked {
-            Some(files) if !was_refused_before => {
-                *held_report.lock().unwrap_or_else(PoisonError::into_inner) = Some(parsed);
-                let message = format!(
-                    "these files of your scope are not marked as reviewed: {files}. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed."
-                );
-                Err(own_tools.refuse(DelegateRule::MarkBeforeReport, message))
-            }
-            Some(_) | None => Ok(parsed),
-        }
+        let report = read_report(value, REVIEWER)?;
+        repair.check(report, refuse_unmarked_files(&own_tools))
     })
+}
+
+/// The refusal of a report before all files are marked. None if they are, or after one refusal.
+fn refuse_unmarked_files(own_tools: &AgentTools) -> Option<String> {
+    let files = {
+        let rules = own_tools.rules();
+        let unmarked = rules.unmarked_files();
+        if unmarked.is_empty() || rules.was_refused(DelegateRule::MarkBeforeReport) {
+            return None;
+        }
+        path_list(&unmarked)
+    };
+    let message = format!(
+        "these files of your scope are not marked as reviewed: {files}. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed."
+    );
+    Some(own_tools.refuse(DelegateRule::MarkBeforeReport, message))
 }
 
 impl Toolbox for SubAgentTools {
@@ -174,17 +173,19 @@ impl SubAgentTask {
     fn to_record(
         &self,
         finished: FinishedRun<ReviewerReturn>,
-        held_report: Option<ReviewerReturn>,
+        repair: RepairOutcome,
         rules: &AgentRules,
         model: &str,
     ) -> RunRecord {
+        let RepairOutcome { refused_report, notes } = repair;
         let mut record = RunRecord::new(self.assignment.clone());
         record.add_usage(&finished, model);
         record.limited = finished.end.limit_reached;
         record.took_ms = milliseconds(finished.duration);
         record.notes = rules.notes();
+        record.notes.extend(notes);
         record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
-            RunEnd::Failed(why) if held_report.is_some() => {
+            RunEnd::Failed(why) if refused_report.is_some() => {
                 record.notes.push(runs::refused_report_note(&why));
                 RunEnd::Completed
             }
@@ -195,7 +196,7 @@ impl SubAgentTask {
         let final_report = if let AgentOutcome::Answered(report) = finished.end.outcome {
             Some(report)
         } else {
-            held_report
+            refused_report
         };
         if let Some(report) = final_report {
             record.members = report.members;

@@ -25,28 +25,11 @@ const VAGUE: [&str; 9] = [
 /// Maximum characters of a note: about three sentences.
 const NOTE_CHARS: usize = 800;
 
-/// Maximum titles in a message.
-const QUOTED_TITLES_MAX: usize = 5;
-
-/// The message for a reviewer with vague findings. None if all are concrete.
-pub(super) fn vague_findings_message(parsed: &ReviewerReturn) -> Option<String> {
-    let vague_titles: Vec<&str> = parsed
-        .members
-        .iter()
-        .filter(|member| is_vague(&member.finding))
-        .map(|member| member.finding.title.as_str())
-        .collect();
-    let quoted_titles: Vec<String> = vague_titles
-        .iter()
-        .take(QUOTED_TITLES_MAX)
-        .map(|title| format!("`{}`", one_line(title)))
-        .collect();
-    (!vague_titles.is_empty()).then(|| {
-        format!(
-            "these findings ask the reader to consider something instead of saying what fails and what to change: {}. Name the failing case and the change in `suggested_fix`, or leave them out; then report everything again.",
-            quoted_titles.join(", ")
-        )
-    })
+/// The problem of a vague finding, for its reviewer. None if the finding is concrete.
+pub(super) fn vague_problem(finding: &Finding) -> Option<&'static str> {
+    is_vague(finding).then_some(
+        "it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`",
+    )
 }
 
 /// Whether the finding only advises the reader to think about something.

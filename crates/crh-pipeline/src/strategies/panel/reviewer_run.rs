@@ -1,6 +1,6 @@
 //! One reviewer of a panel on one part of the change.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
@@ -10,6 +10,7 @@ use super::prompt_cache::CacheTicket;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::prompts::{Prompts, ReviewerBrief};
+use crate::report_repair::{RepairOutcome, ReportRepair};
 use crate::review_context::{ReviewContext, rate_limit_wait};
 use crate::reviewers::{Returns, Reviewer};
 use crate::runs;
@@ -61,10 +62,6 @@ enum ReviewerAnswer {
     Notes(ReportNotes),
 }
 
-/// A report that crh sent back once because of vague findings. crh uses it if no other report
-/// follows.
-type SentBackReport = Arc<Mutex<Option<ReviewerReturn>>>;
-
 /// Runs a reviewer once. `earlier_attempts` holds the usage so far.
 pub(super) async fn run_attempt(
     ctx: &ReviewContext,
@@ -80,12 +77,12 @@ pub(super) async fn run_attempt(
     let (intent, extra_material) =
         (reviewer_run.intent.as_str(), reviewer_run.extra_material.as_str());
     let brief = ReviewerBrief { reviewer, assignment, intent, extra_material };
-    let sent_back = SentBackReport::default();
+    let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem));
     let task = AgentTask {
         caller: name.clone(),
         conversation: prompts.conversation(&prompts.lens(&brief, &static_findings)),
         tools: prompts.tools(),
-        submit: report_tool(reviewer, sent_back.clone()),
+        submit: report_tool(reviewer, repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
@@ -105,9 +102,9 @@ pub(super) async fn run_attempt(
     ))
     .await;
     reviewer_run.cache_ticket.mark_warm();
-    let sent_back = sent_back.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let repair = repair.finish();
     match rate_limit_wait(&finished.end.outcome, ctx.working_time()) {
-        Some(wait) if sent_back.is_none() => {
+        Some(wait) if repair.refused_report.is_none() => {
             let mut record_so_far = earlier_attempts;
             record_so_far.add_usage(&finished, model.name());
             record_so_far.took_ms =
@@ -115,7 +112,7 @@ pub(super) async fn run_attempt(
             RunAttempt::RateLimited(record_so_far, wait)
         }
         Some(_) | None => {
-            RunAttempt::Ended(finish_record(reviewer_run, earlier_attempts, finished, sent_back))
+            RunAttempt::Ended(finish_record(reviewer_run, earlier_attempts, finished, repair))
         }
     }
 }
@@ -132,21 +129,14 @@ fn limits(ctx: &ReviewContext, earlier_attempts: &RunRecord) -> RunLimits {
     }
 }
 
-/// The tool that reports. Vague findings are sent back once.
-fn report_tool(reviewer: &Reviewer, sent_back: SentBackReport) -> SubmitTool<ReviewerAnswer> {
+/// The tool that reports. Findings with problems are sent back once.
+fn report_tool(reviewer: &Reviewer, repair: Arc<ReportRepair>) -> SubmitTool<ReviewerAnswer> {
     match reviewer.returns {
         Returns::Findings => {
             let name = reviewer.name.clone();
             SubmitTool::new(lens_spec(), move |value| {
-                let parsed = read_report(value, &name)?;
-                let mut sent_back = sent_back.lock().unwrap_or_else(PoisonError::into_inner);
-                match gates::vague_findings_message(&parsed) {
-                    Some(message) if sent_back.is_none() => {
-                        *sent_back = Some(parsed);
-                        Err(message)
-                    }
-                    Some(_) | None => Ok(ReviewerAnswer::Findings(Box::new(parsed))),
-                }
+                let report = repair.check(read_report(value, &name)?, None)?;
+                Ok(ReviewerAnswer::Findings(Box::new(report)))
             })
         }
         Returns::Notes(_) => SubmitTool::new(session::tool_spec::<ReportNotes>(), |value| {
@@ -159,14 +149,16 @@ fn finish_record(
     reviewer_run: &ReviewerRun,
     earlier_attempts: RunRecord,
     finished: FinishedRun<ReviewerAnswer>,
-    sent_back: Option<ReviewerReturn>,
+    repair: RepairOutcome,
 ) -> RunRecord {
+    let RepairOutcome { refused_report, notes } = repair;
     let mut record = earlier_attempts;
     record.add_usage(&finished, reviewer_run.model.name());
     record.took_ms = record.took_ms.saturating_add(milliseconds(finished.duration));
     record.limited = finished.end.limit_reached;
+    record.notes.extend(notes);
     record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
-        RunEnd::Failed(why) if sent_back.is_some() => {
+        RunEnd::Failed(why) if refused_report.is_some() => {
             record.notes.push(runs::refused_report_note(&why));
             RunEnd::Completed
         }
@@ -175,7 +167,7 @@ fn finish_record(
     record.coverage = coverage(reviewer_run, &record.ended);
     let answer = match finished.end.outcome {
         AgentOutcome::Answered(answer) => Some(answer),
-        _ => sent_back.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
+        _ => refused_report.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
     };
     match answer {
         Some(ReviewerAnswer::Findings(parsed)) => {

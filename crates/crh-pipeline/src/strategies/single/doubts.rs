@@ -3,9 +3,8 @@
 use serde_json::{Value, json};
 
 use super::answer::{ContextRequest, LookTool};
-use crh_review::MergeResult;
 use crh_review::finding::{Category, Confidence, Member, Severity};
-use crh_review::report::{DroppedFinding, Fate};
+use crh_review::report::DroppedFinding;
 
 /// Findings below this confidence are checked again. The agent specification prescribes the number.
 const UNSURE_BELOW: Confidence = Confidence::thousandths(650);
@@ -109,11 +108,16 @@ pub(super) fn needs_escalation(members: &[Member]) -> bool {
     })
 }
 
-/// Why the quotes of a finding do not match, from merging it alone. None if they match.
-pub(super) fn thin_evidence(merged: MergeResult) -> Option<String> {
-    let is_thin =
-        |dropped: &DroppedFinding| matches!(dropped.fate, Fate::Unsupported | Fate::Malformed);
-    merged.dropped.into_iter().find(is_thin).map(|dropped| dropped.reason)
+/// Id of a malformed finding in the second round, by its index among them.
+pub(super) fn malformed_id(index: usize) -> String {
+    format!("M{}", index + 1)
+}
+
+/// A malformed finding, as the prompt of the second round shows it.
+pub(super) fn malformed_json(index: usize, dropped: &DroppedFinding) -> Value {
+    let reason = &dropped.reason;
+    let doubt = format!("{reason}; if the finding stands, report it anew in `findings`, corrected");
+    json!({ "id": malformed_id(index), "finding": dropped.raw, "doubts": [doubt] })
 }
 
 /// Whether a request looks outside the change. A search always does.
@@ -141,6 +145,11 @@ impl Doubt {
 }
 
 impl RecheckCandidate {
+    /// Whether the quotes of the finding do not match.
+    pub(super) fn has_thin_evidence(&self) -> bool {
+        self.doubts.iter().any(|doubt| matches!(doubt, Doubt::ThinEvidence(_)))
+    }
+
     /// The finding, as the prompt of the second round shows it.
     pub(super) fn to_json(&self, members: &[Member]) -> Value {
         let doubts: Vec<String> = self.doubts.iter().map(Doubt::sentence).collect();

@@ -1,8 +1,9 @@
 //! Applies the answer of the second round: judgements on the findings of the draft, and new findings.
 //! No I/O.
 
-use super::answer::SecondAnswer;
-use super::doubts::RecheckCandidate;
+use super::answer::{FindingJudgement, SecondAnswer};
+use super::doubts::{RecheckCandidate, malformed_id};
+use crate::report_repair::FindingName;
 use crate::runs::{CheckedFinding, RunRecord};
 use crh_review::finding::{Confidence, Finding, Member, Severity};
 use crh_review::report::{DroppedFinding, Fate};
@@ -18,10 +19,17 @@ pub(super) fn apply_second_answer(
     candidates: &[RecheckCandidate],
     mut second: SecondAnswer,
 ) {
-    let mut refutations = Vec::new();
+    let new_names: Vec<FindingName> =
+        second.parsed.members.iter().map(FindingName::from_member).collect();
+    settle_malformed(record, &mut second, &new_names);
+    let (mut refutations, mut repaired) = (Vec::new(), Vec::new());
     for candidate in candidates {
         let Some(member) = record.members.get_mut(candidate.index) else { continue };
         let answer = second.judgements.remove(&candidate.id);
+        if candidate.has_thin_evidence() && new_names.contains(&FindingName::from_member(member)) {
+            repaired.push(candidate.index);
+            continue;
+        }
         let mut judgement = match &answer {
             Some(judged) => judged.judgement.clone(),
             None => Judgement {
@@ -47,7 +55,7 @@ pub(super) fn apply_second_answer(
             }
         }
     }
-    drop_refuted(record, refutations);
+    remove_members(record, refutations, &repaired);
     record.members.extend(second.parsed.members);
     record.dropped.extend(second.parsed.dropped);
     add_new(&mut record.residual_risks, second.parsed.residual_risks);
@@ -83,10 +91,40 @@ fn adjusted_confidence(
     }
 }
 
-/// Drops findings by index.
-fn drop_refuted(record: &mut RunRecord, refutations: Vec<(usize, String)>) {
+/// Malformed findings of the draft, in the order of their ids.
+pub(super) fn malformed_findings(
+    dropped: &[DroppedFinding],
+) -> impl Iterator<Item = &DroppedFinding> {
+    dropped.iter().filter(|dropped| dropped.fate == Fate::Malformed)
+}
+
+/// Removes malformed findings that the second answer repairs, and drops those that it refutes.
+fn settle_malformed(record: &mut RunRecord, second: &mut SecondAnswer, new_names: &[FindingName]) {
+    let mut malformed_count = 0;
+    record.dropped.retain_mut(|dropped| {
+        if dropped.fate != Fate::Malformed {
+            return true;
+        }
+        let answer = second.judgements.remove(&malformed_id(malformed_count));
+        malformed_count += 1;
+        if let Some(FindingJudgement { judgement, .. }) = answer
+            && judgement.result == JudgementResult::Refuted
+        {
+            dropped.fate = Fate::Refuted;
+            dropped.reason = judgement.reason;
+            return true;
+        }
+        !new_names.contains(&FindingName::from_dropped(dropped))
+    });
+}
+
+/// Drops refuted findings, by index, and removes those that the second answer reports again.
+fn remove_members(record: &mut RunRecord, refutations: Vec<(usize, String)>, repaired: &[usize]) {
     let mut kept_members: Vec<Member> = Vec::new();
     for (index, member) in std::mem::take(&mut record.members).into_iter().enumerate() {
+        if repaired.contains(&index) {
+            continue;
+        }
         match refutations.iter().find(|(refuted, _)| *refuted == index) {
             None => kept_members.push(member),
             Some((_, reason)) => record.dropped.push(DroppedFinding {

@@ -5,13 +5,13 @@ use super::answer::{ContextRequest, InvalidJudgements, SecondAnswer, read_second
 use super::budget::{RemainingBudget, output_tokens};
 use super::context_lookups::{ContextLookups, FileLine, plan_lookups};
 use super::doubts::{
-    LaterValidation, RecheckCandidate, candidates, needs_escalation, suspects_elsewhere,
-    thin_evidence,
+    LaterValidation, RecheckCandidate, candidates, malformed_id, malformed_json, needs_escalation,
+    suspects_elsewhere,
 };
-use super::judgements::apply_second_answer;
+use super::judgements::{apply_second_answer, malformed_findings};
 use super::material::fence_diffs;
 use super::question::{SingleQuestion, TURNS, announce_run, ask, question_tokens};
-use crate::consolidate::consolidate;
+use crate::consolidate::check_findings;
 use crate::events::ReviewEvent;
 use crate::prompts::Prompts;
 use crate::review_context::ReviewContext;
@@ -19,8 +19,9 @@ use crate::runs::{CheckedFinding, RunRecord};
 use crh_agent::{AgentOutcome, CallPurpose, FinishedRun, LimitKind, SubmitTool};
 use crh_llm::{Model, text_tokens};
 use crh_review::diff::Diff;
-use crh_review::finding::{Finding, Member, Side};
-use crh_review::{Judgement, JudgementResult, PastDecisions, stable_json};
+use crh_review::finding::{Finding, Side};
+use crh_review::report::DroppedFinding;
+use crh_review::{FindingCheck, Judgement, JudgementResult, stable_json};
 
 const RUN_NAME: &str = "single-round";
 /// With a budget of this many calls, no call is left for a validation run.
@@ -41,8 +42,15 @@ pub(super) async fn look_again(
         record.notes.push("the review was cancelled before the second round".to_owned());
         return;
     }
+    let malformed: Vec<&DroppedFinding> =
+        malformed_findings(&record.dropped).take(ctx.options.budget.verify).collect();
+    let malformed_values =
+        malformed.iter().enumerate().map(|(index, dropped)| malformed_json(index, dropped));
     let candidate_values: Vec<_> =
-        candidates.iter().map(|one| one.to_json(&record.members)).collect();
+        candidates.iter().map(|one| one.to_json(&record.members)).chain(malformed_values).collect();
+    let malformed_ids = (0..malformed.len()).map(malformed_id);
+    let ids: Vec<String> =
+        candidates.iter().map(|candidate| candidate.id.clone()).chain(malformed_ids).collect();
     let candidates_json = stable_json(&candidate_values).unwrap_or_default();
     let prompt_tokens =
         question_tokens(&prompts.conversation(&prompts.round(&candidates_json, "")));
@@ -63,7 +71,6 @@ pub(super) async fn look_again(
     let turns = remaining.calls.min(TURNS);
     let invalid_judgements =
         if turns == 1 { InvalidJudgements::Ignore } else { InvalidJudgements::AskAgain };
-    let ids: Vec<String> = candidates.iter().map(|candidate| candidate.id.clone()).collect();
     let reviewer = record.assignment.reviewer.clone();
     let parse = move |value| read_second(value, &reviewer, &ids, invalid_judgements);
     let question = SingleQuestion {
@@ -90,10 +97,10 @@ fn find_candidates(
 ) -> Option<Vec<RecheckCandidate>> {
     let change = &ctx.change;
     let budget = &ctx.options.budget;
-    let evidence_problem = |member: &Member| {
-        thin_evidence(consolidate(vec![member.clone()], change, &PastDecisions::default()))
-    };
-    let evidence_problems: Vec<_> = record.members.iter().map(evidence_problem).collect();
+    let checks = check_findings(&record.members, change);
+    record.notes.extend(checks.iter().filter_map(|check| check.conflict.clone()));
+    let evidence_problem = |check: FindingCheck| check.problem.map(|problem| problem.to_string());
+    let evidence_problems: Vec<_> = checks.into_iter().map(evidence_problem).collect();
     let is_changed = |path: &str| change.diff.files().iter().any(|file| file.path.shown() == path);
     let validation = if budget.llm_calls <= CALLS_WITHOUT_VALIDATION {
         LaterValidation::OnlyThisRound
@@ -110,7 +117,9 @@ fn find_candidates(
             "{excess} more doubtful findings were not checked again: the limit is {limit}"
         ));
     }
-    let is_needed = !candidates.is_empty() || suspects_elsewhere(requests, is_changed);
+    let is_needed = !candidates.is_empty()
+        || malformed_findings(&record.dropped).next().is_some()
+        || suspects_elsewhere(requests, is_changed);
     is_needed.then_some(candidates)
 }
 

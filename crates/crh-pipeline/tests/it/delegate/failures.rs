@@ -34,7 +34,8 @@ async fn failed_sub_agent_does_not_affect_the_others() {
             "sub-agent-3",
             [
                 marks(&["shop/tax.py"]),
-                reports(&[torn, finding("P3", "shop/tax.py", "The unit changes")]),
+                reports(&[torn.clone(), finding("P3", "shop/tax.py", "The unit changes")]),
+                reports(&[torn]),
             ],
         );
     check(&model, expect![[r#"

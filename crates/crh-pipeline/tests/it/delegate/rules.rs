@@ -181,6 +181,35 @@ async fn early_report_is_returned_once() {
 }
 
 #[tokio::test]
+async fn unmarked_files_and_findings_are_returned_together() {
+    let all: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
+    let mut misquoted = finding("P1", "shop/cart.py", "The total is wrong");
+    misquoted["evidence"] = serde_json::json!([{ "snippet": "return nothing_like_this()" }]);
+    let repaired = finding("P1", "shop/cart.py", "The total is wrong");
+    let model = FakeModel::start()
+        .on("orchestrator", [delegates(&[("shop", all)]), submits(&["1.1"], &[])])
+        .on("sub-agent-1", [reports(&[misquoted]), marks(all), reports(&[repaired])]);
+    check(
+        &model,
+        expect![[r#"
+        orchestrator (): Completed
+        sub-agent-1 (shop): Completed
+          delegate: P1 The total is wrong
+          shop/cart.py Reviewed
+          shop/mail.py Reviewed
+          shop/tax.py Reviewed
+          - it reported before it had marked all its files; refused once
+    "#]],
+    )
+    .await;
+    expect![[r#"
+        The answer was not accepted: these files of your scope are not marked as reviewed: `shop/cart.py`, `shop/mail.py`, `shop/tax.py`. Review and mark them with `mark_file_reviewed`, then report again; what stays unmarked counts as not reviewed.
+        these findings cannot be used as they are:
+        - `The total is wrong`: the quote `return nothing_like_this()` is not in `shop/cart.py`; the nearest text: line 2 of `shop/cart.py` is `return sum(lines) / len(lines)`
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_results(&model, "sub-agent-1")[0]);
+}
+
+#[tokio::test]
 async fn p0_is_confirmed_by_one_second_delegation() {
     let all: &[&str] = &["shop/cart.py", "shop/mail.py", "shop/tax.py"];
     let confirms = |ids: &[&str]| {

@@ -36,7 +36,10 @@ async fn vague_advice_is_returned_once() {
           correctness (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
     "#]]).await;
-    expect!["The answer was not accepted: these findings ask the reader to consider something instead of saying what fails and what to change: `Empty orders`. Name the failing case and the change in `suggested_fix`, or leave them out; then report everything again. Submit the whole answer again, corrected."].assert_eq(&tool_replies(&model, "correctness"));
+    expect![[r#"
+        The answer was not accepted: these findings cannot be used as they are:
+        - `Empty orders`: it asks the reader to consider something instead of saying what fails and what to change: name the failing case and the change in `suggested_fix`
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
 }
 
 #[tokio::test]
@@ -106,5 +109,98 @@ async fn reviewer_limits_on_count_and_severity_apply() {
         over_cap Layer 0 hides what is read [maintainability]: `maintainability` may report at most 5 findings
         over_cap Layer 1 hides what is read [maintainability]: `maintainability` may report at most 5 findings
         ! maintainability: 1 finding lowered to P2, the maximum of this reviewer
+    "#]]).await;
+}
+
+/// A P0 on the changed division with this quote.
+fn zero_division(quote: &str) -> Value {
+    finding("P0", 0.9, "An empty order divides by zero", "shop/cart.py:3", quote)
+}
+
+fn missing_name() -> Value {
+    finding("P2", 0.75, "A name may be missing", "shop/cart.py:8", "return name.strip()")
+}
+
+#[tokio::test]
+async fn problems_of_all_findings_are_returned_in_one_message() {
+    let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
+    let misquoted = zero_division("return sum(lines) // count");
+    let repaired = [missing_name(), zero_division("return sum(lines) / count")];
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[misquoted, malformed]), reports(&repaired)])
+        .on("validate-1", [confirms()]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          correctness (asked for by `--reviewers`) Completed
+        #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
+    "#]]).await;
+    expect![[r#"
+        The answer was not accepted: these findings cannot be used as they are:
+        - `A name may be missing`: findings[1]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
+        - `An empty order divides by zero`: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
+        Repair each of them and report it again with all its fields. Quotes must be verbatim. Leave a finding out only if the code does not prove it. crh keeps the findings that are not listed here. Submit the whole answer again, corrected."#]].assert_eq(&tool_replies(&model, "correctness"));
+}
+
+#[tokio::test]
+async fn accepted_finding_is_kept_if_only_the_listed_one_is_repaired() {
+    let first = [missing_name(), zero_division("return sum(lines) // count")];
+    let second = [zero_division("return sum(lines) / count")];
+    let model = FakeModel::start()
+        .on("correctness", [reports(&first), reports(&second)])
+        .on("validate-1", [confirms()]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          correctness (asked for by `--reviewers`) Completed
+        #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:8 A name may be missing (0.75, Confirmed, manual -> downstream-resolver) by correctness
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn p0_that_stays_unproven_makes_the_review_incomplete() {
+    let misquoted = || reports(&[zero_division("return sum(lines) // count")]);
+    let model = FakeModel::start().on("correctness", [misquoted(), misquoted()]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        Incomplete: the quotes of 1 P0 or P1 finding were not found
+          correctness (asked for by `--reviewers`) Completed
+        unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn malformed_finding_that_is_left_out_stays_malformed() {
+    let malformed = with_fields(missing_name(), json!({ "severity": "major" }));
+    let model = FakeModel::start().on("correctness", [reports(&[malformed]), reports(&[])]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        Incomplete: 1 finding could not be read
+          correctness (asked for by `--reviewers`) Completed
+        malformed - [correctness]: findings[0]: `severity`: unknown variant `major`, expected one of `P0`, `P1`, `P2`, `P3`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn unproven_finding_that_is_left_out_counts_as_taken_back() {
+    let misquoted = zero_division("return sum(lines) // count");
+    let model = FakeModel::start().on("correctness", [reports(&[misquoted]), reports(&[])]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+        refuted An empty order divides by zero [correctness]: its reviewer took it back: the quote `return sum(lines) // count` is not in `shop/cart.py`; the nearest text: line 3 of `shop/cart.py` is `return sum(lines) / count`
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn contradicting_positions_are_noted() {
+    let contradicting =
+        with_fields(zero_division("return sum(lines) / count"), json!({ "diff_line": 8 }));
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[contradicting])])
+        .on("validate-1", [confirms()]);
+    Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          correctness (asked for by `--reviewers`) Completed
+        #1 P0 shop/cart.py:3 An empty order divides by zero (0.9, Confirmed, manual -> downstream-resolver) by correctness
+        ! correctness: `diff_line` 8 is shop/cart.py:2, but the finding also cites shop/cart.py:3; crh uses `diff_line`
     "#]]).await;
 }

@@ -32,7 +32,8 @@ fn check(outcome: AgentOutcome<ReviewerReturn>, held: Option<ReviewerReturn>, ex
         model_time: Duration::from_millis(20),
         transcript_error: None,
     };
-    let record = sub_task(Delegation::First).to_record(driven, held, &rules, "m");
+    let repair = RepairOutcome { refused_report: held, notes: Vec::new() };
+    let record = sub_task(Delegation::First).to_record(driven, repair, &rules, "m");
     let RunRecord { ended, limited, summary, coverage, notes, totals, took_ms, model_ms, .. } =
         record;
     let mut actual =
