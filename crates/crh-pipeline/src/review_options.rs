@@ -137,6 +137,8 @@ pub struct ModelSet {
     /// The stronger model: `strong` reviewers, validation of a panel, second look at doubtful
     /// findings.
     pub escalation: Model,
+    /// Decides which findings are published. May be of another vendor.
+    pub editor: Model,
 }
 
 impl Profile {
@@ -183,9 +185,20 @@ impl ReviewBudget {
 }
 
 impl ModelSet {
+    /// One model for all roles.
+    pub fn uniform(model: Model) -> Self {
+        let [reviewer, cheap, escalation] = [&model, &model, &model].map(Model::clone);
+        Self { reviewer, cheap, escalation, editor: model }
+    }
+
     /// The smaller context window of the two models that read the change, in tokens.
     pub fn min_context(&self) -> u64 {
         self.reviewer.facts().context.min(self.escalation.facts().context)
+    }
+
+    /// The models of all roles.
+    pub fn roles(&self) -> [&Model; 4] {
+        [&self.reviewer, &self.cheap, &self.escalation, &self.editor]
     }
 
     /// The model for a tier.
@@ -205,7 +218,7 @@ impl ModelSet {
 
     /// The model names, sorted, deduplicated and joined by `+`. Part of the review id.
     pub fn names(&self) -> String {
-        let mut names = [&self.reviewer, &self.cheap, &self.escalation].map(Model::name);
+        let mut names = self.roles().map(Model::name);
         names.sort_unstable();
         let mut names = names.to_vec();
         names.dedup();

@@ -25,7 +25,7 @@ pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::{
     AnalyserFlags, CacheFlags, FixFlags, ModelFlags, PostFlags, SarifFlags,
 };
-use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, ScopeFlags};
+use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, ScopeFlags};
 pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
@@ -132,7 +132,7 @@ pub(crate) struct ConfigShowArgs {
     #[command(flatten)]
     pub(crate) display: DisplayFlags,
     #[command(flatten)]
-    pub(crate) model: ModelFlags,
+    pub(crate) model: RoleFlags,
     #[command(flatten)]
     pub(crate) review: ReviewFlags,
     #[command(flatten)]

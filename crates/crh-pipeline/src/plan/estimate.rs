@@ -105,10 +105,9 @@ pub fn estimate(
         );
     }
     let budget = budget.ledger_budget();
-    let models = [&models.reviewer, &models.cheap, &models.escalation];
     let (asks_model, has_paid_model) = (
         assignments.iter().any(|planned| planned.first_call.is_some()),
-        models.iter().any(|model| !is_free(model)),
+        models.roles().iter().any(|model| !is_free(model)),
     );
     let if_paid = |money| if asks_model && has_paid_model { money } else { Money::ZERO };
     CostEstimate {

@@ -207,7 +207,7 @@ fn estimate_for(strategy: Strategy, price: Option<Price>) -> CostEstimate {
     let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
     let options = sample::options();
     let model = model("openai:fake", price);
-    let models = ModelSet { reviewer: model.clone(), cheap: model.clone(), escalation: model };
+    let models = ModelSet::uniform(model);
     let options = ReviewOptions { strategy, ..options };
     let panel_context = context::context_without_models(
         &change,

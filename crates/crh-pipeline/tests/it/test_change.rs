@@ -81,8 +81,7 @@ impl TestChange {
         let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
         let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
         let asked = Model::live("openai:fake", facts, live);
-        let crew =
-            ModelSet { reviewer: asked.clone(), cheap: asked.clone(), escalation: asked.clone() };
+        let crew = ModelSet::uniform(asked.clone());
         let events = Arc::new(Mutex::new(Vec::new()));
         let heard = events.clone();
         let listen = move |event: &ReviewEvent| heard.lock().unwrap().push(event.clone());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::flags::{BudgetFlags, ModelFlags, StrategyFlags, VerbosityFlags, parse_dollars};
+use super::flags::{BudgetFlags, RoleFlags, StrategyFlags, VerbosityFlags, parse_dollars};
 use super::import::EvalImportArgs;
 use crate::eval::REPEATS_MAX;
 use crh_llm::Money;
@@ -56,7 +56,7 @@ pub(crate) struct EvalReviewArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
     #[command(flatten)]
-    pub(crate) model: ModelFlags,
+    pub(crate) model: RoleFlags,
     /// Record every model exchange to this file, for `--model replay:FILE`; ignores cached reviews
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::flags::{AnalyserFlags, DisplayFlags, FixFlags, ModelFlags};
+use super::flags::{AnalyserFlags, DisplayFlags, FixFlags, RoleFlags};
 use super::review::TrustArgs;
 use super::runs::RunDirFlag;
 
@@ -27,7 +27,7 @@ pub(crate) struct FixArgs {
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
     #[command(flatten)]
-    pub(crate) model: ModelFlags,
+    pub(crate) model: RoleFlags,
     #[command(flatten)]
     pub(crate) analysers: AnalyserFlags,
     #[command(flatten)]

@@ -168,8 +168,9 @@ pub(crate) struct PostFlags {
 /// Flag for the model.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelFlags {
-    /// Model to use: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for a
-    /// recording; overrides the setting `model.reviewer`
+    /// Model for all roles: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for
+    /// a recording; overrides the settings `model.reviewer`, `model.cheap`, `model.escalation` and
+    /// `model.editor`
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 }
@@ -180,18 +181,63 @@ impl ModelFlags {
         Self { model: Some(model) }
     }
 
-    /// Copies the given flags to the settings of the command line.
-    ///
-    /// The name is parsed here and not by clap, because clap's error would print it and its URL may
-    /// contain a password.
+    /// Copies the given flags to the settings of the command line. The model takes every role, so
+    /// that no code goes to a configured model that the user did not name here.
     pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
-        let model = self.model.as_deref().map(ModelChoice::parse).transpose();
-        let model = model.map_err(|error| {
-            Failure::usage(error).hint("`crh model list` shows providers and models")
-        })?;
-        raw.model_reviewer = model.map(|model| SourcedValue::from_flag("--model", model));
+        let model = model_flag("--model", self.model)?;
+        raw.model_reviewer.clone_from(&model);
+        raw.model_cheap.clone_from(&model);
+        raw.model_escalation.clone_from(&model);
+        raw.model_editor = model;
         Ok(())
     }
+}
+
+/// Flags for the models of a review, by role.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct RoleFlags {
+    #[command(flatten)]
+    model: ModelFlags,
+    /// Model for simple tasks; overrides `--model` and the setting `model.cheap`
+    #[arg(long, value_name = "MODEL")]
+    cheap_model: Option<String>,
+    /// Model for hard questions; overrides `--model` and the setting `model.escalation`
+    #[arg(long, value_name = "MODEL")]
+    escalation_model: Option<String>,
+    /// Model that decides what is published; overrides `--model` and the setting `model.editor`
+    #[arg(long, value_name = "MODEL")]
+    editor_model: Option<String>,
+}
+
+impl RoleFlags {
+    /// Copies the given flags to the settings of the command line.
+    pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
+        self.model.set(raw)?;
+        let roles = [
+            (&mut raw.model_cheap, "--cheap-model", self.cheap_model),
+            (&mut raw.model_escalation, "--escalation-model", self.escalation_model),
+            (&mut raw.model_editor, "--editor-model", self.editor_model),
+        ];
+        for (setting, flag, name) in roles {
+            if let Some(model) = model_flag(flag, name)? {
+                *setting = Some(model);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name is parsed here and not by clap, because clap's error would print it and its URL may
+/// contain a password.
+fn model_flag(
+    flag: &'static str,
+    name: Option<String>,
+) -> Result<Option<SourcedValue<ModelChoice>>, Failure> {
+    let model = name.as_deref().map(ModelChoice::parse).transpose();
+    let model = model.map_err(|error| {
+        Failure::usage(error).hint("`crh model list` shows providers and models")
+    })?;
+    Ok(model.map(|model| SourcedValue::from_flag(flag, model)))
 }
 
 /// Flags for a review.
@@ -354,4 +400,74 @@ fn parse_verify_command(text: &str) -> Result<VerifyCommand, String> {
 pub(super) fn parse_dollars(text: &str) -> Result<Money, String> {
     let amount = text.parse().ok().and_then(Money::dollars);
     amount.ok_or_else(|| "expected an amount in US dollars, such as `0.50`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use expect_test::{Expect, expect};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct RoleCommand {
+        #[command(flatten)]
+        roles: RoleFlags,
+    }
+
+    fn check(args: &[&str], expected: Expect) {
+        let mut raw = RawSettings::default();
+        RoleCommand::parse_from([&["crh"], args].concat()).roles.set(&mut raw).unwrap();
+        let roles = [
+            ("reviewer", &raw.model_reviewer),
+            ("cheap", &raw.model_cheap),
+            ("escalation", &raw.model_escalation),
+            ("editor", &raw.model_editor),
+        ];
+        let line = |(role, setting): (&str, &Option<SourcedValue<ModelChoice>>)| match setting {
+            Some(SourcedValue { value: ModelChoice::Named(name), origin }) => {
+                format!("{role}: {name} ({origin})\n")
+            }
+            Some(_) | None => format!("{role}: not set\n"),
+        };
+        expected.assert_eq(&roles.map(line).concat());
+    }
+
+    #[test]
+    fn model_flag_sets_every_role_without_its_own_flag() {
+        check(
+            &["--model", "openai:a"],
+            expect![[r#"
+                reviewer: openai:a (--model)
+                cheap: openai:a (--model)
+                escalation: openai:a (--model)
+                editor: openai:a (--model)
+            "#]],
+        );
+        check(
+            &[
+                "--editor-model",
+                "anthropic:b",
+                "--model",
+                "replay:tape",
+                "--cheap-model",
+                "gemini:c",
+            ],
+            expect![[r#"
+                reviewer: replay:tape (--model)
+                cheap: gemini:c (--cheap-model)
+                escalation: replay:tape (--model)
+                editor: anthropic:b (--editor-model)
+            "#]],
+        );
+        check(
+            &["--escalation-model", "openai:d"],
+            expect![[r#"
+                reviewer: not set
+                cheap: not set
+                escalation: openai:d (--escalation-model)
+                editor: not set
+            "#]],
+        );
+    }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use super::ListFormatArg;
 use super::flags::{
     AnalyserFlags, BudgetFlags, CacheFlags, DisplayFlags, FixFlags, GitFlags, IssueLimitFlags,
-    ModelFlags, PostFlags, ReviewFlags, SarifFlags, ScopeFlags, VerbosityFlags, VerdictFlags,
+    PostFlags, ReviewFlags, RoleFlags, SarifFlags, ScopeFlags, VerbosityFlags, VerdictFlags,
 };
 use super::plumbing::FormatArg;
 use super::target::TargetArgs;
@@ -32,7 +32,7 @@ pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) panel: PanelArgs,
     #[command(flatten)]
-    pub(crate) model: ModelFlags,
+    pub(crate) model: RoleFlags,
     #[command(flatten)]
     pub(crate) prompts: PromptArgs,
     #[command(flatten)]

@@ -21,7 +21,12 @@ pub(crate) enum Reproducible {
 impl Reproducible {
     /// `Yes` if `--record` is set or a configured model is a recording.
     pub(crate) fn from_settings(settings: &Settings, record: Option<&Path>) -> Self {
-        let roles = [&settings.model_reviewer, &settings.model_cheap, &settings.model_escalation];
+        let roles = [
+            &settings.model_reviewer,
+            &settings.model_cheap,
+            &settings.model_escalation,
+            &settings.model_editor,
+        ];
         let is_replayed = |choice: &ModelChoice| match choice {
             ModelChoice::Named(ModelName::Replay(_)) => true,
             ModelChoice::Named(ModelName::Live(_)) | ModelChoice::Detected => false,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-use super::models::ModelResolver;
+use super::models::{ModelResolver, ModelRoles};
 use super::repository_file::repository_file;
 use super::{github, launchpad, store};
 use crate::cli::{DoctorArgs, ListFormatArg};
@@ -16,7 +16,7 @@ use crate::{config, ui};
 use crh_git::{Git, OpenError, Repository};
 use crh_lint::analysers::Analysers;
 use crh_lint::sandbox::Sandbox;
-use crh_llm::Provider;
+use crh_llm::{LiveName, Provider};
 use crh_review::stable_json;
 
 /// Oldest supported git version.
@@ -177,17 +177,27 @@ fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorChe
         );
         return vec![keys, model];
     }
-    let model = match models.open_all(settings, None) {
-        Ok(model_set) => DoctorCheck::works(
-            "model",
-            format!(
-                "{} (not contacted; test it with `crh model check`)",
-                model_set.reviewer.name()
-            ),
-        ),
-        Err(failure) => DoctorCheck::broken("model", &failure),
-    };
-    vec![keys, model]
+    let opened = models.open_all(settings, None).and_then(|_| models.roles(settings));
+    match opened {
+        Ok(roles) => {
+            let reviewer = &roles.reviewer;
+            let detail = format!("{reviewer} (not contacted; test it with `crh model check`)");
+            let editor = editor_check(&roles, models.independent_editor(&roles));
+            vec![keys, DoctorCheck::works("model", detail), editor]
+        }
+        Err(failure) => vec![keys, DoctorCheck::broken("model", &failure)],
+    }
+}
+
+/// Shows the editor's model, and suggests one of another vendor.
+fn editor_check(roles: &ModelRoles, independent: Option<LiveName>) -> DoctorCheck {
+    let remedy = independent.map(|name| {
+        format!("the reviewers use the same vendor; `model.editor = \"{name}\"` judges more independently")
+    });
+    DoctorCheck {
+        remedy: remedy.unwrap_or_default(),
+        ..DoctorCheck::works("editor", roles.editor.to_string())
+    }
 }
 
 /// Checks API keys. Adjacent providers may share a variable, so `variables` may have duplicates.
@@ -368,6 +378,17 @@ mod tests {
                 ok       keys        `OPENAI_API_KEY`, `GEMINI_API_KEY` set
             "#]],
         );
+    }
+
+    #[test]
+    fn editor_of_another_vendor_is_suggested() {
+        let [reviewer, editor] =
+            ["openai:a", "openai:b"].map(|name| name.parse::<crh_llm::ModelName>().unwrap());
+        let (cheap, escalation) = (reviewer.clone(), reviewer.clone());
+        let roles = ModelRoles { reviewer, cheap, escalation, editor };
+        let other =
+            LiveName { provider: Provider::Anthropic, model: "c".to_owned(), base_url: None };
+        check(&[editor_check(&roles, None), editor_check(&roles, Some(other))], expect![[]]);
     }
 
     #[test]

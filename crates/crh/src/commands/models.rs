@@ -15,8 +15,8 @@ use crate::config::models::ModelChoice;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
 use crh_llm::{
-    Cassette, Model, ModelCatalogue, ModelEnvironment, ModelName, ModelSetupError, Provider,
-    Recorder, Redactor, ResolveError, ResolvedModel, VendorClient,
+    Cassette, LiveName, Model, ModelCatalogue, ModelEnvironment, ModelName, ModelSetupError,
+    Provider, Recorder, Redactor, ResolveError, ResolvedModel, VendorClient,
 };
 use crh_pipeline::review_options::ModelSet;
 
@@ -38,6 +38,9 @@ pub(crate) struct ModelRoles {
     /// For findings that the reviewer was unsure about.
     #[serde(serialize_with = "serialize_name")]
     pub(crate) escalation: ModelName,
+    /// Decides which findings are published.
+    #[serde(serialize_with = "serialize_name")]
+    pub(crate) editor: ModelName,
 }
 
 fn serialize_name<S: Serializer>(name: &ModelName, serializer: S) -> Result<S::Ok, S::Error> {
@@ -86,10 +89,33 @@ impl<'e> ModelResolver<'e> {
                 (live(defaults.reviewer), live(defaults.cheap), live(defaults.escalation))
             }
         };
+        let escalation = configured_name(&settings.model_escalation.value).unwrap_or(escalation);
         Ok(ModelRoles {
             reviewer,
             cheap: configured_name(&settings.model_cheap.value).unwrap_or(cheap),
-            escalation: configured_name(&settings.model_escalation.value).unwrap_or(escalation),
+            editor: configured_name(&settings.model_editor.value)
+                .unwrap_or_else(|| escalation.clone()),
+            escalation,
+        })
+    }
+
+    /// A model for the editor of another vendor, if the editor and the reviewers are of one vendor
+    /// and another vendor has a key. Providers with the same key variable are one vendor.
+    pub(crate) fn independent_editor(&self, roles: &ModelRoles) -> Option<LiveName> {
+        let key = |provider: Provider| self.catalogue.provider(provider).key.as_deref();
+        let (ModelName::Live(reviewer), ModelName::Live(editor)) = (&roles.reviewer, &roles.editor)
+        else {
+            return None;
+        };
+        if key(editor.provider) != key(reviewer.provider) {
+            return None;
+        }
+        Provider::ALL.into_iter().find_map(|provider| {
+            let is_other = key(provider) != key(reviewer.provider)
+                && self.model_environment.has_key(&self.catalogue, provider);
+            let defaults = self.catalogue.provider(provider).defaults.as_ref()?;
+            let model = defaults.escalation.clone();
+            is_other.then_some(LiveName { provider, model, base_url: None })
         })
     }
 
@@ -108,9 +134,9 @@ impl<'e> ModelResolver<'e> {
         settings: &Settings,
         record: Option<&Path>,
     ) -> Result<ModelSet, Failure> {
-        let ModelRoles { reviewer, cheap, escalation } = self.roles(settings)?;
+        let ModelRoles { reviewer, cheap, escalation, editor } = self.roles(settings)?;
         let mut opened_models: Vec<(ModelName, Model)> = Vec::new();
-        for name in [&reviewer, &cheap, &escalation] {
+        for name in [&reviewer, &cheap, &escalation, &editor] {
             if !opened_models.iter().any(|(opened_name, _)| opened_name == name) {
                 opened_models.push((name.clone(), self.open_unrecorded(name)?));
             }
@@ -131,6 +157,7 @@ impl<'e> ModelResolver<'e> {
             reviewer: opened_model(&reviewer)?,
             cheap: opened_model(&cheap)?,
             escalation: opened_model(&escalation)?,
+            editor: opened_model(&editor)?,
         })
     }
 

@@ -139,7 +139,7 @@ impl Scene {
         let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&subject, &terms, 200_000)),
             change: Arc::new(subject),
-            models: ModelSet { reviewer: live.clone(), cheap: live.clone(), escalation: live },
+            models: ModelSet::uniform(live),
             ledger: Ledger::open(Budget {
                 llm_calls: scene_options.llm_calls,
                 ..terms.budget.ledger_budget()

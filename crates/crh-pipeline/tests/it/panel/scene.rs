@@ -136,7 +136,7 @@ impl Scene {
         let review = ReviewInputs {
             change: Arc::new(subject),
             checks: Arc::new(CheckOptions::default()),
-            models: Some(ModelSet { reviewer, cheap, escalation }),
+            models: Some(ModelSet { reviewer, cheap, editor: escalation.clone(), escalation }),
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             options: Arc::new(self.terms.clone()),
             remembered: PastDecisions::default(),

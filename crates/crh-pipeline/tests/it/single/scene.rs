@@ -122,7 +122,12 @@ impl SingleScene {
         let context = ReviewContext {
             prompts: Arc::new(Prompts::new(&subject, &terms, facts().context)),
             change: Arc::new(subject),
-            models: ModelSet { cheap: reviewer.clone(), reviewer, escalation },
+            models: ModelSet {
+                cheap: reviewer.clone(),
+                reviewer,
+                editor: escalation.clone(),
+                escalation,
+            },
             ledger: Ledger::open(terms.budget.ledger_budget()),
             options: Arc::new(terms),
             static_findings: crh_pipeline::static_findings::StaticFindings::empty(),

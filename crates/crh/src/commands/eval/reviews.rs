@@ -291,9 +291,7 @@ impl Reviews {
     }
 
     fn name(&self, task: &Task, repeat: u32) -> Result<String, serde_json::Error> {
-        let facts = self.quiet.crew.iter().flat_map(|crew| {
-            [&crew.reviewer, &crew.cheap, &crew.escalation].map(|model| model.facts().clone())
-        });
+        let facts = self.quiet.crew.iter().flat_map(ModelSet::roles).map(|m| m.facts().clone());
         KeptRows::name(&RowKey {
             build: &self.build,
             change: &task.change,
@@ -347,7 +345,7 @@ fn named(
     let roles = models.roles(settings)?;
     let mut is_paid = false;
     let mut names = Vec::new();
-    for name in [roles.reviewer, roles.cheap, roles.escalation] {
+    for name in [roles.reviewer, roles.cheap, roles.escalation, roles.editor] {
         is_paid |= self::is_paid(&name);
         names.push(identity(&name, environment)?);
     }

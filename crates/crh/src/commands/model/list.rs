@@ -143,9 +143,9 @@ fn listing_text(listing: &ModelListing) -> String {
         }
     }
     out += &match &listing.roles {
-        Some(ModelRoles { reviewer, cheap, escalation }) => {
-            format!("\nIn use: reviewer {reviewer},\ncheap {cheap},\nescalation {escalation}.\n")
-        }
+        Some(ModelRoles { reviewer, cheap, escalation, editor }) => format!(
+            "\nIn use: reviewer {reviewer},\ncheap {cheap},\nescalation {escalation},\neditor {editor}.\n"
+        ),
         None => "\nNo API key is set: set one, or pass `--model`.\n".to_owned(),
     };
     out

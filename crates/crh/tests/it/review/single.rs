@@ -96,6 +96,29 @@ fn severe_doubt_uses_stronger_model() {
 }
 
 #[test]
+fn model_flag_overrides_configured_roles_and_replay_sends_nothing() {
+    let desk = ReviewFixture::new();
+    desk.user.write(
+        ".config/crh/config.toml",
+        "[model]\nescalation = \"openai:gpt-4.1\"\neditor = \"openai:gpt-4o\"\n",
+    );
+    let model = FakeModel::start()
+        .on("single", [answers(&[doubted()])])
+        .on("single-round", [answers_with(&[], verdict("confirmed"))]);
+    let tape = desk.user.path("tape");
+    let record = ["--model", "openai:gpt-4.1-mini", "--record", tape.to_str().unwrap()];
+    let recorded = desk.review(&model, &[&SINGLE[..], &record].concat());
+    let asked: Vec<_> = model.requests().iter().map(|asked| asked.model.clone()).collect();
+    assert_eq!(asked, ["gpt-4.1-mini", "gpt-4.1-mini"]);
+    let silent = FakeModel::start();
+    let replay = format!("replay:{}", tape.display());
+    let replayed = desk.review(&silent, &[&SINGLE[..], &["--model", &replay]].concat());
+    assert_eq!(silent.requests().len(), 0);
+    assert_eq!((replayed.end(), replayed.issues()), (recorded.end(), recorded.issues()));
+    assert_eq!(recorded.end(), (1, "ok", "Ready with fixes"));
+}
+
+#[test]
 fn refuted_finding_is_no_issue() {
     let desk = ReviewFixture::new();
     let mild = with(doubted(), json!({ "severity": "P2" }));
