@@ -193,7 +193,7 @@ fn means(url: &str, transcript: Transcript) -> RunContext<Desk> {
         context: 200_000,
         max_output: 10_000,
         price: Some(Price::free()),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     };
     let budget = Budget {
         llm_calls: 100_000,

@@ -67,8 +67,8 @@ impl ToolProtocol {
     pub(crate) fn best_for(abilities: Abilities) -> Self {
         match abilities {
             Abilities { tools: true, .. } => Self::Tools,
-            Abilities { tools: false, schema: true } => Self::Schema,
-            Abilities { tools: false, schema: false } => Self::Text,
+            Abilities { tools: false, schema: true, .. } => Self::Schema,
+            Abilities { tools: false, schema: false, .. } => Self::Text,
         }
     }
 

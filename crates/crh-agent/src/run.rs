@@ -20,7 +20,7 @@ use crate::{
     AgentOutcome, AgentRunEnd, AgentTask, CallCost, CallPurpose, EstimatedRequest, LimitKind,
     RunLimits, RunStep, ToolOutcome, model_texts, trim,
 };
-use crh_llm::{Conversation, ModelError, ModelFacts, ModelReply, ModelRequest, Money};
+use crh_llm::{Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money};
 
 /// A conversation that does not fit is trimmed to the context divided by this number. Half of the
 /// context leaves room for many turns, so the prompt cache is seldom invalidated.
@@ -105,9 +105,11 @@ impl<A: Clone> AgentRun<A> {
     /// A run that has not started.
     pub fn new(task: AgentTask<A>, limits: RunLimits, facts: &ModelFacts) -> Self {
         let model_max_output = u32::try_from(facts.max_output).unwrap_or(u32::MAX);
+        let reasoning_room = task.effort.map_or(0, Effort::reasoning_room);
+        let max_output = task.max_output_tokens.saturating_add(reasoning_room);
         Self {
             task_messages: task.conversation.messages.len(),
-            max_output_tokens: task.max_output_tokens.min(model_max_output),
+            max_output_tokens: max_output.min(model_max_output),
             task,
             limits,
             facts: facts.clone(),

@@ -24,11 +24,11 @@ pub struct AgentTask<A> {
     pub submit: SubmitTool<A>,
     /// Purpose of the calls. The last turn always uses `LastTurn`.
     pub purpose: CallPurpose,
-    /// Maximum output tokens of one turn.
+    /// Maximum output tokens of one turn without reasoning. An effort adds room for reasoning.
     pub max_output_tokens: u32,
     /// Sampling temperature.
     pub temperature: Option<f64>,
-    /// Reasoning effort.
+    /// Reasoning effort, usually that of the model's role.
     pub effort: Option<Effort>,
 }
 

@@ -142,6 +142,14 @@ impl ModelCatalogue {
         facts
     }
 
+    /// API of a model: that of its entry, else that of its provider. A server that the user names
+    /// has the provider's API.
+    pub fn wire(&self, name: &LiveName) -> Wire {
+        let entry = self.merged_entry(&model_key(name.provider, &name.model));
+        let entry_wire = entry.wire.filter(|_| name.base_url.is_none());
+        entry_wire.unwrap_or(self.provider(name.provider).wire)
+    }
+
     /// Ids of a provider's known models.
     pub fn models(&self, provider: Provider) -> Vec<&str> {
         let table_provider = self.provider(provider).models_of.unwrap_or(provider);

@@ -18,12 +18,15 @@ pub struct ModelFacts {
 }
 
 /// Features that decide how an agent run asks the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// Native tool calls.
     pub tools: bool,
     /// Structured output with a JSON Schema.
     pub schema: bool,
+    /// A reasoning effort. Recordings omit it for models without one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub effort: bool,
 }
 
 /// Token prices of a model.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::{
-    Cassette, CassetteError, ModelError, ModelFacts, ModelReply, ModelRequest, Recorder, Redactor,
-    ReplyProgress, VendorClient,
+    Cassette, CassetteError, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Recorder,
+    Redactor, ReplyProgress, VendorClient,
 };
 
 /// A model and its facts. Clones are cheap and share connections.
@@ -16,6 +16,7 @@ pub struct Model {
     facts: ModelFacts,
     source: ReplySource,
     recorder: Option<Arc<Recorder>>,
+    effort: Option<Effort>,
 }
 
 #[derive(Debug, Clone)]
@@ -27,7 +28,8 @@ enum ReplySource {
 impl Model {
     /// A model at a vendor.
     pub fn live(name: impl Into<String>, facts: ModelFacts, client: VendorClient) -> Self {
-        Self { name: name.into(), facts, source: ReplySource::Live(client), recorder: None }
+        let source = ReplySource::Live(client);
+        Self { name: name.into(), facts, source, recorder: None, effort: None }
     }
 
     /// A recorded model, with its recorded name and facts. If a recording has several models, the
@@ -44,7 +46,19 @@ impl Model {
             facts: facts.clone(),
             source: ReplySource::Replay(Arc::new(cassette)),
             recorder: None,
+            effort: None,
         }
+    }
+
+    /// Sets the reasoning effort of this role, if the model accepts one.
+    pub fn with_effort(self, effort: Option<Effort>) -> Self {
+        let effort = effort.filter(|_| self.facts.abilities.effort);
+        Self { effort, ..self }
+    }
+
+    /// Reasoning effort for the requests of this role; `None` uses the vendor's default.
+    pub fn effort(&self) -> Option<Effort> {
+        self.effort
     }
 
     /// Records all requests and replies of this model.
@@ -116,7 +130,7 @@ mod tests {
     async fn replayed_reply_can_be_recorded_again() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-        let abilities = Abilities { tools: true, schema: true };
+        let abilities = Abilities { tools: true, schema: true, effort: false };
         let price = Some(Price::free());
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
         let request = ModelRequest::new(Conversation::new("rules"), 5);
@@ -150,7 +164,7 @@ mod tests {
     async fn recording_error_keeps_the_answer_and_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-        let abilities = Abilities { tools: true, schema: true };
+        let abilities = Abilities { tools: true, schema: true, effort: false };
         let price = Some(Price::free());
         let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
         let request = ModelRequest::new(Conversation::new("rules"), 5);

@@ -123,12 +123,7 @@ impl ModelCatalogue {
             let name = format!("{}:{}", name.provider, name.model);
             return Err(ResolveError::NoPrice { name });
         }
-        let endpoint = Endpoint {
-            wire: self.provider(name.provider).wire,
-            url,
-            key,
-            model: name.model.clone(),
-        };
+        let endpoint = Endpoint { wire: self.wire(name), url, key, model: name.model.clone() };
         Ok(ResolvedModel::Live(Box::new(LiveModel { name: name.clone(), endpoint, facts })))
     }
 

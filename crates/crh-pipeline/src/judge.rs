@@ -232,7 +232,7 @@ async fn judge_question(
         purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
-        effort: None,
+        effort: run_context.model.effort(),
     };
     let limits = RunLimits { turns: TURNS, tool_calls: 0, tokens: u64::MAX, money, wall: WALL };
     let FinishedRun { end: ended, totals, .. } =

@@ -122,7 +122,7 @@ fn build_task<T: SessionTool, A>(
         purpose: question.purpose,
         max_output_tokens: question.output_tokens,
         temperature: None,
-        effort: None,
+        effort: question.model.effort(),
     }
 }
 

@@ -125,8 +125,8 @@ fn tools_are_described_after_the_system_prompt() {
 
 #[test]
 fn tool_complaint_selects_the_next_protocol() {
-    let all = Abilities { tools: true, schema: true };
-    let no_schema = Abilities { tools: true, schema: false };
+    let all = Abilities { tools: true, schema: true, effort: false };
+    let no_schema = Abilities { tools: true, schema: false, effort: false };
     let after = |protocol: ToolProtocol, complaint: &str, demand, abilities| {
         protocol.fallback(complaint, demand, abilities)
     };

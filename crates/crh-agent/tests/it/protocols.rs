@@ -69,7 +69,7 @@ async fn run_with_native_tool_calls() {
 #[tokio::test]
 async fn run_with_schema_output() {
     check(
-        Abilities { tools: false, schema: true },
+        Abilities { tools: false, schema: true, effort: false },
         object_turns(),
         expect![[r#"
             json_schema, 0 tools, alice
@@ -85,7 +85,7 @@ async fn run_with_schema_output() {
 #[tokio::test]
 async fn run_with_plain_text() {
     check(
-        Abilities { tools: false, schema: false },
+        Abilities { tools: false, schema: false, effort: false },
         object_turns(),
         expect![[r#"
             any form, 0 tools, alice

@@ -23,7 +23,7 @@ use crh_llm::{
 /// A key of the usual form.
 pub(crate) const KEY: &str = "sk-proj-9fQ2xLm7Tz4Kc8Vb1Nw6Rd3Hj5Yg0Se";
 
-pub(crate) const TOOLS: Abilities = Abilities { tools: true, schema: true };
+pub(crate) const TOOLS: Abilities = Abilities { tools: true, schema: true, effort: false };
 
 /// The submitted answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,7 +21,7 @@ fn facts() -> ModelFacts {
         context: 1000,
         max_output: 100,
         price: Some(Price::free()),
-        abilities: Abilities { tools: true, schema: false },
+        abilities: Abilities { tools: true, schema: false, effort: false },
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use crate::catalogue::CatalogueError;
-use crate::{Abilities, ModelFacts, Money, Price, Rates};
+use crate::{Abilities, ModelFacts, Money, Price, Rates, Wire};
 
 /// Assumed context window of unknown models. Hosted models have had at least this since 2024.
 const DEFAULT_CONTEXT: u64 = 128_000;
@@ -30,6 +30,10 @@ pub struct ModelEntry {
     pub tools: Option<bool>,
     /// Supports structured output with a JSON Schema.
     pub schema: Option<bool>,
+    /// Accepts a reasoning effort.
+    pub effort: Option<bool>,
+    /// API of this model, if it differs from the provider's.
+    pub wire: Option<Wire>,
     /// Token prices.
     pub price: Option<PriceEntry>,
 }
@@ -75,12 +79,14 @@ impl ModelEntry {
             max_output: self.max_output.or(other.max_output),
             tools: self.tools.or(other.tools),
             schema: self.schema.or(other.schema),
+            effort: self.effort.or(other.effort),
+            wire: self.wire.or(other.wire),
             price: self.price.or(other.price),
         }
     }
 
     /// Facts with defaults. Unknown models are assumed to support tools and schemas; otherwise
-    /// their server reports an error.
+    /// their server reports an error. They get no effort, because the error would end the review.
     pub(super) fn facts(&self) -> ModelFacts {
         let context = self.context.unwrap_or(DEFAULT_CONTEXT);
         ModelFacts {
@@ -90,6 +96,7 @@ impl ModelEntry {
             abilities: Abilities {
                 tools: self.tools.unwrap_or(true),
                 schema: self.schema.unwrap_or(true),
+                effort: self.effort.unwrap_or(false),
             },
         }
     }

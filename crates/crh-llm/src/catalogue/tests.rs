@@ -73,7 +73,7 @@ fn known_model_is_found_by_alias_and_provider() {
         context: 1_047_576,
         max_output: 32_768,
         price: Some(Price { rates: rates(0.40, 0.10, 0.40, 1.60), long: None }),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     };
     for name in [
         "openai:gpt-4.1-mini",
@@ -98,7 +98,7 @@ fn unknown_model_is_free_only_on_loopback() {
         context: 128_000,
         max_output: 8_192,
         price: None,
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     };
     assert_eq!(facts("", "openai:mystery", "https://a.example/v1"), unknown);
     let local = ModelFacts { price: Some(Price::free()), ..unknown };
@@ -130,7 +130,7 @@ fn user_entries_override_and_add() {
             rates: rates(0.5, 0.5, 0.75, 1.5),
             long: Some((100, rates(1.0, 1.0, 1.0, 3.0))),
         }),
-        abilities: Abilities { tools: false, schema: true },
+        abilities: Abilities { tools: false, schema: true, effort: false },
     };
     assert_eq!(facts(overrides, "openai:mystery-2", "https://a.example"), added);
 }

@@ -104,6 +104,8 @@ pub(super) fn chat_options(wire: Wire, model: &str, request: &ModelRequest) -> C
         // `auto` is the default, and some servers accept no other value.
         tool_choice: match &request.tool_choice {
             _ if request.tools.is_empty() => None,
+            // Anthropic rejects a forced call together with reasoning.
+            _ if wire == Wire::Anthropic && request.effort.is_some() => None,
             ToolChoice::Auto => None,
             ToolChoice::Required => Some(genai::chat::ToolChoice::Required),
             ToolChoice::Named(name) => Some(genai::chat::ToolChoice::tool(name.clone())),

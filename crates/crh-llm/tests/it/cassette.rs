@@ -14,7 +14,7 @@ use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{bad_request, calls, rate_limited, says};
 
 fn facts() -> ModelFacts {
-    let abilities = Abilities { tools: true, schema: true };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
     ModelFacts { context: 100_000, max_output: 1000, price: Some(Price::free()), abilities }
 }
 

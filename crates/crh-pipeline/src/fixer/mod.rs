@@ -88,7 +88,7 @@ pub async fn repair(
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
-        effort: None,
+        effort: model.effort(),
     };
     let limits = RunLimits {
         turns: TURNS_MAX,

@@ -16,8 +16,7 @@ use crate::strategies::panel::part_prompts;
 use crh_llm::{Model, ModelRequest, Money, estimated_tokens};
 use crh_review::report::Strategy;
 
-/// Maximum output tokens per turn, reasoning included: about twenty findings with quotes, and as
-/// much again for reasoning.
+/// Maximum output tokens per turn without reasoning: twice what twenty findings with quotes take.
 pub(crate) const TURN_TOKENS: u32 = 16_000;
 
 /// Upper bound on the cost of a plan.

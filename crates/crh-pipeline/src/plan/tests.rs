@@ -198,7 +198,7 @@ proptest! {
 fn model(name: &str, price: Option<Price>) -> Model {
     let url = "http://localhost:1/v1".parse().unwrap();
     let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model: name.to_owned() };
-    let abilities = Abilities { tools: true, schema: true };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
     let facts = ModelFacts { context: 200_000, max_output: 10_000, price, abilities };
     Model::live(name, facts, VendorClient::new(endpoint, &NetworkSettings::default()).unwrap())
 }

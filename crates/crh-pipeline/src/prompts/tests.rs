@@ -397,7 +397,7 @@ fn first_request(prompts: &Prompts, own: &str) -> ModelRequest {
         money: Money::cents(1_000),
         wall: Duration::from_secs(600),
     };
-    let abilities = Abilities { tools: true, schema: true };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
     let facts = ModelFacts { context: CONTEXT, max_output: 32_000, price: None, abilities };
     match AgentRun::new(task, limits, &facts).next(Duration::ZERO) {
         RunStep::Ask(ask) => ask.request,

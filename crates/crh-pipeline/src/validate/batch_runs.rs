@@ -143,7 +143,7 @@ fn build_task(batch: &Batch, ctx: &ReviewContext) -> AgentTask<BTreeMap<String, 
         purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
-        effort: None,
+        effort: checker_model(ctx).effort(),
     }
 }
 

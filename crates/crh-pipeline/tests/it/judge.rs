@@ -50,7 +50,7 @@ fn judge(model: &FakeModel) -> EvalJudge {
         context: 100_000,
         max_output: 10_000,
         price: Some(price),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     };
     let endpoint = Endpoint {
         wire: Wire::OpenAiChat,

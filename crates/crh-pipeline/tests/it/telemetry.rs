@@ -34,7 +34,7 @@ fn model(fake: &FakeModel) -> Model {
         context: 200_000,
         max_output: 10_000,
         price: Some(Price { rates, long: None }),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     };
     let endpoint = Endpoint {
         wire: Wire::OpenAiChat,

@@ -75,7 +75,7 @@ impl TestChange {
             context: 200_000,
             max_output: 10_000,
             price: Some(Price::free()),
-            abilities: Abilities { tools: true, schema: true },
+            abilities: Abilities { tools: true, schema: true, effort: false },
         };
         let (wire, url) = (Wire::OpenAiChat, model.url().parse().unwrap());
         let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };

@@ -11,7 +11,7 @@ use crate::config::analysers::AnalysersChoice;
 use crate::config::fix::VerifyCommand;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
-use crate::config::models::ModelChoice;
+use crate::config::models::{EffortChoice, ModelChoice, RoleEfforts};
 use crate::config::panel::DepthChoice;
 use crate::config::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyChoice};
 use crate::config::value::{Color, FolderSetting, GlobList, GlobPattern, InstanceName};
@@ -207,6 +207,10 @@ pub(crate) struct RoleFlags {
     /// Model that decides what is published; overrides `--model` and the setting `model.editor`
     #[arg(long, value_name = "MODEL")]
     editor_model: Option<String>,
+    /// How much the models of all roles reason; overrides the settings `model.effort` and
+    /// `model.efforts`
+    #[arg(long, value_enum, value_name = "EFFORT")]
+    effort: Option<EffortChoice>,
 }
 
 impl RoleFlags {
@@ -223,6 +227,10 @@ impl RoleFlags {
                 *setting = Some(model);
             }
         }
+        let efforts =
+            self.effort.map(|_| SourcedValue::from_flag("--effort", RoleEfforts::default()));
+        raw.model_efforts = efforts;
+        raw.model_effort = self.effort.map(|effort| SourcedValue::from_flag("--effort", effort));
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
-use crate::config::models::ModelChoice;
+use crate::config::models::{ModelChoice, ModelRole};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
 use crh_llm::{
@@ -153,11 +153,16 @@ impl<'e> ModelResolver<'e> {
                 None => model,
             })
         };
+        let in_role = |role: ModelRole, name: &ModelName| {
+            let choice = settings.model_efforts.value.0.get(&role);
+            let choice = choice.unwrap_or(&settings.model_effort.value);
+            opened_model(name).map(|model| model.with_effort(choice.effort(role)))
+        };
         Ok(ModelSet {
-            reviewer: opened_model(&reviewer)?,
-            cheap: opened_model(&cheap)?,
-            escalation: opened_model(&escalation)?,
-            editor: opened_model(&editor)?,
+            reviewer: in_role(ModelRole::Reviewer, &reviewer)?,
+            cheap: in_role(ModelRole::Cheap, &cheap)?,
+            escalation: in_role(ModelRole::Escalation, &escalation)?,
+            editor: in_role(ModelRole::Editor, &editor)?,
         })
     }
 

@@ -20,7 +20,7 @@ use super::key::{
     SourcedValue, settings,
 };
 use super::launchpad::{CREDENTIALS_VARIABLE, CredentialsFile, ServiceRoot};
-use super::models::{KeyVariables, ModelChoice, ModelTable};
+use super::models::{EffortChoice, KeyVariables, ModelChoice, ModelTable, RoleEfforts};
 use super::panel::{DepthChoice, ReviewerNames, ReviewerTiers};
 use super::resolve::SettingSources;
 use super::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyChoice};
@@ -71,7 +71,7 @@ settings! {
     };
 
     /// Facts about models that extend or override the built-in table: `context` and `max_output` in
-    /// tokens, `tools`, `schema`, and `price` in US dollars per million tokens. `crh model list`
+    /// tokens, `tools`, `schema`, `effort` (accepts a reasoning effort), `wire` (its API), and `price` in US dollars per million tokens. `crh model list`
     /// shows the table.
     models: ModelTable = |_| ModelTable::default(), KeySpec {
         section: None,
@@ -303,6 +303,29 @@ settings! {
         variable: None,
         flag: Some(KeyFlag { name: "--editor-model", value: "MODEL", effect: FlagEffect::Replaces }),
         example: r#""anthropic:claude-opus-5-5""#,
+    };
+
+    /// How much the models reason before they answer: more effort finds more and costs more. Models
+    /// without a setting for it ignore it.
+    model_effort: EffortChoice = |_| EffortChoice::Auto, KeySpec {
+        section: Some("model"),
+        name: "effort",
+        default: DefaultValue::Literal(r#""auto""#),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: Some(KeyFlag { name: "--effort", value: "EFFORT", effect: FlagEffect::Replaces }),
+        example: r#""high""#,
+    };
+
+    /// Effort of single roles, if it differs from `model.effort`.
+    model_efforts: RoleEfforts = |_| RoleEfforts::default(), KeySpec {
+        section: Some("model"),
+        name: "efforts",
+        default: DefaultValue::Literal("{}"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: r#"{ reviewer = "low", editor = "high" }"#,
     };
 
     /// Names of the environment variables that hold the API keys of your own servers, by the origin

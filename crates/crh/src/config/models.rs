@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toml::Spanned;
 use toml::de::{DeValue, ValueDeserializer};
 
+use super::review::ChoiceValue;
 use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
-use crh_llm::{ModelCatalogue, ModelEntry, ModelName};
+use crh_llm::{Effort, ModelCatalogue, ModelEntry, ModelName};
 
 /// The model for a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,6 +47,94 @@ impl ConfigValue for ModelChoice {
             Self::Detected => serde_json::Value::Null,
             Self::Named(name) => json!(name.to_string()),
         }
+    }
+}
+
+/// Reasoning effort of models that accept one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
+#[schemars(rename_all = "lowercase")]
+pub(crate) enum EffortChoice {
+    /// Chosen by role: low for simple tasks, high for the editor, else medium
+    Auto,
+    /// Little reasoning: fast and cheap
+    Low,
+    /// Some reasoning
+    Medium,
+    /// Much reasoning: slow and expensive
+    High,
+    /// What the vendor chooses
+    Vendor,
+}
+
+impl ChoiceValue for EffortChoice {
+    const CHOICES: &'static str = "`auto`, `low`, `medium`, `high` or `vendor`";
+}
+
+/// Role of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ModelRole {
+    Reviewer,
+    Cheap,
+    Escalation,
+    Editor,
+}
+
+impl ModelRole {
+    const ALL: [Self; 4] = [Self::Reviewer, Self::Cheap, Self::Escalation, Self::Editor];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Reviewer => "reviewer",
+            Self::Cheap => "cheap",
+            Self::Escalation => "escalation",
+            Self::Editor => "editor",
+        }
+    }
+
+    /// Effort of this role unless the user sets one.
+    fn default_effort(self) -> Effort {
+        match self {
+            Self::Cheap => Effort::Low,
+            Self::Reviewer | Self::Escalation => Effort::Medium,
+            Self::Editor => Effort::High,
+        }
+    }
+}
+
+impl EffortChoice {
+    /// The effort for a role; `None` leaves it to the vendor.
+    pub(crate) fn effort(self, role: ModelRole) -> Option<Effort> {
+        match self {
+            Self::Auto => Some(role.default_effort()),
+            Self::Low => Some(Effort::Low),
+            Self::Medium => Some(Effort::Medium),
+            Self::High => Some(Effort::High),
+            Self::Vendor => None,
+        }
+    }
+}
+
+/// Reasoning effort by role. Roles that are not listed use `model.effort`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RoleEfforts(pub(crate) BTreeMap<ModelRole, EffortChoice>);
+
+impl ConfigValue for RoleEfforts {
+    type TomlType = BTreeMap<String, EffortChoice>;
+    const EXPECTED: &'static str = "`auto`, `low`, `medium`, `high` or `vendor` for each of `reviewer`, `cheap`, `escalation` and `editor`";
+
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
+        let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
+        let efforts = table.iter().map(|(name, effort)| {
+            let role = ModelRole::ALL.into_iter().find(|role| role.name() == name.get_ref());
+            let role = role.ok_or_else(|| type_mismatch::<Self>(value))?;
+            Ok((role, EffortChoice::from_toml(effort, paths)?))
+        });
+        efforts.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let efforts = self.0.iter().map(|(role, effort)| (role.name(), effort.json()));
+        json!(efforts.collect::<BTreeMap<_, _>>())
     }
 }
 

@@ -24,7 +24,8 @@ fn two_questions(case: &Case) -> [EstimatedRequest; 2] {
 
 #[test]
 fn only_the_uncounted_part_is_estimated() {
-    let case = case().facts(|facts| facts.abilities = Abilities { tools: false, schema: true });
+    let case = case()
+        .facts(|facts| facts.abilities = Abilities { tools: false, schema: true, effort: false });
     let [first, second] = two_questions(&case);
     let estimates = [&first, &second].map(|ask| estimated_tokens(&ask.request));
     assert_eq!([first.input, second.input], [estimates[0], 10 + estimates[1] - estimates[0]]);

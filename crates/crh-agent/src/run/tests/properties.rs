@@ -156,7 +156,7 @@ proptest! {
     ) {
         let case = case()
             .limits(|limits| (limits.turns, limits.tool_calls) = (turns, tool_calls))
-            .facts(|facts| (facts.context, facts.abilities) = (context, Abilities { tools, schema }));
+            .facts(|facts| (facts.context, facts.abilities) = (context, Abilities { tools, schema, effort: false }));
         let (replies, calls) = play(&case, &script, result);
         prop_assert!(replies <= turns);
         prop_assert!(calls <= tool_calls);

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::script::{Case, case};
 use crh_llm::Abilities;
 
-const NOTHING: Abilities = Abilities { tools: false, schema: false };
-const SCHEMA: Abilities = Abilities { tools: false, schema: true };
+const NOTHING: Abilities = Abilities { tools: false, schema: false, effort: false };
+const SCHEMA: Abilities = Abilities { tools: false, schema: true, effort: false };
 
 #[test]
 fn model_without_tools_uses_a_schema() {

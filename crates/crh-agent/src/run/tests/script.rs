@@ -45,7 +45,7 @@ pub(super) fn case() -> Case {
             context: 100_000,
             max_output: 8_000,
             price: None,
-            abilities: Abilities { tools: true, schema: true },
+            abilities: Abilities { tools: true, schema: true, effort: false },
         },
         tools: vec![tool("grep"), tool("read")],
         submit_schema: json!({"type": "object"}),

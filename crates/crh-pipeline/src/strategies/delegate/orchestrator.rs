@@ -77,7 +77,7 @@ pub(super) async fn run(
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
-        effort: None,
+        effort: model.effort(),
     };
     let limits = RunLimits {
         turns: TURNS,

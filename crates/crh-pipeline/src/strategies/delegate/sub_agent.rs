@@ -89,7 +89,7 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
-        effort: None,
+        effort: ctx.models.reviewer.effort(),
     };
     let model = &ctx.models.reviewer;
     let tools = SubAgentTools { own_tools: own_tools.clone(), shared, task: sub_task.clone() };

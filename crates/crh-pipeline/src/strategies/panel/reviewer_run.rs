@@ -86,7 +86,7 @@ pub(super) async fn run_attempt(
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
-        effort: None,
+        effort: model.effort(),
     };
     let submit_tool_name = match reviewer.returns {
         Returns::Findings => ReportFindings::NAME,

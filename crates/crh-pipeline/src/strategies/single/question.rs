@@ -49,7 +49,7 @@ pub(super) async fn ask<A: Clone>(
         purpose: question.purpose,
         max_output_tokens: question.max_output_tokens,
         temperature: None,
-        effort: None,
+        effort: model.effort(),
     };
     let limits = RunLimits {
         turns: question.turns,

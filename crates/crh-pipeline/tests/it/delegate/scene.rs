@@ -197,7 +197,7 @@ pub(crate) fn options(scene_options: &SceneOptions) -> ReviewOptions {
 pub(crate) fn model_at(url: &str, price: Option<Price>) -> Model {
     let (wire, url) = (Wire::OpenAiChat, url.parse().unwrap());
     let endpoint = Endpoint { wire, url, key: None, model: "fake".to_owned() };
-    let abilities = Abilities { tools: true, schema: true };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
     let facts = ModelFacts { context: 200_000, max_output: 32_000, price, abilities };
     Model::live(
         "openai:fake",

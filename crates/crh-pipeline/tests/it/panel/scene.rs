@@ -161,7 +161,7 @@ impl Scene {
 fn model(fake: &FakeModel, name: &str, context: u64) -> Model {
     let (wire, url) = (Wire::OpenAiChat, fake.url().parse().unwrap());
     let endpoint = Endpoint { wire, url, key: None, model: name.to_owned() };
-    let abilities = Abilities { tools: true, schema: true };
+    let abilities = Abilities { tools: true, schema: true, effort: false };
     let facts = ModelFacts { context, max_output: 16_000, price: Some(Price::free()), abilities };
     Model::live(
         format!("openai:{name}"),

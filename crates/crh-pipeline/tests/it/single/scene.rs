@@ -69,7 +69,7 @@ pub(super) fn facts() -> ModelFacts {
         context: 200_000,
         max_output: 16_000,
         price: Some(Price { rates, long: None }),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     }
 }
 

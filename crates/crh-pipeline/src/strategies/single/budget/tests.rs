@@ -13,7 +13,7 @@ fn facts(context: u64, cents: u64) -> ModelFacts {
         context,
         max_output: 64_000,
         price: Some(Price { rates, long }),
-        abilities: Abilities { tools: true, schema: true },
+        abilities: Abilities { tools: true, schema: true, effort: false },
     }
 }
 
