@@ -1,6 +1,6 @@
 //! Executes an agent run: performs each step that the run asks for, until it ends.
 //!
-//! The worst-case cost of each attempt is reserved before the request is sent. Cancellation and the
+//! The highest cost of each attempt is reserved before the request is sent. Cancellation and the
 //! wall-time limit interrupt every wait.
 
 use std::fmt;
@@ -15,11 +15,14 @@ use tokio::time::Instant;
 use crate::tools::{RunningCalls, TOOL_CRASHED, ToolTimeLimits};
 use crate::transcript::{AskAttempt, AttemptSummary, TranscriptWriter};
 use crate::{
-    AgentRun, AgentRunEnd, CallCost, CallEstimate, CallPurpose, CallUsage, EstimatedRequest,
-    Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript, UsageTotals, model_texts,
+    AgentRun, AgentRunEnd, BudgetRefusal, CallCost, CallEstimate, CallPurpose, CallUsage,
+    EstimatedRequest, Ledger, LimitKind, RunStep, ToolOutcome, Toolbox, Transcript, UsageTotals,
+    model_texts,
 };
 use crh_llm::retry::RetryPolicy;
-use crh_llm::{FailureCost, Model, ModelError, ModelReply, ReplyProgress, ToolCall, retry};
+use crh_llm::{
+    FailureCost, Model, ModelError, ModelReply, ReplyProgress, SharedPrefix, ToolCall, retry,
+};
 
 /// Everything needed to execute a run.
 #[derive(Debug)]
@@ -113,7 +116,7 @@ pub async fn drive<A: Clone, T: Toolbox>(
                 match driver.ask(&ask, |cost| run.record_cost(cost)).await {
                     AskOutcome::Replied(reply) => run.on_reply(reply),
                     AskOutcome::Failed(error) => run.on_failure(error),
-                    AskOutcome::Refused(limit) => run.on_refusal(limit),
+                    AskOutcome::Refused(refusal) => run.on_refusal(refusal),
                     AskOutcome::Cancelled => run.cancel(),
                 }
                 driver.purpose = ask.purpose;
@@ -145,7 +148,7 @@ pub async fn ask_once<T: Toolbox>(
     match driver.ask(ask, |_| None).await {
         AskOutcome::Replied(reply) => Ok(reply),
         AskOutcome::Failed(error) => Err(QuestionError::Model(error)),
-        AskOutcome::Refused(limit) => Err(QuestionError::Limit(limit)),
+        AskOutcome::Refused(refusal) => Err(QuestionError::Limit(refusal.limit)),
         AskOutcome::Cancelled => Err(QuestionError::Cancelled),
     }
 }
@@ -154,7 +157,7 @@ pub async fn ask_once<T: Toolbox>(
 enum AskOutcome {
     Replied(ModelReply),
     Failed(ModelError),
-    Refused(LimitKind),
+    Refused(BudgetRefusal),
     Cancelled,
 }
 
@@ -220,6 +223,8 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             model: model.name().to_owned(),
             input: ask.input,
             output: ask.request.max_output_tokens.into(),
+            usual_output: ask.request.usual_output().into(),
+            prefix: SharedPrefix::of(&ask.request),
             price,
             purpose: ask.purpose,
         };
@@ -250,15 +255,16 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         let RunContext { model, ledger, .. } = self.context;
         let reservation = match self.wait_for(self.deadline, ledger.reserve(call)).await {
             WaitOutcome::Done(Ok(reservation)) => reservation,
-            WaitOutcome::Done(Err(limit)) => return self.refuse(attempt, limit),
-            WaitOutcome::TimedOut => return self.refuse(attempt, LimitKind::Wall),
+            WaitOutcome::Done(Err(refusal)) => return self.refuse(attempt, refusal),
+            WaitOutcome::TimedOut => return self.refuse(attempt, LimitKind::Wall.into()),
             WaitOutcome::Cancelled => return AttemptOutcome::Ended(AskOutcome::Cancelled),
         };
         self.events.write_request(attempt, ask, model.name(), reservation.worst_case());
         let start = Instant::now();
         let mut on_progress =
             |progress: ReplyProgress<'_>| (self.context.progress_listener.listener)(progress);
-        let reply = model.ask(&self.caller, &ask.request, &mut on_progress);
+        let output_cap = u32::try_from(reservation.output()).unwrap_or(u32::MAX);
+        let reply = model.ask(&self.caller, &ask.request, output_cap, &mut on_progress);
         let wait_outcome = self.wait_for(self.deadline, reply).await;
         let cost = reservation.settle(match &wait_outcome {
             WaitOutcome::Done(Ok(reply)) => {
@@ -289,7 +295,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
                     delay,
                 );
                 match exceeded_limit {
-                    Some(limit) if delay.is_some() => self.refuse(attempt, limit),
+                    Some(limit) if delay.is_some() => self.refuse(attempt, limit.into()),
                     Some(_) | None => AttemptOutcome::Failed(error, delay),
                 }
             }
@@ -307,7 +313,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
                     "timed out",
                     None,
                 );
-                self.refuse(attempt, LimitKind::Wall)
+                self.refuse(attempt, LimitKind::Wall.into())
             }
         }
     }
@@ -326,9 +332,9 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         }
     }
 
-    fn refuse(&self, attempt: AskAttempt, limit: LimitKind) -> AttemptOutcome {
-        self.events.write_refusal(attempt, limit);
-        AttemptOutcome::Ended(AskOutcome::Refused(limit))
+    fn refuse(&self, attempt: AskAttempt, refusal: BudgetRefusal) -> AttemptOutcome {
+        self.events.write_refusal(attempt, refusal.limit);
+        AttemptOutcome::Ended(AskOutcome::Refused(refusal))
     }
 
     /// Delay before the next attempt. `None` means no retry: the error is final, or the delay would

@@ -1,5 +1,5 @@
-//! The budget shared by parallel runs. The worst-case cost of a call is reserved before the call is
-//! made.
+//! The budget shared by parallel runs. The highest cost that a call can have is reserved before the
+//! call is made. If little money is left, the call may write less, so that it costs less.
 //!
 //! [`BudgetAccount`] makes all decisions. It neither waits nor reads a clock; this file adds both.
 
@@ -18,8 +18,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use self::account::{BudgetAccount, CallTicket, ReserveDecision};
-use crate::{CallPurpose, LimitKind};
-use crh_llm::{Money, Price, TokenUsage};
+use crate::{BudgetRefusal, CallPurpose, LimitKind};
+use crh_llm::{Money, Price, SharedPrefix, TokenUsage};
 
 /// Limits for all runs together. There are no defaults: the caller sets every limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,15 +44,20 @@ impl Budget {
     }
 }
 
-/// Worst-case estimate of a model call that is about to be made.
+/// Estimate of a model call that is about to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallEstimate {
     /// Model name. The ledger learns per model how far estimates are exceeded.
     pub model: String,
     /// Estimated input tokens, an upper bound in almost all cases.
     pub input: u64,
-    /// Maximum output tokens.
+    /// Maximum output tokens. The ledger may grant fewer.
     pub output: u64,
+    /// Output tokens that the call usually needs. The ledger grants at least these.
+    pub usual_output: u64,
+    /// Prefix that the call shares with other calls. Once a call with this prefix was counted, the
+    /// ledger estimates only the rest.
+    pub prefix: Option<SharedPrefix>,
     /// Token prices of the model.
     pub price: Price,
     /// The budget share that pays for the call.
@@ -125,6 +130,8 @@ struct LedgerState {
 pub struct Reservation {
     ledger: Ledger,
     ticket: CallTicket,
+    /// Granted output tokens.
+    output: u64,
     state: ReservationState,
 }
 
@@ -169,9 +176,9 @@ impl Ledger {
         self.deadline
     }
 
-    /// Reserves the worst-case cost of a call. Waits while other calls may still free budget, and
+    /// Reserves the highest cost of a call. Waits while other calls may still free budget, and
     /// returns the exceeded limit if they cannot.
-    pub async fn reserve(&self, call: CallEstimate) -> Result<Reservation, LimitKind> {
+    pub async fn reserve(&self, call: CallEstimate) -> Result<Reservation, BudgetRefusal> {
         let (sender, decision_receiver) = oneshot::channel();
         let ticket = {
             let mut state = self.lock_state();
@@ -180,24 +187,29 @@ impl Ledger {
             state.notify_waiting();
             ticket
         };
-        let mut reservation =
-            Reservation { ledger: self.clone(), ticket, state: ReservationState::Pending };
+        let mut reservation = Reservation {
+            ledger: self.clone(),
+            ticket,
+            output: 0,
+            state: ReservationState::Pending,
+        };
         let decision = match self.deadline {
             Some(deadline) => match tokio::time::timeout_at(deadline, decision_receiver).await {
                 Ok(decision) => decision,
-                Err(_) => return Err(LimitKind::Wall),
+                Err(_) => return Err(LimitKind::Wall.into()),
             },
             None => decision_receiver.await,
         };
         match decision {
-            Ok(ReserveDecision::Granted) => {
+            Ok(ReserveDecision::Granted { output }) => {
                 reservation.state = ReservationState::Granted;
+                reservation.output = output;
                 Ok(reservation)
             }
-            Ok(ReserveDecision::Refused(limit)) => Err(limit),
+            Ok(ReserveDecision::Refused(refusal)) => Err(refusal),
             // Each ticket gets a decision before its sender is dropped. Without a decision, grant
             // nothing.
-            Err(_) => Err(LimitKind::Wall),
+            Err(_) => Err(LimitKind::Wall.into()),
         }
     }
 
@@ -248,6 +260,11 @@ impl fmt::Debug for Ledger {
 }
 
 impl Reservation {
+    /// Output tokens that the reserved money pays for. The call must not allow more.
+    pub fn output(&self) -> u64 {
+        self.output
+    }
+
     /// Cost of the call if the vendor reports no usage.
     pub(crate) fn worst_case(&self) -> Option<CallCost> {
         self.ledger.lock_state().account.reserved_cost(self.ticket)

@@ -22,7 +22,7 @@ pub use drive::{
 pub use ledger::{
     Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
 };
-pub use limits::{CallPurpose, LimitKind, RunLimits};
+pub use limits::{BudgetRefusal, CallPurpose, LimitKind, RunLimits, Shortfall};
 pub use run::AgentRun;
 pub use step::{
     AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,

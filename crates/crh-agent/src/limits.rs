@@ -38,6 +38,30 @@ pub enum LimitKind {
     Wall,
 }
 
+/// Why the budget allows no call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BudgetRefusal {
+    /// The limit that the call would exceed.
+    pub limit: LimitKind,
+    /// Missing money, if the limit is money and no call was made yet.
+    pub shortfall: Option<Shortfall>,
+}
+
+/// What a call may cost, and what is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Reservation that the call needs.
+    pub cost: Money,
+    /// Money that is left for calls of its purpose.
+    pub left: Money,
+}
+
+impl From<LimitKind> for BudgetRefusal {
+    fn from(limit: LimitKind) -> Self {
+        Self { limit, shortfall: None }
+    }
+}
+
 /// Purpose of a model call. A share of the budget is held back for `LastTurn` and `Validation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

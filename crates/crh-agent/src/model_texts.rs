@@ -47,9 +47,9 @@ pub(crate) fn malformed_arguments(name: &str) -> String {
     )
 }
 
-pub(crate) fn truncated_turn(max_output_tokens: u32) -> String {
+pub(crate) fn truncated_turn(output_tokens: u64) -> String {
     format!(
-        "Your turn was cut off at {max_output_tokens} tokens, so its last part was not used. Say it again, shorter."
+        "Your turn was cut off at {output_tokens} tokens, so its last part was not used. Say it again, shorter."
     )
 }
 

@@ -17,10 +17,13 @@ use crate::model_texts::LastTurnReason;
 use crate::protocol::{ToolProtocol, TurnDemand};
 use crate::trim::TokenEstimator;
 use crate::{
-    AgentOutcome, AgentRunEnd, AgentTask, CallCost, CallPurpose, EstimatedRequest, LimitKind,
-    RunLimits, RunStep, ToolOutcome, model_texts, trim,
+    AgentOutcome, AgentRunEnd, AgentTask, BudgetRefusal, CallCost, CallPurpose, EstimatedRequest,
+    LimitKind, RunLimits, RunStep, Shortfall, ToolOutcome, model_texts, trim,
 };
-use crh_llm::{Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money};
+use crh_llm::{
+    Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money, Price,
+    TokenUsage,
+};
 
 /// A conversation that does not fit is trimmed to the context divided by this number. Half of the
 /// context leaves room for many turns, so the prompt cache is seldom invalidated.
@@ -40,6 +43,10 @@ pub struct AgentRun<A> {
     /// Number of initial messages, which hold the task.
     task_messages: usize,
     max_output_tokens: u32,
+    /// Output tokens that a turn usually needs, or the most that a turn had.
+    usual_output: u64,
+    /// Output tokens of the last reply, if the vendor counted them.
+    last_output: Option<u64>,
     protocol: ToolProtocol,
     tokens: TokenEstimator,
     usage: RunUsage,
@@ -107,9 +114,12 @@ impl<A: Clone> AgentRun<A> {
         let model_max_output = u32::try_from(facts.max_output).unwrap_or(u32::MAX);
         let reasoning_room = task.effort.map_or(0, Effort::reasoning_room);
         let max_output = task.max_output_tokens.saturating_add(reasoning_room);
+        let max_output_tokens = max_output.min(model_max_output);
         Self {
             task_messages: task.conversation.messages.len(),
-            max_output_tokens: max_output.min(model_max_output),
+            max_output_tokens,
+            usual_output: crh_llm::usual_output(max_output_tokens, task.effort).into(),
+            last_output: None,
             task,
             limits,
             facts: facts.clone(),
@@ -193,7 +203,9 @@ impl<A: Clone> AgentRun<A> {
         self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
             self.tokens.record_count(estimate, usage.input);
+            self.usual_output = self.usual_output.max(usage.output);
         }
+        self.last_output = reply.usage.map(|usage| usage.output);
         self.state = RunState::Ready;
         if self.reminder == Reminder::JustSent {
             self.reminder = Reminder::Sent;
@@ -240,11 +252,14 @@ impl<A: Clone> AgentRun<A> {
     }
 
     /// The ledger has no budget for the request, or a run limit forbids another attempt.
-    pub fn on_refusal(&mut self, limit: LimitKind) {
+    pub fn on_refusal(&mut self, refusal: impl Into<BudgetRefusal>) {
         let RunState::Asking(turn_kind, _) = self.state else { return };
+        let BudgetRefusal { limit, shortfall } = refusal.into();
         self.limit_reached = Some(limit);
         if turn_kind.is_last() || self.usage.turns == 0 {
-            self.end(AgentOutcome::OutOfBudget(limit));
+            // A run that spent money did work, so the amounts of its next call say little.
+            let shortfall = shortfall.filter(|_| self.has_spent_nothing());
+            self.end(AgentOutcome::OutOfBudget(BudgetRefusal { limit, shortfall }));
         } else {
             self.last_turn = Some(LastTurnReason::Limit(limit));
             self.state = RunState::Ready;
@@ -267,6 +282,10 @@ impl<A: Clone> AgentRun<A> {
         if !matches!(self.state, RunState::Ended(_)) {
             self.end(AgentOutcome::Cancelled);
         }
+    }
+
+    fn has_spent_nothing(&self) -> bool {
+        self.usage.turns == 0 && self.usage.money == Money::ZERO
     }
 
     fn end(&mut self, outcome: AgentOutcome<A>) {
@@ -329,7 +348,12 @@ impl<A: Clone> AgentRun<A> {
             None => self.state = RunState::Asking(turn_kind, estimate),
             Some(limit) => {
                 self.limit_reached = Some(limit);
-                self.end(AgentOutcome::OutOfBudget(limit));
+                let is_skipped = limit == LimitKind::Money && self.has_spent_nothing();
+                let shortfall = is_skipped.then(|| Shortfall {
+                    cost: self.forecast(estimate).one_turn.money,
+                    left: self.limits.money.minus(self.usage.money),
+                });
+                self.end(AgentOutcome::OutOfBudget(BudgetRefusal { limit, shortfall }));
             }
         }
     }
@@ -363,27 +387,28 @@ impl<A: Clone> AgentRun<A> {
         self.facts.context.saturating_sub(self.max_output_tokens.into())
     }
 
-    /// Worst-case usage of a turn whose request has this estimated size.
+    /// Likely usage of a turn whose request has this estimated size. The ledger keeps the bound.
     fn forecast(&self, estimate: u64) -> TurnForecasts {
-        let output = u64::from(self.max_output_tokens);
+        let output = self.usual_output;
         let input = self.tokens.tokens(estimate);
         // The last turn reads this turn's output and its tool results.
         let last_turn_input =
             input.saturating_add(output).saturating_add(self.largest_result_tokens);
-        let money = |input| {
-            self.facts.price.as_ref().map_or(Money::ZERO, |price| price.worst_case(input, output))
-        };
+        let price = self.facts.price.clone().unwrap_or_else(Price::free);
+        // The vendor has this turn's input in its prompt cache when the last turn reads it.
+        let last_turn =
+            TokenUsage { input: last_turn_input, cache_read: input, cache_written: 0, output };
         let one_turn = UsageForecast {
             turns: 1,
             turns_to_fit: 0,
             tokens: input.saturating_add(output),
-            money: money(input),
+            money: price.worst_case(input, output),
         };
         let with_last_turn = UsageForecast {
             turns: 2,
             turns_to_fit: 2,
             tokens: one_turn.tokens.saturating_add(last_turn_input).saturating_add(output),
-            money: one_turn.money + money(last_turn_input),
+            money: one_turn.money + price.cost(&last_turn),
         };
         TurnForecasts { one_turn, with_last_turn }
     }
@@ -418,7 +443,7 @@ impl<A: Clone> AgentRun<A> {
     }
 }
 
-/// Worst-case usage of a turn, alone and with the last turn after it.
+/// Likely usage of a turn, alone and with the last turn after it.
 struct TurnForecasts {
     one_turn: UsageForecast,
     with_last_turn: UsageForecast,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{CallPurpose, LimitKind};
+use crate::{BudgetRefusal, CallPurpose, LimitKind, Shortfall};
 use crh_llm::{
     Conversation, Effort, ModelError, ModelRequest, ToolCall, ToolSpec, estimated_tokens,
 };
@@ -128,7 +128,7 @@ pub enum AgentOutcome<A> {
     /// The model only repeated itself.
     Stuck,
     /// A limit left no budget for a question.
-    OutOfBudget(LimitKind),
+    OutOfBudget(BudgetRefusal),
     /// The prompt and the last results alone exceed the model's context.
     ContextFull,
     /// The model request failed.
@@ -149,7 +149,13 @@ impl<A> AgentOutcome<A> {
                 format!("the model's answer was invalid: {reason}")
             }
             Self::Stuck => "the model kept repeating the same tool calls".to_owned(),
-            Self::OutOfBudget(limit) => {
+            Self::OutOfBudget(BudgetRefusal {
+                shortfall: Some(Shortfall { cost, left }), ..
+            }) => {
+                let (cost, left) = (cost.rounded_up(), left.rounded_down());
+                format!("skipped: may cost {cost}, {left} left; raise --max-cost")
+            }
+            Self::OutOfBudget(BudgetRefusal { limit, shortfall: None }) => {
                 format!("the remaining budget for {limit} is too small for another request")
             }
             Self::ContextFull => "the task exceeds the model's context window".to_owned(),

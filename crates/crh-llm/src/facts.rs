@@ -80,6 +80,11 @@ impl Price {
         highest_rate.times(input) + rates.output.times(output)
     }
 
+    /// Output tokens that an amount pays for, in a request with this many input tokens.
+    pub fn affordable_output(&self, input: u64, money: Money) -> u64 {
+        money.buys(self.rates_for(input).output)
+    }
+
     fn rates_for(&self, input: u64) -> &Rates {
         match &self.long {
             Some((threshold, rates)) if input > *threshold => rates,

@@ -39,8 +39,8 @@ pub use name::{LiveName, ModelName, ModelNameError};
 pub use provider::Provider;
 pub use redact::Redactor;
 pub use reply::{ModelReply, ReplyProgress, StopCause, TokenUsage};
-pub use request::{Effort, ModelRequest, OutputForm, ToolChoice, ToolSpec};
+pub use request::{Effort, ModelRequest, OutputForm, ToolChoice, ToolSpec, usual_output};
 pub use resolve::{DefaultModelNames, LiveModel, ResolveError, ResolvedModel};
-pub use token_estimate::{estimated_tokens, text_tokens};
+pub use token_estimate::{SharedPrefix, estimated_tokens, text_tokens};
 
 pub use crh_http::{BaseUrl, BaseUrlError, NetworkSettings, Timeouts};

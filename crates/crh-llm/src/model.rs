@@ -88,15 +88,21 @@ impl Model {
     }
 
     /// Sends one request, without retries. `caller` is the reviewer's name, which is not part of
-    /// the request. `watch` receives the reply while it streams in; a recording delivers the whole
+    /// the request. The vendor may write at most `output_cap` tokens, which the budget decides; it is
+    /// not part of a recording, because it depends on other runs. `watch` receives the reply while it streams in; a recording delivers the whole
     /// reply at once.
     pub async fn ask(
         &self,
         caller: &str,
         request: &ModelRequest,
+        output_cap: u32,
         watch: &mut (dyn FnMut(ReplyProgress<'_>) + Send),
     ) -> Result<ModelReply, ModelError> {
         let answer = match &self.source {
+            ReplySource::Live(client) if request.max_output_tokens > output_cap => {
+                let capped = ModelRequest { max_output_tokens: output_cap, ..request.clone() };
+                client.ask(caller, &capped, watch).await
+            }
             ReplySource::Live(client) => client.ask(caller, request, watch).await,
             ReplySource::Replay(cassette) => replay_answer(cassette, request, watch),
         };
@@ -150,13 +156,13 @@ mod tests {
         assert_eq!((model.name(), model.facts()), ("openai:gpt", &facts));
         let mut events = Vec::new();
         let mut watch = |progress: ReplyProgress<'_>| events.push(format!("{progress:?}"));
-        assert_eq!(model.ask("anyone", &request, &mut watch).await, Ok(reply.clone()));
+        assert_eq!(model.ask("anyone", &request, 5, &mut watch).await, Ok(reply.clone()));
         assert_eq!(events, ["Started", "Text(\"yes\")"]);
-        assert!(model.ask("anyone", &unknown_request, &mut |_| panic!("heard")).await.is_err());
+        assert!(model.ask("anyone", &unknown_request, 5, &mut |_| panic!("heard")).await.is_err());
 
         assert_eq!(recorder.finish().unwrap(), 1);
         let second_model = Model::replay(&second, Redactor::default()).unwrap();
-        assert_eq!(second_model.ask("another", &request, &mut |_| {}).await, Ok(reply));
+        assert_eq!(second_model.ask("another", &request, 5, &mut |_| {}).await, Ok(reply));
     }
 
     #[cfg(target_os = "linux")]
@@ -183,7 +189,7 @@ mod tests {
         recorder.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         let model = model.with_recorder(Arc::new(recorder));
         assert!(model.recording_error().is_none());
-        assert_eq!(model.ask("anyone", &request, &mut |_| {}).await, Ok(reply));
+        assert_eq!(model.ask("anyone", &request, 5, &mut |_| {}).await, Ok(reply));
         let error = model.recording_error().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }

@@ -50,6 +50,33 @@ impl Money {
         Self { picodollars: (self.picodollars / 100).saturating_mul(percent) }
     }
 
+    /// How many items of this price the amount pays for; all of them if they are free.
+    pub const fn buys(self, price: Self) -> u64 {
+        match self.picodollars.checked_div(price.picodollars) {
+            Some(count) => count,
+            None => u64::MAX,
+        }
+    }
+
+    /// Divides the amount into equal shares, rounded down.
+    pub const fn share(self, shares: u64) -> Self {
+        Self { picodollars: self.picodollars / if shares == 0 { 1 } else { shares } }
+    }
+
+    /// In whole cents, such as `$0.57`, rounded up.
+    pub fn rounded_up(self) -> String {
+        Self::in_cents(self.picodollars.div_ceil(PER_DOLLAR / 100))
+    }
+
+    /// In whole cents, rounded down.
+    pub fn rounded_down(self) -> String {
+        Self::in_cents(self.picodollars / (PER_DOLLAR / 100))
+    }
+
+    fn in_cents(cents: u64) -> String {
+        format!("${}.{:02}", cents / 100, cents % 100)
+    }
+
     /// Subtracts an amount. The result is at least zero.
     pub const fn minus(self, amount: Self) -> Self {
         Self { picodollars: self.picodollars.saturating_sub(amount.picodollars) }
@@ -101,6 +128,20 @@ mod tests {
         assert_eq!(text(0.000_001), "less than 0.0001 USD");
         assert_eq!(text(0.0001), "0.0001 USD");
         assert_eq!(text(12.345_67), "12.3457 USD");
+    }
+
+    #[test]
+    fn cents_are_rounded_up_or_down() {
+        let amount = Money::dollars(1.0701).unwrap();
+        assert_eq!((amount.rounded_up(), amount.rounded_down()), ("$1.08".into(), "$1.07".into()));
+        assert_eq!(Money::cents(16).rounded_up(), "$0.16");
+    }
+
+    #[test]
+    fn amount_buys_whole_items() {
+        assert_eq!(Money::cents(10).buys(Money::cents(3)), 3);
+        assert_eq!(Money::cents(10).buys(Money::ZERO), u64::MAX);
+        assert_eq!(Money::cents(10).share(4), Money::dollars(0.025).unwrap());
     }
 
     #[test]

@@ -80,6 +80,12 @@ pub enum Effort {
 /// reviews the largest answer has 1,165 tokens.
 const USUAL_ANSWER: u32 = 3_000;
 
+/// Output tokens of a usual reply, with reasoning. With fewer, a reply is likely to be cut off.
+pub fn usual_output(max_output_tokens: u32, effort: Option<Effort>) -> u32 {
+    let reasoning = effort.map_or(0, Effort::usual_reasoning);
+    max_output_tokens.min(USUAL_ANSWER + reasoning)
+}
+
 impl Effort {
     /// Output tokens to allow for reasoning, in addition to the answer.
     pub fn reasoning_room(self) -> u32 {
@@ -101,10 +107,9 @@ impl Effort {
 }
 
 impl ModelRequest {
-    /// Output tokens of a usual reply, with reasoning. With less, a reply is likely to be cut off.
+    /// Output tokens of a usual reply.
     pub fn usual_output(&self) -> u32 {
-        let reasoning = self.effort.map_or(0, Effort::usual_reasoning);
-        self.max_output_tokens.min(USUAL_ANSWER + reasoning)
+        usual_output(self.max_output_tokens, self.effort)
     }
 
     /// A text request without tools.

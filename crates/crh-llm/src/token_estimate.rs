@@ -7,9 +7,14 @@
 //! with OpenAI's `cl100k_base` and `o200k_base`, this is 2.5 times the actual count for code and
 //! 1.25 times for base64. Random lower-case letters can exceed the estimate by up to a twelfth.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::Value;
 
-use crate::{CallArguments, Message, ModelRequest, OutputForm, Thinking, ToolChoice, TurnPart};
+use crate::{
+    CacheMark, CallArguments, Conversation, Message, ModelRequest, OutputForm, Thinking,
+    ToolChoice, ToolSpec, TurnPart,
+};
 
 /// Half-tokens of a lower-case letter or whitespace that follows another such byte.
 const WORD_BYTE: u64 = 1;
@@ -25,12 +30,48 @@ const OVERHEAD: u64 = 16;
 /// to 700.
 const INSTRUCTIONS: u64 = 1024;
 
+/// The start of a request, which the requests of other runs share: system prompt, tools and the
+/// messages up to the first cache breakpoint. If a vendor counted one request with this prefix, no
+/// other has a longer prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SharedPrefix {
+    /// Hash of the prefix.
+    pub id: u64,
+    /// Upper estimate of the tokens after the prefix.
+    pub rest: u64,
+}
+
+impl SharedPrefix {
+    /// The shared prefix of a request, if a message has a cache breakpoint.
+    pub fn of(request: &ModelRequest) -> Option<Self> {
+        let Conversation { system, messages } = &request.conversation;
+        let mut texts = vec![system.as_str()];
+        for message in messages {
+            let Message::User(user_text) = message else { return None };
+            texts.push(&user_text.text);
+            match user_text.cache {
+                CacheMark::Unmarked => {}
+                CacheMark::Breakpoint => {
+                    let mut hasher = DefaultHasher::new();
+                    texts.hash(&mut hasher);
+                    for tool in &request.tools {
+                        let ToolSpec { name, description, schema } = tool;
+                        (name, description, schema.to_string()).hash(&mut hasher);
+                    }
+                    let prefix: u64 = texts.iter().map(|text| count_text(text)).sum();
+                    let prefix = prefix + tools_tokens(&request.tools);
+                    let rest = estimated_tokens(request).saturating_sub(prefix);
+                    return Some(Self { id: hasher.finish(), rest });
+                }
+            }
+        }
+        None
+    }
+}
+
 /// Upper estimate of a request's input tokens.
 pub fn estimated_tokens(request: &ModelRequest) -> u64 {
     let messages = request.conversation.messages.iter().map(message_tokens).sum::<u64>();
-    let tools = request.tools.iter().map(|tool| {
-        OVERHEAD + count_text(&tool.name) + count_text(&tool.description) + count_json(&tool.schema)
-    });
     let output = match &request.output {
         OutputForm::Text => 0,
         OutputForm::Schema { name, schema } => OVERHEAD + count_text(name) + count_json(schema),
@@ -44,10 +85,17 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
     OVERHEAD
         + count_text(&request.conversation.system)
         + messages
-        + tools.sum::<u64>()
+        + tools_tokens(&request.tools)
         + output
         + choice
         + instructions
+}
+
+fn tools_tokens(tools: &[ToolSpec]) -> u64 {
+    let tool_tokens = |tool: &ToolSpec| {
+        OVERHEAD + count_text(&tool.name) + count_text(&tool.description) + count_json(&tool.schema)
+    };
+    tools.iter().map(tool_tokens).sum()
 }
 
 fn message_tokens(message: &Message) -> u64 {
@@ -111,10 +159,28 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{CacheMark, Conversation, ToolCall, ToolResult, ToolSpec, Turn, UserText};
+    use crate::{ToolCall, ToolResult, Turn, UserText};
 
     fn request_with(messages: Vec<Message>) -> ModelRequest {
         ModelRequest::new(Conversation { system: "rules".to_owned(), messages }, 100)
+    }
+
+    #[test]
+    fn requests_share_a_prefix_up_to_the_first_breakpoint() {
+        let user = |text: &str, cache| Message::User(UserText { text: text.to_owned(), cache });
+        let marked = |rest: &str| {
+            let shared = user("the change", CacheMark::Breakpoint);
+            request_with(vec![shared, user(rest, CacheMark::Unmarked)])
+        };
+        let [short, long] = ["one", "one two three"].map(|rest| SharedPrefix::of(&marked(rest)));
+        let (short, long) = (short.unwrap(), long.unwrap());
+        assert_eq!(short.id, long.id);
+        assert_eq!(long.rest - short.rest, text_tokens("one two three") - text_tokens("one"));
+        let tool = ToolSpec { name: "t".into(), description: "d".into(), schema: json!({}) };
+        let with_tool = ModelRequest { tools: vec![tool], ..marked("one") };
+        assert_ne!(SharedPrefix::of(&with_tool).unwrap().id, short.id);
+        let unmarked = request_with(vec![user("the change", CacheMark::Unmarked)]);
+        assert_eq!(SharedPrefix::of(&unmarked), None);
     }
 
     /// Total bytes of all texts in a value.

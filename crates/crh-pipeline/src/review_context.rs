@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn other_failures_are_not_retried() {
         check(AgentOutcome::NoAnswer, 900, None);
-        check(AgentOutcome::OutOfBudget(LimitKind::Turns), 900, None);
+        check(AgentOutcome::OutOfBudget(LimitKind::Turns.into()), 900, None);
         check(AgentOutcome::Model(ModelError::BadKey { message: "no".to_owned() }), 900, None);
         check(AgentOutcome::Model(ModelError::Broken { message: "a bug".to_owned() }), 900, None);
     }

@@ -1,5 +1,5 @@
-//! Accounting of the ledger: decides which calls may start, wait or are refused. The account never
-//! waits and reads no clock.
+//! Accounting of the ledger: decides which calls may start, wait or are refused, and how much output
+//! each call may have. The account never waits and reads no clock.
 //!
 //! Invariants: the usage of settled and outstanding calls does not exceed the budget, unless a call
 //! costs more than its worst case. If no call is outstanding, no call is waiting.
@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use super::{Budget, CallCost, CallEstimate, CallUsage, CostBasis, UsageTotals};
-use crate::{CallPurpose, LimitKind};
-use crh_llm::{Money, TokenUsage};
+use crate::{BudgetRefusal, CallPurpose, LimitKind, Shortfall};
+use crh_llm::{Money, SharedPrefix, TokenUsage};
 
 /// Percentage of money, calls and tokens held back for last turns and validation. The specification
 /// sets this number.
@@ -18,6 +18,10 @@ pub(super) const HELD_BACK_PERCENT: u64 = 20;
 /// Percentage added to the largest observed ratio of actual to estimated tokens, because the next
 /// text may have more tokens per character.
 const RATIO_MARGIN_PERCENT: u64 = 20;
+
+/// A call gets at most this fraction of the money that is free beyond its usual output. The rest
+/// lets other calls run in parallel: after ten grants, a twentieth of the money is still free.
+const SPARE_SHARES: u64 = 4;
 
 /// Ratios are stored in thousandths.
 const RATIO_SCALE: u64 = 1_000;
@@ -28,8 +32,11 @@ pub(super) struct CallTicket(u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReserveDecision {
-    Granted,
-    Refused(LimitKind),
+    /// The call may have this many output tokens.
+    Granted {
+        output: u64,
+    },
+    Refused(BudgetRefusal),
 }
 
 #[derive(Debug)]
@@ -49,11 +56,17 @@ pub(super) struct BudgetAccount {
     spent: UsageTotals,
     /// Largest ratio of actual to estimated tokens, for models that exceeded an estimate.
     ratios: BTreeMap<String, u64>,
+    /// Number of counted calls and their output tokens, by model.
+    outputs: BTreeMap<String, (u64, u64)>,
+    /// Smallest counted input of a call, by model and shared prefix.
+    prefixes: BTreeMap<(String, u64), u64>,
 }
 
 #[derive(Debug)]
 struct OutstandingCall {
     call: CallEstimate,
+    /// Granted output tokens.
+    output: u64,
     worst_case: UsageSum,
 }
 
@@ -104,6 +117,8 @@ impl BudgetAccount {
             tool_calls: ToolCallCounts { work: spent.tool_calls, all: spent.tool_calls },
             spent,
             ratios: BTreeMap::new(),
+            outputs: BTreeMap::new(),
+            prefixes: BTreeMap::new(),
         }
     }
 
@@ -137,14 +152,15 @@ impl BudgetAccount {
         match fit {
             BudgetFit::Later => None,
             BudgetFit::Never(limit) => {
-                let (ticket, _) = queue.pop_front()?;
-                Some((ticket, ReserveDecision::Refused(limit)))
+                let (ticket, call) = queue.pop_front()?;
+                Some((ticket, ReserveDecision::Refused(self.refusal(&call, limit))))
             }
             BudgetFit::Now => {
                 let (ticket, call) = queue.pop_front()?;
-                let worst_case = self.worst_case(&call);
-                self.outstanding_calls.insert(ticket, OutstandingCall { call, worst_case });
-                Some((ticket, ReserveDecision::Granted))
+                let output = self.affordable_output(&call);
+                let worst_case = self.worst_case(&call, output);
+                self.outstanding_calls.insert(ticket, OutstandingCall { call, output, worst_case });
+                Some((ticket, ReserveDecision::Granted { output }))
             }
         }
     }
@@ -162,6 +178,9 @@ impl BudgetAccount {
             CallUsage::Known(usage) if usage.input == 0 => worst_cost,
             CallUsage::Known(usage) => {
                 self.update_ratio(&call, usage.input);
+                let (calls, output) = self.outputs.entry(call.model.clone()).or_default();
+                (*calls, *output) = (*calls + 1, output.saturating_add(usage.output));
+                self.count_prefix(&call, usage.input);
                 CallCost { usage, money: call.price.cost(&usage), basis: CostBasis::Counted }
             }
         };
@@ -212,7 +231,7 @@ impl BudgetAccount {
         if self.elapsed >= self.budget.wall {
             return BudgetFit::Never(LimitKind::Wall);
         }
-        let worst_case = self.worst_case(call);
+        let worst_case = self.worst_case(call, self.usual_output(call));
         if self.exceeded_limit(self.committed(), call.purpose, worst_case).is_none() {
             return BudgetFit::Now;
         }
@@ -230,12 +249,7 @@ impl BudgetAccount {
         purpose: CallPurpose,
         call_usage: UsageSum,
     ) -> Option<LimitKind> {
-        let total = self.total_budget();
-        let work = UsageSum {
-            calls: total.calls - held_back_share(total.calls),
-            input: total.input - held_back_share(total.input),
-            money: total.money.minus(total.money.percent(HELD_BACK_PERCENT)),
-        };
+        let (total, work) = (self.total_budget(), self.work_budget());
         let exceeded_total = committed_usage.all.plus(call_usage).first_exceeded_limit(total);
         match purpose {
             CallPurpose::Work => {
@@ -250,6 +264,53 @@ impl BudgetAccount {
         UsageSum { calls: u64::from(llm_calls), input: input_tokens, money }
     }
 
+    fn work_budget(&self) -> UsageSum {
+        let total = self.total_budget();
+        UsageSum {
+            calls: total.calls - held_back_share(total.calls),
+            input: total.input - held_back_share(total.input),
+            money: total.money.minus(total.money.percent(HELD_BACK_PERCENT)),
+        }
+    }
+
+    /// Money that is neither spent nor reserved, for calls of this purpose.
+    fn free_money(&self, committed_usage: CommittedUsage, purpose: CallPurpose) -> Money {
+        let of_all = self.budget.money.minus(committed_usage.all.money);
+        match purpose {
+            CallPurpose::Work => {
+                of_all.min(self.work_budget().money.minus(committed_usage.work.money))
+            }
+            CallPurpose::LastTurn | CallPurpose::Validation => of_all,
+        }
+    }
+
+    /// Output tokens that a call usually needs: its own estimate, or the average of its model if
+    /// that is more.
+    fn usual_output(&self, call: &CallEstimate) -> u64 {
+        let average = match self.outputs.get(&call.model) {
+            Some((calls, output)) => output / calls.max(&1),
+            None => 0,
+        };
+        call.usual_output.max(average).min(call.output)
+    }
+
+    /// Output tokens to grant: the usual ones, and more if money is free.
+    fn affordable_output(&self, call: &CallEstimate) -> u64 {
+        let usual = self.usual_output(call);
+        let worst_case = self.worst_case(call, usual);
+        let spare = self.free_money(self.committed(), call.purpose).minus(worst_case.money);
+        let more = call.price.affordable_output(worst_case.input, spare.share(SPARE_SHARES));
+        usual.saturating_add(more).min(call.output)
+    }
+
+    fn refusal(&self, call: &CallEstimate, limit: LimitKind) -> BudgetRefusal {
+        let shortfall = (limit == LimitKind::Money).then(|| Shortfall {
+            cost: self.worst_case(call, self.usual_output(call)).money,
+            left: self.free_money(self.settled_usage, call.purpose),
+        });
+        BudgetRefusal { limit, shortfall }
+    }
+
     /// Usage of settled calls plus the worst case of outstanding calls.
     fn committed(&self) -> CommittedUsage {
         let mut committed_usage = self.settled_usage;
@@ -259,13 +320,31 @@ impl BudgetAccount {
         committed_usage
     }
 
-    fn worst_case(&self, call: &CallEstimate) -> UsageSum {
+    /// Highest usage of a call that may have this many output tokens.
+    fn worst_case(&self, call: &CallEstimate, output: u64) -> UsageSum {
         let factor = match self.ratios.get(&call.model) {
             None => RATIO_SCALE,
             Some(ratio) => ratio.saturating_mul(100 + RATIO_MARGIN_PERCENT).div_ceil(100),
         };
-        let input = call.input.saturating_mul(factor).div_ceil(RATIO_SCALE);
-        UsageSum { calls: 1, input, money: call.price.worst_case(input, call.output) }
+        let input = self.input_bound(call).saturating_mul(factor).div_ceil(RATIO_SCALE);
+        UsageSum { calls: 1, input, money: call.price.worst_case(input, output) }
+    }
+
+    /// Upper bound on the input tokens: the call's own, or a counted prefix plus the estimated rest.
+    fn input_bound(&self, call: &CallEstimate) -> u64 {
+        let with_counted_prefix = call.prefix.and_then(|SharedPrefix { id, rest }| {
+            let count = self.prefixes.get(&(call.model.clone(), id))?;
+            Some(count.saturating_add(rest))
+        });
+        with_counted_prefix.map_or(call.input, |bound| bound.min(call.input))
+    }
+
+    /// Remembers that the prefix of a call has at most this many tokens.
+    fn count_prefix(&mut self, call: &CallEstimate, input: u64) {
+        if let Some(SharedPrefix { id, .. }) = call.prefix {
+            let count = self.prefixes.entry((call.model.clone(), id)).or_insert(input);
+            *count = input.min(*count);
+        }
     }
 
     /// Raises the ratio of a model whose estimate was too low. The ratio never falls, because one
@@ -285,7 +364,7 @@ impl OutstandingCall {
         CallCost {
             usage: TokenUsage {
                 input: self.worst_case.input,
-                output: self.call.output,
+                output: self.output,
                 ..TokenUsage::default()
             },
             money: self.worst_case.money,
@@ -348,7 +427,7 @@ impl BudgetAccount {
     /// Input and output tokens reserved for a call.
     pub(super) fn reserved(&self, ticket: CallTicket) -> (u64, u64) {
         let outstanding_call = &self.outstanding_calls[&ticket];
-        (outstanding_call.worst_case.input, outstanding_call.call.output)
+        (outstanding_call.worst_case.input, outstanding_call.output)
     }
 
     pub(super) fn waiting(&self) -> usize {

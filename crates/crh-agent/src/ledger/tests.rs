@@ -29,8 +29,8 @@ fn usage(input: u64, output: u64) -> TokenUsage {
 }
 
 /// Plays a script and prints grants and refusals. Lines: `ask a grace 100+10` (input and output
-/// tokens of model `m`, or `m2` with a fifth word), `told a 80+5`, `unknown a`, `nothing a`, `at
-/// 30` (seconds).
+/// tokens of model `m`, or `m2` with a fifth word), `ask a grace 100+10..50` (usual and maximum
+/// output), `told a 80+5`, `unknown a`, `nothing a`, `at 30` (seconds).
 #[track_caller]
 fn check(budget: Budget, script: &str, expected: Expect) {
     let tokens = |text: &str| -> (u64, u64) {
@@ -47,7 +47,9 @@ fn check(budget: Budget, script: &str, expected: Expect) {
         match words.as_slice() {
             ["at", seconds] => elapsed = Duration::from_secs(seconds.parse().unwrap()),
             ["ask", name, purpose, size, model @ ..] => {
-                let (input, output) = tokens(size);
+                let (size, max_output) = size.split_once("..").unwrap_or((size, ""));
+                let (input, usual_output) = tokens(size);
+                let output = max_output.parse().unwrap_or(usual_output);
                 let purpose = match *purpose {
                     "work" => CallPurpose::Work,
                     "grace" => CallPurpose::LastTurn,
@@ -55,7 +57,9 @@ fn check(budget: Budget, script: &str, expected: Expect) {
                     other => panic!("{other}"),
                 };
                 let model = model.first().unwrap_or(&"m").to_string();
-                let call = CallEstimate { model, input, output, price: cent_a_token(), purpose };
+                let (prefix, price) = (None, cent_a_token());
+                let call =
+                    CallEstimate { model, input, output, usual_output, prefix, price, purpose };
                 names.insert(books.enqueue(call, elapsed), name);
             }
             ["told", name, size] => {
@@ -74,8 +78,14 @@ fn check(budget: Budget, script: &str, expected: Expect) {
         while let Some((ticket, decision)) = books.next_decision() {
             let name = names[&ticket];
             match decision {
-                ReserveDecision::Granted => write!(decided, " {name}").unwrap(),
-                ReserveDecision::Refused(limit) => write!(decided, " {name}: {limit:?}").unwrap(),
+                ReserveDecision::Granted { output } => write!(decided, " {name}+{output}").unwrap(),
+                ReserveDecision::Refused(BudgetRefusal { limit, shortfall: None }) => {
+                    write!(decided, " {name}: {limit:?}").unwrap();
+                }
+                ReserveDecision::Refused(BudgetRefusal { limit, shortfall: Some(missing) }) => {
+                    let (cost, left) = (missing.cost.as_dollars(), missing.left.as_dollars());
+                    write!(decided, " {name}: {limit:?}, {cost} of {left}").unwrap();
+                }
             }
         }
         let (_, _, money) = books.committed_by_all();
@@ -97,12 +107,12 @@ fn call_waits_while_others_may_free_budget() {
         ask d work 5+1
         ",
         expect![[r#"
-            ask a work 50+10       | a | 0.6
+            ask a work 50+10       | a+10 | 0.6
             ask b work 50+11       | | 0.6
-            told a 50+1            | b | 1.12
+            told a 50+1            | b+11 | 1.12
             ask c work 50+1        | | 1.12
-            told b 50+11           | c: Money | 1.12
-            ask d work 5+1         | d | 1.18
+            told b 50+11           | c: Money, 0.51 of 0.08 | 1.12
+            ask d work 5+1         | d+1 | 1.18
         "#]],
     );
 }
@@ -119,10 +129,10 @@ fn small_calls_do_not_overtake_a_large_one() {
         told big 90+0
         ",
         expect![[r#"
-            ask a work 50+0        | a | 0.5
+            ask a work 50+0        | a+0 | 0.5
             ask big work 90+0      | | 0.5
             ask small work 1+0     | | 0.5
-            nothing a              | big small | 0.91
+            nothing a              | big+0 small+0 | 0.91
             told big 90+0          | | 0.91
         "#]],
     );
@@ -139,10 +149,10 @@ fn cancelled_call_unblocks_the_queue() {
         unknown big
         ",
         expect![[r#"
-            ask a work 50+0        | a | 0.5
+            ask a work 50+0        | a+0 | 0.5
             ask big work 90+0      | | 0.5
             ask small work 1+0     | | 0.5
-            unknown big            | small | 0.51
+            unknown big            | small+0 | 0.51
         "#]],
     );
 }
@@ -160,12 +170,12 @@ fn grace_turns_and_validation_use_the_reserved_fifth() {
         told a 70+0
         ",
         expect![[r#"
-            ask a work 70+0        | a | 0.7
+            ask a work 70+0        | a+0 | 0.7
             ask b work 11+0        | | 0.7
-            ask c grace 20+0       | c | 0.9
+            ask c grace 20+0       | c+0 | 0.9
             ask d validation 11+0  | | 0.9
             told c 20+0            | | 0.9
-            told a 70+0            | d: Money b: Money | 0.9
+            told a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
         "#]],
     );
 }
@@ -189,18 +199,18 @@ fn reserved_counts_are_rounded_down() {
         nothing a
         ",
         expect![[r#"
-            ask a work 1+0         | a | 0.01
-            ask b work 1+0         | b | 0.02
-            ask c work 1+0         | c | 0.03
-            ask d work 1+0         | d | 0.04
-            ask e work 1+0         | e | 0.05
-            ask f work 1+0         | f | 0.06
-            ask g work 1+0         | g | 0.07
-            ask h work 1+0         | h | 0.08
+            ask a work 1+0         | a+0 | 0.01
+            ask b work 1+0         | b+0 | 0.02
+            ask c work 1+0         | c+0 | 0.03
+            ask d work 1+0         | d+0 | 0.04
+            ask e work 1+0         | e+0 | 0.05
+            ask f work 1+0         | f+0 | 0.06
+            ask g work 1+0         | g+0 | 0.07
+            ask h work 1+0         | h+0 | 0.08
             ask i work 1+0         | | 0.08
-            ask j grace 1+0        | j | 0.09
+            ask j grace 1+0        | j+0 | 0.09
             ask k grace 1+0        | | 0.09
-            nothing a              | k | 0.09
+            nothing a              | k+0 | 0.09
         "#]],
     );
     check(
@@ -213,9 +223,9 @@ fn reserved_counts_are_rounded_down() {
         ask c grace 1+0
         ",
         expect![[r#"
-            ask a work 1+0         | a | 0.01
+            ask a work 1+0         | a+0 | 0.01
             told a 1+0             | | 0.01
-            ask b work 1+0         | b | 0.02
+            ask b work 1+0         | b+0 | 0.02
             told b 1+0             | | 0.02
             ask c grace 1+0        | c: Turns | 0.02
         "#]],
@@ -235,8 +245,8 @@ fn refusal_names_the_exceeded_limit() {
         budget(1, 100, 50),
         "ask a grace 40+11",
         expect![[r#"
-        ask a grace 40+11      | a: Money | 0
-    "#]],
+            ask a grace 40+11      | a: Money, 0.51 of 0.5 | 0
+        "#]],
     );
     check(
         budget(0, 100, 50),
@@ -268,11 +278,11 @@ fn unknown_usage_counts_as_worst_case() {
         told c 0+0
         ",
         expect![[r#"
-            ask a work 50+10       | a | 0.6
+            ask a work 50+10       | a+10 | 0.6
             unknown a              | | 0.6
-            ask b work 50+10       | b | 1.2
+            ask b work 50+10       | b+10 | 1.2
             nothing b              | | 0.6
-            ask c work 50+10       | c | 1.2
+            ask c work 50+10       | c+10 | 1.2
             told c 0+0             | | 1.2
         "#]],
     );
@@ -294,16 +304,85 @@ fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
         ask e work 1000+0 m2
         ",
         expect![[r#"
-            ask a work 1000+0      | a | 10
+            ask a work 1000+0      | a+0 | 10
             told a 100+0           | | 1
-            ask b work 1000+0      | b | 11
+            ask b work 1000+0      | b+0 | 11
             told b 1200+0          | | 13
-            ask c work 1000+0      | c | 27.4
+            ask c work 1000+0      | c+0 | 27.4
             told c 1100+0          | | 24
-            ask d work 1000+0      | d | 38.4
+            ask d work 1000+0      | d+0 | 38.4
             nothing d              | | 24
-            ask e work 1000+0 m2   | e | 34
+            ask e work 1000+0 m2   | e+0 | 34
         "#]],
+    );
+}
+
+#[test]
+fn output_is_cut_to_what_the_money_pays_for() {
+    check(
+        budget(9, 10_000, 200),
+        "
+        ask a work 20+10..100
+        ask b work 20+10..100
+        ask c work 20+10..15
+        ask d work 20+90..100
+        told a 20+5
+        told b 20+5
+        told c 20+5
+        ",
+        expect![[r#"
+            ask a work 20+10..100  | a+42 | 0.62
+            ask b work 20+10..100  | b+27 | 1.09
+            ask c work 20+10..15   | c+15 | 1.44
+            ask d work 20+90..100  | | 1.44
+            told a 20+5            | | 1.07
+            told b 20+5            | | 0.85
+            told c 20+5            | d: Money, 1.1 of 0.85 | 0.75
+        "#]],
+    );
+}
+
+#[test]
+fn usual_output_follows_the_average_of_the_model() {
+    check(
+        budget(9, 10_000, 400),
+        "
+        ask a grace 10+5..100
+        told a 10+40
+        ask b grace 10+5..20
+        told b 10+20
+        ask c grace 10+5..300
+        told c 10+200
+        ask d grace 10+5..300
+        ask e grace 10+5..300 m2
+        ",
+        expect![[r#"
+            ask a grace 10+5..100  | a+100 | 1.1
+            told a 10+40           | | 0.5
+            ask b grace 10+5..20   | b+20 | 0.8
+            told b 10+20           | | 0.8
+            ask c grace 10+5..300  | c+100 | 1.9
+            told c 10+200          | | 2.9
+            ask d grace 10+5..300  | d+89 | 3.89
+            ask e grace 10+5..300 m2 | | 3.89
+        "#]],
+    );
+}
+
+#[test]
+fn counted_prefix_lowers_later_reservations() {
+    let mut books = BudgetAccount::new(budget(9, 10_000, 10_000), UsageTotals::default());
+    let mut reserve = |prefix, counted| {
+        let prefix = Some(SharedPrefix { id: prefix, rest: 20 });
+        let ticket = books.enqueue(CallEstimate { prefix, ..call(1_000) }, Duration::ZERO);
+        assert!(matches!(books.next_decision(), Some((_, ReserveDecision::Granted { .. }))));
+        let (input, _) = books.reserved(ticket);
+        books.settle(ticket, CallUsage::Known(usage(counted, 0)));
+        input
+    };
+    assert_eq!(
+        [reserve(1, 400), reserve(1, 390), reserve(2, 400), reserve(1, 400)],
+        [1_000, 420, 1_000, 410]
     );
 }
 
@@ -346,10 +425,20 @@ fn any_move() -> impl Strategy<Value = LedgerMove> {
         1 => Just(CallPurpose::LastTurn),
         1 => Just(CallPurpose::Validation),
     ];
-    let ask =
-        (1..400u64, 0..100u64, purpose, "[ab]").prop_map(|(input, output, purpose, model)| {
-            LedgerMove::Ask(CallEstimate { model, input, output, price: cent_a_token(), purpose })
-        });
+    let ask = (1..400u64, 0..100u64, 0..=100u64, purpose, "[ab]").prop_map(
+        |(input, output, usual, purpose, model)| {
+            let (usual_output, prefix, price) = (output * usual / 100, None, cent_a_token());
+            LedgerMove::Ask(CallEstimate {
+                model,
+                input,
+                output,
+                usual_output,
+                prefix,
+                price,
+                purpose,
+            })
+        },
+    );
     let ending = prop_oneof![4 => Just(CallEnding::Known), 1 => Just(CallEnding::Nothing), 1 => Just(CallEnding::Unknown)];
     prop_oneof![
         4 => ask,
@@ -394,8 +483,10 @@ proptest! {
                 LedgerMove::GiveUp(_) => {}
             }
             while let Some((ticket, decision)) = books.next_decision() {
-                if decision == ReserveDecision::Granted {
-                    worst.insert(ticket, books.reserved(ticket));
+                if let ReserveDecision::Granted { output } = decision {
+                    let reserved = books.reserved(ticket);
+                    prop_assert_eq!(output, reserved.1);
+                    worst.insert(ticket, reserved);
                 }
             }
             let (calls, input, money) = books.committed_by_all();
@@ -408,8 +499,8 @@ proptest! {
 }
 
 fn call(input: u64) -> CallEstimate {
-    let model = "m".to_owned();
-    CallEstimate { model, input, output: 0, price: cent_a_token(), purpose: CallPurpose::LastTurn }
+    let (model, price, purpose) = ("m".to_owned(), cent_a_token(), CallPurpose::LastTurn);
+    CallEstimate { model, input, output: 0, usual_output: 0, prefix: None, price, purpose }
 }
 
 /// Polls a future once.
@@ -431,7 +522,7 @@ async fn waiting_call_is_woken_when_budget_is_freed() {
             tokio::spawn(async move {
                 let reservation = ledger.reserve(call(30)).await?;
                 tokio::task::yield_now().await;
-                Ok::<_, LimitKind>(
+                Ok::<_, BudgetRefusal>(
                     reservation.settle(CallUsage::Known(usage(30, 0))).map(|cost| cost.money),
                 )
             })
@@ -444,7 +535,7 @@ async fn waiting_call_is_woken_when_budget_is_freed() {
         ends.push(task.await.unwrap());
     }
     assert_eq!(ends, vec![Ok(Some(Money::cents(30))); 3]);
-    assert_eq!(ledger.reserve(call(30)).await.unwrap_err(), LimitKind::Money);
+    assert_eq!(ledger.reserve(call(30)).await.unwrap_err().limit, LimitKind::Money);
     let spent = UsageTotals {
         llm_calls: 3,
         usage: usage(90, 0),
@@ -500,8 +591,8 @@ async fn grant_to_a_dropped_caller_is_freed() {
 async fn reserve_fails_at_the_wall_time_limit() {
     let ledger = Ledger::open(budget(9, 10_000, 100));
     let _held = ledger.reserve(call(100)).await.unwrap();
-    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), LimitKind::Wall);
-    assert_eq!(ledger.reserve(call(1)).await.unwrap_err(), LimitKind::Wall);
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err().limit, LimitKind::Wall);
+    assert_eq!(ledger.reserve(call(1)).await.unwrap_err().limit, LimitKind::Wall);
 }
 
 #[tokio::test(start_paused = true)]
@@ -519,7 +610,7 @@ async fn earlier_spending_counts_as_work() {
     assert_eq!(ledger.grant_tool_calls(9, CallPurpose::Work), 1);
     assert_eq!(ledger.grant_tool_calls(9, CallPurpose::Validation), 2);
     let work = |input| CallEstimate { purpose: CallPurpose::Work, ..call(input) };
-    assert_eq!(ledger.reserve(work(31)).await.unwrap_err(), LimitKind::Money);
+    assert_eq!(ledger.reserve(work(31)).await.unwrap_err().limit, LimitKind::Money);
     ledger.reserve(work(30)).await.unwrap().settle(CallUsage::Known(usage(30, 0)));
     assert_eq!(ledger.remaining().llm_calls, 5);
     assert_eq!(ledger.remaining().money, Money::cents(20));

@@ -114,7 +114,7 @@ impl<A: Clone> AgentRun<A> {
     }
 
     fn truncation_error(&self) -> TurnError {
-        let tokens = self.max_output_tokens;
+        let tokens = self.last_output.unwrap_or(self.max_output_tokens.into());
         TurnError {
             reason: format!("it was cut off at {tokens} tokens"),
             model_text: model_texts::truncated_turn(tokens),

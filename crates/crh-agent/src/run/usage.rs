@@ -19,7 +19,7 @@ pub(super) struct RunUsage {
     longest_turn: Duration,
 }
 
-/// Worst-case usage of the turns that are still needed.
+/// Likely usage of the turns that are still needed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UsageForecast {
     pub(super) turns: u32,

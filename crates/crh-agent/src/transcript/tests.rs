@@ -101,7 +101,7 @@ fn run(transcript: &Transcript) {
     );
     pen.write_refusal(attempt(3, 1), LimitKind::Money);
     let run_end: AgentRunEnd<()> = AgentRunEnd {
-        outcome: AgentOutcome::OutOfBudget(LimitKind::Money),
+        outcome: AgentOutcome::OutOfBudget(LimitKind::Money.into()),
         limit_reached: Some(LimitKind::Money),
     };
     let mut totals = UsageTotals::default();

@@ -109,7 +109,7 @@ async fn attempt_without_reserved_money_is_not_sent() {
     // Enough for the worst case of one call, not of two.
     means.ledger = Ledger::open(Budget { money: Money::cents(4), ..setup::budget() });
     let driven = drive(run(&means.model), &means).await;
-    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
+    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());
     assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
     assert_eq!(fake.usage().requests, 1);
@@ -123,7 +123,7 @@ async fn attempt_over_a_run_limit_is_not_sent() {
     let limits = RunLimits { money: Money::cents(4), ..setup::limits() };
     let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
     let driven = drive(run, &means).await;
-    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money);
+    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());
     assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
     assert_eq!((driven.totals.llm_calls, fake.usage().requests), (1, 1));
 }
@@ -157,7 +157,7 @@ async fn wall_time_limit_stops_a_call_in_flight() {
         let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
         let driven = drive(run, &means).await;
         assert_eq!(driven.end.limit_reached, Some(LimitKind::Wall), "{driven:?}");
-        assert_eq!(driven.end.outcome, AgentOutcome::OutOfBudget(LimitKind::Wall));
+        assert_eq!(driven.end.outcome, AgentOutcome::OutOfBudget(LimitKind::Wall.into()));
         assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
         assert_eq!(driven.totals, means.ledger.spent());
     }

@@ -24,7 +24,7 @@ async fn conversation(model: &Model) -> Vec<Result<ModelReply, ModelError>> {
     request.conversation.push_user(format!("the key is {KEY}"), CacheMark::Unmarked);
     let mut answers = Vec::new();
     for _ in 0..4 {
-        let answer = model.ask("tester", &request, &mut |_| {}).await;
+        let answer = model.ask("tester", &request, u32::MAX, &mut |_| {}).await;
         if let Ok(reply) = &answer {
             let messages = &mut request.conversation.messages;
             messages.push(Message::Assistant(reply.turn.clone()));

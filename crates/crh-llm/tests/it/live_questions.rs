@@ -113,7 +113,6 @@ async fn all_options_are_sent_in_each_api() {
             system: "Be brief."
             temperature: 0.5
             thinking: {"type":"adaptive","display":"summarized"}
-            tool_choice: {"type":"tool","name":"look"}
             tools: [{"name":"look","input_schema":{"type":"object","properties":{"path":{"type":"string"}}},"description":"Can look."}]
         Gemini
             generationConfig: {"thinkingConfig":{"thinkingLevel":"HIGH"},"responseMimeType":"application/json","responseJsonSchema":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false},"temperature":0.5,"maxOutputTokens":500}

@@ -1,5 +1,6 @@
-//! Upper bound on the cost of a plan, for `--dry-run`.
+//! Likely cost of a plan, its upper bound, and what would not fit, for `--estimate`.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,17 +14,33 @@ use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::part_prompts;
-use crh_llm::{Model, ModelRequest, Money, estimated_tokens};
+use crh_agent::Budget;
+use crh_llm::{Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens};
 use crh_review::report::Strategy;
 
 /// Maximum output tokens per turn without reasoning: twice what twenty findings with quotes take.
 pub(crate) const TURN_TOKENS: u32 = 16_000;
 
-/// Upper bound on the cost of a plan.
+/// Likely input tokens in percent of their upper bound. Vendors count two fifths of it for code.
+const LIKELY_INPUT_PERCENT: u64 = 40;
+
+/// Likely output tokens of a call in percent of what the ledger grants at least. In recorded
+/// reviews a call has 470 on average, without reasoning.
+const LIKELY_OUTPUT_PERCENT: u64 = 20;
+
+/// Likely calls of a run. In recorded reviews most reviewers answer at once, and some look up code.
+const LIKELY_CALLS: u64 = 2;
+
+/// Likely runs after the reviewers: one that decides what is published, and one that validates.
+const LATER_RUNS: u64 = 2;
+
+/// Likely cost of a plan, and its upper bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CostEstimate {
     /// Assignments in plan order.
     pub assignments: Vec<PlannedAssignment>,
+    /// Likely cost of the review.
+    pub likely_cost: Money,
     /// Maximum cost of the review. The ledger refuses calls that would exceed it.
     #[serde(rename = "worst")]
     pub max_cost: Money,
@@ -48,6 +65,17 @@ pub struct PlannedAssignment {
     /// The first model call. None for static checks.
     #[serde(rename = "asks")]
     pub first_call: Option<FirstCallEstimate>,
+    /// Missing money, if the budget is too small for the assignment after the earlier ones.
+    pub shortfall: Option<MissingMoney>,
+}
+
+/// What the first call of an assignment may cost, and what is left for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct MissingMoney {
+    /// Money that the ledger reserves at least.
+    pub cost: Money,
+    /// Money that is left.
+    pub left: Money,
 }
 
 /// Estimate of the first model call of an assignment.
@@ -57,11 +85,16 @@ pub struct FirstCallEstimate {
     pub model: String,
     /// Upper bound on the input tokens of the first call.
     pub input_tokens: u64,
-    /// Maximum output tokens per call.
+    /// Upper bound on the part of these tokens that other calls do not share.
+    #[serde(skip)]
+    rest_tokens: u64,
+    /// Output tokens that a call needs at least.
     pub output_tokens: u64,
-    /// Maximum cost of the first call. None if the price is unknown.
+    /// Money that the ledger reserves for the first call at least. None if the price is unknown.
     #[serde(rename = "worst_call")]
     pub max_call_cost: Option<Money>,
+    /// Likely cost of all calls of the assignment. None if the price is unknown.
+    pub likely_cost: Option<Money>,
     /// Maximum number of calls: that of the whole review.
     pub calls: u32,
 }
@@ -87,9 +120,11 @@ pub fn estimate(
         first_call: estimate_prompts
             .first_question(assignment, models, options, context)
             .map(|question| first_call_estimate(&question, budget.llm_calls)),
+        shortfall: None,
     };
-    let assignments: Vec<PlannedAssignment> =
+    let mut assignments: Vec<PlannedAssignment> =
         plan.assignments.iter().map(plan_assignment).collect();
+    find_shortfalls(&mut assignments, models, budget.ledger_budget());
     let mut notes = plan.notes.clone();
     if plan.assignments.iter().any(|assignment| assignment.name == ORCHESTRATOR) {
         notes.push(
@@ -110,6 +145,7 @@ pub fn estimate(
     );
     let if_paid = |money| if asks_model && has_paid_model { money } else { Money::ZERO };
     CostEstimate {
+        likely_cost: likely_cost(&assignments, &models.editor).min(if_paid(budget.money)),
         assignments,
         max_cost: if_paid(budget.money),
         reserved_cost: if_paid(budget.held_back()),
@@ -174,17 +210,65 @@ impl EstimatePrompts {
 fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEstimate {
     let FirstQuestion { model, prompts, instructions } = question;
     let facts = model.facts();
-    let output_tokens = facts.max_output.min(TURN_TOKENS.into());
     let request = ModelRequest::new(prompts.conversation(instructions), TURN_TOKENS);
-    let input_tokens = estimated_tokens(&ModelRequest { tools: prompts.tools(), ..request });
-    let max_call_cost =
-        facts.price.as_ref().map(|price| price.worst_case(input_tokens, output_tokens));
+    let request = ModelRequest { tools: prompts.tools(), effort: model.effort(), ..request };
+    let input_tokens = estimated_tokens(&request);
+    let output_tokens = facts.max_output.min(request.usual_output().into());
+    let price = facts.price.as_ref();
     FirstCallEstimate {
         model: model.name().to_owned(),
         input_tokens,
+        rest_tokens: SharedPrefix::of(&request).map_or(input_tokens, |prefix| prefix.rest),
         output_tokens,
-        max_call_cost,
+        max_call_cost: price.map(|price| price.worst_case(input_tokens, output_tokens)),
+        likely_cost: price.map(|price| likely_run_cost(price, input_tokens, output_tokens)),
         calls,
+    }
+}
+
+/// Likely cost of a run: the first call reads its input anew, the others from the vendor's cache.
+fn likely_run_cost(price: &Price, input_bound: u64, output: u64) -> Money {
+    let input = input_bound * LIKELY_INPUT_PERCENT / 100;
+    let output = output * LIKELY_OUTPUT_PERCENT / 100;
+    let first = TokenUsage { input, output, ..TokenUsage::default() };
+    let later = TokenUsage { cache_read: input, ..first };
+    price.cost(&first) + price.cost(&later).times(LIKELY_CALLS - 1)
+}
+
+/// Likely cost of all assignments that fit, and of the runs after them.
+fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
+    let first_calls = assignments.iter().filter(|planned| planned.shortfall.is_none());
+    let first_calls: Vec<_> = first_calls.filter_map(|it| it.first_call.as_ref()).collect();
+    let largest = first_calls.iter().max_by_key(|first_call| first_call.input_tokens);
+    let later_run = largest.zip(editor.facts().price.as_ref()).map(|(largest, price)| {
+        likely_run_cost(price, largest.input_tokens, largest.output_tokens).times(LATER_RUNS)
+    });
+    let costs = first_calls.iter().filter_map(|first_call| first_call.likely_cost);
+    costs.chain(later_run).fold(Money::ZERO, |sum, cost| sum + cost)
+}
+
+/// Finds the assignments that the ledger would refuse, if each earlier one costs what is likely.
+fn find_shortfalls(assignments: &mut [PlannedAssignment], models: &ModelSet, budget: Budget) {
+    let mut left = budget.money.minus(budget.held_back());
+    let mut counted_models: BTreeSet<String> = BTreeSet::new();
+    for planned in assignments {
+        let Some(first_call) = &planned.first_call else { continue };
+        let model = models.roles().into_iter().find(|model| model.name() == first_call.model);
+        let price = model.and_then(|model| model.facts().price.as_ref());
+        let (Some(price), Some(likely_cost)) = (price, first_call.likely_cost) else { continue };
+        let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = *first_call;
+        let input = if counted_models.contains(&first_call.model) {
+            (input_tokens - rest_tokens) * LIKELY_INPUT_PERCENT / 100 + rest_tokens
+        } else {
+            input_tokens
+        };
+        let cost = price.worst_case(input, output_tokens);
+        if cost > left {
+            planned.shortfall = Some(MissingMoney { cost, left });
+            continue;
+        }
+        counted_models.insert(first_call.model.clone());
+        left = left.minus(likely_cost);
     }
 }
 
@@ -197,21 +281,28 @@ impl fmt::Display for CostEstimate {
     /// One line per assignment, then the notes, then the limits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.assignments.iter().map(|planned| planned.name.len()).max().unwrap_or(0);
-        for PlannedAssignment { name, files, first_call } in &self.assignments {
+        for PlannedAssignment { name, files, first_call, shortfall } in &self.assignments {
             let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             write!(f, "{name:<width$}  {files}, ")?;
             match first_call {
-                None => writeln!(f, "no model")?,
-                Some(first_call) => writeln!(f, "{first_call}")?,
+                None => f.write_str("no model")?,
+                Some(first_call) => write!(f, "{first_call}")?,
+            }
+            match shortfall {
+                None => writeln!(f)?,
+                Some(MissingMoney { cost, left }) => {
+                    let (cost, left) = (cost.rounded_up(), left.rounded_down());
+                    writeln!(f, "; skipped: may cost {cost}, {left} left; raise --max-cost")?;
+                }
             }
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
         }
-        let Self { max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
+        let Self { likely_cost, max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
         writeln!(
             f,
-            "at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
+            "about {likely_cost}; at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
              at most {llm_calls} model calls and {input_tokens} input tokens"
         )
     }
@@ -219,9 +310,9 @@ impl fmt::Display for CostEstimate {
 
 impl fmt::Display for FirstCallEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { model, input_tokens, max_call_cost, .. } = self;
-        write!(f, "{model}: first call at most {input_tokens} tokens and ")?;
-        match max_call_cost {
+        let Self { model, input_tokens, likely_cost, .. } = self;
+        write!(f, "{model}: first call at most {input_tokens} tokens, about ")?;
+        match likely_cost {
             Some(cost) => write!(f, "{cost}"),
             None => f.write_str("unknown cost"),
         }

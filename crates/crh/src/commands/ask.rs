@@ -173,8 +173,8 @@ fn ask_with_tools(
             Ok(answer)
         }
         AgentOutcome::Model(error) => Err(model_client::model_failure(QuestionError::Model(error))),
-        AgentOutcome::OutOfBudget(limit) => {
-            Err(model_client::model_failure(QuestionError::Limit(limit)))
+        AgentOutcome::OutOfBudget(refusal) => {
+            Err(model_client::model_failure(QuestionError::Limit(refusal.limit)))
         }
         AgentOutcome::Aborted(_)
         | AgentOutcome::NoAnswer

@@ -388,7 +388,7 @@ mod tests {
         let roles = ModelRoles { reviewer, cheap, escalation, editor };
         let other =
             LiveName { provider: Provider::Anthropic, model: "c".to_owned(), base_url: None };
-        check(&[editor_check(&roles, None), editor_check(&roles, Some(other))], expect![[]]);
+        check(&[editor_check(&roles, None), editor_check(&roles, Some(other))], expect![[""]]);
     }
 
     #[test]

@@ -100,20 +100,20 @@ fn a_run_without_turns_or_time_asks_nothing() {
     case().limits(|limits| limits.turns = 0).check(
         "",
         expect![[r#"
-        stop OutOfBudget(Turns), limited by Turns
-    "#]],
+            stop OutOfBudget(BudgetRefusal { limit: Turns, shortfall: None }), limited by Turns
+        "#]],
     );
     case().limits(|limits| limits.wall = Duration::ZERO).check(
         "",
         expect![[r#"
-        stop OutOfBudget(Wall), limited by Wall
-    "#]],
+            stop OutOfBudget(BudgetRefusal { limit: Wall, shortfall: None }), limited by Wall
+        "#]],
     );
     case().limits(|limits| limits.tokens = 1_000).check(
         "",
         expect![[r#"
-        stop OutOfBudget(Tokens), limited by Tokens
-    "#]],
+            stop OutOfBudget(BudgetRefusal { limit: Tokens, shortfall: None }), limited by Tokens
+        "#]],
     );
 }
 
@@ -279,7 +279,7 @@ fn a_result_too_large_for_the_grace_turn_ends_the_run() {
             ask Work
                 user: TASK
             call read a
-            stop OutOfBudget(Money), limited by Money
+            stop OutOfBudget(BudgetRefusal { limit: Money, shortfall: None }), limited by Money
         "#]],
     );
 }
@@ -336,7 +336,7 @@ fn time_for_two_longest_turns_is_reserved() {
             ask Work
                 user: TASK
             call read a
-            stop OutOfBudget(Wall), limited by Wall
+            stop OutOfBudget(BudgetRefusal { limit: Wall, shortfall: None }), limited by Wall
         "#]],
     );
 }
@@ -378,16 +378,16 @@ fn exhausted_ledger_starts_the_grace_turn() {
                 c0 read: text
             ask LastTurn, has to submit
                 user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
-            stop OutOfBudget(Money), limited by Money
+            stop OutOfBudget(BudgetRefusal { limit: Money, shortfall: None }), limited by Money
         "#]],
     );
     case().check(
         "refused turns",
         expect![[r#"
-        ask Work
-            user: TASK
-        stop OutOfBudget(Turns), limited by Turns
-    "#]],
+            ask Work
+                user: TASK
+            stop OutOfBudget(BudgetRefusal { limit: Turns, shortfall: None }), limited by Turns
+        "#]],
     );
 }
 

@@ -281,7 +281,7 @@ fn apply_outcome(
     let failure = finished.end.outcome.failure().unwrap_or_default();
     match finished.end.outcome {
         AgentOutcome::Answered(second) => apply_second_answer(record, candidates, second),
-        AgentOutcome::OutOfBudget(limit) => note_limit(record, limit),
+        AgentOutcome::OutOfBudget(refusal) => note_limit(record, refusal.limit),
         AgentOutcome::Cancelled => {
             record.notes.push("the review was cancelled in the second round".to_owned());
         }

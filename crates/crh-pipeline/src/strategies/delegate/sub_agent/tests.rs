@@ -86,7 +86,7 @@ fn run_without_report_covers_nothing() {
     "#]],
     );
     check(
-        AgentOutcome::OutOfBudget(LimitKind::Money),
+        AgentOutcome::OutOfBudget(LimitKind::Money.into()),
         None,
         expect![[r#"
         Failed("sub-agent ended without calling report_findings: the remaining budget for money is too small for another request") Some(Turns) "" 2 30 20
