@@ -86,6 +86,24 @@ fn known_model_is_found_by_alias_and_provider() {
 }
 
 #[test]
+fn reasoning_models_of_openai_use_the_responses_api() {
+    let catalogue = ModelCatalogue::new(BTreeMap::new()).unwrap();
+    let wire = |name: &str| catalogue.wire(&live(name));
+    assert_eq!(wire("openai:gpt-4.1"), Wire::OpenAiChat);
+    assert_eq!(wire("openai:gpt-6.1-sol"), Wire::OpenAiResponses);
+    assert_eq!(wire("openai:gpt-6.1-sol@https://a.example/v1"), Wire::OpenAiChat);
+    assert_eq!(wire("openai-responses:gpt-4.1"), Wire::OpenAiResponses);
+}
+
+#[test]
+fn default_models_for_reviews_accept_an_effort() {
+    for name in ["openai:gpt-5.4-mini", "anthropic:claude-sonnet-5-5", "gemini:gemini-3.8-flash"] {
+        assert!(facts("", name, "https://a.example").abilities.effort, "{name}");
+    }
+    assert!(!facts("", "openai:gpt-4.1", "https://a.example").abilities.effort);
+}
+
+#[test]
 fn long_requests_have_their_own_price() {
     let price = facts("", "gemini:gemini-2.5-pro", "https://a.example").price;
     let long = Some((200_000, rates(2.50, 0.25, 2.50, 15.00)));

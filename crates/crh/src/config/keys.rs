@@ -267,7 +267,7 @@ settings! {
         access: KeyAccess::UserOnly,
         variable: Some("CRH_MODEL"),
         flag: Some(KeyFlag { name: "--model", value: "MODEL", effect: FlagEffect::Replaces }),
-        example: r#""openai:gpt-4.1-mini""#,
+        example: r#""openai:gpt-5.4-mini""#,
     };
 
     /// Model for simple tasks.
@@ -290,7 +290,7 @@ settings! {
         access: KeyAccess::UserOnly,
         variable: None,
         flag: Some(KeyFlag { name: "--escalation-model", value: "MODEL", effect: FlagEffect::Replaces }),
-        example: r#""openai:gpt-4.1""#,
+        example: r#""openai:gpt-6.1-sol""#,
     };
 
     /// Model of the editor, which decides which findings are published and words them. A model of

@@ -253,7 +253,7 @@ fn other_settings_or_models_review_everything() {
         model.script("validate-1", [confirms()]);
     };
     again();
-    let other = hub.reviews(&model, &["--since-last", "--model", "openai:gpt-4.1-mini"]);
+    let other = hub.reviews(&model, &["--since-last", "--model", "openai:gpt-5.4-mini"]);
     expect!["the previous review used another model"].assert_eq(&hub.widened(&other));
     again();
     hub.reviews(&model, &[]);

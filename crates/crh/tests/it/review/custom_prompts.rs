@@ -155,7 +155,7 @@ fn replayed_review_gives_same_report() {
     let desk = ReviewFixture::new();
     let tape = desk.user.path("tape");
     let file = tape.to_str().unwrap();
-    let recorded = desk.review(&model(), &["--model", "openai:gpt-4.1-mini", "--record", file]);
+    let recorded = desk.review(&model(), &["--model", "openai:gpt-5.4-mini", "--record", file]);
     assert_eq!(recorded.end(), (1, "ok", "Ready with fixes"));
     assert!(!fs::read_to_string(&tape).unwrap().contains(super::KEY));
     let replay = format!("replay:{file}");

@@ -583,12 +583,12 @@ fn archive_review_resumes_without_repository() {
 fn resume_uses_only_configured_models() {
     let desk = ReviewFixture::new();
     let model = FakeModel::start().on("single", [answers(&[])]);
-    let first = desk.review(&model, &["--strategy", "single", "--model", "openai:gpt-4.1"]);
+    let first = desk.review(&model, &["--strategy", "single", "--model", "openai:gpt-6.1-sol"]);
     assert_eq!(first.output.code, 0, "{}", first.output.shown());
     let output = desk.crh_with_model(&model, &["review", "--resume", "latest"]).run();
     expect![[r#"
         exit 2
-        error: the review used `openai:gpt-4.1`, and `openai:gpt-4.1+openai:gpt-4.1-mini` is configured now
+        error: the review used `openai:gpt-6.1-sol`, and `openai:gpt-5.4-mini+openai:gpt-6-luna+openai:gpt-6.1-sol` is configured now
         hint: choose a model with `--model`
         ---
     "#]].assert_eq(&output.shown());

@@ -82,14 +82,14 @@ fn severe_doubt_uses_stronger_model() {
     let asked: Vec<_> =
         model.requests().iter().map(|asked| (asked.caller.clone(), asked.model.clone())).collect();
     let owned = |caller: &str, model: &str| (caller.to_owned(), model.to_owned());
-    assert_eq!(asked, [owned("single", "gpt-4.1-mini"), owned("single-round", "gpt-4.1")]);
+    assert_eq!(asked, [owned("single", "gpt-5.4-mini"), owned("single-round", "gpt-6.1-sol")]);
     assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
     expect![[r#"
         #1 P1 shop/orders.py:5 The total is divided by the count (1.0, confirmed)
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        single: `openai:gpt-4.1` checked severe findings of low confidence
+        single: `openai:gpt-6.1-sol` checked severe findings of low confidence
     "#]]
     .assert_eq(&reviewed.warnings());
     assert_eq!(reviewed.report["stats"]["tool_calls"], 1);
@@ -100,16 +100,16 @@ fn model_flag_overrides_configured_roles_and_replay_sends_nothing() {
     let desk = ReviewFixture::new();
     desk.user.write(
         ".config/crh/config.toml",
-        "[model]\nescalation = \"openai:gpt-4.1\"\neditor = \"openai:gpt-4o\"\n",
+        "[model]\nescalation = \"openai:gpt-6.1-sol\"\neditor = \"openai:gpt-4o\"\n",
     );
     let model = FakeModel::start()
         .on("single", [answers(&[doubted()])])
         .on("single-round", [answers_with(&[], verdict("confirmed"))]);
     let tape = desk.user.path("tape");
-    let record = ["--model", "openai:gpt-4.1-mini", "--record", tape.to_str().unwrap()];
+    let record = ["--model", "openai:gpt-5.4-mini", "--record", tape.to_str().unwrap()];
     let recorded = desk.review(&model, &[&SINGLE[..], &record].concat());
     let asked: Vec<_> = model.requests().iter().map(|asked| asked.model.clone()).collect();
-    assert_eq!(asked, ["gpt-4.1-mini", "gpt-4.1-mini"]);
+    assert_eq!(asked, ["gpt-5.4-mini", "gpt-5.4-mini"]);
     let silent = FakeModel::start();
     let replay = format!("replay:{}", tape.display());
     let replayed = desk.review(&silent, &[&SINGLE[..], &["--model", &replay]].concat());
@@ -174,7 +174,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
         Review coverage
           - 1 finding not shown (low confidence)
           - single: more than 3 lookups were requested; the others are ignored
-          - single: `openai:gpt-4.1` checked severe findings of low confidence
+          - single: `openai:gpt-6.1-sol` checked severe findings of low confidence
 
         Not ready: 1 P0 issue must be fixed before the merge
     "#]]
