@@ -19,6 +19,7 @@ pub use report_text::recount_summary;
 use crate::change_under_review::ChangeUnderReview;
 use crate::collect::ReviewFindings;
 use crate::context::PanelContext;
+use crate::edit::EditOutcome;
 use crate::plan::{Plan, is_static};
 use crate::requirements;
 use crate::review_options::ReviewOptions;
@@ -48,13 +49,11 @@ pub struct ReportInputs<'a> {
     pub runs: &'a RunResults,
     /// Requirements with their judgements.
     pub requirements: Option<report::Plan>,
-    /// The run that decided about duplicate findings, if there was one.
-    pub pairs_run: Option<&'a RunRecord>,
-    /// Notes on possible duplicates that were not decided.
-    pub pairs_notes: Vec<String>,
+    /// Results of the editor.
+    pub edit: &'a EditOutcome,
     /// Collected findings. Its `dropped` findings are not part of `merged`.
     pub collected: &'a ReviewFindings,
-    /// Issues after validation, numbered.
+    /// Selected issues, numbered.
     pub merged: MergeResult,
     /// Results of validation.
     pub validation: &'a ValidationOutcome,
@@ -241,7 +240,7 @@ fn unique<'a>(texts: impl Iterator<Item = &'a String>) -> Vec<String> {
 
 fn stats(inputs: &ReportInputs<'_>) -> Stats {
     let spent = &inputs.spent;
-    let extra_runs = inputs.context.scout.iter().chain(inputs.pairs_run);
+    let extra_runs = inputs.context.scout.iter().chain(&inputs.edit.run);
     let runs = inputs.runs.records.iter().chain(&inputs.validation.runs).chain(extra_runs);
     let model_ms: u64 = runs.map(|record| record.model_ms).sum();
     let seconds = |ms: u64| Decimal(ms.saturating_mul(1_000));

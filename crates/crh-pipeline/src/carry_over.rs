@@ -109,6 +109,7 @@ fn dropped_issue(old: &OpenIssue, head: &str) -> DroppedFinding {
             short_commit(head)
         ),
         into: None,
+        open: None,
         reviewer: reviewer_names(old).swap_remove(0),
         member: Some(Member::new(
             reviewer_names(old).swap_remove(0),
@@ -161,7 +162,7 @@ fn earlier_validation(old: &OpenIssue, finding: &Finding) -> Option<CheckedFindi
         }
     };
     let reason = "by the review that raised it".to_owned();
-    Some(CheckedFinding { finding: finding.clone(), judgement: Judgement { result, reason } })
+    Some(CheckedFinding { finding: finding.clone(), judgement: Judgement::new(result, reason) })
 }
 
 /// Converts an issue back into a finding, shifted by `line_offset` lines.

@@ -90,12 +90,13 @@ mod tests {
             titles.iter().map(finding).map(|finding| Member::new(name, finding)).collect();
         let checked = members.iter().map(|member| CheckedFinding {
             finding: member.finding.clone(),
-            judgement: Judgement { result: JudgementResult::Unsure, reason: name.to_owned() },
+            judgement: Judgement::new(JudgementResult::Unsure, name.to_owned()),
         });
         let dropped_finding = |raw: u32| DroppedFinding {
             fate: Fate::Malformed,
             reason: "no title".to_owned(),
             into: None,
+            open: None,
             reviewer: "shared".to_owned(),
             member: None,
             raw: Some(json!({ "number": raw, "by": name })),

@@ -1,19 +1,15 @@
 //! Stage "merge": turns findings into issues and checks their quotes.
 
-mod pairs;
-
-use std::collections::BTreeSet;
-
-use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
-use crate::review_context::ReviewContext;
-use crate::runs::RunRecord;
-use crate::text::plural;
 use crh_review::finding::{Member, Side};
-use crh_review::report::Strategy;
-use crh_review::{FindingCheck, MergeResult, PastDecisions, Sources, SymbolSpan};
+use crh_review::report::Issue;
+use crh_review::{
+    EditedGroup, FindingCheck, Grouping, Judgement, MergeResult, PastDecisions, PublishRules,
+    Sources, SymbolSpan, apply_edit, apply_judgements,
+};
 use crh_syntax::SymbolKind;
 
 /// Merges findings. Quotes are looked up in the diff and in the files of base and head.
@@ -32,58 +28,68 @@ pub(crate) fn check_findings(members: &[Member], change: &ChangeUnderReview) -> 
     crh_review::check_findings(members, &sources(members, change))
 }
 
-/// Merged findings, with the run that decided about duplicates.
-#[derive(Debug, Clone, Serialize)]
-pub struct Consolidation {
-    /// The issues.
-    #[serde(flatten)]
-    pub merged: MergeResult,
-    /// The run that was asked about duplicates, if there was one.
-    #[serde(skip)]
-    pub run: Option<RunRecord>,
-    /// Notes for the reader.
-    #[serde(skip)]
-    pub notes: Vec<String>,
-}
-
-/// Merges the findings of a review. In a panel, one small model call decides about possible
-/// duplicates; undecided pairs stay separate.
-pub async fn consolidate_with_model(
+/// Merges findings for the editor. Issues need no minimum confidence.
+pub fn consolidate_for_editor(
     members: Vec<Member>,
     change: &ChangeUnderReview,
     remembered: &PastDecisions,
-    ctx: Option<&ReviewContext>,
-) -> Consolidation {
-    let merged = consolidate(members.clone(), change, remembered);
-    let panel_ctx = ctx.filter(|ctx| ctx.options.strategy == Strategy::Panel);
-    let Some(ctx) = panel_ctx.filter(|_| !merged.candidate_pairs.is_empty()) else {
-        return Consolidation { merged, run: None, notes: Vec::new() };
+) -> MergeResult {
+    let sources = sources(&members, change);
+    let grouping = Grouping::Rules(&BTreeSet::new());
+    crh_review::consolidate_for_editor(members, &sources, remembered, grouping)
+}
+
+/// Applies the editor's decisions and the judgements of validation to the merged findings, and
+/// numbers the issues. If an editor was expected and gave no answer, the confidence of the reviewers
+/// decides.
+pub fn select_issues(
+    merged: MergeResult,
+    members: &[Member],
+    change: &ChangeUnderReview,
+    remembered: &PastDecisions,
+    selection: &IssueSelection<'_>,
+) -> MergeResult {
+    let IssueSelection { has_editor, groups, judgements, rules } = selection;
+    if !has_editor {
+        return apply_judgements(merged, judgements);
+    }
+    let by_member: BTreeMap<Member, Judgement> = merged
+        .issues
+        .iter()
+        .filter_map(|issue| Some((issue, judgements.get(&issue.dedupe_key)?)))
+        .flat_map(|(issue, judgement)| {
+            issue.members.iter().map(|member| (member.clone(), judgement.clone()))
+        })
+        .collect();
+    let Some(groups) = groups else {
+        let gated = consolidate(members.to_vec(), change, remembered);
+        let judgement = |issue: &Issue| {
+            let judgement = by_member.get(issue.members.first()?)?;
+            Some((issue.dedupe_key.clone(), judgement.clone()))
+        };
+        let by_key = gated.issues.iter().filter_map(judgement).collect();
+        return apply_judgements(gated, &by_key);
     };
-    let asked_pairs = pairs::pairs_to_ask(&merged.candidate_pairs);
-    let (answer, run) = pairs::ask_about_pairs(ctx, asked_pairs).await;
-    let Some(duplicate_ids) = answer else {
-        let why = run.ended.failure().unwrap_or("no answer");
-        let notes = vec![format!("possible duplicates were not merged: {why}")];
-        return Consolidation { merged, run: Some(run), notes };
-    };
-    let asked_ids: BTreeSet<String> = asked_pairs.iter().map(|pair| pair.id.clone()).collect();
-    let mut merged = match duplicate_ids.is_empty() {
-        true => merged,
-        false => {
-            let sources = sources(&members, change);
-            crh_review::consolidate(members, &sources, remembered, &duplicate_ids)
-        }
-    };
-    // Decided pairs are no longer candidates.
-    merged.candidate_pairs.retain(|pair| !asked_ids.contains(&pair.id));
-    let unchecked_count = merged.candidate_pairs.len();
-    let notes = (unchecked_count > 0).then(|| {
-        format!(
-            "{} of possible duplicates were not checked; they are listed separately",
-            plural(unchecked_count, "more pair")
-        )
-    });
-    Consolidation { merged, run: Some(run), notes: notes.into_iter().collect() }
+    let member_groups: Vec<Vec<Member>> =
+        groups.iter().map(|group| group.members.clone()).collect();
+    let sources = sources(members, change);
+    let grouping = Grouping::Editor(&member_groups);
+    let regrouped =
+        crh_review::consolidate_for_editor(members.to_vec(), &sources, remembered, grouping);
+    apply_edit(regrouped, groups, &by_member, *rules)
+}
+
+/// What decides which issues are published.
+#[derive(Debug)]
+pub struct IssueSelection<'a> {
+    /// Whether the strategy has an editor.
+    pub has_editor: bool,
+    /// The editor's groups. None if it gave no answer.
+    pub groups: Option<&'a [EditedGroup]>,
+    /// Judgements of validation, by `dedupe_key`.
+    pub judgements: &'a BTreeMap<String, Judgement>,
+    /// Threshold and minimum severity.
+    pub rules: PublishRules,
 }
 
 /// The diff, the text of every cited file, and the symbols of changed files.

@@ -34,6 +34,8 @@ pub enum Stage {
     Findings,
     /// Merge findings into issues.
     Merge,
+    /// Group findings and decide what is published.
+    Edit,
     /// Validate issues.
     Validate,
     /// Assemble the report.
@@ -54,6 +56,7 @@ impl Stage {
             Self::Review => "review",
             Self::Findings => "findings",
             Self::Merge => "merge",
+            Self::Edit => "edit",
             Self::Validate => "validate",
             Self::Report => "report",
             Self::Sinks => "sinks",

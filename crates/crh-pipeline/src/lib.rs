@@ -13,6 +13,7 @@ pub mod consolidate;
 pub mod context;
 pub mod dismissals;
 pub mod dispatch;
+pub mod edit;
 pub mod events;
 pub mod facts;
 pub mod fixer;

@@ -11,9 +11,10 @@ use crate::change_secrets::ChangeSecrets;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::CheckOptions;
 use crate::collect::{ReviewFindings, collect};
-use crate::consolidate::{Consolidation, consolidate_with_model};
+use crate::consolidate::{IssueSelection, consolidate, consolidate_for_editor, select_issues};
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
+use crate::edit::{EditOutcome, edit, has_editor};
 use crate::events::{ReviewEvent, Stage};
 use crate::journal::ReviewJournal;
 use crate::plan::{Plan, plan};
@@ -27,7 +28,7 @@ use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::finding::{Member, Severity};
 use crh_review::report::{self, Report};
-use crh_review::{PastDecisions, apply_judgements};
+use crh_review::{MergeResult, PastDecisions};
 
 /// Inputs of a review.
 #[derive(Debug)]
@@ -94,20 +95,24 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         .cloned()
         .chain(missing_requirements.into_iter().flatten())
         .collect();
-    let consolidation = journal
-        .async_stage(
-            Stage::Merge,
-            consolidate_with_model(members, change, &inputs.remembered, ctx.as_ref()),
-        )
-        .await;
-    let validation = journal
-        .async_stage(
-            Stage::Validate,
-            validate(&consolidation.merged, &collected, change, ctx.as_ref()),
-        )
-        .await;
+    let merged = journal.stage(Stage::Merge, || {
+        let merge = if has_editor(ctx.as_ref()) { consolidate_for_editor } else { consolidate };
+        merge(members.clone(), change, &inputs.remembered)
+    });
+    // Neither sees the answer of the other.
+    let (edit, validation) = tokio::join!(
+        journal.async_stage(Stage::Edit, edit(&merged, &collected, change, ctx.as_ref())),
+        journal.async_stage(Stage::Validate, validate(&merged, &collected, change, ctx.as_ref()))
+    );
+    let selection = IssueSelection {
+        has_editor: has_editor(ctx.as_ref()),
+        groups: edit.groups.as_deref(),
+        judgements: &validation.judgements,
+        rules: options.publish,
+    };
+    let merged = select_issues(merged, &members, change, &inputs.remembered, &selection);
     let results =
-        StageResults { context, plan, runs, collected, requirements, consolidation, validation };
+        StageResults { context, plan, runs, collected, requirements, merged, edit, validation };
     let report = journal.stage(Stage::Report, || build_report(&inputs, &results));
     ReviewOutput { report, records: results.into_records() }
 }
@@ -120,7 +125,9 @@ struct StageResults {
     collected: ReviewFindings,
     /// Requirements with their judgements. None without a requirements document.
     requirements: Option<report::Plan>,
-    consolidation: Consolidation,
+    /// Selected issues.
+    merged: MergeResult,
+    edit: EditOutcome,
     validation: ValidationOutcome,
 }
 
@@ -128,8 +135,8 @@ impl StageResults {
     /// Records of all runs, in the order of the stages.
     fn into_records(self) -> Vec<RunRecord> {
         let scout_run = self.context.scout.into_iter();
-        let pairs_run = self.consolidation.run;
-        scout_run.chain(self.runs.records).chain(pairs_run).chain(self.validation.runs).collect()
+        let editor_run = self.edit.run;
+        scout_run.chain(self.runs.records).chain(editor_run).chain(self.validation.runs).collect()
     }
 }
 
@@ -158,7 +165,7 @@ async fn gather_context(inputs: &ReviewInputs, ctx: Option<&mut ReviewContext>) 
 /// Builds the report and masks its secrets.
 fn build_report(inputs: &ReviewInputs, results: &StageResults) -> Report {
     let ReviewInputs { change, options, journal, .. } = inputs;
-    let StageResults { consolidation, validation, .. } = results;
+    let StageResults { edit, validation, .. } = results;
     let report = assemble(ReportInputs {
         change,
         options,
@@ -166,10 +173,9 @@ fn build_report(inputs: &ReviewInputs, results: &StageResults) -> Report {
         plan: &results.plan,
         runs: &results.runs,
         requirements: results.requirements.clone(),
-        pairs_run: consolidation.run.as_ref(),
-        pairs_notes: consolidation.notes.clone(),
+        edit,
         collected: &results.collected,
-        merged: apply_judgements(consolidation.merged.clone(), &validation.judgements),
+        merged: results.merged.clone(),
         validation,
         models: inputs.models.as_ref().map(ModelSet::names).unwrap_or_default(),
         prompt_version: Prompts::version(&options.overrides),

@@ -247,6 +247,7 @@ fn take_listed(report: &mut ReviewerReturn, problems: Vec<Option<String>>) -> Ve
                 fate: Fate::Refuted,
                 reason,
                 into: None,
+                open: None,
                 reviewer: member.reviewer.clone(),
                 member: Some(member),
                 raw: None,

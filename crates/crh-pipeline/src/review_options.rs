@@ -10,6 +10,8 @@ use crate::reviewers::{ModelTier, Reviewer};
 use crate::team::{Depth, PanelSelection};
 use crh_agent::Budget;
 use crh_llm::{Model, Money};
+use crh_review::PublishRules;
+use crh_review::finding::{Confidence, Severity};
 use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
 
@@ -26,6 +28,9 @@ pub struct ReviewOptions {
     /// Limits on calls, tokens, time and money.
     #[serde(rename = "allowance")]
     pub budget: ReviewBudget,
+    /// Which issues are published. Used if an editor ran.
+    #[serde(default = "default_publish_rules")]
+    pub publish: PublishRules,
     /// The language that reviewers write in, by its own or its English name. Empty means English.
     pub language: String,
     /// Maximum number of runs in parallel.
@@ -36,6 +41,14 @@ pub struct ReviewOptions {
     /// Options of the `panel` strategy.
     #[serde(default)]
     pub panel: PanelOptions,
+}
+
+/// Default threshold and minimum severity, chosen by measurement.
+pub const DEFAULT_PUBLISH_RULES: PublishRules =
+    PublishRules { threshold: Confidence::thousandths(400), min_severity: Severity::P2 };
+
+fn default_publish_rules() -> PublishRules {
+    DEFAULT_PUBLISH_RULES
 }
 
 /// Options of the `panel` strategy: which reviewers run, and which requirements apply.
@@ -154,9 +167,9 @@ impl Profile {
     /// The limits of this profile.
     pub fn budget(self) -> ReviewBudget {
         let (llm_calls, tool_calls, input_tokens, verify, issues, seconds, cents) = match self {
-            Self::Quick => (2, 3, 120_000, 5, 15, 60, 50),
-            Self::Standard => (200, 2_000, 4_000_000, 20, 15, 900, 200),
-            Self::Deep => (800, 8_000, 20_000_000, 60, 30, 3_600, 1_000),
+            Self::Quick => (2, 3, 120_000, 5, 5, 60, 50),
+            Self::Standard => (200, 2_000, 4_000_000, 20, 5, 900, 200),
+            Self::Deep => (800, 8_000, 20_000_000, 60, 10, 3_600, 1_000),
         };
         ReviewBudget {
             name: self.name().to_owned(),

@@ -172,6 +172,7 @@ mod tests {
             fate: Fate::Suppressed,
             reason: reason.to_owned(),
             into: None,
+            open: None,
             reviewer: "leftovers".to_owned(),
             member: Some(member("a.js", rule)),
             raw: None,

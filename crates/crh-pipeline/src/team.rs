@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::facts::{ChangeFact, ChangeFacts, Extent};
-use crate::reviewers::{Returns, Reviewer, ReviewerCatalogue};
+use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin};
 
 /// The reviewer that runs on every change.
 pub const CORRECTNESS: &str = "correctness";
@@ -12,19 +12,37 @@ pub const CORRECTNESS: &str = "correctness";
 const ADVERSARIAL: &str = "adversarial";
 /// The reviewer of documentation.
 const DOCS: &str = "docs-that-lie";
+/// The combined reviewer of tests, documentation, rules and idiom.
+const UPKEEP: &str = "upkeep";
+
+/// Specialists by importance. The default team has the first ones that the change calls for.
+const SPECIALISTS: [&str; 7] = [
+    "security",
+    "data-migrations",
+    "concurrency",
+    "frontend-races",
+    "api-contract",
+    "reliability",
+    "performance",
+];
+/// Maximum number of specialists in the default team. More of them repeat what finders report.
+const SPECIALISTS_MAX: usize = 2;
+/// Number of executable lines from which a second finder pays for itself.
+const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
 const NO_TRIGGER: &str = "no trigger matches the change";
 /// Why a reviewer in the list `reviewers.off` is skipped.
 const DISABLED: &str = "disabled in `crh.toml`";
 
-/// How many reviewers a panel has.
+/// How large the team is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Depth {
-    /// One reviewer.
+    /// One finder.
     Lite,
-    /// The reviewers that the facts of the change call for.
+    /// One or two finders, at most two specialists that the change calls for, and one reviewer of
+    /// tests, documentation and idiom.
     #[default]
     Auto,
     /// All reviewers that have something to review.
@@ -98,6 +116,9 @@ pub fn choose_team(
             Err(why) => team.left_out.push(SkippedReviewer { name: reviewer.name.clone(), why }),
         }
     }
+    if selector.is_narrowed() {
+        selector.narrow(&mut team);
+    }
     team.notes.extend(selector.guard_note(&team));
     team.notes.extend(selector.unknown_names_note("reviewers.off", &selection.off));
     team.notes.extend(selector.unknown_names_note("model.tiers", &selection.tiered));
@@ -132,7 +153,7 @@ impl Team {
     fn fall_back(&mut self, catalogue: &ReviewerCatalogue) {
         let Some(reviewer) = catalogue.get(CORRECTNESS).cloned() else { return };
         self.left_out.retain(|skipped| skipped.name != reviewer.name);
-        self.chosen.push(ChosenReviewer { reviewer, why: "nobody else is left".to_owned() });
+        self.chosen.push(ChosenReviewer { reviewer, why: "no other reviewer is left".to_owned() });
         self.notes.push(format!(
             "all reviewers for this change are disabled in `crh.toml`; `{CORRECTNESS}` reviews it anyway"
         ));
@@ -160,6 +181,92 @@ impl TeamSelector<'_> {
             true => Err(DISABLED.to_owned()),
             false => Ok(why),
         }
+    }
+
+    /// Whether the default team is chosen.
+    fn is_narrowed(&self) -> bool {
+        self.selection.only.is_none()
+            && self.selection.depth == Depth::Auto
+            && self.small_change_reviewer().is_none()
+    }
+
+    /// Reduces the reviewers that the change calls for to the default team.
+    fn narrow(&self, team: &mut Team) {
+        let mut specialists: Vec<&str> = team
+            .chosen
+            .iter()
+            .map(|choice| choice.reviewer.name.as_str())
+            .filter(|name| SPECIALISTS.contains(name))
+            .filter(|name| self.is_called_for(name) || self.is_suggested(name))
+            .collect();
+        // The scout fills the places that the facts leave.
+        specialists.sort_by_key(|name| {
+            (!self.is_called_for(name), SPECIALISTS.iter().position(|known| known == name))
+        });
+        specialists.truncate(SPECIALISTS_MAX);
+        let specialists: Vec<String> = specialists.into_iter().map(str::to_owned).collect();
+        let mut upkeep_reason = None;
+        for choice in std::mem::take(&mut team.chosen) {
+            match self.narrowing_reason(&choice.reviewer, &specialists) {
+                None => team.chosen.push(choice),
+                Some(why) => {
+                    if choice.reviewer.role == PanelRole::UpkeepPart {
+                        upkeep_reason.get_or_insert(choice.why);
+                    }
+                    team.left_out.push(SkippedReviewer { name: choice.reviewer.name, why });
+                }
+            }
+        }
+        let upkeep = self
+            .catalogue
+            .get(UPKEEP)
+            .filter(|upkeep| !self.names_reviewer(&self.selection.off, upkeep));
+        if let (Some(why), Some(upkeep)) = (upkeep_reason, upkeep) {
+            team.left_out.retain(|skipped| skipped.name != UPKEEP);
+            team.chosen.push(ChosenReviewer { reviewer: upkeep.clone(), why });
+        }
+        let position = |name: &str| {
+            self.catalogue.reviewers().iter().position(|reviewer| reviewer.name == name)
+        };
+        team.chosen.sort_by_key(|choice| position(&choice.reviewer.name));
+        team.left_out.sort_by_key(|skipped| position(&skipped.name));
+    }
+
+    /// Whether a fact, a path or a language calls for a specialist. A word in the code is not enough:
+    /// finders look at such lines too.
+    fn is_called_for(&self, name: &str) -> bool {
+        let triggers = self.catalogue.get(name).map(|reviewer| reviewer.when.as_slice());
+        triggers
+            .unwrap_or_default()
+            .iter()
+            .any(|trigger| trigger.words.is_empty() && trigger.fires(self.facts).is_some())
+    }
+
+    fn is_suggested(&self, name: &str) -> bool {
+        self.suggestions.iter().any(|suggestion| {
+            self.catalogue.get(&suggestion.name).is_some_and(|reviewer| reviewer.name == name)
+        })
+    }
+
+    /// Why a reviewer is not in the default team. None if it is.
+    fn narrowing_reason(&self, reviewer: &Reviewer, specialists: &[String]) -> Option<String> {
+        if reviewer.origin != ReviewerOrigin::BuiltIn {
+            return None;
+        }
+        match reviewer.role {
+            PanelRole::Finder if reviewer.name != ADVERSARIAL || self.needs_second_finder() => None,
+            PanelRole::Finder => Some("one finder is enough for this change".to_owned()),
+            PanelRole::Specialist if specialists.contains(&reviewer.name) => None,
+            PanelRole::Specialist => Some("the finders cover it without `--depth full`".to_owned()),
+            PanelRole::UpkeepPart => Some(format!("`{UPKEEP}` covers it without `--depth full`")),
+            PanelRole::Upkeep => None,
+            PanelRole::Extra => Some("it runs only with `--depth full` or by name".to_owned()),
+        }
+    }
+
+    /// Whether the change is so large or so risky that a second finder looks at it.
+    fn needs_second_finder(&self) -> bool {
+        self.facts.has(ChangeFact::Guard) || self.facts.lines() >= SECOND_FINDER_LINES
     }
 
     /// A note if a setting names unknown reviewers.

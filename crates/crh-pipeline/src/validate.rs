@@ -141,7 +141,7 @@ fn needs_check(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool 
 }
 
 /// Whether an issue is from this review. Carried-over issues were checked before.
-fn is_new(issue: &Issue, collected: &ReviewFindings) -> bool {
+pub(crate) fn is_new(issue: &Issue, collected: &ReviewFindings) -> bool {
     let is_carried =
         |member: &Member| collected.carried_findings.binary_search(&member.finding).is_ok();
     !issue.members.iter().all(is_carried)

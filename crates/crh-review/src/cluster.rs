@@ -16,7 +16,7 @@ use crate::words::{content_words, normalise_title, overlap};
 
 /// Largest distance in lines between two reports of the same problem. Models cite lines
 /// imprecisely.
-const MAX_LINE_DISTANCE: u32 = 3;
+pub(crate) const MAX_LINE_DISTANCE: u32 = 3;
 /// Title overlap from which two findings of one family are the same.
 const MIN_SAME_OVERLAP: f64 = 0.5;
 /// Title overlap from which two findings become a candidate pair.

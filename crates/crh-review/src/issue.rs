@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::num::NonZeroU32;
 
+use crate::cluster::MAX_LINE_DISTANCE;
 use crate::finding::{Confidence, Family, Member, Origin, Severity, Side};
 use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
@@ -16,16 +17,21 @@ use crate::words::collapse_whitespace;
 /// reviewers that share an engine.
 pub const AGREEMENT_BONUS: Confidence = Confidence::thousandths(100);
 
-/// Builds an issue from a non-empty cluster. The caller assigns its number later.
-pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
-    // The lead is the member with the highest confidence, which provides the text. Ties go to the
-    // highest severity.
+/// Sorts a cluster so that the member with the highest confidence leads. Ties go to the highest
+/// severity.
+pub(crate) fn sort_by_confidence(mut cluster: Vec<PlacedFinding>) -> Vec<PlacedFinding> {
     cluster.sort_by(|a, b| {
         let rank = |placed: &PlacedFinding| {
             (std::cmp::Reverse(placed.confidence), effective_severity(&placed.member))
         };
         rank(a).cmp(&rank(b)).then_with(|| (&a.member, &a.location).cmp(&(&b.member, &b.location)))
     });
+    cluster
+}
+
+/// Builds an issue from a non-empty cluster. The first member leads: it provides text and place.
+/// The caller assigns the number later.
+pub(crate) fn build_issue(cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
     let route = IssueRoute::from_members(&members);
     let severity =
@@ -43,7 +49,9 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         category: finding.category,
         location: lead.location.clone(),
         relocated_from: lead.relocated_from,
-        confidence: confidence(lead, &members),
+        other_places: other_places(&cluster),
+        confidence: confidence(&cluster),
+        probability: None,
         why_it_matters: finding.why_it_matters.clone(),
         description: finding.why_it_matters.clone(),
         suggestion: fix.words.clone().unwrap_or_default(),
@@ -67,6 +75,24 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
     };
     issue.members = cluster.into_iter().map(|placed| placed.member).collect();
     issue
+}
+
+/// Places of the other members, if they are not near the lead.
+fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
+    let mut places: Vec<Location> = Vec::new();
+    for placed in cluster {
+        let location = &placed.location;
+        let is_near = |known: &Location| {
+            known.file == location.file
+                && known.side == location.side
+                && known.line_start.abs_diff(location.line_start) <= MAX_LINE_DISTANCE
+        };
+        if !is_near(&cluster[0].location) && !places.iter().any(is_near) {
+            places.push(location.clone());
+        }
+    }
+    places.sort();
+    places
 }
 
 /// Keys that the issue would have on nearby lines, nearest first.
@@ -188,9 +214,10 @@ fn own_quote(lead: &PlacedFinding) -> String {
 }
 
 /// Highest confidence of the members, raised if different voices agree.
-fn confidence(lead: &PlacedFinding, members: &[&Member]) -> Confidence {
-    let voices: BTreeSet<&str> = members.iter().map(|member| member.voice()).collect();
-    if voices.len() > 1 { lead.confidence.raised(AGREEMENT_BONUS) } else { lead.confidence }
+fn confidence(cluster: &[PlacedFinding]) -> Confidence {
+    let voices: BTreeSet<&str> = cluster.iter().map(|placed| placed.member.voice()).collect();
+    let highest = cluster.iter().map(|placed| placed.confidence).max().unwrap_or(Confidence::ZERO);
+    if voices.len() > 1 { highest.raised(AGREEMENT_BONUS) } else { highest }
 }
 
 fn reviewers(members: &[&Member]) -> Vec<String> {

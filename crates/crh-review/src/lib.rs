@@ -6,6 +6,7 @@
 
 mod cluster;
 pub mod diff;
+mod edit;
 pub mod eval;
 mod evidence;
 pub mod finding;
@@ -31,13 +32,14 @@ mod width;
 mod words;
 
 pub use cluster::{CandidatePair, PairSide};
+pub use edit::{EditedGroup, EditorJudgement, PublishRules, apply_edit};
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
 pub use issue::AGREEMENT_BONUS;
 pub use json::{stable_json, stable_json_line};
 pub use merge::{
-    DismissedIssue, Judgement, JudgementResult, MergeResult, PastDecisions, apply_judgements,
-    consolidate, into_report, refresh_verdict,
+    DismissedIssue, Grouping, Judgement, JudgementResult, MergeResult, PastDecisions,
+    apply_judgements, consolidate, consolidate_for_editor, into_report, refresh_verdict,
 };
 pub use place::{Location, Quote, Tier};
 pub use precheck::{FindingCheck, FindingProblem, check_findings};

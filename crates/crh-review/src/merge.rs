@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::{CandidatePair, cluster_findings};
 use crate::evidence::Sources;
 use crate::finding::{Confidence, Member, Severity, Side};
-use crate::issue::{build_issue, make_keys_unique, nearby_keys};
-use crate::place::{Placement, Placer};
+use crate::issue::{build_issue, make_keys_unique, nearby_keys, sort_by_confidence};
+use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
 use crate::verdict::{CommandKind, is_actionable, verdict, verdict_with_hidden};
@@ -93,6 +93,19 @@ pub struct Judgement {
     /// Reason for the result.
     #[serde(default)]
     pub reason: String,
+    /// Probability that the maintainers agree, if the validator gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Confidence>,
+    /// Severity by the validator, if it gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
+}
+
+impl Judgement {
+    /// A judgement without probability and severity.
+    pub fn new(result: JudgementResult, reason: impl Into<String>) -> Self {
+        Self { result, reason: reason.into(), probability: None, severity: None }
+    }
 }
 
 /// Possible results of a validation.
@@ -110,8 +123,17 @@ pub enum JudgementResult {
     Failed,
 }
 
-/// Steps 1 to 7: shape, evidence, tier, clusters, agreement, route, softening and minimum
-/// confidence.
+/// How findings are grouped into issues.
+#[derive(Debug, Clone, Copy)]
+pub enum Grouping<'a> {
+    /// By rules. Holds the ids of candidate pairs that are the same issue.
+    Rules(&'a BTreeSet<String>),
+    /// By the editor. The first finding of a group leads. Rules group the other findings.
+    Editor(&'a [Vec<Member>]),
+}
+
+/// Steps 1 to 6 without an editor: shape, evidence, tier, clusters, agreement, route, and then
+/// softening and minimum confidence.
 ///
 /// `same_pair_ids` holds the ids of candidate pairs that are the same issue.
 pub fn consolidate(
@@ -119,6 +141,44 @@ pub fn consolidate(
     sources: &Sources,
     past_decisions: &PastDecisions,
     same_pair_ids: &BTreeSet<String>,
+) -> MergeResult {
+    let grouping = Grouping::Rules(same_pair_ids);
+    let mut result = merge_findings(members, sources, past_decisions, grouping);
+    let issues = std::mem::take(&mut result.issues);
+    result.select_issues(issues);
+    finish_merge(result)
+}
+
+/// Steps 1 to 6 for the editor: shape, evidence, tier, groups, agreement and route. Issues of the
+/// change need no minimum confidence, since the editor judges them.
+pub fn consolidate_for_editor(
+    members: Vec<Member>,
+    sources: &Sources,
+    past_decisions: &PastDecisions,
+    grouping: Grouping<'_>,
+) -> MergeResult {
+    let mut result = merge_findings(members, sources, past_decisions, grouping);
+    let (pre_existing, issues): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut result.issues).into_iter().partition(|issue| issue.pre_existing);
+    result.select_issues(pre_existing);
+    result.issues = issues;
+    finish_merge(result)
+}
+
+/// Sorts the dropped findings and numbers equal keys. Keys are numbered after the selection,
+/// because a dropped issue must not take the key of a shown one.
+fn finish_merge(mut result: MergeResult) -> MergeResult {
+    sort_dropped(&mut result.dropped);
+    make_keys_unique(result.issues.iter_mut().chain(&mut result.pre_existing));
+    result
+}
+
+/// Groups the findings that have evidence into issues, in report order.
+fn merge_findings(
+    members: Vec<Member>,
+    sources: &Sources,
+    past_decisions: &PastDecisions,
+    grouping: Grouping<'_>,
 ) -> MergeResult {
     let mut placer = Placer::new(sources);
     let mut result = MergeResult::default();
@@ -131,22 +191,40 @@ pub fn consolidate(
             }
         }
     }
+    let (groups, same_pair_ids) = match grouping {
+        Grouping::Rules(same_pair_ids) => (Vec::new(), same_pair_ids),
+        Grouping::Editor(groups) => (take_groups(&mut placed_findings, groups), &BTreeSet::new()),
+    };
     let cluster_result = cluster_findings(placed_findings, same_pair_ids);
     result.candidate_pairs = cluster_result.pairs;
     result.unlisted_pairs = cluster_result.unlisted_pairs;
-    let issues = cluster_result
-        .clusters
-        .into_iter()
-        .map(|cluster| build_issue(cluster, &mut placer))
-        .collect();
+    let clusters = cluster_result.clusters.into_iter().map(sort_by_confidence);
+    let issues =
+        groups.into_iter().chain(clusters).map(|group| build_issue(group, &mut placer)).collect();
     let mut issues = result.drop_decided_issues(issues, past_decisions, &mut placer);
     issues.sort_by(by_urgency);
-    result.select_issues(issues);
-    sort_dropped(&mut result.dropped);
-    // Number the keys after the selection, because a dropped issue must not take the key of a shown
-    // one.
-    make_keys_unique(result.issues.iter_mut().chain(&mut result.pre_existing));
+    result.issues = issues;
     result
+}
+
+/// Takes the findings of each group out of the list, in the order of the group.
+fn take_groups(
+    placed_findings: &mut Vec<PlacedFinding>,
+    groups: &[Vec<Member>],
+) -> Vec<Vec<PlacedFinding>> {
+    let mut taken_groups = Vec::with_capacity(groups.len());
+    for group in groups {
+        let rank =
+            |placed: &PlacedFinding| group.iter().position(|member| *member == placed.member);
+        let (mut taken, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(placed_findings).into_iter().partition(|placed| rank(placed).is_some());
+        *placed_findings = rest;
+        taken.sort_by_key(rank);
+        if !taken.is_empty() {
+            taken_groups.push(taken);
+        }
+    }
+    taken_groups
 }
 
 /// Steps 8 to 10: validation, order and numbers. `judgements` are keyed by `dedupe_key`; issues
@@ -164,9 +242,13 @@ pub fn apply_judgements(
             None => kept_issues.push(issue),
         }
     }
-    // Validation can lower the confidence.
-    kept_issues.sort_by(by_urgency);
     result.issues = kept_issues;
+    number_issues(result)
+}
+
+/// Sorts and numbers the issues. Validation and the editor change the order.
+pub(crate) fn number_issues(mut result: MergeResult) -> MergeResult {
+    result.issues.sort_by(by_urgency);
     sort_dropped(&mut result.dropped);
     // One numbering for both lists, so that `#3` is unique in every output.
     for (number, issue) in (1..).zip(result.issues.iter_mut().chain(&mut result.pre_existing)) {
@@ -191,7 +273,7 @@ pub fn into_report(
     // Decide before the limit applies: hiding issues must not improve the verdict.
     (report.verdict, report.verdict_reason) = verdict(&report, command);
     let mut dropped = MergeResult::default();
-    let excess_issues = report.issues.split_off(report.issues.len().min(max_issues));
+    let excess_issues = take_excess(&mut report.issues, command, max_issues);
     if !excess_issues.is_empty() {
         let excess_count = excess_issues.len();
         let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
@@ -214,6 +296,19 @@ pub fn into_report(
     report.queues = queues(report.issues.iter());
     report.fix_order = fix_order(&report);
     report
+}
+
+/// Takes the issues over the limit out of the list. In a review, issues of static checks do not
+/// count.
+fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize) -> Vec<Issue> {
+    let mut count = 0;
+    let (kept, excess): (Vec<_>, Vec<_>) = std::mem::take(issues).into_iter().partition(|issue| {
+        let is_counted = command == CommandKind::Checks || issue.validation != Validation::ByCode;
+        count += usize::from(is_counted);
+        !is_counted || count <= max_issues
+    });
+    *issues = kept;
+    excess
 }
 
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
@@ -305,18 +400,22 @@ impl MergeResult {
     }
 
     fn drop_member(&mut self, member: Member, fate: Fate, reason: &str, merged_into: Option<&str>) {
-        self.dropped.push(DroppedFinding {
-            fate,
-            reason: reason.to_owned(),
-            into: merged_into.map(str::to_owned),
-            reviewer: member.reviewer.clone(),
-            member: Some(member),
-            raw: None,
-        });
+        let dropped = DroppedFinding::new(member, fate, reason);
+        self.dropped.push(DroppedFinding { into: merged_into.map(str::to_owned), ..dropped });
+    }
+
+    /// Hides an issue that stays open.
+    pub(crate) fn hide_open_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
+        let mut members = issue.members.into_iter();
+        let lead = members
+            .next()
+            .map(|member| DroppedFinding::new(member, fate, reason).still_open(issue.severity));
+        self.dropped.extend(lead);
+        self.dropped.extend(members.map(|member| DroppedFinding::new(member, fate, reason)));
     }
 
     /// Drops an issue. All its findings get the same fate.
-    fn drop_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
+    pub(crate) fn drop_issue(&mut self, issue: Issue, fate: Fate, reason: &str) {
         for member in issue.members {
             self.drop_member(member, fate, reason, None);
         }
@@ -325,7 +424,8 @@ impl MergeResult {
 
 /// Order of issues in the report. The order is total, which makes the report deterministic.
 fn by_urgency(a: &Issue, b: &Issue) -> Ordering {
-    let key = |issue: &Issue| (issue.severity, Reverse(issue.confidence));
+    let key =
+        |issue: &Issue| (issue.severity, Reverse(issue.probability.unwrap_or(issue.confidence)));
     key(a)
         .cmp(&key(b))
         .then_with(|| a.location.file.cmp(&b.location.file))

@@ -273,8 +273,15 @@ pub struct Issue {
     /// Line that the reviewer cited, if the quoted code is on another line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relocated_from: Option<u32>,
+    /// Further places of the same problem.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_places: Vec<Location>,
     /// Combined confidence of the reviewers.
     pub confidence: Confidence,
+    /// Probability that the maintainers agree, by the editor and the validation run; absent if no
+    /// editor ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Confidence>,
     /// Effect of the problem; same as `description`.
     pub why_it_matters: String,
     /// Effect of the problem.
@@ -401,6 +408,8 @@ pub enum Fate {
     Kept,
     /// Merged into another finding.
     Merged,
+    /// True, but too small to publish.
+    Minor,
     /// Not in the required format.
     Malformed,
     /// Marked as a nitpick by the reviewer.
@@ -436,6 +445,9 @@ pub struct DroppedFinding {
     /// The `dedupe_key` of the issue it was merged into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub into: Option<String>,
+    /// Severity of its issue, if the issue is hidden but still open and counts for the verdict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<Severity>,
     /// Name of the reviewer.
     pub reviewer: String,
     /// The finding, if it could be parsed.
@@ -444,6 +456,27 @@ pub struct DroppedFinding {
     /// The original JSON, if it could not be parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<serde_json::Value>,
+}
+
+impl DroppedFinding {
+    /// A finding that is dropped for good.
+    pub fn new(member: Member, fate: Fate, reason: impl Into<String>) -> Self {
+        Self {
+            fate,
+            reason: reason.into(),
+            into: None,
+            open: None,
+            reviewer: member.reviewer.clone(),
+            member: Some(member),
+            raw: None,
+        }
+    }
+
+    /// A finding whose issue is hidden but still open.
+    #[must_use]
+    pub fn still_open(self, severity: Severity) -> Self {
+        Self { open: Some(severity), ..self }
+    }
 }
 
 /// Notes of reviewers that are not findings.
@@ -545,9 +578,6 @@ display_as_serialised!(
     ReviewMode, Strategy, Status, Fate, Tier, Queue, Action, Validation, PlanSource, RunOutcome
 );
 
-/// Prefix of the reason for issues hidden by `--min-severity`. Such issues are still open.
-pub const BELOW_MIN_SEVERITY: &str = "below --min-severity";
-
 impl Report {
     /// Number of findings per fate, without shown ones.
     pub fn fates(&self) -> BTreeMap<Fate, usize> {
@@ -558,24 +588,12 @@ impl Report {
         fates
     }
 
-    /// Findings that are open but not shown: the limit on issues and `--min-severity` hide an issue
-    /// without resolving it.
+    /// Findings that are open but not shown: the limit on issues, the publishing threshold and
+    /// `--min-severity` hide an issue without resolving it.
     pub fn hidden_open_findings(&self) -> impl Iterator<Item = &DroppedFinding> {
-        self.suppressed.iter().filter(|dropped| match dropped.fate {
-            Fate::OverCap => true,
-            Fate::Suppressed => dropped.reason.starts_with(BELOW_MIN_SEVERITY),
-            Fate::Kept
-            | Fate::Merged
-            | Fate::Malformed
-            | Fate::Nit
-            | Fate::Unsupported
-            | Fate::PreExisting
-            | Fate::Refuted
-            | Fate::BelowGate
-            | Fate::Softened
-            | Fate::Dismissed
-            | Fate::ProtectedPath => false,
-        })
+        self.suppressed
+            .iter()
+            .filter(|dropped| dropped.open.is_some() || dropped.fate == Fate::OverCap)
     }
 
     /// The first invalid line range, for reports not written by crh.

@@ -156,6 +156,7 @@ impl ReviewerReturn {
                 fate,
                 reason,
                 into: None,
+                open: None,
                 reviewer,
                 member: None,
                 raw,

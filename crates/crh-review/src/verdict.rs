@@ -45,23 +45,30 @@ pub enum CommandKind {
 
 /// The verdict and its reason. Call this function before the limit on issues applies.
 pub fn verdict(report: &Report, command: CommandKind) -> (Verdict, String) {
-    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let open_findings: Vec<OpenFinding> =
-        open_issues.map(|issue| (issue.severity, issue.queue)).collect();
-    decide(report, &open_findings, command)
+    // The limit has hidden nothing yet, but the publishing threshold may have.
+    let below_threshold = report.suppressed.iter().filter(|dropped| dropped.open.is_some());
+    decide(report, &open_findings(report, below_threshold), command)
 }
 
 /// The verdict of a finished report. Issues hidden by the limit or by `--min-severity` count as
 /// open.
 pub(crate) fn verdict_with_hidden(report: &Report, command: CommandKind) -> (Verdict, String) {
+    decide(report, &open_findings(report, report.hidden_open_findings()), command)
+}
+
+/// Open issues and hidden findings.
+fn open_findings<'a>(
+    report: &Report,
+    hidden: impl Iterator<Item = &'a DroppedFinding>,
+) -> Vec<OpenFinding> {
     let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let shown_findings = open_issues.map(|issue| (issue.severity, issue.queue));
-    let hidden_findings = report.hidden_open_findings().filter_map(|dropped| {
+    let hidden_findings = hidden.filter_map(|dropped| {
         let finding = &dropped.member.as_ref()?.finding;
-        Some((finding.severity, queue_for(finding.autofix_class, finding.owner)))
+        let severity = dropped.open.unwrap_or(finding.severity);
+        Some((severity, queue_for(finding.autofix_class, finding.owner)))
     });
-    let open_findings: Vec<OpenFinding> = shown_findings.chain(hidden_findings).collect();
-    decide(report, &open_findings, command)
+    shown_findings.chain(hidden_findings).collect()
 }
 
 /// Severity and queue of an open finding.

@@ -11,6 +11,7 @@
 
 mod conversations;
 mod count;
+mod editor;
 mod json;
 mod reply;
 mod request;
@@ -27,6 +28,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 pub use count::{BYTES_PER_TOKEN, FakeUsage, Tokens, tokens};
+pub use editor::publish_all;
 pub use request::{FakeRequest, PromptPart, Wire};
 pub use script::{
     Malformed, ScriptedReply, bad_key, bad_request, calls, calls_all, calls_raw, computed,

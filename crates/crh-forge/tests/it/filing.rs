@@ -292,7 +292,7 @@ async fn any_write_fault_leaves_one_linear_or_jira_ticket() {
             match is_found {
                 true => assert!(!first.unwrap().already_filed, "{fault:?}"),
                 false => {
-                    assert!(matches!(first, Err(TrackerError::OutcomeUnknown { .. })), "{first:?}")
+                    assert!(matches!(first, Err(TrackerError::OutcomeUnknown { .. })), "{first:?}");
                 }
             }
         }

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 
 use crh_review::finding::Severity;
-use crh_review::report::{BELOW_MIN_SEVERITY, DroppedFinding, Fate, Issue, Report};
+use crh_review::report::{DroppedFinding, Fate, Issue, Report};
 
 /// Hides issues below a severity. The verdict was computed with them and does not change.
 pub fn hide_below(mut report: Report, min: Severity) -> Report {
-    let reason = format!("{BELOW_MIN_SEVERITY} {min}");
+    let reason = format!("below --min-severity {min}");
     let is_shown = |issue: &Issue| issue.severity <= min;
     let mut hidden_issues = Vec::new();
     for list in [&mut report.issues, &mut report.pre_existing] {
@@ -22,7 +22,8 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
         dropped.fate == Fate::OverCap && severity.is_some_and(|severity| severity > min)
     };
     for dropped in report.suppressed.iter_mut().filter(is_below) {
-        dropped.fate = Fate::Suppressed;
+        let severity = dropped.member.as_ref().map(|member| member.finding.severity);
+        (dropped.fate, dropped.open) = (Fate::Suppressed, severity);
         dropped.reason.clone_from(&reason);
     }
     let hidden_numbers: BTreeSet<u32> = hidden_issues.iter().map(|issue| issue.number).collect();
@@ -37,14 +38,10 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
             dropped.reason.clone_from(&reason);
         }
     }
-    let first_members = hidden_issues.iter().filter_map(|issue| issue.members.first());
-    report.suppressed.extend(first_members.map(|member| DroppedFinding {
-        fate: Fate::Suppressed,
-        reason: reason.clone(),
-        into: None,
-        reviewer: member.reviewer.clone(),
-        member: Some(member.clone()),
-        raw: None,
+    report.suppressed.extend(hidden_issues.iter().filter_map(|issue| {
+        let member = issue.members.first()?.clone();
+        let dropped = DroppedFinding::new(member, Fate::Suppressed, reason.clone());
+        Some(dropped.still_open(issue.severity))
     }));
     report.suppressed.sort_by(|a, b| {
         let key = |dropped: &DroppedFinding| (dropped.fate, dropped.reviewer.clone());

@@ -138,7 +138,9 @@ impl ReportMask<'_> {
             category: _,
             location,
             relocated_from: _,
+            other_places,
             confidence: _,
+            probability: _,
             why_it_matters,
             description,
             suggested_fix,
@@ -163,8 +165,11 @@ impl ReportMask<'_> {
         self.mask_texts([title, why_it_matters, description, suggestion, evidence_snippet]);
         self.mask_texts([suggested_fix, replacement, disagreement].into_iter().flatten());
         self.mask_texts(reviewers);
-        let Location { file, side: _, line_start: _, line_end: _ } = location;
-        self.mask_paths([file]);
+        for Location { file, side: _, line_start: _, line_end: _ } in
+            std::iter::once(location).chain(other_places)
+        {
+            self.mask_paths([file]);
+        }
         for Quote { file, side: _, line: _, snippet } in evidence {
             self.mask_paths([file]);
             self.mask_text(snippet);
@@ -205,7 +210,7 @@ impl ReportMask<'_> {
     }
 
     fn mask_dropped(&self, dropped: &mut DroppedFinding) {
-        let DroppedFinding { fate: _, reason, into: _, reviewer, member, raw } = dropped;
+        let DroppedFinding { fate: _, reason, into: _, open: _, reviewer, member, raw } = dropped;
         self.mask_texts([reason, reviewer]);
         member.iter_mut().for_each(|member| self.mask_member(member));
         raw.iter_mut().for_each(|raw| self.mask_value(raw));

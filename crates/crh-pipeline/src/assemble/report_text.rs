@@ -11,7 +11,7 @@ use crate::text::{one_line, plural};
 use crh_review::diff::FileStatus;
 use crh_review::finding::Severity;
 use crh_review::render::hidden_findings;
-use crh_review::report::{CoverageState, Issue, Report};
+use crh_review::report::{CoverageState, Issue, Report, Strategy};
 
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
@@ -98,7 +98,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     if let Some(doubt) = &inputs.context.intent.doubt {
         warnings.push(format!("the purpose of the change is not fully clear: {doubt}"));
     }
-    warnings.extend_from_slice(&inputs.pairs_notes);
+    warnings.extend_from_slice(&inputs.edit.notes);
     if inputs.merged.unlisted_pairs > 0 {
         let pair_count = inputs.merged.unlisted_pairs;
         warnings.push(format!(
@@ -157,8 +157,13 @@ fn is_new(status: FileStatus) -> bool {
 /// sub-agents.
 pub(super) fn summary(report: &Report, records: &[&RunRecord]) -> String {
     let mut paragraphs = vec![counts_sentence(report)];
-    let summarised_runs: Vec<&RunRecord> =
-        records.iter().copied().filter(|record| !record.summary.trim().is_empty()).collect();
+    // The run folder has the summaries of a panel. They repeat what the issues say.
+    let has_one_voice = report.strategy != Strategy::Panel;
+    let summarised_runs: Vec<&RunRecord> = records
+        .iter()
+        .copied()
+        .filter(|record| has_one_voice && !record.summary.trim().is_empty())
+        .collect();
     for record in &summarised_runs {
         // The summary of a model is put on one line, so it cannot imitate a line of crh.
         let text = truncate(&one_line(&record.summary));

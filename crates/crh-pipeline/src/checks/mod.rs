@@ -168,13 +168,12 @@ fn cap_findings(record: &mut RunRecord) {
     }
     record.members.sort_by_key(|member| member.finding.severity);
     let surplus = record.members.split_off(FINDINGS_MAX);
-    record.dropped.extend(surplus.into_iter().map(|member| DroppedFinding {
-        fate: Fate::OverCap,
-        reason: format!("over the limit of {FINDINGS_MAX} findings per reviewer"),
-        into: None,
-        reviewer: member.reviewer.clone(),
-        member: Some(member),
-        raw: None,
+    record.dropped.extend(surplus.into_iter().map(|member| {
+        DroppedFinding::new(
+            member,
+            Fate::OverCap,
+            format!("over the limit of {FINDINGS_MAX} findings per reviewer"),
+        )
     }));
     let s = if surplus_count == 1 { "" } else { "s" };
     record.notes.push(format!("{surplus_count} more finding{s} over the limit of {FINDINGS_MAX}"));

@@ -80,14 +80,7 @@ pub(crate) fn is_suppressed_by_change(dropped: &DroppedFinding) -> bool {
 }
 
 pub(super) fn dropped_as_suppressed(member: Member, reason: String) -> DroppedFinding {
-    DroppedFinding {
-        fate: Fate::Suppressed,
-        reason,
-        into: None,
-        reviewer: member.reviewer.clone(),
-        member: Some(member),
-        raw: None,
-    }
+    DroppedFinding::new(member, Fate::Suppressed, reason)
 }
 
 /// Warns that the change suppresses findings about itself.

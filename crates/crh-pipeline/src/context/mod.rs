@@ -240,6 +240,15 @@ impl PanelContext {
         extra.cloned().collect::<Vec<_>>().join("\n\n")
     }
 
+    /// The other reviewers of the team, one per line.
+    pub(crate) fn others(&self, reviewer: &Reviewer) -> String {
+        let others = self.team.chosen.iter().map(|choice| &choice.reviewer);
+        others
+            .filter(|other| other.name != reviewer.name)
+            .map(|other| format!("{}: {}\n", other.name, other.lens))
+            .collect()
+    }
+
     /// Requirements with their judgements, and findings for the missing ones. None without a
     /// requirements document.
     pub(crate) fn judged_requirements(

@@ -201,7 +201,8 @@ impl EstimatePrompts {
         let prompts = self.parts.get(context.part_of(assignment))?;
         let (intent, extra_material) =
             (context.intent.text.as_str(), context.extra_material_for(reviewer));
-        let brief = ReviewerBrief { reviewer, assignment, intent, extra_material: &extra_material };
+        let (others, extra_material) = (&context.others(reviewer), &extra_material);
+        let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material };
         let model = models.for_tier(options.panel.tier(reviewer));
         Some(FirstQuestion { model, prompts, instructions: prompts.lens(&brief, "") })
     }
@@ -248,7 +249,11 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
 }
 
 /// Finds the assignments that the ledger would refuse, if each earlier one costs what is likely.
-fn find_shortfalls(assignments: &mut [PlannedAssignment], models: &ModelSet, budget: Budget) {
+pub(super) fn find_shortfalls(
+    assignments: &mut [PlannedAssignment],
+    models: &ModelSet,
+    budget: Budget,
+) {
     let mut left = budget.money.minus(budget.held_back());
     let mut counted_models: BTreeSet<String> = BTreeSet::new();
     for planned in assignments {

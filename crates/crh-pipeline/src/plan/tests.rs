@@ -9,6 +9,7 @@ use crate::checks::ChangeOrigin;
 use crate::context;
 use crate::prompts::sample;
 use crate::review_options::{ModelSet, ReviewOptions};
+use crh_agent::Budget;
 use crh_llm::{
     Abilities, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price, Rates, VendorClient,
     Wire,
@@ -243,10 +244,12 @@ fn panel_estimate_names_every_reviewers_model() {
 fn estimate_shows_plan_and_limits() {
     let estimate = estimate_for(Strategy::Delegate, paid());
     let asks = estimate.assignments.last().unwrap().first_call.clone().unwrap();
-    let expected = paid().unwrap().worst_case(asks.input_tokens, 10_000);
+    let expected = paid().unwrap().worst_case(asks.input_tokens, 3_000);
     assert_eq!(asks.max_call_cost, Some(expected));
     assert!((5_000..60_000).contains(&asks.input_tokens), "{}", asks.input_tokens);
     let actual = estimate.to_string().replace(&asks.input_tokens.to_string(), "N");
+    let actual = actual.replace(&estimate.likely_cost.to_string(), "Y");
+    let expected = asks.likely_cost.unwrap();
     expect![[r#"
         secrets       2 files, no model
         syntax        2 files, no model
@@ -256,10 +259,26 @@ fn estimate_shows_plan_and_limits() {
         consistency   2 files, no model
         patterns      2 files, no model
         injection     2 files, no model
-        orchestrator  2 files, openai:fake: first call at most N tokens and X
+        orchestrator  2 files, openai:fake: first call at most N tokens, about X
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about Y; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&actual.replace(&expected.to_string(), "X"));
+}
+
+#[test]
+fn estimate_names_reviewers_that_do_not_fit() {
+    let mut estimate = estimate_for(Strategy::Panel, paid());
+    assert!(estimate.assignments.iter().all(|planned| planned.shortfall.is_none()), "{estimate}");
+    let models = ModelSet::uniform(model("openai:fake", paid()));
+    let first = estimate.assignments.iter().find_map(|it| it.first_call.clone()).unwrap();
+    // After the held-back fifth, the money is enough for one reviewer.
+    let money = first.max_call_cost.unwrap().percent(126);
+    let budget = Budget { money, ..sample::options().budget.ledger_budget() };
+    estimate::find_shortfalls(&mut estimate.assignments, &models, budget);
+    let asking = estimate.assignments.iter().filter(|planned| planned.first_call.is_some());
+    let skipped: Vec<bool> = asking.map(|planned| planned.shortfall.is_some()).collect();
+    assert!(!skipped[0] && skipped.last() == Some(&true), "{estimate}");
+    assert!(estimate.to_string().contains(" left; raise --max-cost\n"), "{estimate}");
 }
 
 #[test]

@@ -3,8 +3,14 @@
 use super::template::prompts;
 
 prompts! {
-    /// System prompt of all agents. Contains no text of the change.
+    /// System prompt of the agents of other strategies. Contains no text of the change.
     Rules = "rules.md" {}
+
+    /// System prompt of the agents of a panel. Contains no text of the change.
+    PanelRules = "panel_rules.md" {}
+
+    /// How finders work. `--reviewer-prompt` replaces it.
+    Finder = "finder.md" {}
 
     /// The change, as all agents see it. Every value is fenced.
     Change = "change.md" {
@@ -74,6 +80,12 @@ prompts! {
         candidates,
     }
 
+    /// Validation of the findings of a panel: verdict, probability and severity.
+    Vote = "vote.md" {
+        /// Claims and code, fenced.
+        candidates,
+    }
+
     /// Instructions for the check of requirements.
     Requirements = "requirements.md" {
         /// Path and source of the document, fenced.
@@ -105,6 +117,8 @@ prompts! {
         intent,
         /// Why the reviewer was chosen, fenced for the same reason.
         why,
+        /// The other reviewers, fenced: a repository may have its own.
+        others,
         /// Extra material, in fences.
         given,
         /// Its files; fenced.
@@ -143,10 +157,14 @@ prompts! {
         candidates,
     }
 
-    /// Which findings of a panel are duplicates.
-    Pairs = "pairs.md" {
-        /// Pairs with ids, fenced.
-        pairs,
+    /// Instructions for the editor.
+    Editor = "editor.md" {
+        /// Findings with ids, fenced.
+        findings,
+        /// Code around the findings, fenced.
+        code,
+        /// Callers of the functions around the findings, fenced.
+        callers,
     }
 
     /// Last line of every agent's instructions.

@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 
 use self::template::Prompt;
 use crate::change_under_review::ChangeUnderReview;
+use crate::edit::Material;
 use crate::plan::{Assignment, DiffPart};
 use crate::requirements::RequirementsDoc;
 use crate::review_options::{PromptOverrides, ReviewOptions};
-use crate::reviewers::{Returns, Reviewer, ReviewerCatalogue};
+use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue};
 use crate::text::one_line;
 use crate::tools::session::{agent_tool_specs, panel_tool_specs};
 use crh_llm::{CacheMark, Conversation, ToolSpec};
@@ -52,7 +53,7 @@ impl Prompts {
     pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
         let rendered = change::render_change(change, context, &options.budget, None);
         let (panel_text, tools) = match options.strategy {
-            Strategy::Panel => (panel_rules(options), panel_tool_specs()),
+            Strategy::Panel => (files::Panel {}.render(), panel_tool_specs()),
             Strategy::Single | Strategy::Delegate | Strategy::Static => {
                 (String::new(), agent_tool_specs())
             }
@@ -73,7 +74,7 @@ impl Prompts {
             count: part.count.to_string(),
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
-        let panel_text = format!("{}\n\n{}", part_prompt.render(), panel_rules(options));
+        let panel_text = format!("{}\n\n{}", part_prompt.render(), files::Panel {}.render());
         Self::build(rendered, panel_text, panel_tool_specs(), options)
     }
 
@@ -89,12 +90,21 @@ impl Prompts {
         let override_or = |text: &Option<String>, built_in: &dyn Fn() -> String| {
             text.as_ref().map_or_else(built_in, |text| text.trim_end().to_owned())
         };
+        let is_panel = !panel_text.is_empty();
+        let rules = || match is_panel {
+            true => files::PanelRules {}.render(),
+            false => files::Rules {}.render(),
+        };
+        let method = || match is_panel {
+            true => files::Finder {}.render(),
+            false => files::Reviewer {}.render(),
+        };
         Self {
-            system: override_or(&options.overrides.system, &|| files::Rules {}.render()),
+            system: override_or(&options.overrides.system, &rules),
             change: prompt.render(),
             panel_text,
             tools,
-            reviewer: override_or(&options.overrides.reviewer, &|| files::Reviewer {}.render()),
+            reviewer: override_or(&options.overrides.reviewer, &method),
             language: files::Language { language }.render(),
             not_shown,
             notes,
@@ -175,7 +185,11 @@ impl Prompts {
 
     /// Validation: ids, claims and code, without the reviewers' reasons. Fenced here.
     pub fn validate(&self, candidates: &str) -> String {
-        self.with_language(&files::Validate { candidates: fence("candidates", candidates) })
+        let candidates = fence("candidates", candidates);
+        match self.panel_text.is_empty() {
+            true => self.with_language(&files::Validate { candidates }),
+            false => self.with_language(&files::Vote { candidates }),
+        }
     }
 
     /// The check of requirements. Document and items are fenced here.
@@ -192,8 +206,15 @@ impl Prompts {
 
     /// Instructions for a panel reviewer. `static_findings` has one finding per line, or is empty.
     pub fn lens(&self, brief: &ReviewerBrief<'_>, static_findings: &str) -> String {
-        let ReviewerBrief { reviewer, assignment, intent, extra_material } = brief;
-        let (name, prompt) = (reviewer.name.clone(), reviewer.prompt.trim().to_owned());
+        let ReviewerBrief { reviewer, assignment, intent, others, extra_material } = brief;
+        let name = reviewer.name.clone();
+        let prompt = match reviewer.role {
+            PanelRole::Finder => format!("{}\n\n{}", reviewer.prompt.trim(), self.reviewer),
+            PanelRole::Specialist
+            | PanelRole::Upkeep
+            | PanelRole::UpkeepPart
+            | PanelRole::Extra => reviewer.prompt.trim().to_owned(),
+        };
         let intent = change::fence_or_none("intent", intent);
         let why = change::fence_or_none("reason", &assignment.why);
         let given = if extra_material.is_empty() {
@@ -213,6 +234,7 @@ impl Prompts {
                     prompt,
                     intent,
                     why,
+                    others: change::fence_or_none("reviewers", others),
                     given,
                     files,
                     route,
@@ -246,9 +268,13 @@ impl Prompts {
         conversation
     }
 
-    /// Asks which findings of a panel are duplicates. The pairs are fenced here.
-    pub fn pairs(&self, pairs: &str) -> String {
-        self.with_language(&files::Pairs { pairs: fence("pairs", pairs) })
+    /// Instructions for the editor. The material is fenced here.
+    pub(crate) fn editor(&self, material: &Material) -> String {
+        self.with_language(&files::Editor {
+            findings: fence("findings", &material.findings),
+            code: change::fence_or_none("code", &material.code),
+            callers: change::fence_or_none("callers", &material.callers),
+        })
     }
 
     /// Instructions, followed by the findings of static checks.
@@ -288,14 +314,10 @@ pub struct ReviewerBrief<'a> {
     pub assignment: &'a Assignment,
     /// Intent of the change. Empty if unknown.
     pub intent: &'a str,
+    /// The other reviewers, one per line. Empty if there are none.
+    pub others: &'a str,
     /// Extra material, each piece in a [`fence`]. Empty if there is none.
     pub extra_material: &'a str,
-}
-
-/// How panel reviewers work: built in, or replaced by the user.
-fn panel_rules(options: &ReviewOptions) -> String {
-    let replacement = options.overrides.reviewer.as_ref();
-    replacement.map_or_else(|| files::Panel {}.render(), |text| text.trim_end().to_owned())
 }
 
 fn part_row(part: &DiffPart) -> String {
@@ -310,8 +332,8 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) 
     let PromptOverrides { system, reviewer } = overrides;
     let in_use = |(name, text): &(&'static str, &'static str)| {
         let replacement = match *name {
-            files::Rules::FILE => system.as_deref(),
-            files::Reviewer::FILE | files::Panel::FILE => reviewer.as_deref(),
+            files::Rules::FILE | files::PanelRules::FILE => system.as_deref(),
+            files::Reviewer::FILE | files::Finder::FILE => reviewer.as_deref(),
             _ => None,
         };
         (*name, replacement.unwrap_or(text).to_owned())

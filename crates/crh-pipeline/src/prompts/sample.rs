@@ -118,6 +118,7 @@ pub(crate) fn open_change(workspace: Workspace) -> ChangeUnderReview {
 pub(crate) fn options() -> ReviewOptions {
     ReviewOptions {
         strategy: Strategy::Delegate,
+        publish: crate::review_options::DEFAULT_PUBLISH_RULES,
         command: CommandKind::Review,
         mode: ReviewMode::ReportOnly,
         budget: Profile::Standard.budget(),

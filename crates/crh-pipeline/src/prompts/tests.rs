@@ -75,7 +75,16 @@ fn part_of_a_panel() -> Prompts {
 
 fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> ReviewerBrief<'a> {
     let reviewer = ReviewerCatalogue::built_in().get(reviewer).unwrap();
-    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", extra_material: "" }
+    let others = "correctness: every kind of defect\n";
+    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", others, extra_material: "" }
+}
+
+fn material() -> Material {
+    Material {
+        findings: "F1 by correctness, P1 bug, confidence 0.75, at shop/orders.py:3\n".to_owned(),
+        code: "shop/orders.py\n    3  return total\n".to_owned(),
+        callers: String::new(),
+    }
 }
 
 /// Every rendered prompt, by file name.
@@ -110,11 +119,14 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (files::Requirements::FILE, prompts.requirements(&requirements_doc())),
         (files::Language::FILE, prompts.language.clone()),
         (files::Panel::FILE, panel.panel_text.clone()),
+        (files::PanelRules::FILE, panel.system.clone()),
+        (files::Finder::FILE, panel.reviewer.clone()),
+        (files::Vote::FILE, panel.validate(candidates)),
         (files::ChangePart::FILE, part_of_a_panel().panel_text),
         (files::Lens::FILE, panel.lens(&brief("security", &lens_assignment), "")),
         (files::NoteTaker::FILE, panel.lens(&brief("learnings", &lens_assignment), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
-        (files::Pairs::FILE, panel.pairs(candidates)),
+        (files::Editor::FILE, panel.editor(&material())),
         (fixer::FixerRules::FILE, fixer_rules),
         (fixer::Fixer::FILE, fixer_task),
         (super::judge::JudgeRules::FILE, judge_rules),
@@ -265,7 +277,6 @@ fn version_covers_files_overrides_and_tools() {
     let version = |system, reviewer| Prompts::version(&own(system, reviewer));
     let built_in = version(None, None);
     assert_eq!(built_in.len(), 16);
-    assert_eq!(built_in, version(Some(files::Rules::TEXT), None));
     let fewer_tools =
         super::version(&own(None, None), &agent_tool_specs()[1..], &panel_tool_specs());
     let fewer_of_a_panel =

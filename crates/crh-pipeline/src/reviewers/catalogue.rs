@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use super::front_matter::FILE_MAX;
-use super::{Returns, Reviewer, ReviewerFile, ReviewerOrigin, front_matter};
+use super::{PanelRole, Returns, Reviewer, ReviewerFile, ReviewerOrigin, front_matter};
+use crate::edit::EDITOR;
 use crate::plan::{ORCHESTRATOR, SINGLE, SUB_AGENT, is_static};
 use crh_review::identity::content_id;
 
 /// Names that crh uses for runs of its own, so no reviewer may have them.
-const RESERVED_NAMES: [&str; 5] = ["scout", "requirements", "pairs", SINGLE, ORCHESTRATOR];
+const RESERVED_NAMES: [&str; 5] = ["scout", "requirements", EDITOR, SINGLE, ORCHESTRATOR];
 /// Prefixes of names that crh uses for runs of its own.
 const RESERVED_PREFIXES: [&str; 2] = [SUB_AGENT, "validate"];
 
@@ -43,6 +44,7 @@ pub(super) const FILES: &[(&str, &str)] = &files![
     "deployment",
     "concurrency",
     "docs-that-lie",
+    "upkeep",
 ];
 
 static BUILT_IN: LazyLock<ReviewerCatalogue> = LazyLock::new(|| {
@@ -116,6 +118,9 @@ fn parse_own_reviewer(file: &ReviewerFile) -> Result<Reviewer, String> {
         front_matter::parse_reviewer(&file.bytes, ReviewerOrigin::Repository(file.path.clone()))?;
     if reviewer.in_full {
         return Err("`always` is reserved for built-in reviewers: use `when` or `soft`".to_owned());
+    }
+    if reviewer.role != PanelRole::default() {
+        return Err("`role` is reserved for built-in reviewers: leave it out".to_owned());
     }
     match reviewer.returns {
         Returns::Findings => Ok(reviewer),

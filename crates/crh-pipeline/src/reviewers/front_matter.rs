@@ -5,7 +5,8 @@ use serde::de::value::{Error as WordError, StrDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 
 use super::{
-    ExtraMaterial, ModelTier, NotesSection, Returns, Reviewer, ReviewerOrigin, Route, Trigger,
+    ExtraMaterial, ModelTier, NotesSection, PanelRole, Returns, Reviewer, ReviewerOrigin, Route,
+    Trigger,
 };
 use crate::facts::ChangeFact;
 use crh_git::PathGlobs;
@@ -38,6 +39,8 @@ struct FrontMatter {
     #[serde(default)]
     aliases: Vec<String>,
     lens: String,
+    #[serde(default)]
+    role: PanelRole,
     #[serde(default)]
     always: Option<Always>,
     #[serde(default)]
@@ -129,6 +132,7 @@ pub(super) fn parse_reviewer(bytes: &[u8], origin: ReviewerOrigin) -> Result<Rev
         name,
         aliases: front.aliases,
         lens,
+        role: front.role,
         in_full: matches!(front.always, Some(Always::Full)),
         when: when.collect::<Result<_, _>>()?,
         soft: front.soft.trim().to_owned(),

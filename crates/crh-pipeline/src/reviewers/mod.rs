@@ -25,6 +25,8 @@ pub struct Reviewer {
     pub aliases: Vec<String>,
     /// What it looks at, in one line for people.
     pub lens: String,
+    /// Its role in the default team.
+    pub role: PanelRole,
     /// Whether it runs on every change with `--depth full`.
     pub in_full: bool,
     /// Triggers. One that fires is enough.
@@ -53,6 +55,24 @@ pub struct Reviewer {
     pub prompt: String,
     /// Where it comes from.
     pub origin: ReviewerOrigin,
+}
+
+/// Role of a built-in reviewer in the default team. Reviewers of the repository always run if their
+/// conditions hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PanelRole {
+    /// Looks for every kind of defect.
+    Finder,
+    /// Looks for one kind of defect. At most two run.
+    #[default]
+    Specialist,
+    /// The combined reviewer of tests, documentation, rules and idiom.
+    Upkeep,
+    /// Reviews a part of what the combined reviewer covers.
+    UpkeepPart,
+    /// Runs only in the full team or by name.
+    Extra,
 }
 
 /// Strength of a reviewer's model.

@@ -95,6 +95,7 @@ given: [migrations, standards]
                     "sql",
                 ],
                 lens: "how tables are read",
+                role: Specialist,
                 in_full: false,
                 when: [
                     Trigger {
@@ -219,7 +220,7 @@ fn unusable_file_is_skipped_with_a_hint() {
             the prompt is empty: write it after the front matter
             its front matter is invalid: missing field `lens` at line 3, column 1
             its front matter is invalid: unknown variant `speed`, expected one of security, bug, error_handling, performance, style, logic, concurrency, api_contract, data, testing, maintainability, standards, requirements at line 4, column 11
-            its front matter is invalid: unknown field `tone`, expected one of name, aliases, lens, always, when, soft, tier, category, route, max_severity, cap, returns, given, needs at line 4, column 1
+            its front matter is invalid: unknown field `tone`, expected one of name, aliases, lens, role, always, when, soft, tier, category, route, max_severity, cap, returns, given, needs at line 4, column 1
             `name: Queries` is not a valid name: use at most 40 lower-case letters, digits and hyphens, a letter first and no number at the end, such as `query-plans`
             `name: queries-2` is not a valid name: use at most 40 lower-case letters, digits and hyphens, a letter first and no number at the end, such as `query-plans`
             `cap: 0` is out of range: write a number from 1 to 50
@@ -265,7 +266,7 @@ fn reserved_names_are_refused() {
         "secrets",
         "scout",
         "requirements",
-        "pairs",
+        "editor",
         "single",
         "orchestrator",
         "sub-agent-x",

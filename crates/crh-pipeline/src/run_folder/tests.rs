@@ -121,6 +121,7 @@ fn finished_run_has_all_files_and_reads_back() {
         fate: Fate::Malformed,
         reason: "`severity` is missing".to_owned(),
         into: None,
+        open: None,
         reviewer: "general".to_owned(),
         member: None,
         raw: Some(raw),

@@ -6,4 +6,6 @@ mod single;
 
 pub use delegate::delegate;
 pub use panel::panel;
+#[cfg(test)]
+pub(crate) use single::sample::member as sample_member;
 pub use single::single;

@@ -77,9 +77,9 @@ fn check(known: &str, words: &str, expected: Expect) {
 
 /// The reviewers that facts alone trigger, without the default reviewer.
 fn chosen_names(known: &str) -> String {
-    let team =
-        choose_team(ReviewerCatalogue::built_in(), &facts(known), &PanelSelection::default(), &[]);
-    let names = team.chosen.iter().map(|it| it.reviewer.name.as_str());
+    let (catalogue, facts) = (ReviewerCatalogue::built_in(), facts(known));
+    let triggered = catalogue.reviewers().iter().filter(|it| it.triggered_by(&facts).is_some());
+    let names = triggered.map(|it| it.name.as_str());
     names.filter(|name| *name != CORRECTNESS).collect::<Vec<_>>().join(" ")
 }
 
@@ -166,12 +166,73 @@ fn triggers_fire_only_with_their_facts() {
 
 #[test]
 fn every_reviewer_has_a_trigger_test() {
-    for reviewer in &ReviewerCatalogue::built_in().reviewers()[1..] {
+    let reviewers = ReviewerCatalogue::built_in().reviewers();
+    // `upkeep` runs if one of its parts is triggered.
+    for reviewer in reviewers[1..].iter().filter(|it| it.role != PanelRole::Upkeep) {
         let mut test_lines = TRIGGERS.lines().filter_map(|line| line.split_once(" => "));
         let is_named =
             test_lines.any(|(_, names)| names.split(' ').any(|name| name == reviewer.name));
         assert!(is_named, "{}", reviewer.name);
     }
+}
+
+#[test]
+fn default_team_is_small() {
+    let risky = "fact tests\nfact code\npython 80 src/auth/a.py\nword python retry\nword python lru_cache\nfact public_api\nfact cli";
+    check(
+        risky,
+        "",
+        expect![[r#"
+            correctness -- always
+            security -- <code>, and `src/auth/a.py` is under `**/{auth,authentication,authorization,oauth,permissions,policies,middleware,webhooks}/**`
+            api-contract -- <public_api>
+            upkeep -- <tests>
+            not testing, python: `upkeep` covers it without `--depth full`
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not performance: the finders cover it without `--depth full`
+            not adversarial: one finder is enough for this change
+            not cli-readiness: it runs only with `--depth full` or by name
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+        "#]],
+    );
+    check(
+        "fact code\n- 599 a.sh",
+        "",
+        expect![[r#"
+            correctness -- always
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not adversarial: one finder is enough for this change
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+        "#]],
+    );
+    check(
+        "fact code\n- 600 a.sh",
+        "",
+        expect![[r#"
+            correctness -- always
+            adversarial -- 600 executable lines changed
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+        "#]],
+    );
+    check(
+        "fact tests\n- 30 a.sh",
+        "off=upkeep",
+        expect![[r#"
+            correctness -- always
+            not testing: `upkeep` covers it without `--depth full`
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+        "#]],
+    );
 }
 
 #[test]
@@ -181,7 +242,7 @@ fn lite_uses_one_reviewer_and_full_all_useful_ones() {
         "lite",
         expect![[r#"
             correctness -- always
-            not 22 more: `--depth lite` uses one reviewer
+            not 23 more: `--depth lite` uses one reviewer
         "#]],
     );
     check(
@@ -222,7 +283,7 @@ fn small_change_has_one_reviewer_except_guards() {
         "",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only documentation or comments changed: one reviewer is enough
+            not 23 more: only documentation or comments changed: one reviewer is enough
         "#]],
     );
     check(
@@ -230,7 +291,7 @@ fn small_change_has_one_reviewer_except_guards() {
         "",
         expect![[r#"
             correctness -- always
-            not 22 more: one line changed: one reviewer is enough
+            not 23 more: one line changed: one reviewer is enough
         "#]],
     );
     check(
@@ -252,11 +313,10 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             data-migrations -- <migrations>
-            schema-drift -- <migrations>, and `db/migrate/1.rb` is under `db/migrate/**`
-            deployment -- <migrations>
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
+            not schema-drift, deployment: it runs only with `--depth full` or by name
         "#]],
     );
     check(
@@ -264,7 +324,7 @@ fn small_change_has_one_reviewer_except_guards() {
         "scout=security:it_is_about_keys",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only documentation or comments changed: one reviewer is enough
+            not 23 more: only documentation or comments changed: one reviewer is enough
         "#]],
     );
 }
@@ -333,7 +393,7 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "fact code\npython 5 a.py",
         "off=correctness",
         expect![[r#"
-            correctness -- nobody else is left
+            correctness -- no other reviewer is left
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
             not previous-comments: the change has no comments
@@ -345,8 +405,8 @@ fn disabled_reviewers_are_skipped_but_one_remains() {
         "prose\nfact docs",
         "off=docs-that-lie",
         expect![[r#"
-            correctness -- nobody else is left
-            not 21 more: only documentation or comments changed: one reviewer is enough
+            correctness -- no other reviewer is left
+            not 22 more: only documentation or comments changed: one reviewer is enough
             not docs-that-lie: disabled in `crh.toml`
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
@@ -360,7 +420,7 @@ fn unknown_reviewers_in_settings_are_noted() {
         "off=doc-that-lies,python,unknown tiered=securty,security",
         expect![[r#"
             docs-that-lie -- only what people read changed
-            not 22 more: only documentation or comments changed: one reviewer is enough
+            not 23 more: only documentation or comments changed: one reviewer is enough
             ! `reviewers.off` names `doc-that-lies`, `unknown`: there is no such reviewer
             ! `model.tiers` names `securty`: there is no such reviewer
         "#]],
@@ -375,7 +435,7 @@ fn only_named_reviewers_run() {
         expect![[r#"
             learnings -- asked for by `--reviewers`
             security -- asked for by `--reviewers`
-            not 21 more: not named in `--reviewers`
+            not 22 more: not named in `--reviewers`
         "#]],
     );
 }
@@ -386,13 +446,12 @@ fn team_of_note_takers_gets_correctness() {
         "fact migrations\nsql 4 db/migrate/1.sql",
         "off=correctness,data-migrations,adversarial,security",
         expect![[r#"
-            schema-drift -- <migrations>, and `db/migrate/1.sql` is under `db/migrate/**`
-            deployment -- <migrations>
-            correctness -- nobody else is left
+            correctness -- no other reviewer is left
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
             not data-migrations: disabled in `crh.toml`
             not previous-comments: the change has no comments
+            not schema-drift, deployment: it runs only with `--depth full` or by name
             ! all reviewers for this change are disabled in `crh.toml`; `correctness` reviews it anyway
         "#]],
     );

@@ -147,6 +147,26 @@ fn simplify_schema(schema: &mut Value) {
     }
 }
 
+/// Replaces alternatives that are single values by a plain enum, without their descriptions.
+pub(super) fn collapse_enums(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            let values: Option<Vec<Value>> = fields
+                .get("oneOf")
+                .and_then(Value::as_array)
+                .map(|items| items.iter().map(|item| item.get("const").cloned()).collect())
+                .unwrap_or_default();
+            if let Some(values) = values {
+                fields.remove("oneOf");
+                fields.insert("enum".to_owned(), Value::Array(values));
+            }
+            fields.values_mut().for_each(collapse_enums);
+        }
+        Value::Array(items) => items.iter_mut().for_each(collapse_enums),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 struct RoundIdVisitor;
 
 impl<'de> Deserialize<'de> for RoundId {

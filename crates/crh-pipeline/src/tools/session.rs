@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{ReviewTools, arguments};
 use crh_llm::ToolSpec;
-use crh_review::finding::Finding;
+use crh_review::finding::{Confidence, Finding, Severity};
 use crh_review::{Dialect, ReviewerReturn, parse_return_value};
 
 /// A session tool. Models read its doc comments and fill in its fields.
@@ -119,6 +119,47 @@ pub enum ClaimVerdict {
     Unsure,
 }
 
+/// Reports your votes on the claims that you were asked to check, and ends your work: one entry for each id. Only runs
+/// that check claims may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportVotes {
+    /// One entry for each id.
+    pub checks: Vec<ClaimVote>,
+}
+
+/// The vote on one claim.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimVote {
+    /// The id of the claim.
+    pub id: String,
+    /// `confirmed`, `unfulfilled`, `refuted` or `unsure`.
+    pub verdict: VoteVerdict,
+    /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
+    #[serde(default)]
+    pub probability: Option<Confidence>,
+    /// The severity that the defect deserves.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+    /// Why, in one sentence that names the line which decides it.
+    pub reason: String,
+}
+
+/// What can be said of a claim in a vote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum VoteVerdict {
+    /// It is real, new with this change, and handled nowhere else.
+    Confirmed,
+    /// The change does not do what it says.
+    Unfulfilled,
+    /// The code shows that one of these is not so.
+    Refuted,
+    /// The code that can be seen does not decide it.
+    Unsure,
+}
+
 /// Reports what you found out about the requirements of the plan, and ends your work: one entry for each id. Only whoever
 /// was asked to judge the plan may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -189,12 +230,47 @@ pub struct ReviewerWanted {
     pub why: String,
 }
 
-/// Says which pairs of findings are one defect, and ends your work. Only whoever was asked about pairs may call this.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// Submits the edited review and ends your work: every id is in exactly one group. Only the editor may call this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ReportPairs {
-    /// The ids of the pairs that are one. Empty is a good answer.
-    pub same: Vec<String>,
+pub struct ReportEdit {
+    /// The groups. Findings with the same root cause are one group.
+    pub groups: Vec<EditedIssue>,
+}
+
+/// Findings with the same root cause, and the decision about them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EditedIssue {
+    /// The ids of the findings; first the one with the best place and evidence.
+    pub findings: Vec<String>,
+    /// `publish`, `minor` or `refuted`.
+    pub verdict: EditVerdict,
+    /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
+    pub probability: Confidence,
+    /// Severity by what happens if the change is merged as it is.
+    pub severity: Severity,
+    /// The defect in one line of at most 100 characters.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Two or three sentences: the failing case, the cause, what to do.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Why it is minor or refuted, in one sentence that names code.
+    #[serde(default)]
+    pub reason: Option<String>,
+}
+
+/// What becomes of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EditVerdict {
+    /// It is a defect of this change.
+    Publish,
+    /// True, but too small for a comment.
+    Minor,
+    /// The code shows that it is wrong.
+    Refuted,
 }
 
 impl SessionTool for DelegateReview {
@@ -213,6 +289,11 @@ impl SessionTool for ReportChecks {
     const NAME: &'static str = "report_checks";
 }
 
+/// Has the name of [`ReportChecks`], whose answers it accepts too.
+impl SessionTool for ReportVotes {
+    const NAME: &'static str = ReportChecks::NAME;
+}
+
 impl SessionTool for ReportRequirements {
     const NAME: &'static str = "report_requirements";
 }
@@ -225,31 +306,54 @@ impl SessionTool for ReportScout {
     const NAME: &'static str = "report_scout";
 }
 
-impl SessionTool for ReportPairs {
-    const NAME: &'static str = "report_pairs";
+impl SessionTool for ReportEdit {
+    const NAME: &'static str = "report_edit";
 }
 
-/// Tools of all agents of a panel. Without delegation and marks: every reviewer reads all its
-/// files.
+/// Tools that the agents of a panel do not see. Every request carries the list of tools, and these
+/// only repeat what others do, or are for delegation.
+const NOT_IN_PANEL: [&str; 12] = [
+    MARK_TOOL,
+    "grep",
+    "find",
+    "ls",
+    "preview_diffs_list",
+    "diff_map_line",
+    "agent_files_list",
+    "repo_stat",
+    "read_file",
+    "search_code",
+    "run_ruff",
+    "calc",
+];
+
+/// Tools of all agents of a panel.
 pub fn panel_tool_specs() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
-        let read_only = ReviewTools::specs().into_iter().filter(|tool| tool.name != MARK_TOOL);
+        let is_shown = |tool: &ToolSpec| !NOT_IN_PANEL.contains(&tool.name.as_str());
+        let read_only = ReviewTools::specs().into_iter().filter(is_shown);
         let session = [
             lens_spec(),
             tool_spec::<ReportNotes>(),
-            tool_spec::<ReportChecks>(),
+            tool_spec::<ReportVotes>(),
             tool_spec::<ReportScout>(),
             tool_spec::<ReportRequirements>(),
-            tool_spec::<ReportPairs>(),
+            tool_spec::<ReportEdit>(),
         ];
-        read_only.chain(session).collect()
+        read_only.chain(session).map(compact).collect()
     });
     ALL.clone()
 }
 
+/// The same tool without descriptions of the values of enums, which the prompts explain.
+fn compact(mut tool: ToolSpec) -> ToolSpec {
+    arguments::collapse_enums(&mut tool.schema);
+    tool
+}
+
 /// Report tool of specialised reviewers: that of sub-agents with another description.
 pub(crate) fn lens_spec() -> ToolSpec {
-    let description = "Reports what was found through the lens and ends the reviewer's work: call it once, last. No finding is a good answer. Only reviewers with a lens that returns findings may call this.";
+    let description = "Reports what a reviewer found and ends its work: call it once, last. Only reviewers that return findings may call this.";
     ToolSpec { description: description.to_owned(), ..tool_spec::<ReportFindings>() }
 }
 

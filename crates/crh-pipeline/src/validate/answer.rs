@@ -5,15 +5,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::tools::session;
-use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
+use crate::tools::session::{ClaimVote, ReportChecks, ReportVotes, VoteVerdict};
 use crh_agent::SubmitTool;
+use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult};
 
 /// The tool that submits judgements on these issues.
-pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
-    SubmitTool::new(session::tool_spec::<ReportChecks>(), move |value| {
-        parse_judgements(value, &ids)
-    })
+pub(super) fn answer_tool(
+    ids: BTreeSet<String>,
+    strategy: Strategy,
+) -> SubmitTool<BTreeMap<String, Judgement>> {
+    let spec = match strategy {
+        Strategy::Panel => session::tool_spec::<ReportVotes>(),
+        Strategy::Single | Strategy::Delegate | Strategy::Static => {
+            session::tool_spec::<ReportChecks>()
+        }
+    };
+    SubmitTool::new(spec, move |value| parse_judgements(value, &ids))
 }
 
 /// The judgement on every id, or an error for the model. An id without a judgement is unsure.
@@ -21,27 +29,26 @@ fn parse_judgements(
     value: Value,
     ids: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Judgement>, String> {
-    let answer: ReportChecks = session::parse_arguments(value)?;
+    let answer: ReportVotes = session::parse_arguments(value)?;
     let mut judgements = BTreeMap::new();
-    for ClaimCheck { id, verdict, reason } in answer.checks {
+    for ClaimVote { id, verdict, probability, severity, reason } in answer.checks {
         if !ids.contains(&id) {
             let valid_ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             return Err(format!("there is no id `{id}`; there are `{}`", valid_ids.join("`, `")));
         }
         let result = match verdict {
-            ClaimVerdict::Confirmed => JudgementResult::Confirmed,
-            ClaimVerdict::Refuted => JudgementResult::Refuted,
-            ClaimVerdict::Unsure => JudgementResult::Unsure,
+            VoteVerdict::Confirmed | VoteVerdict::Unfulfilled => JudgementResult::Confirmed,
+            VoteVerdict::Refuted => JudgementResult::Refuted,
+            VoteVerdict::Unsure => JudgementResult::Unsure,
         };
-        let judgement = Judgement { result, reason };
+        let judgement = Judgement { probability, severity, ..Judgement::new(result, reason) };
         if judgements.insert(id.clone(), judgement).is_some() {
             return Err(format!("`{id}` stands there twice; give one verdict for each id"));
         }
     }
     for id in ids {
-        judgements.entry(id.clone()).or_insert_with(|| Judgement {
-            result: JudgementResult::Unsure,
-            reason: "the validation run gave no verdict".to_owned(),
+        judgements.entry(id.clone()).or_insert_with(|| {
+            Judgement::new(JudgementResult::Unsure, "the validation run gave no verdict".to_owned())
         });
     }
     Ok(judgements)
@@ -95,7 +102,7 @@ mod tests {
         check(
             json!({ "checks": [entry("a1", "maybe")] }),
             expect![
-                "the argument `checks[0].verdict` cannot be used: unknown variant `maybe`, expected one of `confirmed`, `refuted`, `unsure`"
+                "the argument `checks[0].verdict` cannot be used: unknown variant `maybe`, expected one of `confirmed`, `unfulfilled`, `refuted`, `unsure`"
             ],
         );
         check(

@@ -139,7 +139,7 @@ fn build_task(batch: &Batch, ctx: &ReviewContext) -> AgentTask<BTreeMap<String, 
         caller: batch.assignment.name.clone(),
         conversation: ctx.prompts.conversation(&ctx.prompts.validate(&batch.candidates)),
         tools: ctx.prompts.tools(),
-        submit: answer::answer_tool(batch.ids()),
+        submit: answer::answer_tool(batch.ids(), ctx.options.strategy),
         purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
@@ -199,10 +199,8 @@ fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
             (BTreeMap::new(), unchecked_note(urgent_count, why))
         }
         RunEnd::Failed(why) => {
-            let judgement = || Judgement {
-                result: JudgementResult::Failed,
-                reason: format!("{name} failed: {why}"),
-            };
+            let judgement =
+                || Judgement::new(JudgementResult::Failed, format!("{name} failed: {why}"));
             let failed = urgent.map(|issue| (issue.dedupe_key.clone(), judgement())).collect();
             let issues = plural(batch.issues.len(), "issue");
             let note = format!(

@@ -50,7 +50,7 @@ pub(super) fn refute_claims(
             claims.iter().map(|claim| index.find_contradiction(claim, &issue.location)).collect();
         let mut reasons = reasons?;
         reasons.dedup();
-        let judgement = Judgement { result: JudgementResult::Refuted, reason: reasons.join("; ") };
+        let judgement = Judgement::new(JudgementResult::Refuted, reasons.join("; "));
         Some((issue.dedupe_key.clone(), judgement))
     });
     refuted.collect()

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn check(judgements: &[&[JudgementResult]], expected: Option<JudgementResult>) {
-        let judgement = |result| Judgement { result, reason: String::new() };
+        let judgement = |result| Judgement::new(result, String::new());
         let judgements: Vec<Vec<Judgement>> = judgements
             .iter()
             .map(|of_one| of_one.iter().copied().map(judgement).collect())

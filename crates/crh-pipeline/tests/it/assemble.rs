@@ -11,6 +11,7 @@ use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::context::PanelContext;
+use crh_pipeline::edit::EditOutcome;
 use crh_pipeline::plan::Plan;
 use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::runs::{RunEnd, RunRecord, RunResults};
@@ -82,8 +83,7 @@ impl Review {
             options: &self.terms,
             context: &PanelContext::default(),
             requirements: None,
-            pairs_run: None,
-            pairs_notes: Vec::new(),
+            edit: &EditOutcome::default(),
             plan: &self.plan,
             runs: &self.runs,
             collected: &collected,
@@ -148,6 +148,7 @@ fn report_contains_all_data() {
         fate: Fate::Nit,
         reason: "too small".to_owned(),
         into: None,
+        open: None,
         reviewer: "sub-agent".to_owned(),
         member: None,
         raw: Some(json!({ "severity": "nit" })),
@@ -580,7 +581,15 @@ fn findings_over_the_limit_keep_their_severity() {
         member.origin = Origin::Code;
         let (reason, reviewer) = ("beyond the limit".to_owned(), member.reviewer.clone());
         let member = Some(member);
-        DroppedFinding { fate: Fate::OverCap, reason, into: None, reviewer, member, raw: None }
+        DroppedFinding {
+            fate: Fate::OverCap,
+            reason,
+            into: None,
+            open: None,
+            reviewer,
+            member,
+            raw: None,
+        }
     });
     record.dropped = cut.collect();
     let mut review = Review::from_change(test_change, Strategy::Single, vec![record]);
@@ -611,6 +620,7 @@ fn secrets_are_masked_in_every_text() {
         fate: Fate::Malformed,
         reason: "unknown field `hunter2000`".to_owned(),
         into: None,
+        open: None,
         reviewer: "alice".to_owned(),
         member: None,
         raw: Some(json!({ "hunter2000": ["hunter2000", { "x": "cut ghp_0123456789abcd" }] })),

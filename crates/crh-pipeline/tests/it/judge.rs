@@ -153,9 +153,9 @@ async fn question_over_budget_is_not_sent() {
         &judge,
         2,
         expect![[r#"
-        the remaining budget for money is too small for another request
-        the remaining budget for money is too small for another request
-    "#]],
+            skipped: may cost $0.01, $0.00 left; raise --max-cost
+            skipped: may cost $0.01, $0.00 left; raise --max-cost
+        "#]],
     )
     .await;
 }

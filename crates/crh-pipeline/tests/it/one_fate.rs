@@ -15,6 +15,7 @@ use crh_pipeline::assemble::{ReportInputs, assemble};
 use crh_pipeline::collect::collect;
 use crh_pipeline::consolidate::consolidate;
 use crh_pipeline::context::PanelContext;
+use crh_pipeline::edit::EditOutcome;
 use crh_pipeline::plan::Plan;
 use crh_pipeline::runs::{RunEnd, RunRecord, RunResults};
 use crh_pipeline::validate::validate;
@@ -105,6 +106,7 @@ fn a_dropped() -> impl Strategy<Value = DroppedFinding> {
             fate,
             reason: "set aside".to_owned(),
             into: None,
+            open: None,
             reviewer: member.reviewer.clone(),
             member: is_read.then(|| member.clone()),
             raw: (!is_read).then(|| json!({ "raw": raw })),
@@ -176,7 +178,7 @@ fn report(test_change: &TestChange, records: &[RunRecord], input: &Input) -> Rep
     let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut validated = waiting.block_on(validate(&merged, &collected, subject, None));
     for (issue, result) in merged.issues.iter().zip(&input.judged) {
-        let judgement = Judgement { result: *result, reason: "so it is".to_owned() };
+        let judgement = Judgement::new(*result, "so it is".to_owned());
         validated.judgements.insert(issue.dedupe_key.clone(), judgement);
     }
     let mut terms = options(ReviewStrategy::Delegate);
@@ -186,8 +188,7 @@ fn report(test_change: &TestChange, records: &[RunRecord], input: &Input) -> Rep
         options: &terms,
         context: &PanelContext::default(),
         requirements: None,
-        pairs_run: None,
-        pairs_notes: Vec::new(),
+        edit: &EditOutcome::default(),
         plan: &Plan {
             strategy: ReviewStrategy::Delegate,
             assignments: Vec::new(),

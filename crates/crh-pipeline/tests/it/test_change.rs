@@ -191,6 +191,7 @@ pub(crate) fn finding(severity: &str, confidence: f64, quote: &str) -> Finding {
 pub(crate) fn options(strategy: Strategy) -> ReviewOptions {
     ReviewOptions {
         strategy,
+        publish: crh_pipeline::review_options::DEFAULT_PUBLISH_RULES,
         command: CommandKind::Review,
         mode: ReviewMode::ReportOnly,
         budget: Profile::Standard.budget(),

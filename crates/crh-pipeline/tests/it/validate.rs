@@ -408,7 +408,7 @@ async fn settled_issues_are_not_validated_again() {
     let stage = ValidationScene::new(&model, SHOP, FINDINGS);
     let checked = |title: &str, result| {
         let issue = stage.merged.issues.iter().find(|issue| issue.title.contains(title)).unwrap();
-        let judgement = Judgement { result, reason: "looked again".to_owned() };
+        let judgement = Judgement::new(result, "looked again".to_owned());
         CheckedFinding { finding: issue.members[0].finding.clone(), judgement }
     };
     let checked = [

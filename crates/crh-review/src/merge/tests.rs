@@ -533,7 +533,7 @@ fn judgements_confirm_refute_or_lower_confidence() {
             _ => JudgementResult::Unsure,
         };
         let reason = "handled by the caller".to_owned();
-        (issue.dedupe_key.clone(), Judgement { result, reason })
+        (issue.dedupe_key.clone(), Judgement::new(result, reason))
     });
     let after = merge(table, &judgements.collect());
     expect![[r##"
@@ -689,7 +689,7 @@ fn model_cannot_refute_static_finding() {
         secrets   f.rs:20         P0 security 1 manual/human    "Key in the code"    code quote="k"
         "#;
     let issues = merge(table, &BTreeMap::new()).issues;
-    let refuted = Judgement { result: JudgementResult::Refuted, reason: "all is well".to_owned() };
+    let refuted = Judgement::new(JudgementResult::Refuted, "all is well".to_owned());
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
     let merged = merge(table, &judgements.collect());
     expect![[r##"

@@ -357,8 +357,6 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
             }
         }
     }
-    items.extend(report.residual_risks.iter().map(|risk| format!("Risk: {}", prose(risk))));
-    items.extend(report.testing_gaps.iter().map(|gap| format!("Not tested: {}", prose(gap))));
     items.extend(hidden_findings(report));
     for reviewer in report.failed_reviewers() {
         items.push(format!("Reviewer {} failed: {}", prose(&reviewer.name), prose(&reviewer.note)));

@@ -26,7 +26,7 @@ pub use inline::{SuggestionStyle, comment_title, inline, title_in_comment};
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use sarif::sarif;
-pub use text::{Colour, FileLinks, text};
+pub use text::{Colour, FileLinks, ListedFindings, text};
 pub use ticket::{ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
@@ -87,13 +87,14 @@ fn fate_label(fate: Fate) -> &'static str {
     match fate {
         Fate::Kept => "shown",
         Fate::Merged => "duplicate",
+        Fate::Minor => "minor",
         Fate::Malformed => "invalid format",
         Fate::Nit => "nitpick",
         Fate::Unsupported => "quote not found",
         Fate::PreExisting => "pre-existing",
         Fate::Refuted => "refuted",
-        Fate::BelowGate => "low confidence",
-        Fate::Softened => "minor",
+        Fate::BelowGate => "too uncertain",
+        Fate::Softened => "listed as a gap or risk",
         Fate::Suppressed => "suppressed",
         Fate::Dismissed => "dismissed",
         Fate::ProtectedPath => "protected document",

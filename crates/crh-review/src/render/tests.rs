@@ -205,6 +205,21 @@ pub(super) fn full_report() -> Report {
 }
 
 #[test]
+fn all_findings_are_listed_on_request() {
+    let report = full_report();
+    let all = text(&report, Colour::Off, &FileLinks::Off, ListedFindings::All);
+    let start = all.find("Not published").unwrap();
+    let end = start + all[start..].find("\n\n").unwrap();
+    expect![[r#"
+        Not published
+          - P1 src/pay.rs:13: Invented (quote not found: the quote `send(total, card);`
+            is not in `src/pay.rs`; by performance)
+          - P1 src/pay.rs:13: Sends one by one (too uncertain: confidence 0.4; by
+            performance)"#]]
+    .assert_eq(&all[start..end]);
+}
+
+#[test]
 fn full_report_in_every_format() {
     let report = full_report();
     expect_file!["../../tests/data/render/report.json"].assert_eq(&json(&report).unwrap());
@@ -213,6 +228,7 @@ fn full_report_in_every_format() {
         &report,
         Colour::Off,
         &FileLinks::Off,
+        ListedFindings::Published,
     ));
     expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
@@ -241,7 +257,7 @@ fn annotation_text_cannot_inject_commands() {
 fn links_do_not_change_visible_text() {
     let report = full_report();
     let links = FileLinks::Folder { host: "my-host".to_owned(), root: "/home/me/my repo/".into() };
-    let linked = text(&report, Colour::Off, &links);
+    let linked = text(&report, Colour::Off, &links, ListedFindings::Published);
     let first = linked.lines().find(|line| line.contains("src/pay.rs:12")).unwrap();
     let link = "\u{1b}]8;;file://my-host/home/me/my%20repo/src/pay.rs#12\u{1b}\\";
     assert_eq!(first, format!("1 P0 {link}src/pay.rs:12\u{1b}]8;;\u{1b}\\"));
@@ -251,7 +267,10 @@ fn links_do_not_change_visible_text() {
     for part in linked.split("\u{1b}]8;;") {
         visible_text.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
     }
-    assert_eq!(visible_text, text(&report, Colour::Off, &FileLinks::Off));
+    assert_eq!(
+        visible_text,
+        text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published)
+    );
 }
 
 #[test]
@@ -259,7 +278,7 @@ fn path_cannot_break_out_of_a_link() {
     let mut report = full_report();
     report.issues[0].location.file = "a\u{1b}\\b c;d#e?é/../\u{7}".to_owned();
     let links = FileLinks::Folder { host: "h".to_owned(), root: "/r".into() };
-    let rendered = text(&report, Colour::Off, &links);
+    let rendered = text(&report, Colour::Off, &links, ListedFindings::Published);
     let first = rendered.lines().find(|line| line.starts_with("1 P0")).unwrap();
     assert_eq!(
         first,
@@ -271,7 +290,7 @@ fn path_cannot_break_out_of_a_link() {
 #[test]
 fn colours_do_not_change_the_text() {
     let report = full_report();
-    let coloured = text(&report, Colour::On, &FileLinks::Off);
+    let coloured = text(&report, Colour::On, &FileLinks::Off, ListedFindings::Published);
     assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
     let mut uncoloured = String::new();
     let mut rest = coloured.as_str();
@@ -280,7 +299,7 @@ fn colours_do_not_change_the_text() {
         rest = after.split_once('m').unwrap().1;
     }
     uncoloured.push_str(rest);
-    assert_eq!(uncoloured, text(&report, Colour::Off, &FileLinks::Off));
+    assert_eq!(uncoloured, text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published));
 }
 
 #[test]
@@ -398,8 +417,11 @@ fn incomplete_review_is_not_ready_in_envelope() {
 fn unsure_second_look_is_noted() {
     let mut report = full_report();
     let render_pages = |report: &Report| {
-        let pages =
-            [text(report, Colour::Off, &FileLinks::Off), markdown(report), comment(report, "crh")];
+        let pages = [
+            text(report, Colour::Off, &FileLinks::Off, ListedFindings::Published),
+            markdown(report),
+            comment(report, "crh"),
+        ];
         // Text output is wrapped.
         pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
     };
@@ -482,7 +504,7 @@ fn hostile_text_cannot_break_table_or_line() {
         comment(&report, "crh"),
         quickfix(&report),
         annotations(&report),
-        text(&report, Colour::Off, &FileLinks::Off),
+        text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published),
     ];
     for rendered in &all {
         assert!(!rendered.contains('\u{1b}') && !rendered.contains('\u{202e}'), "{rendered}");
@@ -678,7 +700,7 @@ fn text_report_fits_80_columns() {
     let mut report = full_report();
     report.issues[0].title = "注文の合計が二重に計算される ".repeat(10);
     report.issues[0].why_it_matters = "訂正`total(order)`の".repeat(30);
-    let rendered = text(&report, Colour::Off, &FileLinks::Off);
+    let rendered = text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published);
     for line in rendered.lines() {
         assert!(crate::columns(line) <= 80, "{line}");
     }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::{
-    coverage_gaps, hidden_findings, location_label, next_step, reported_by, requirement_state,
-    scope_line, validation_label,
+    coverage_gaps, fate_label, hidden_findings, location_label, next_step, reported_by,
+    requirement_state, scope_line, validation_label,
 };
-use crate::finding::{Severity, Side};
-use crate::report::{Issue, Report};
+use crate::finding::{Member, Severity, Side};
+use crate::report::{Fate, Issue, Report};
 use crate::sanitise::{escape_invisible, one_line, path};
 use crate::verdict::Verdict;
 use crate::width;
@@ -92,8 +92,18 @@ fn percent_encode(path: &[u8]) -> String {
     path.iter().map(|byte| encode(*byte)).collect()
 }
 
+/// Which findings a text lists.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ListedFindings {
+    /// Published issues only.
+    #[default]
+    Published,
+    /// Also findings that are not published, with the reason.
+    All,
+}
+
 /// The report as text for a terminal.
-pub fn text(report: &Report, colour: Colour, links: &FileLinks) -> String {
+pub fn text(report: &Report, colour: Colour, links: &FileLinks, listed: ListedFindings) -> String {
     let mut out = String::new();
     out.push_str(&wrap("Scope:  ", "        ", &scope_line(report)));
     if !report.intent.is_empty() {
@@ -111,7 +121,7 @@ pub fn text(report: &Report, colour: Colour, links: &FileLinks) -> String {
         out.push_str(&issue(item, report.is_fixed(item.number), colour, links));
         out.push('\n');
     }
-    for (title, items) in lists(report) {
+    for (title, items) in unpublished(report, listed).into_iter().chain(lists(report)) {
         out.push_str(&colour.paint(Style::Bold, title));
         out.push('\n');
         for item in items {
@@ -159,7 +169,10 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> Strin
     let mut details = vec![
         issue.category.to_string(),
         format!("found by {}", one_line(&reported_by(issue))),
-        format!("confidence {}", issue.confidence),
+        match issue.probability {
+            Some(probability) => format!("probability {probability}"),
+            None => format!("confidence {}", issue.confidence),
+        },
     ];
     details.extend(validation_label(issue.validation).map(str::to_owned));
     details.extend((!fixed).then(|| next_step(issue)));
@@ -168,6 +181,24 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> Strin
         out.push('\n');
     }
     out
+}
+
+/// The list of findings that are not published. None if there are none or they are not asked for.
+fn unpublished(report: &Report, listed: ListedFindings) -> Option<(&'static str, Vec<String>)> {
+    // A merged finding is shown as part of its issue.
+    let hidden = report.suppressed.iter().filter(|dropped| dropped.fate != Fate::Merged);
+    let rows: Vec<String> = hidden
+        .map(|dropped| {
+            let (fate, reviewer) = (fate_label(dropped.fate), &dropped.reviewer);
+            let claim = dropped.member.as_ref().map(|Member { finding, .. }| {
+                let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+                format!("{} {}{line}: {}", finding.severity, finding.file, finding.title)
+            });
+            let claim = claim.unwrap_or_else(|| "a finding that crh could not read".to_owned());
+            one_line(&format!("{claim} ({fate}: {}; by {reviewer})", dropped.reason))
+        })
+        .collect();
+    (listed == ListedFindings::All && !rows.is_empty()).then_some(("Not published", rows))
 }
 
 /// Lists below the issues, without empty ones.

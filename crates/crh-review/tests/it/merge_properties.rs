@@ -11,10 +11,11 @@ use crh_review::finding::{
     AutofixClass, Category, Confidence, Evidence, Finding, Member, Origin, Owner, Proof, Severity,
     Side,
 };
-use crh_review::report::{Fate, Report};
-use crh_review::verdict::CommandKind;
+use crh_review::report::{Fate, Issue, Report, Validation};
+use crh_review::verdict::{CommandKind, Verdict};
 use crh_review::{
-    Judgement, JudgementResult, MergeResult, PastDecisions, Sources, apply_judgements, consolidate,
+    EditedGroup, EditorJudgement, Grouping, Judgement, JudgementResult, MergeResult, PastDecisions,
+    PublishRules, Sources, apply_edit, apply_judgements, consolidate, consolidate_for_editor,
     into_report, severity_cap,
 };
 
@@ -171,10 +172,54 @@ fn merge(members: Vec<Member>) -> MergeResult {
                 2 => JudgementResult::Confirmed,
                 _ => JudgementResult::Failed,
             };
-            (issue.dedupe_key.clone(), Judgement { result, reason: "so".to_owned() })
+            (issue.dedupe_key.clone(), Judgement::new(result, "so".to_owned()))
         })
         .collect();
     apply_judgements(all, &judgements)
+}
+
+const SEVERITIES: [Severity; 4] = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
+
+/// Groups of model findings with random decisions, and random judgements on single findings.
+fn edit(
+    members: &[Member],
+    answers: &[(u8, Severity, u16)],
+    checks: &[(u8, Option<Severity>, u16)],
+) -> (Vec<EditedGroup>, BTreeMap<Member, Judgement>) {
+    let by_rules = consolidate_for_editor(
+        members.to_vec(),
+        &sources(),
+        &PastDecisions::default(),
+        Grouping::Rules(&BTreeSet::new()),
+    );
+    let edited = by_rules.issues.iter().filter(|issue| issue.validation != Validation::ByCode);
+    let edited: BTreeSet<Member> = edited.flat_map(|issue| issue.members.clone()).collect();
+    let mut groups: Vec<EditedGroup> = Vec::new();
+    for (member, &(kind, severity, thousandths)) in edited.iter().zip(answers.iter().cycle()) {
+        let judgement = match kind % 3 {
+            0 => EditorJudgement::Probable(Confidence::thousandths(thousandths)),
+            1 => EditorJudgement::Minor,
+            _ => EditorJudgement::Refuted("no".to_owned()),
+        };
+        let members = vec![member.clone()];
+        match groups.last_mut() {
+            Some(group) if kind > 3 => group.members.extend(members),
+            _ => groups.push(EditedGroup { members, judgement, severity, title: None, text: None }),
+        }
+    }
+    let judgements = edited.iter().zip(checks.iter().cycle());
+    let judgements = judgements.filter_map(|(member, &(kind, severity, thousandths))| {
+        let result = match kind {
+            0 => JudgementResult::Refuted,
+            1 => JudgementResult::Unsure,
+            2 => JudgementResult::Confirmed,
+            3 => JudgementResult::Failed,
+            _ => return None,
+        };
+        let probability = Some(Confidence::thousandths(thousandths));
+        Some((member.clone(), Judgement { probability, severity, ..Judgement::new(result, "so") }))
+    });
+    (groups, judgements.collect())
 }
 
 proptest! {
@@ -199,7 +244,8 @@ proptest! {
     fn every_finding_has_exactly_one_fate(members in members(), cap in 0_usize..6) {
         let mut all = members.clone();
         let report = into_report(Report::default(), merge(members), CommandKind::Review, cap);
-        prop_assert!(report.issues.len() <= cap);
+        let is_counted = |issue: &&Issue| issue.validation != Validation::ByCode;
+        prop_assert!(report.issues.iter().filter(is_counted).count() <= cap);
         let shown = report.issues.iter().chain(&report.pre_existing);
         // The first member represents the issue; the others are listed as merged.
         let mut seen: Vec<Member> = shown.map(|issue| issue.members[0].clone()).collect();
@@ -211,6 +257,47 @@ proptest! {
             prop_assert!(dropped.fate != Fate::Kept);
             prop_assert_eq!(dropped.into.is_some(), dropped.fate == Fate::Merged);
         }
+    }
+
+    /// Grouping by the editor loses no finding, and neither its answers nor threshold and limit turn
+    /// an open P0 or P1 green.
+    #[test]
+    fn editor_loses_nothing_and_hides_no_urgent_issue(
+        members in members(),
+        answers in prop::collection::vec((0_u8..6, one_of(&SEVERITIES), 0_u16..=1000), 40),
+        checks in prop::collection::vec((0_u8..5, prop::option::of(one_of(&SEVERITIES)), 0_u16..=1000), 40),
+        (threshold, cap) in (0_u16..=1000, 0_usize..6),
+        min_severity in one_of(&SEVERITIES),
+    ) {
+        let rules = PublishRules { threshold: Confidence::thousandths(threshold), min_severity };
+        let (groups, judgements) = edit(&members, &answers, &checks);
+        let member_groups: Vec<Vec<Member>> = groups.iter().map(|group| group.members.clone()).collect();
+        let remembered = PastDecisions::default();
+        let grouping = Grouping::Editor(&member_groups);
+        let merged = consolidate_for_editor(members.clone(), &sources(), &remembered, grouping);
+        let is_open = |issue: &Issue| {
+            let checked: Vec<&Judgement> =
+                issue.members.iter().filter_map(|member| judgements.get(member)).collect();
+            let is_refuted = checked.len() == issue.members.len()
+                && checked.iter().all(|judgement| judgement.result == JudgementResult::Refuted);
+            let is_downgraded = checked.len() == issue.members.len()
+                && checked.iter().all(|judgement| judgement.severity.is_some_and(|it| it > Severity::P1)
+                    || judgement.result == JudgementResult::Refuted);
+            issue.severity <= Severity::P1 && !is_refuted && !is_downgraded
+        };
+        let has_open = merged.issues.iter().any(is_open);
+        let merged = apply_edit(merged, &groups, &judgements, rules);
+        let report = into_report(Report::default(), merged, CommandKind::Review, cap);
+        if has_open {
+            prop_assert!(matches!(report.verdict, Verdict::NotReady | Verdict::ReadyWithFixes), "{:?}", report.verdict);
+        }
+        let shown = report.issues.iter().chain(&report.pre_existing);
+        let mut seen: Vec<Member> = shown.map(|issue| issue.members[0].clone()).collect();
+        seen.extend(report.suppressed.iter().filter_map(|dropped| dropped.member.clone()));
+        let mut all = members;
+        seen.sort();
+        all.sort();
+        prop_assert_eq!(seen, all);
     }
 
     /// Softened findings are listed as notes and not as issues.

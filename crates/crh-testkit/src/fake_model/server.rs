@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::count::{FakeUsage, Prompt, PromptCache, Tokens};
 use super::request::{FakeRequest, Wire};
 use super::script::{Outcome, ScriptedReply, UsageReport};
-use super::{reply, rules};
+use super::{editor, reply, rules};
 use crate::http::{HttpRequest, HttpResponse, Service};
 
 /// Longest wait of a test for a request: several times what a slow machine needs.
@@ -93,6 +93,7 @@ impl FakeModelServer {
         if let Some(rule) = rule {
             return Err(fault(&format!("would be refused by the vendor: {rule}")));
         }
+        let reply = reply.or_else(|| editor::publish_all(&request));
         let Some(next) = reply else { return Err(fault("has no reply in the script")) };
         let resolved = catch_unwind(AssertUnwindSafe(|| next.resolve(&request)));
         match resolved {

@@ -13,7 +13,9 @@ use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::models::{EffortChoice, ModelChoice, RoleEfforts};
 use crate::config::panel::DepthChoice;
-use crate::config::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyChoice};
+use crate::config::review::{
+    BudgetChoice, FailOn, MinSeverity, Probability, ReviewLanguage, StrategyChoice,
+};
 use crate::config::value::{Color, FolderSetting, GlobList, GlobPattern, InstanceName};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
@@ -283,6 +285,9 @@ pub(crate) struct StrategyFlags {
     /// Maximum number of reviewers that run in parallel within one review
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
+    /// Publish an issue if the maintainers agree with this probability, from 0 to 1
+    #[arg(long, value_name = "P")]
+    threshold: Option<Probability>,
 }
 
 impl StrategyFlags {
@@ -295,6 +300,8 @@ impl StrategyFlags {
         raw.review_language = self.lang.map(|value| SourcedValue::from_flag("--lang", value));
         raw.review_side_by_side =
             self.side_by_side.map(|value| SourcedValue::from_flag("--side-by-side", value));
+        raw.review_threshold =
+            self.threshold.map(|value| SourcedValue::from_flag("--threshold", value));
     }
 }
 
@@ -329,7 +336,7 @@ pub(crate) struct IssueLimitFlags {
 impl IssueLimitFlags {
     /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) {
-        raw.budget_issues =
+        raw.review_max_comments =
             self.max_issues.map(|n| SourcedValue::from_flag("--max-issues", Some(n)));
     }
 }
@@ -356,9 +363,9 @@ pub(crate) struct BudgetFlags {
     /// Maximum number of issues to confirm with a second model call (unrelated to `--verify`)
     #[arg(long, value_name = "N")]
     max_verify: Option<NonZeroU64>,
-    /// Maximum number of issues to show
-    #[arg(long, value_name = "N")]
-    max_issues: Option<NonZeroU64>,
+    /// Maximum number of issues to publish; issues of static checks do not count
+    #[arg(long, value_name = "N", alias = "max-issues")]
+    max_comments: Option<NonZeroU64>,
 }
 
 impl BudgetFlags {
@@ -372,7 +379,7 @@ impl BudgetFlags {
         raw.budget_input_tokens = number("--max-input-tokens", self.max_input_tokens);
         raw.budget_seconds = number("--max-seconds", self.max_seconds);
         raw.budget_verify = number("--max-verify", self.max_verify);
-        raw.budget_issues = number("--max-issues", self.max_issues);
+        raw.review_max_comments = number("--max-comments", self.max_comments);
     }
 }
 

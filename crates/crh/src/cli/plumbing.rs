@@ -111,6 +111,9 @@ pub(crate) struct RenderOutputArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Json)]
     pub(crate) format: FormatArg,
+    /// List all findings, also those that are not published, with the reason (text format)
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) display: DisplayFlags,
 }

@@ -127,6 +127,9 @@ pub(crate) struct OutputArgs {
     /// Output format on standard output (default: `text`, in headless mode `envelope`)
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
+    /// List all findings, also those that are not published, with the reason (text format)
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
     /// or `launchpad` (comment with a vote). `stdout` is different: it replaces the output of
@@ -149,6 +152,7 @@ impl OutputArgs {
     /// A report on standard output and no other sink.
     pub(crate) fn with_format(format: FormatArg) -> Self {
         Self {
+            all: false,
             format: Some(format),
             sink: Vec::new(),
             run_dir: None,

@@ -20,6 +20,9 @@ pub(crate) struct ShowArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
+    /// List all findings, also those that are not published, with the reason (text format)
+    #[arg(long)]
+    pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) display: DisplayFlags,
     #[command(flatten)]

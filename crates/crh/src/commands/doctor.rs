@@ -388,7 +388,14 @@ mod tests {
         let roles = ModelRoles { reviewer, cheap, escalation, editor };
         let other =
             LiveName { provider: Provider::Anthropic, model: "c".to_owned(), base_url: None };
-        check(&[editor_check(&roles, None), editor_check(&roles, Some(other))], expect![[""]]);
+        check(
+            &[editor_check(&roles, None), editor_check(&roles, Some(other))],
+            expect![[r#"
+            ok       editor      openai:b
+            ok       editor      openai:b
+                                 -> the reviewers use the same vendor; `model.editor = "anthropic:c"` judges more independently
+        "#]],
+        );
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::{config, input, ui};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
 use crh_review::render;
-use crh_review::render::{Colour, FileLinks};
+use crh_review::render::{Colour, FileLinks, ListedFindings};
 use crh_review::report::{Report, SCHEMA_VERSION};
 
 pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Failure> {
@@ -44,6 +44,13 @@ pub(crate) struct RenderContext<'a> {
     pub(crate) diff: Option<&'a Diff>,
     /// Checkout with the reviewed files, for links.
     pub(crate) checkout: Option<&'a Path>,
+    /// Which findings the text format lists.
+    pub(crate) listed: ListedFindings,
+}
+
+/// Which findings to list, by the flag `--all`.
+pub(crate) fn listed_findings(all: bool) -> ListedFindings {
+    if all { ListedFindings::All } else { ListedFindings::Published }
 }
 
 /// Prints a report. Only the user's own settings apply, so no repository config is read.
@@ -56,7 +63,8 @@ pub(crate) fn print_report(
     let mut flags = RawSettings::default();
     output.display.set(&mut flags);
     let settings = config::load(environment, None, flags)?;
-    let context = RenderContext { diff, ..RenderContext::default() };
+    let listed = listed_findings(output.all);
+    let context = RenderContext { diff, listed, ..RenderContext::default() };
     ui::result_text(&render_report(report, context, output.format, &settings, environment)?)
 }
 
@@ -72,7 +80,8 @@ pub(crate) fn render_report(
         FormatArg::Text => {
             let supports_styles = ui::stdout_supports_styles(environment);
             let colour = choose_colour(settings.color.value, supports_styles);
-            render::text(report, colour, &choose_links(colour, supports_styles, context.checkout))
+            let links = choose_links(colour, supports_styles, context.checkout);
+            render::text(report, colour, &links, context.listed)
         }
         FormatArg::Json => render::json(report).or_fail(FailureKind::Bug)?,
         FormatArg::Markdown => render::markdown(report),

@@ -6,7 +6,7 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 
 pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failure> {
-    let ShowArgs { run, list, format, display, runs } = args;
+    let ShowArgs { run, list, format, all, display, runs } = args;
     let run_dir = runs.run_dir.as_deref();
     if list {
         return runs::list(list_format(format)?, environment, run_dir);
@@ -14,7 +14,8 @@ pub(crate) fn run(args: ShowArgs, environment: &Environment) -> Result<(), Failu
     let folder = run_lookup::run_folder(environment, run_dir, run.as_deref())?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     let diff = folder.diff();
-    render::print_report(&report, diff.as_ref(), RenderOutputArgs { format, display }, environment)
+    let output = RenderOutputArgs { format, all, display };
+    render::print_report(&report, diff.as_ref(), output, environment)
 }
 
 /// The format of a list, which supports only text and JSON.

@@ -23,7 +23,9 @@ use super::launchpad::{CREDENTIALS_VARIABLE, CredentialsFile, ServiceRoot};
 use super::models::{EffortChoice, KeyVariables, ModelChoice, ModelTable, RoleEfforts};
 use super::panel::{DepthChoice, ReviewerNames, ReviewerTiers};
 use super::resolve::SettingSources;
-use super::review::{BudgetChoice, FailOn, MinSeverity, ReviewLanguage, StrategyChoice};
+use super::review::{
+    BudgetChoice, FailOn, MinSeverity, Probability, ReviewLanguage, StrategyChoice,
+};
 use super::value::{BaseBranch, Color, ConfigValue, FolderSetting, GlobList, InstanceName};
 use crh_llm::Money;
 
@@ -401,7 +403,8 @@ settings! {
         example: r#""P2""#,
     };
 
-    /// Hide issues that are less severe than this. They still count for the verdict.
+    /// Hide issues that are less severe than this. They still count for the verdict. Unless you set it,
+    /// a review by a panel publishes no P3.
     review_min_severity: MinSeverity = |_| MinSeverity::P3, KeySpec {
         section: Some("review"),
         name: "min_severity",
@@ -410,6 +413,30 @@ settings! {
         variable: None,
         flag: Some(KeyFlag { name: "--min-severity", value: "SEVERITY", effect: FlagEffect::Replaces }),
         example: r#""P2""#,
+    };
+
+    /// Maximum number of issues that a review publishes. Issues of static checks do not count. `crh
+    /// check` shows at most 15 issues by default, and all its issues count.
+    review_max_comments: Option<NonZeroU64> = |_| None, KeySpec {
+        section: Some("review"),
+        name: "max_comments",
+        default: DefaultValue::Computed("from the budget profile"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: Some(KeyFlag { name: "--max-comments", value: "N", effect: FlagEffect::Replaces }),
+        example: "10",
+    };
+
+    /// Minimum probability of a published issue, from 0 to 1: how likely it must be that the
+    /// maintainers agree. An issue that is P0 or P1 counts for the verdict also if it is not published.
+    review_threshold: Probability = |_| Probability::default(), KeySpec {
+        section: Some("review"),
+        name: "threshold",
+        default: DefaultValue::Literal("0.4"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: Some(KeyFlag { name: "--threshold", value: "P", effect: FlagEffect::Replaces }),
+        example: "0.6",
     };
 
     /// Language that reviewers write in.
@@ -509,17 +536,6 @@ settings! {
         variable: None,
         flag: Some(KeyFlag { name: "--max-verify", value: "N", effect: FlagEffect::Replaces }),
         example: "10",
-    };
-
-    /// Maximum number of issues that a report shows.
-    budget_issues: Option<NonZeroU64> = |_| None, KeySpec {
-        section: Some("budget"),
-        name: "issues",
-        default: DefaultValue::Computed("from the budget profile"),
-        access: KeyAccess::UserOnly,
-        variable: None,
-        flag: Some(KeyFlag { name: "--max-issues", value: "N", effect: FlagEffect::Replaces }),
-        example: "20",
     };
 
     /// Command that checks whether the code still works, such as the test suite. crh runs it on a

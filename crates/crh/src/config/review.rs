@@ -1,6 +1,7 @@
 //! Settings for reviews: choices, budget limits, language.
 
 use std::num::NonZeroU64;
+use std::str::FromStr;
 
 use clap::ValueEnum;
 use schemars::JsonSchema;
@@ -10,8 +11,8 @@ use toml::de::DeValue;
 
 use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
 use crh_llm::Money;
-use crh_pipeline::review_options::Profile;
-use crh_review::finding::Severity;
+use crh_pipeline::review_options::{DEFAULT_PUBLISH_RULES, Profile};
+use crh_review::finding::{Confidence, Severity};
 use crh_review::report::Strategy;
 
 /// Maximum characters of a language name: longer than real names. The value becomes part of a prompt,
@@ -89,6 +90,49 @@ impl BudgetChoice {
             Self::Standard => Profile::Standard,
             Self::Deep => Profile::Deep,
         }
+    }
+}
+
+/// A probability from 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Probability(Confidence);
+
+impl Default for Probability {
+    fn default() -> Self {
+        Self(DEFAULT_PUBLISH_RULES.threshold)
+    }
+}
+
+impl Probability {
+    pub(crate) fn value(self) -> Confidence {
+        self.0
+    }
+}
+
+impl FromStr for Probability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.parse().ok().and_then(Confidence::new);
+        number.map(Self).ok_or_else(|| format!("must be {}", Self::EXPECTED))
+    }
+}
+
+impl ConfigValue for Probability {
+    type TomlType = f64;
+    const EXPECTED: &'static str = "a number from 0 to 1";
+
+    fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
+        let text = match value.get_ref() {
+            DeValue::Integer(number) => number.as_str(),
+            DeValue::Float(number) => number.as_str(),
+            _ => return Err(type_mismatch::<Self>(value)),
+        };
+        text.parse().map_err(|_| type_mismatch::<Self>(value))
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.0.value())
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn stage(stage: Stage) -> &'static str {
         Stage::Review => "Reviewing",
         Stage::Findings => "Checking evidence",
         Stage::Merge => "Merging findings",
+        Stage::Edit => "Editing",
         Stage::Validate => "Validating",
         Stage::Report => "Writing the report",
         Stage::Sinks => "Delivering",

@@ -84,6 +84,9 @@ fn config_show_prints_values_with_origin() {
             model.reviewer          the default model of the first provider with an API key  built in
             model.cheap             `model.reviewer` if set, else the provider's default  built in
             model.escalation        `model.reviewer` if set, else the provider's default  built in
+            model.editor            the model of `model.escalation`   built in
+            model.effort            "auto"                            built in
+            model.efforts           {}                                built in
             model.keys              {}                                built in
             model.tiers             {}                                built in
             review.depth            "auto"                            built in
@@ -91,6 +94,8 @@ fn config_show_prints_values_with_origin() {
             review.budget           "standard"                        built in
             review.fail_on          "P1"                              built in
             review.min_severity     "P3"                              built in
+            review.max_comments     from the budget profile           built in
+            review.threshold        0.4                               built in
             review.language         English                           built in
             review.side_by_side     8                                 built in
             reviewers.off           []                                built in
@@ -100,7 +105,6 @@ fn config_show_prints_values_with_origin() {
             budget.input_tokens     from the budget profile           built in
             budget.seconds          from the budget profile           built in
             budget.verify           from the budget profile           built in
-            budget.issues           from the budget profile           built in
             fix.verify              []                                built in
             fix.verify_seconds      600                               built in
             store.folder            "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
@@ -125,12 +129,6 @@ fn config_show_prints_values_with_origin() {
                 "value": "next"
               },
               "budget.input_tokens": {
-                "from": [
-                  "built in"
-                ],
-                "value": null
-              },
-              "budget.issues": {
                 "from": [
                   "built in"
                 ],
@@ -252,6 +250,24 @@ fn config_show_prints_values_with_origin() {
                 ],
                 "value": null
               },
+              "model.editor": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
+              "model.effort": {
+                "from": [
+                  "built in"
+                ],
+                "value": "auto"
+              },
+              "model.efforts": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
+              },
               "model.escalation": {
                 "from": [
                   "built in"
@@ -306,6 +322,12 @@ fn config_show_prints_values_with_origin() {
                 ],
                 "value": null
               },
+              "review.max_comments": {
+                "from": [
+                  "built in"
+                ],
+                "value": null
+              },
               "review.min_severity": {
                 "from": [
                   "built in"
@@ -323,6 +345,12 @@ fn config_show_prints_values_with_origin() {
                   "built in"
                 ],
                 "value": "panel"
+              },
+              "review.threshold": {
+                "from": [
+                  "built in"
+                ],
+                "value": 0.4
               },
               "reviewers.off": {
                 "from": [

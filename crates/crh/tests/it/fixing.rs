@@ -82,7 +82,9 @@ impl Desk {
     }
 
     fn review(&self, model: &FakeModel, args: &[&str]) -> Output {
-        let args = [&["review", "--strategy", "single"], &CHECKOUT[..], args].concat();
+        let args =
+            [&["review", "--strategy", "single", "--max-comments", "15"], &CHECKOUT[..], args]
+                .concat();
         with_model(self.crh(&args), model).run()
     }
 

@@ -230,10 +230,7 @@ fn check(place: InjectionPlace, text: &str) {
     let mut after = tree(repo.path());
     after.retain(|path, _| !path.starts_with(".crh"));
     crate::user::assert_same(&before, &after, &case);
-    assert!(
-        model.requests().iter().all(|asked| asked.path.ends_with("/chat/completions")),
-        "{case}"
-    );
+    assert!(model.requests().iter().all(|asked| asked.path.ends_with("/responses")), "{case}");
 }
 
 /// Adds a forge comment to a workspace.

@@ -33,7 +33,7 @@ fn ask_prints_answer_and_cost() {
     let output = user_of(&user, &model, &["ask", "Is 7 prime?"]).run();
     expect![[r#"
         exit 0
-        note: openai:gpt-4.1-mini: 1 call, 3 tokens in, 1 out, cost less than 0.0001 USD
+        note: openai:gpt-5.4-mini: 1 call, 3 tokens in, 1 out, cost less than 0.0001 USD
         ---
         Yes.
     "#]]
@@ -58,7 +58,7 @@ fn ask_reads_stdin_and_follows_schema() {
     let output = user_of(&user, &model, &["ask", "-", "--schema", "schema.json"]);
     let output = output.stdin("Is 7 prime?\n").run();
     assert_eq!((output.code, output.stdout.as_str()), (0, "{\"prime\":true}\n"));
-    assert_eq!(model.requests()[0].body["response_format"]["type"], "json_schema");
+    assert_eq!(model.requests()[0].body["text"]["format"]["type"], "json_schema");
 }
 
 #[test]
@@ -307,12 +307,12 @@ fn empty_answer_is_a_failure_with_cost() {
     let late = user_of(&user, &model, &["ask", "hi", "--max-seconds", "1"]).run();
     expect![[r#"
         exit 3
-        note: openai:gpt-4.1-mini: 1 call, 1 token in, 0 out, cost less than 0.0001 USD
+        note: openai:gpt-5.4-mini: 1 call, 1 token in, 0 out, cost less than 0.0001 USD
         error: the model returned an empty answer
         hint: try again, or raise `--max-output`
         ---
         exit 3
-        note: openai:gpt-4.1-mini: 1 call, 33 tokens in, 4000 out, cost 0.0064 USD; calls without token counts are charged at their maximum
+        note: openai:gpt-5.4-mini: 1 call, 33 tokens in, 4000 out, cost 0.0180 USD; calls without token counts are charged at their maximum
         error: timed out: no answer within the time limit
         hint: try again, or raise `crh ask --max-seconds`
         ---
@@ -343,8 +343,8 @@ fn model_list_shows_which_keys_are_set_not_their_values() {
     let model = FakeModel::start();
     let output = user_of(&user, &model, &["model", "list", "--format", "json"]).run();
     let listing: Value = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!(listing["asked"]["reviewer"], "openai:gpt-4.1-mini");
-    assert_eq!(listing["asked"]["escalation"], "openai:gpt-4.1");
+    assert_eq!(listing["asked"]["reviewer"], "openai:gpt-5.4-mini");
+    assert_eq!(listing["asked"]["escalation"], "openai:gpt-6.1-sol");
     let keys = listing["providers"].as_array().unwrap().iter();
     let keys: Vec<_> =
         keys.map(|row| (row["name"].as_str().unwrap(), row["key"]["set"].as_bool())).collect();

@@ -241,14 +241,11 @@ impl Board {
                     continue;
                 };
                 changed_slots.insert(*slot);
-                record.dropped.push(DroppedFinding {
-                    fate: Fate::Refuted,
-                    reason: format!("dropped by the orchestrator: {reason}"),
-                    into: None,
-                    reviewer: member.reviewer.clone(),
-                    member: Some(member),
-                    raw: None,
-                });
+                record.dropped.push(DroppedFinding::new(
+                    member,
+                    Fate::Refuted,
+                    format!("dropped by the orchestrator: {reason}"),
+                ));
             }
         }
         changed_slots

@@ -91,14 +91,8 @@ fn apply_cap(parsed: &mut ReviewerReturn, reviewer: &Reviewer) {
         (severity, Reverse(confidence), member.clone())
     });
     for member in parsed.members.split_off(reviewer.cap) {
-        parsed.dropped.push(DroppedFinding {
-            fate: Fate::OverCap,
-            reason: format!("`{}` may report at most {} findings", reviewer.name, reviewer.cap),
-            into: None,
-            reviewer: reviewer.name.clone(),
-            member: Some(member),
-            raw: None,
-        });
+        let reason = format!("`{}` may report at most {} findings", reviewer.name, reviewer.cap);
+        parsed.dropped.push(DroppedFinding::new(member, Fate::OverCap, reason));
     }
 }
 

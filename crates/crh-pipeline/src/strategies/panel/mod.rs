@@ -147,6 +147,7 @@ impl PanelRun {
             assignment: assignment.clone(),
             reviewer: reviewer.clone(),
             intent: self.context.intent.text.clone(),
+            others: self.context.others(reviewer),
             extra_material: self.context.extra_material_for(reviewer),
             prompts,
             model,

@@ -28,7 +28,7 @@ use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
 /// Maximum turns: the prompt contains the diff, so a reviewer looks up a few things and reports.
-const TURNS: u32 = 20;
+const TURNS: u32 = 8;
 /// Maximum tool calls: one or two lookups per candidate.
 const TOOL_CALLS: u32 = 60;
 /// Maximum tokens. This stops a runaway reviewer before it spends the budget of all reviewers.
@@ -40,6 +40,8 @@ pub(super) struct ReviewerRun {
     pub(super) assignment: Assignment,
     pub(super) reviewer: Reviewer,
     pub(super) intent: String,
+    /// The other reviewers, one per line.
+    pub(super) others: String,
     /// Extra material for this reviewer, fenced.
     pub(super) extra_material: String,
     pub(super) prompts: Arc<Prompts>,
@@ -74,9 +76,8 @@ pub(super) async fn run_attempt(
     let files = assignment.parts.len();
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files });
     let static_findings = ctx.static_findings.in_files(&assignment.parts).await;
-    let (intent, extra_material) =
-        (reviewer_run.intent.as_str(), reviewer_run.extra_material.as_str());
-    let brief = ReviewerBrief { reviewer, assignment, intent, extra_material };
+    let ReviewerRun { intent, others, extra_material, .. } = reviewer_run;
+    let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material };
     let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem));
     let task = AgentTask {
         caller: name.clone(),

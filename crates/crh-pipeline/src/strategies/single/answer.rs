@@ -286,7 +286,7 @@ fn add_judgement(judgements: &mut BTreeMap<String, FindingJudgement>, verdict: F
         VerdictWord::Refuted => JudgementResult::Refuted,
         VerdictWord::Unsure => JudgementResult::Unsure,
     };
-    let judgement = Judgement { result, reason: verdict.reason };
+    let judgement = Judgement::new(result, verdict.reason);
     let new_judgement = FindingJudgement { judgement, confidence: verdict.confidence };
     match judgements.get_mut(&verdict.id) {
         None => {
@@ -296,7 +296,7 @@ fn add_judgement(judgements: &mut BTreeMap<String, FindingJudgement>, verdict: F
         Some(old) => {
             let reasons =
                 format!("{}; but also: {}", old.judgement.reason, new_judgement.judgement.reason);
-            let judgement = Judgement { result: JudgementResult::Unsure, reason: reasons };
+            let judgement = Judgement::new(JudgementResult::Unsure, reasons);
             *old = FindingJudgement { judgement, confidence: None };
         }
     }

@@ -32,10 +32,10 @@ pub(super) fn apply_second_answer(
         }
         let mut judgement = match &answer {
             Some(judged) => judged.judgement.clone(),
-            None => Judgement {
-                result: JudgementResult::Unsure,
-                reason: "the second round gave no verdict".to_owned(),
-            },
+            None => Judgement::new(
+                JudgementResult::Unsure,
+                "the second round gave no verdict".to_owned(),
+            ),
         };
         let old_confidence = member.finding.confidence;
         let corrected_confidence = answer.and_then(|judged| judged.confidence);
@@ -127,14 +127,9 @@ fn remove_members(record: &mut RunRecord, refutations: Vec<(usize, String)>, rep
         }
         match refutations.iter().find(|(refuted, _)| *refuted == index) {
             None => kept_members.push(member),
-            Some((_, reason)) => record.dropped.push(DroppedFinding {
-                fate: Fate::Refuted,
-                reason: reason.clone(),
-                into: None,
-                reviewer: member.reviewer.clone(),
-                member: Some(member),
-                raw: None,
-            }),
+            Some((_, reason)) => {
+                record.dropped.push(DroppedFinding::new(member, Fate::Refuted, reason.clone()));
+            }
         }
     }
     record.members = kept_members;

@@ -14,7 +14,7 @@ mod judgements;
 mod material;
 mod question;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod second_round;
 
 use tokio::time::Instant;

@@ -10,7 +10,7 @@ use crh_review::finding::{
 };
 
 /// A finding by its title: a bug in `a.py` on line 7.
-pub(super) fn member(title: &str, severity: Severity, thousandths: u16) -> Member {
+pub(crate) fn member(title: &str, severity: Severity, thousandths: u16) -> Member {
     let snippet = "total = compute(order)".to_owned();
     let finding = Finding {
         title: title.to_owned(),

@@ -297,7 +297,7 @@ fn apply_outcome(
             let members = candidates.iter().filter_map(|one| record.members.get(one.index));
             record.checked.extend(members.map(|member| CheckedFinding {
                 finding: member.finding.clone(),
-                judgement: Judgement { result: JudgementResult::Failed, reason: reason.clone() },
+                judgement: Judgement::new(JudgementResult::Failed, reason.clone()),
             }));
             record.notes.push(format!("{reason}; the first answer is used unchanged"));
         }

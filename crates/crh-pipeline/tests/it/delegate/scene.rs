@@ -184,6 +184,7 @@ impl Scene {
 pub(crate) fn options(scene_options: &SceneOptions) -> ReviewOptions {
     ReviewOptions {
         strategy: Strategy::Delegate,
+        publish: crh_pipeline::review_options::DEFAULT_PUBLISH_RULES,
         command: CommandKind::Review,
         mode: ReviewMode::ReportOnly,
         budget: Profile::Standard.budget(),

@@ -101,8 +101,8 @@ async fn reviewer_limits_on_count_and_severity_apply() {
     Scene::new(CART).with_reviewers(&["maintainability"]).check(&model, expect![[r#"
         ReadyWithFixes: 2 issues to fix
           maintainability (asked for by `--reviewers`) Completed
-        #1 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
-        #2 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
+        #1 P2 shop/cart.py:3 Layer 5 hides what is read (0.8, Confirmed, manual -> downstream-resolver) by maintainability
+        #2 P2 shop/cart.py:7 Layer 6 hides what is read (0.81, Confirmed, manual -> downstream-resolver) by maintainability
         merged Layer 2 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
         merged Layer 3 hides what is read [maintainability]: duplicate of "Layer 6 hides what is read"
         merged Layer 4 hides what is read [maintainability]: duplicate of "Layer 5 hides what is read"

@@ -1,13 +1,13 @@
-//! Merging of findings: agreement, disagreement, pairs and weak remarks.
+//! Merging of findings: agreement, disagreement, the editor and weak remarks.
 
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::scene::{
-    CART, Scene, confirms, divides, fenced, finding, last_message, prompt_end, reports, with_fields,
+    CART, Scene, confirms, divides, fenced, finding, prompt_end, reports, with_fields,
 };
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{ScriptedReply, bad_request, calls, computed};
+use crh_testkit::fake_model::{ScriptedReply, bad_request, calls};
 
 /// Two reviewers with these findings.
 fn model(correctness: &[Value], security: &[Value]) -> FakeModel {
@@ -62,17 +62,17 @@ async fn two_weak_findings_confirm_each_other() {
     )
     .on("validate-1", [confirms()]);
     scene().check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
+        ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P2 shop/cart.py:3 An empty order divides by zero (0.65, Confirmed, manual -> downstream-resolver) by correctness, security
+        #2 P2 shop/cart.py:8 A name may be missing (0.55, Confirmed, manual -> downstream-resolver) by correctness
         merged Division by zero for an order without lines [security]: duplicate of "An empty order divides by zero"
-        below_gate A name may be missing [correctness]: confidence 0.55
     "#]]).await;
 }
 
-/// Two findings on one line, and a model that decides whether they are the same.
-async fn check_pair(
+/// Two findings on one line, and an editor.
+async fn check_edit(
     decides: impl IntoIterator<Item = ScriptedReply>,
     expected: Expect,
 ) -> FakeModel {
@@ -81,70 +81,102 @@ async fn check_pair(
         json!({ "category": "security" }),
     );
     let model = model(&[divides("P1", 0.75, "An empty order divides by zero")], &[leak])
-        .on("pairs", decides)
+        .on("editor", decides)
         .on("validate-1", [confirms()]);
     scene().check(&model, expected).await;
     model
 }
 
-/// Ids of the pairs in a prompt.
-fn pair_ids(text: &str) -> Vec<String> {
-    let rows = fenced(text, "pairs");
-    let id = |row: &str| {
-        let row: Value = serde_json::from_str(row).unwrap();
-        row["id"].as_str().unwrap().to_owned()
-    };
-    rows.lines().map(id).collect()
+/// One group of an edit.
+fn group(findings: &[&str], verdict: &str, probability: f64, severity: &str) -> Value {
+    json!({
+        "findings": findings, "verdict": verdict, "probability": probability, "severity": severity,
+        "title": "Orders without lines fail", "text": "An empty order raises an error.",
+        "reason": "line 2 returns before",
+    })
+}
+
+fn edits(groups: &[Value]) -> ScriptedReply {
+    calls("report_edit", json!({ "groups": groups }))
 }
 
 #[tokio::test]
-async fn same_pair_becomes_one_issue() {
-    let merges =
-        computed(|asked| calls("report_pairs", json!({ "same": pair_ids(&last_message(asked)) })));
-    let model = check_pair([merges], expect![[r#"
+async fn editor_merges_findings_with_one_cause() {
+    let merged = edits(&[group(&["F1", "F2"], "publish", 0.8, "P1")]);
+    let model = check_edit([merged], expect![[r#"
         ReadyWithFixes: 1 issue to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1
-        merged Anybody can make the server fail [security]: duplicate of "An empty order divides by zero"
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.85, Confirmed, manual -> downstream-resolver) by correctness, security | correctness (P1), security (P2) -- kept P1
+        merged Anybody can make the server fail [security]: duplicate of "Orders without lines fail"
     "#]]).await;
-    assert_eq!(pair_ids(&prompt_end(&model, "pairs")).len(), 1);
-    let cheap = model.requests().into_iter().find(|asked| asked.caller == "pairs").unwrap().model;
-    assert_eq!(cheap, "cheap");
+    let prompt = prompt_end(&model, "editor");
+    assert_eq!(fenced(&prompt, "findings").lines().filter(|line| line.starts_with('F')).count(), 2);
+    assert!(fenced(&prompt, "code").contains("return sum(lines) / count"), "{prompt}");
+    let strong = model.requests().into_iter().find(|asked| asked.caller == "editor").unwrap().model;
+    assert_eq!(strong, "strong");
 }
 
 #[tokio::test]
-async fn different_pair_stays_apart() {
-    check_pair([calls("report_pairs", json!({ "same": [] }))], expect![[r#"
+async fn editor_keeps_two_defects_on_one_line_apart() {
+    let apart =
+        edits(&[group(&["F1"], "publish", 0.8, "P1"), group(&["F2"], "publish", 0.5, "P2")]);
+    check_edit([apart], expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        #2 P2 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by security
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn unlikely_issue_is_not_published() {
+    let narrow =
+        edits(&[group(&["F1"], "publish", 0.8, "P1"), group(&["F2"], "publish", 0.3, "P2")]);
+    check_edit([narrow], expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        below_gate Anybody can make the server fail [security]: probability 0.30
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn confirmed_p1_is_published_against_the_editor() {
+    let refuting =
+        edits(&[group(&["F1"], "refuted", 0.1, "P3"), group(&["F2"], "minor", 0.6, "P3")]);
+    check_edit([refuting], expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        minor Anybody can make the server fail [security]: the editor calls it minor
+    "#]]).await;
+}
+
+#[tokio::test]
+async fn missing_finding_is_asked_for_once_and_then_kept() {
+    let incomplete = || edits(&[group(&["F1"], "publish", 0.8, "P1")]);
+    check_edit([incomplete(), incomplete()], expect![[r#"
+        ReadyWithFixes: 2 issues to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
     "#]]).await;
 }
 
 #[tokio::test]
-async fn unknown_pair_id_is_sent_back() {
-    let (wrong, right) = (json!({ "same": ["9"] }), json!({ "same": [] }));
-    check_pair([calls("report_pairs", wrong), calls("report_pairs", right)], expect![[r#"
+async fn confidence_decides_if_the_editor_fails() {
+    check_edit([bad_request("no")], expect![[r#"
         ReadyWithFixes: 2 issues to fix
           correctness (asked for by `--reviewers`) Completed
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
-    "#]]).await;
-}
-
-#[tokio::test]
-async fn undecided_pair_stays_apart_with_a_warning() {
-    check_pair([bad_request("no")], expect![[r#"
-        ReadyWithFixes: 2 issues to fix
-          correctness (asked for by `--reviewers`) Completed
-          security (asked for by `--reviewers`) Completed
-        #1 P1 shop/cart.py:3 An empty order divides by zero (0.75, Confirmed, manual -> downstream-resolver) by correctness
-        #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
-        ! possible duplicates were not merged: the model rejected the request: no
+        ! the editor, a model run that selects the findings to publish, failed (the model rejected the request: no); crh selected them by the reviewers' confidence
     "#]]).await;
 }
 
@@ -163,7 +195,9 @@ async fn weak_remarks_become_summary_lines() {
                 "maintainability",
                 finding("P3", 0.7, "`name` is used once", "shop/cart.py:7", "name = line.name"),
             )])],
-        );
+        )
+        .on("editor", [bad_request("no")])
+        .on("validate-1", [confirms()]);
     let scene = Scene::new(CART).with_reviewers(&["testing", "maintainability"]);
     scene
         .check(
@@ -176,6 +210,7 @@ async fn weak_remarks_become_summary_lines() {
                 softened No test for an empty order [testing]: only one reviewer, confidence 0.65
                 gap: shop/cart.py:3: No test for an empty order
                 risk: shop/cart.py:7: `name` is used once
+                ! the editor, a model run that selects the findings to publish, failed (the model rejected the request: no); crh selected them by the reviewers' confidence
             "#]],
         )
         .await;

@@ -8,7 +8,6 @@ use super::scene::{CART, Scene, confirms, divides, finding, notes, reports, with
 use crh_review::report::{Report, Stats};
 use crh_review::{render, stable_json};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::calls;
 
 const TEAM: [&str; 5] = ["correctness", "testing", "security", "performance", "agent-native"];
 
@@ -61,7 +60,7 @@ fn model(pace: [u64; 5]) -> FakeModel {
     let model = team.fold(model, |model, ((name, said), steps)| {
         model.on(name, [said.delayed(STEP * u32::try_from(steps).unwrap())])
     });
-    model.on("pairs", [calls("report_pairs", json!({ "same": [] }))]).on("validate-1", [confirms()])
+    model.on("validate-1", [confirms()])
 }
 
 /// The report without times and cache statistics.
@@ -77,7 +76,7 @@ async fn report_is_independent_of_return_order() {
             .with_reviewers(&TEAM)
             .with_change(|scene| scene.terms.max_parallel = side_by_side);
         let report = without_times(scene.review(&model(pace)).await.report);
-        assert_eq!(report.issues.len(), 4, "{report:#?}");
+        assert_eq!(report.issues.len(), 5, "{report:#?}");
         let bytes = [
             stable_json(&report).unwrap(),
             render::markdown(&report),

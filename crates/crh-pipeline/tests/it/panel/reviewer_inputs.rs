@@ -3,16 +3,15 @@
 use expect_test::expect;
 use serde_json::json;
 
-use super::scene::{
-    CART, Scene, confirms, divides, fenced, notes, prompt_end, render, reports, scouts,
-};
+use super::scene::{CART, Scene, confirms, divides, fenced, notes, prompt_end, render, reports};
 use crate::samples::comment;
 use crh_pipeline::workspace::{AgentFile, WorkspaceThread};
 use crh_testkit::{FakeModel, Repo};
 
 #[tokio::test]
 async fn comments_go_to_the_comment_reviewer() {
-    let scene = Scene::new(CART).with_change(|scene| {
+    let scene = Scene::new(CART).with_reviewers(&["correctness", "previous-comments"]);
+    let scene = scene.with_change(|scene| {
         let round = &mut scene.contents.rounds[0];
         round.general.push(comment("g1", "Please handle empty orders."));
         round.threads.push(WorkspaceThread {
@@ -25,16 +24,20 @@ async fn comments_go_to_the_comment_reviewer() {
         });
     });
     let model = FakeModel::start()
-        .on("scout", [scouts("Averages.", &[])])
         .on("correctness", [reports(&[])])
         .on("previous-comments", [reports(&[divides("P1", 0.75, "Empty orders still fail")])])
         .on("validate-1", [confirms()]);
-    scene.check(&model, expect![[r#"
-        ReadyWithFixes: 1 issue to fix
-          correctness (always) Completed
-          previous-comments (there are 3 comments on the change) Completed
-        #1 P1 shop/cart.py:3 Empty orders still fail (0.75, Confirmed, manual -> downstream-resolver) by previous-comments
-    "#]]).await;
+    scene
+        .check(
+            &model,
+            expect![[r#"
+                ReadyWithFixes: 1 issue to fix
+                  correctness (asked for by `--reviewers`) Completed
+                  previous-comments (asked for by `--reviewers`) Completed
+                #1 P1 shop/cart.py:3 Empty orders still fail (0.75, Confirmed, manual -> downstream-resolver) by previous-comments
+            "#]],
+        )
+        .await;
     expect![[r#"
         about shop/cart.py:3, its code has changed since
           ada: What if there is no line?
@@ -52,14 +55,11 @@ async fn standards_reviewer_gets_paths_of_standards() {
         place: place.to_owned(),
         bytes: b"No division without a check.\n".to_vec(),
     };
-    let scene = Scene::new(CART).with_change(|scene| {
+    let scene = Scene::new(CART).with_reviewers(&["project-standards"]).with_change(|scene| {
         scene.contents.agent =
             vec![file("AGENTS.md"), file("rules/shop%2FAGENTS.md"), file("rules/web%2FAGENTS.md")];
     });
-    let model = FakeModel::start()
-        .on("scout", [scouts("Averages.", &[])])
-        .on("correctness", [reports(&[])])
-        .on("project-standards", [reports(&[])]);
+    let model = FakeModel::start().on("project-standards", [reports(&[])]);
     scene.review(&model).await;
     let messages = prompt_end(&model, "project-standards");
     expect![[r#"

@@ -105,6 +105,7 @@ impl SingleScene {
             incremental: None,
         };
         let terms = ReviewOptions {
+            publish: crh_pipeline::review_options::DEFAULT_PUBLISH_RULES,
             strategy: Strategy::Single,
             command: CommandKind::Review,
             mode: ReviewMode::ReportOnly,

@@ -495,7 +495,10 @@ fn show(
     if (format, end) == (FormatArg::Envelope, End::Interrupted) {
         return ui::result_text(&crh_review::render::stopped_envelope(report));
     }
-    let beside =
-        RenderContext { diff: Some(&begun.subject.diff), checkout: begun.checkout.as_deref() };
+    let beside = RenderContext {
+        diff: Some(&begun.subject.diff),
+        checkout: begun.checkout.as_deref(),
+        listed: render::listed_findings(output.all),
+    };
     ui::result_text(&render::render_report(report, beside, format, &begun.settings, environment)?)
 }

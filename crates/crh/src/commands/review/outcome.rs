@@ -72,7 +72,10 @@ pub(super) fn worst_open(report: &Report) -> Option<Severity> {
     let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     let shown = shown.map(|issue| issue.severity);
     let hidden = report.hidden_open_findings();
-    let hidden = hidden.filter_map(|dropped| Some(dropped.member.as_ref()?.finding.severity));
+    let hidden = hidden.filter_map(|dropped| {
+        let claimed = || dropped.member.as_ref().map(|member| member.finding.severity);
+        dropped.open.or_else(claimed)
+    });
     shown.chain(hidden).min()
 }
 

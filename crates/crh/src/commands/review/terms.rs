@@ -12,9 +12,15 @@ use crate::config::review::BudgetChoice;
 use crate::failure::Failure;
 use crate::input;
 use crh_llm::Money;
-use crh_pipeline::review_options::{PromptOverrides, ReviewBudget, ReviewOptions};
+use crh_pipeline::review_options::{
+    DEFAULT_PUBLISH_RULES, PromptOverrides, ReviewBudget, ReviewOptions,
+};
+use crh_review::PublishRules;
 use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
+
+/// Maximum number of issues that `crh check` shows by default.
+const CHECK_ISSUES_MAX: usize = 15;
 
 /// Maximum length of a prompt; longer files are something else.
 const PROMPT_MAX: usize = 100_000;
@@ -35,7 +41,11 @@ pub(crate) fn terms(
         // The static strategy, chosen by name, is the same as `crh check`.
         command: if strategy == Strategy::Static { CommandKind::Checks } else { asked },
         mode,
-        budget: allowance(settings),
+        budget: match strategy {
+            Strategy::Static => static_budget(settings),
+            Strategy::Panel | Strategy::Single | Strategy::Delegate => allowance(settings),
+        },
+        publish: publish_rules(settings),
         language: settings.review_language.value.as_str().to_owned(),
         max_parallel: count(settings.review_side_by_side.value.get()),
         overrides: PromptOverrides {
@@ -44,6 +54,28 @@ pub(crate) fn terms(
         },
         panel: panel::terms(settings, panel),
     })
+}
+
+/// The budget of static checks, whose reports show more issues.
+fn static_budget(settings: &Settings) -> ReviewBudget {
+    let budget = allowance(settings);
+    match settings.review_max_comments.value {
+        Some(_) => budget,
+        None => ReviewBudget { issues: CHECK_ISSUES_MAX, ..budget },
+    }
+}
+
+/// Which issues are published. A minimum severity that the user set replaces the default.
+fn publish_rules(settings: &Settings) -> PublishRules {
+    let is_set = settings.review_min_severity.origins != [SettingOrigin::Default];
+    PublishRules {
+        threshold: settings.review_threshold.value.value(),
+        min_severity: if is_set {
+            settings.review_min_severity.value.severity()
+        } else {
+            DEFAULT_PUBLISH_RULES.min_severity
+        },
+    }
 }
 
 /// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
@@ -65,7 +97,7 @@ fn allowance(settings: &Settings) -> ReviewBudget {
         tool_calls: settings.budget_tool_calls.value,
         input_tokens: settings.budget_input_tokens.value,
         verify: settings.budget_verify.value,
-        issues: settings.budget_issues.value,
+        issues: settings.review_max_comments.value,
         seconds: settings.budget_seconds.value,
         usd: settings.budget_usd.value,
     };
@@ -90,7 +122,7 @@ fn raised_allowance(allowed: ReviewBudget, flags: &RawSettings) -> ReviewBudget 
         tool_calls: limit(&flags.budget_tool_calls),
         input_tokens: limit(&flags.budget_input_tokens),
         verify: limit(&flags.budget_verify),
-        issues: limit(&flags.budget_issues),
+        issues: limit(&flags.review_max_comments),
         seconds: limit(&flags.budget_seconds),
         usd: flags.budget_usd.as_ref().and_then(|given| given.value),
     };
@@ -204,6 +236,7 @@ mod tests {
     #[test]
     fn resumed_review_has_new_limits_and_old_name() {
         let began = ReviewOptions {
+            publish: DEFAULT_PUBLISH_RULES,
             strategy: Strategy::Delegate,
             command: CommandKind::Review,
             mode: ReviewMode::Headless,

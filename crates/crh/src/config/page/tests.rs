@@ -111,6 +111,9 @@ fn values_are_shown_as_toml_and_escaped() {
         model.reviewer          the default model of the first provider with an API key  built in
         model.cheap             `model.reviewer` if set, else the provider's default  built in
         model.escalation        `model.reviewer` if set, else the provider's default  built in
+        model.editor            the model of `model.escalation`   built in
+        model.effort            "auto"                            built in
+        model.efforts           {}                                built in
         model.keys              {}                                built in
         model.tiers             {}                                built in
         review.depth            "auto"                            built in
@@ -118,6 +121,8 @@ fn values_are_shown_as_toml_and_escaped() {
         review.budget           "standard"                        built in
         review.fail_on          "P1"                              built in
         review.min_severity     "P3"                              built in
+        review.max_comments     from the budget profile           built in
+        review.threshold        0.4                               built in
         review.language         English                           built in
         review.side_by_side     8                                 built in
         reviewers.off           []                                built in
@@ -127,7 +132,6 @@ fn values_are_shown_as_toml_and_escaped() {
         budget.input_tokens     from the budget profile           built in
         budget.seconds          from the budget profile           built in
         budget.verify           from the budget profile           built in
-        budget.issues           from the budget profile           built in
         fix.verify              []                                built in
         fix.verify_seconds      600                               built in
         store.folder            "/a\u001b[2J\u{202e}"             crh.toml:3

@@ -177,12 +177,12 @@ fn replayed_recording_reproduces_a_repeated_run() {
 fn total_cost_limit_leaves_cases_unreviewed() {
     let bench = Bench::with(&[WRONG, CLEAN]);
     let model = zero_division_model();
-    // A review may cost two cents, so the budget suffices for one.
-    let args = ["--out", "out", "--max-cost", "0.02", "--max-total-cost", "0.0201"];
+    // A review may cost ten cents, so the budget suffices for one.
+    let args = ["--out", "out", "--max-cost", "0.10", "--max-total-cost", "0.1001"];
     let output = run_single(&bench, &model, &args).run();
     assert_eq!(output.code, 4, "{}", output.stderr);
     assert!(
-        output.stderr.contains("2 reviews, at most 0.0200 USD each and 0.0201 USD in total"),
+        output.stderr.contains("2 reviews, at most 0.1000 USD each and 0.1001 USD in total"),
         "{}",
         output.stderr
     );

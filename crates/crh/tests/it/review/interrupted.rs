@@ -186,6 +186,7 @@ fn ctrl_c_reports_partial_results() {
         stages
         stages/basis.json
         stages/context.json
+        stages/edit.json
         stages/findings.json
         stages/found.json
         stages/merge.json
@@ -486,13 +487,13 @@ fn unresumable_run_is_an_error_with_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a value at line 12 column 13
+        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a value at line 13 column 1
         hint: start a new review without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began
         hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: cannot read `stages/terms.json` of the run `RUN`: EOF while parsing a string at line 16 column 7
+        error: cannot read `stages/terms.json` of the run `RUN`: EOF while parsing an object at line 17 column 23
         hint: start a new review without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began

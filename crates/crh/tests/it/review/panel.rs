@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::script::{confirms, finding, reports, with};
 use super::{FinishedReview, ORDERS, ReviewFixture, items, with_key, without_times};
 use crate::user::User;
-use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls, publish_all};
 use crh_testkit::{FakeModel, Repo};
 
 /// A change for all reviewers: standards, a plan, earlier solutions, untouched tests.
@@ -86,7 +86,7 @@ pub(crate) fn no_findings(asked: &FakeRequest) -> ScriptedReply {
     match asked.caller.as_str() {
         "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
         "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
-        "pairs" => calls("report_pairs", json!({ "same": [] })),
+        "editor" => publish_all(asked).unwrap(),
         caller if caller.starts_with("validate") => confirms(),
         _ => reports(&[]),
     }
@@ -347,7 +347,12 @@ fn a_change_that_people_have_commented_on() {
     let reviewed = check_of(
         &desk,
         &model,
-        &["--workspace", workspace.to_str().unwrap()],
+        &[
+            "--workspace",
+            workspace.to_str().unwrap(),
+            "--reviewers",
+            "correctness,previous-comments",
+        ],
         expect_file!["../../data/panel/commented.txt"],
         expect_file!["../../data/panel/commented.md"],
     );
@@ -383,12 +388,13 @@ fn a_change_of_four_hundred_files() {
     let states: Vec<_> =
         items(&reviewed.report["coverage"]).iter().map(|it| &it["state"]).collect();
     assert_eq!(states, vec!["reviewed"; 400]);
-    // Every reviewer reviews every part once, and no other model call is made.
+    // Every reviewer reviews every part once.
     let reviewers = items(&reviewed.report["reviewers"]);
     let judging = reviewers.iter().filter(|row| row["origin"] == "model").count();
     assert_eq!(
         model.requests().len(),
-        4 * judging + 2,
-        "four parts; the scout and one check besides"
+        4 * judging + 3,
+        "four parts; the scout, the editor and one check besides: {:?}",
+        model.requests().iter().map(|asked| asked.caller.clone()).collect::<Vec<_>>()
     );
 }

@@ -123,7 +123,7 @@ fn depth_is_set_by_flag_or_config() {
     let full = team(&desk, &model(), &["--depth", "full"]);
     assert_eq!(lite, ["correctness"]);
     expect![[r#"
-        correctness python
+        correctness upkeep
         correctness testing maintainability agent-native python
     "#]]
     .assert_eq(&format!("{}\n{}\n", auto.join(" "), full.join(" ")));
@@ -170,7 +170,7 @@ fn custom_reviewer_of_repository_runs() {
     let half = finding("P2", "Half a cent", "shop/price.py:2", "price = price / 2");
     let money = FakeModel::answering(move |asked| match asked.caller.as_str() {
         "money" => {
-            let told = asked.body["messages"].to_string();
+            let told = asked.body.to_string();
             assert!(told.contains("Amounts that are not whole."));
             reports(std::slice::from_ref(&half))
         }

@@ -43,7 +43,7 @@ fn clean_change_is_ready_to_merge() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 0
-        Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -83,13 +83,13 @@ fn findings_are_shown_with_quotes() {
         finding("nit", "The name could be shorter", "shop/orders.py:3", "for item in items:"),
     ];
     let model = delegating(&["1.1", "1.2", "1.3", "2.1"])
-        .on("sub-agent-1", works(&[ORDERS], &findings))
+        .on("sub-agent-1", works(&[ORDERS], &findings).into_iter().chain([reports(&findings)]))
         .on("sub-agent-2", works(&[MAIL], &[swallowed()]))
         .on("validate-1", [confirms()]);
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 1
-        Not ready · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Not ready · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -158,7 +158,7 @@ fn crashed_reviewer_does_not_affect_others() {
     assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
     expect![[r#"
         exit 4
-        Ready with fixes · 1 P1 · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready with fixes · 1 P1 · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -279,12 +279,12 @@ fn invented_quote_is_dropped() {
         finding("P1", "Another file", "shop/secret.py:3", "return result / len(items)"),
     ];
     let model = delegating(&["1.1", "1.2", "1.3", "1.4"])
-        .on("sub-agent-1", works(&[ORDERS], &invented))
+        .on("sub-agent-1", works(&[ORDERS], &invented).into_iter().chain([reports(&invented)]))
         .on("sub-agent-2", works(&[MAIL], &[]));
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
-        exit 0
-        Ready to merge · no issues · 4 findings not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        exit 4
+        Incomplete · no issues · 4 findings not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 
@@ -296,12 +296,12 @@ fn invented_quote_is_dropped() {
         Review coverage
           - 4 findings not shown (quote not found)
 
-        Ready to merge: nothing actionable was found
+        Incomplete: the quotes of 4 P0 or P1 findings were not found
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.issues(), "");
     expect![[r#"
-        unsupported A short quote: the quote is too short to prove anything
+        unsupported A short quote: the quote `items` is too short: quote the whole cited line, or at least 8 visible characters
         unsupported Another file: the quote `return result / len(items)` is from `shop/secret.py`, which is not part of the review
         unsupported The key is logged: the quote `log.info(order.card_number)` is not in `shop/orders.py`
         unsupported The loop skips: the quote `for item in ... items:` is not in `shop/orders.py`
@@ -362,7 +362,7 @@ fn malformed_answer_is_retried_twice() {
 #[test]
 fn malformed_finding_is_listed_and_prevents_ready_verdict() {
     let odd = with(mean(), json!({ "severity": "terrible", "mood": 3 }));
-    let (_, reviewed) = with_first([reports(&[odd])]);
+    let (_, reviewed) = with_first([reports(std::slice::from_ref(&odd)), reports(&[odd])]);
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
     expect![[r#"
         malformed The total is divided by the count: findings[0]: `mood`: unknown field `mood`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`

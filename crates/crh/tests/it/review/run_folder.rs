@@ -66,6 +66,7 @@ fn run_folder_is_complete() {
         stages
         stages/basis.json
         stages/context.json
+        stages/edit.json
         stages/findings.json
         stages/found.json
         stages/merge.json

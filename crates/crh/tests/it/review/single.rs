@@ -155,7 +155,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
         ---
         Scope:  2 files, +9 -5
 
-        2 issues (1 P0, 1 P2) in 2 reviewed files. 1 finding not shown (low confidence).
+        2 issues (1 P0, 1 P2) in 2 reviewed files. 1 finding not shown (too uncertain).
         Looked at all of it.
 
         1 P0 shop/orders.py:9
@@ -172,7 +172,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
             bug; found by single; confidence 0.75; crh cannot fix this; a person must
 
         Review coverage
-          - 1 finding not shown (low confidence)
+          - 1 finding not shown (too uncertain)
           - single: more than 3 lookups were requested; the others are ignored
           - single: `openai:gpt-6.1-sol` checked severe findings of low confidence
 
@@ -198,11 +198,11 @@ fn quick_uses_second_call_for_repair() {
         ---
         Scope:  2 files, +9 -5
 
-        No issues in 2 reviewed files. 1 finding not shown (low confidence).
+        No issues in 2 reviewed files. 1 finding not shown (too uncertain).
         Looked at all of it.
 
         Review coverage
-          - 1 finding not shown (low confidence)
+          - 1 finding not shown (too uncertain)
           - single: the budget for model calls was too small to check doubtful findings
             again; the first answer is used unchanged
           - single reached its limit of model calls; its review may be incomplete

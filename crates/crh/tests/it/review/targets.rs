@@ -188,7 +188,7 @@ fn diff_is_reviewed_without_repository() {
     .assert_eq(&issues(&json(&run.join("review.json"))));
     expect![[r#"
         exit 1
-        Ready with fixes · 1 P1, 1 P2 · <0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
+        Ready with fixes · 1 P1, 1 P2 · 0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
 

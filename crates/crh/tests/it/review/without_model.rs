@@ -212,6 +212,7 @@ fn doctor_reports_setup_with_remedies() {
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         ok       keys        `OPENAI_API_KEY` set
         ok       model       openai:gpt-5.4-mini (not contacted; test it with `crh model check`)
+        ok       editor      openai:gpt-6.1-sol
         missing  github      no token for `github.com`: cannot read pull requests
                              -> set `GITHUB_TOKEN` or `GH_TOKEN`, or run `gh auth login`
         missing  launchpad   not logged in to `launchpad.net`: can read public merge proposals, cannot post

@@ -109,12 +109,9 @@ fn contradicting_judgements_are_unsure() {
     ]);
     let judgements = parse_second(verdicts, InvalidJudgements::AskAgain).unwrap().judgements;
     let result = |id: &str| judgements[id].judgement.clone();
-    assert_eq!(
-        result("F2"),
-        Judgement { result: JudgementResult::Refuted, reason: "refuted it is".to_owned() }
-    );
+    assert_eq!(result("F2"), Judgement::new(JudgementResult::Refuted, "refuted it is".to_owned()));
     let reason = "confirmed it is; but also: unsure it is".to_owned();
-    assert_eq!(result("F1"), Judgement { result: JudgementResult::Unsure, reason });
+    assert_eq!(result("F1"), Judgement::new(JudgementResult::Unsure, reason));
 }
 
 #[test]

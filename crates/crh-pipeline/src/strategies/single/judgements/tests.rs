@@ -30,7 +30,7 @@ fn candidates(places: &[usize]) -> Vec<RecheckCandidate> {
 }
 
 fn judgement(result: JudgementResult, confidence: Option<u16>) -> FindingJudgement {
-    let judgement = Judgement { result, reason: "see line 3".to_owned() };
+    let judgement = Judgement::new(result, "see line 3".to_owned());
     FindingJudgement { judgement, confidence: confidence.map(Confidence::thousandths) }
 }
 

@@ -1,0 +1,97 @@
+//! Parses the editor's answer. The first answer with a missing, unknown or repeated id goes back to
+//! the model. In a second one, a missing finding forms a group of its own.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::Value;
+
+use crate::tools::session::{EditVerdict, EditedIssue, ReportEdit, parse_arguments};
+use crh_review::finding::Member;
+use crh_review::{EditedGroup, EditorJudgement};
+
+/// Id of the finding with this index.
+pub(super) fn finding_id(index: usize) -> String {
+    format!("F{}", index + 1)
+}
+
+/// A parser of the editor's answers about these findings.
+pub(super) fn parse_edit(
+    members: Vec<Member>,
+) -> impl Fn(Value) -> Result<Vec<EditedGroup>, String> + Send + Sync + 'static {
+    let was_sent_back = AtomicBool::new(false);
+    move |value| {
+        let answer: ReportEdit = parse_arguments(value)?;
+        let problems = id_problems(&answer, members.len());
+        if !problems.is_empty() && !was_sent_back.swap(true, Ordering::Relaxed) {
+            return Err(format!("{}; report all groups again", problems.join("; ")));
+        }
+        Ok(groups(answer, &members))
+    }
+}
+
+/// What is wrong with the ids of an answer.
+fn id_problems(answer: &ReportEdit, count: usize) -> Vec<String> {
+    let mut missing: BTreeSet<usize> = (0..count).collect();
+    let mut problems = Vec::new();
+    for id in answer.groups.iter().flat_map(|group| &group.findings) {
+        match index_of(id, count) {
+            None => problems.push(format!("there is no finding `{id}`")),
+            Some(index) if !missing.remove(&index) => {
+                problems.push(format!("`{id}` is in more than one group"));
+            }
+            Some(_) => {}
+        }
+    }
+    if !missing.is_empty() {
+        let ids: Vec<String> = missing.into_iter().map(finding_id).collect();
+        problems.push(format!("these findings are in no group: {}", ids.join(", ")));
+    }
+    problems
+}
+
+fn index_of(id: &str, count: usize) -> Option<usize> {
+    (0..count).find(|index| finding_id(*index).eq_ignore_ascii_case(id.trim()))
+}
+
+/// The groups with their findings. An id counts where it occurs first.
+fn groups(answer: ReportEdit, members: &[Member]) -> Vec<EditedGroup> {
+    let mut left: BTreeSet<usize> = (0..members.len()).collect();
+    let mut groups = Vec::new();
+    for issue in answer.groups {
+        let indices = issue.findings.iter().filter_map(|id| index_of(id, members.len()));
+        let own: Vec<Member> = indices
+            .filter(|index| left.remove(index))
+            .filter_map(|index| members.get(index).cloned())
+            .collect();
+        if !own.is_empty() {
+            groups.push(edited_group(issue, own));
+        }
+    }
+    groups.extend(left.into_iter().filter_map(|index| members.get(index)).map(unedited_group));
+    groups
+}
+
+fn edited_group(issue: EditedIssue, members: Vec<Member>) -> EditedGroup {
+    let EditedIssue { verdict, probability, severity, title, text, reason, .. } = issue;
+    let judgement = match verdict {
+        EditVerdict::Publish => EditorJudgement::Probable(probability),
+        EditVerdict::Minor => EditorJudgement::Minor,
+        EditVerdict::Refuted => EditorJudgement::Refuted(reason.unwrap_or_default()),
+    };
+    EditedGroup { members, judgement, severity, title, text }
+}
+
+/// A finding that the editor forgot. Its own confidence counts.
+fn unedited_group(member: &Member) -> EditedGroup {
+    EditedGroup {
+        judgement: EditorJudgement::Probable(member.finding.confidence),
+        severity: member.finding.severity,
+        title: None,
+        text: None,
+        members: vec![member.clone()],
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! Decides which issues are published after the editor and an independent validation run have judged
+//! them (steps 7 and 8 of merging).
+//!
+//! Invariant: an issue that is P0 or P1 by the worse of two severities, and that validation has not
+//! refuted, is published or stays open. So no answer of the editor, no threshold and no limit can
+//! make the verdict better than the open P0 and P1 allow. The two severities are those of the editor
+//! and of validation; without a severity from validation, a P0 or P1 that the reviewers claimed takes
+//! its place.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::finding::{AutofixClass, Confidence, Member, Severity};
+use crate::grade::severity_cap;
+use crate::merge::{Judgement, JudgementResult, MergeResult, number_issues};
+use crate::report::{Fate, Issue, Validation};
+use crate::shape::shorten_title;
+use crate::words::collapse_whitespace;
+
+/// The editor's decision about findings with the same root cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EditedGroup {
+    /// The findings. The first one provides place and evidence.
+    pub members: Vec<Member>,
+    /// What the editor thinks of them.
+    pub judgement: EditorJudgement,
+    /// Severity by the editor.
+    pub severity: Severity,
+    /// Title by the editor. None keeps the title of the first finding.
+    pub title: Option<String>,
+    /// Text by the editor. None keeps the text of the first finding.
+    pub text: Option<String>,
+}
+
+/// What the editor thinks of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EditorJudgement {
+    /// The maintainers agree with this probability.
+    Probable(Confidence),
+    /// True, but too small to publish.
+    Minor,
+    /// Wrong, for this reason.
+    Refuted(String),
+}
+
+/// Which issues are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PublishRules {
+    /// Minimum probability.
+    pub threshold: Confidence,
+    /// Minimum severity. Less severe issues are minor.
+    pub min_severity: Severity,
+}
+
+/// What happens to an issue.
+#[derive(Debug, PartialEq, Eq)]
+enum Publication {
+    Published,
+    /// Published because validation confirms it, against the editor.
+    Rescued,
+    /// Not published, but it counts for the verdict.
+    Open(Fate, String),
+    Dropped(Fate, String),
+}
+
+/// Applies the decisions of the editor and the judgements of validation, then numbers the issues.
+///
+/// `merged` has the editor's groups as issues. Other issues, such as those of static checks, stay.
+/// `judgements` are those on the single findings.
+pub fn apply_edit(
+    mut merged: MergeResult,
+    groups: &[EditedGroup],
+    judgements: &BTreeMap<Member, Judgement>,
+    rules: PublishRules,
+) -> MergeResult {
+    for mut issue in std::mem::take(&mut merged.issues) {
+        let group = issue
+            .members
+            .first()
+            .and_then(|lead| groups.iter().find(|group| group.members.contains(lead)))
+            .filter(|_| issue.validation != Validation::ByCode);
+        let Some(group) = group else {
+            merged.issues.push(issue);
+            continue;
+        };
+        let validation = combine_judgements(&issue.members, judgements);
+        edit_issue(&mut issue, group, validation.as_ref());
+        match decide(&issue, group, validation.as_ref(), rules) {
+            Publication::Published => merged.issues.push(issue),
+            Publication::Rescued => {
+                issue.probability = validation.and_then(|judgement| judgement.probability);
+                merged.issues.push(issue);
+            }
+            Publication::Open(fate, reason) => merged.hide_open_issue(issue, fate, &reason),
+            Publication::Dropped(fate, reason) => merged.drop_issue(issue, fate, &reason),
+        }
+    }
+    number_issues(merged)
+}
+
+/// Sets severity, probability, text and validation of an issue.
+fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgement>) {
+    let claimed_severity = Some(issue.severity).filter(|severity| *severity <= Severity::P1);
+    let other_severity = validation.and_then(|judgement| judgement.severity).or(claimed_severity);
+    issue.severity = other_severity
+        .map_or(group.severity, |other| other.min(group.severity))
+        .max(severity_cap(issue.category));
+    let editor_probability = match group.judgement {
+        EditorJudgement::Probable(probability) => probability,
+        EditorJudgement::Minor | EditorJudgement::Refuted(_) => Confidence::ZERO,
+    };
+    let other_probability = validation.and_then(|judgement| judgement.probability);
+    issue.probability =
+        Some(other_probability.map_or(editor_probability, |other| other.min(editor_probability)));
+    if matches!(group.judgement, EditorJudgement::Probable(_)) {
+        set_text(issue, group);
+    }
+    issue.validation = match validation.map(|judgement| judgement.result) {
+        None => Validation::NotRun,
+        Some(JudgementResult::Confirmed) => Validation::Confirmed,
+        Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
+        Some(JudgementResult::Failed) => Validation::Degraded,
+    };
+}
+
+/// Uses the title and the text of the editor, if there are any, and names the other places.
+fn set_text(issue: &mut Issue, group: &EditedGroup) {
+    if let Some(title) = group.title.as_deref().filter(|title| !title.trim().is_empty()) {
+        issue.title = shorten_title(&collapse_whitespace(title));
+    }
+    if let Some(text) = group.text.as_deref().filter(|text| !text.trim().is_empty()) {
+        issue.why_it_matters = text.trim().to_owned();
+    }
+    let places: Vec<String> = issue.other_places.iter().map(ToString::to_string).collect();
+    if !places.is_empty() {
+        let sentence = format!(" Also at {}.", places.join(", "));
+        issue.why_it_matters.push_str(&sentence);
+    }
+    issue.description.clone_from(&issue.why_it_matters);
+}
+
+/// Decides about an issue whose severity and probability are set.
+fn decide(
+    issue: &Issue,
+    group: &EditedGroup,
+    validation: Option<&Judgement>,
+    rules: PublishRules,
+) -> Publication {
+    let refuted = validation.filter(|judgement| judgement.result == JudgementResult::Refuted);
+    if let Some(judgement) = refuted {
+        return Publication::Dropped(Fate::Refuted, judgement.reason.clone());
+    }
+    let probability = issue.probability.unwrap_or(issue.confidence);
+    let is_probable =
+        matches!(group.judgement, EditorJudgement::Probable(_)) && probability >= rules.threshold;
+    let is_urgent = issue.severity <= Severity::P1;
+    let is_small = issue.severity > rules.min_severity
+        || issue.autofix_class == AutofixClass::Advisory && !is_urgent;
+    if is_probable && !is_small {
+        return Publication::Published;
+    }
+    if is_urgent {
+        let is_confirmed = validation.is_some_and(|judgement| {
+            judgement.result == JudgementResult::Confirmed
+                && judgement.probability.is_none_or(|probability| probability >= rules.threshold)
+        });
+        if is_confirmed || issue.severity == Severity::P0 {
+            return Publication::Rescued;
+        }
+    }
+    let (fate, reason) = match &group.judgement {
+        EditorJudgement::Refuted(reason) if !is_urgent => (Fate::Refuted, reason.clone()),
+        EditorJudgement::Refuted(reason) => {
+            (Fate::BelowGate, format!("the editor refutes it: {reason}"))
+        }
+        EditorJudgement::Minor => (Fate::Minor, "the editor calls it minor".to_owned()),
+        EditorJudgement::Probable(_) if is_probable => {
+            (Fate::Minor, format!("{} is not published", issue.severity))
+        }
+        EditorJudgement::Probable(_) => (Fate::BelowGate, format!("probability {probability}")),
+    };
+    if is_urgent { Publication::Open(fate, reason) } else { Publication::Dropped(fate, reason) }
+}
+
+/// The judgement on a group of findings: confirmed if one is, refuted if all are. None without any
+/// judgement.
+fn combine_judgements(
+    members: &[Member],
+    judgements: &BTreeMap<Member, Judgement>,
+) -> Option<Judgement> {
+    let found: Vec<&Judgement> =
+        members.iter().filter_map(|member| judgements.get(member)).collect();
+    let is_complete = found.len() == members.len();
+    let first = |result: JudgementResult| {
+        found.iter().find(|judgement| judgement.result == result).copied()
+    };
+    let upheld = || found.iter().filter(|judgement| judgement.result != JudgementResult::Refuted);
+    let leading = first(JudgementResult::Confirmed)
+        .or_else(|| first(JudgementResult::Unsure))
+        .or_else(|| first(JudgementResult::Failed))
+        .or_else(|| first(JudgementResult::Refuted).filter(|_| is_complete))?;
+    if leading.result == JudgementResult::Refuted {
+        return Some(leading.clone());
+    }
+    Some(Judgement {
+        probability: upheld().filter_map(|judgement| judgement.probability).max(),
+        severity: upheld()
+            .map(|judgement| judgement.severity)
+            .collect::<Option<Vec<Severity>>>()
+            .and_then(|severities| severities.into_iter().min())
+            .filter(|_| is_complete),
+        ..leading.clone()
+    })
+}
+
+#[cfg(test)]
+mod tests;

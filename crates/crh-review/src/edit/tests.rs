@@ -1,0 +1,255 @@
+use std::collections::BTreeSet;
+
+use expect_test::{Expect, expect};
+
+use super::*;
+use crate::Sources;
+use crate::diff::Diff;
+use crate::finding::Finding;
+use crate::finding::tests_support::finding;
+use crate::merge::{Grouping, PastDecisions, consolidate_for_editor, into_report};
+use crate::report::Report;
+use crate::verdict::CommandKind;
+
+const RULES: PublishRules =
+    PublishRules { threshold: Confidence::thousandths(400), min_severity: Severity::P2 };
+
+fn sources() -> Sources {
+    let added: String = (1..=40).map(|line| format!("+let value_{line} = call();\n")).collect();
+    Sources::new(Diff::read(format!(
+        "diff --git a/a.rs b/a.rs\n--- a/a.rs\n+++ b/a.rs\n@@ -0,0 +1,40 @@\n{added}"
+    )))
+}
+
+fn claim(line: u32, severity: Severity) -> Member {
+    let mut claimed = Finding { severity, title: format!("Claim about line {line}"), ..finding() };
+    claimed.line_start = std::num::NonZeroU32::new(line);
+    claimed.evidence[0].snippet = format!("let value_{line} = call();");
+    Member::new("finder", claimed)
+}
+
+fn group(members: &[Member], judgement: EditorJudgement, severity: Severity) -> EditedGroup {
+    EditedGroup { members: members.to_vec(), judgement, severity, title: None, text: None }
+}
+
+fn probable(thousandths: u16) -> EditorJudgement {
+    EditorJudgement::Probable(Confidence::thousandths(thousandths))
+}
+
+fn validated(
+    result: JudgementResult,
+    probability: Option<u16>,
+    severity: Option<Severity>,
+) -> Option<Judgement> {
+    let probability = probability.map(Confidence::thousandths);
+    Some(Judgement { probability, severity, ..Judgement::new(result, "see line 1") })
+}
+
+/// Merges, edits and reports.
+fn review(
+    members: &[Member],
+    groups: &[EditedGroup],
+    judgements: &BTreeMap<Member, Judgement>,
+) -> Report {
+    let member_groups: Vec<Vec<Member>> =
+        groups.iter().map(|group| group.members.clone()).collect();
+    let merged = consolidate_for_editor(
+        members.to_vec(),
+        &sources(),
+        &PastDecisions::default(),
+        Grouping::Editor(&member_groups),
+    );
+    let merged = apply_edit(merged, groups, judgements, RULES);
+    into_report(Report::default(), merged, CommandKind::Review, 5)
+}
+
+/// Checks one claim: what is published, what is dropped, and the verdict.
+fn check(
+    claimed: Severity,
+    judgement: EditorJudgement,
+    severity: Severity,
+    validation: Option<Judgement>,
+    expected: Expect,
+) {
+    let member = claim(5, claimed);
+    let judgements = validation.map(|judgement| (member.clone(), judgement)).into_iter().collect();
+    let groups = [group(std::slice::from_ref(&member), judgement, severity)];
+    let report = review(&[member], &groups, &judgements);
+    let published = report.issues.iter().map(|issue| {
+        let probability = issue.probability.unwrap_or(Confidence::ZERO);
+        format!("published {} p {probability} {}", issue.severity, issue.validation)
+    });
+    let dropped = report.suppressed.iter().map(|dropped| {
+        let open = dropped.open.map(|it| format!(" (open {it})")).unwrap_or_default();
+        format!("{}{open}: {}", dropped.fate, dropped.reason)
+    });
+    let lines: Vec<String> = published.chain(dropped).collect();
+    expected.assert_eq(&format!("{} -> {}", lines.join("; "), report.verdict));
+}
+
+#[test]
+fn probable_issue_is_published_and_the_lower_probability_counts() {
+    use JudgementResult::{Confirmed, Unsure};
+    use Severity::{P1, P2, P3};
+    check(P2, probable(600), P2, None, expect!["published P2 p 0.60 not_run -> Ready with fixes"]);
+    check(
+        P2,
+        probable(600),
+        P2,
+        validated(Confirmed, Some(450), Some(P2)),
+        expect!["published P2 p 0.45 confirmed -> Ready with fixes"],
+    );
+    check(
+        P2,
+        probable(600),
+        P2,
+        validated(Unsure, Some(300), None),
+        expect!["below_gate: probability 0.30 -> Ready to merge"],
+    );
+    check(P2, probable(399), P2, None, expect!["below_gate: probability 0.40 -> Ready to merge"]);
+    check(P2, probable(900), P3, None, expect!["minor: P3 is not published -> Ready to merge"]);
+    check(P3, probable(900), P3, None, expect!["minor: P3 is not published -> Ready to merge"]);
+    check(P1, probable(900), P1, None, expect!["published P1 p 0.90 not_run -> Ready with fixes"]);
+}
+
+#[test]
+fn editor_alone_drops_only_small_issues() {
+    use JudgementResult::Unsure;
+    use Severity::{P1, P2, P3};
+    let wrong = || EditorJudgement::Refuted("guarded in line 3".to_owned());
+    check(P2, wrong(), P2, None, expect!["refuted: guarded in line 3 -> Ready to merge"]);
+    check(
+        P2,
+        EditorJudgement::Minor,
+        P2,
+        None,
+        expect!["minor: the editor calls it minor -> Ready to merge"],
+    );
+    check(
+        P1,
+        wrong(),
+        P3,
+        None,
+        expect![
+            "below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes"
+        ],
+    );
+    check(
+        P1,
+        EditorJudgement::Minor,
+        P3,
+        None,
+        expect!["minor (open P1): the editor calls it minor -> Ready with fixes"],
+    );
+    check(
+        P1,
+        probable(100),
+        P1,
+        validated(Unsure, None, None),
+        expect!["below_gate (open P1): probability 0.10 -> Ready with fixes"],
+    );
+}
+
+#[test]
+fn validation_decides_about_urgent_issues() {
+    use JudgementResult::{Confirmed, Failed, Refuted, Unsure};
+    use Severity::{P0, P1, P2, P3};
+    let wrong = || EditorJudgement::Refuted("guarded in line 3".to_owned());
+    check(
+        P1,
+        wrong(),
+        P3,
+        validated(Confirmed, Some(800), Some(P1)),
+        expect!["published P1 p 0.80 confirmed -> Ready with fixes"],
+    );
+    check(
+        P1,
+        wrong(),
+        P3,
+        validated(Confirmed, Some(200), Some(P1)),
+        expect![
+            "below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes"
+        ],
+    );
+    check(
+        P1,
+        wrong(),
+        P2,
+        validated(Unsure, Some(200), Some(P2)),
+        expect!["refuted: guarded in line 3 -> Ready to merge"],
+    );
+    check(
+        P1,
+        probable(900),
+        P1,
+        validated(Refuted, None, None),
+        expect!["refuted: see line 1 -> Ready to merge"],
+    );
+    check(
+        P0,
+        wrong(),
+        P3,
+        validated(Unsure, None, None),
+        expect!["published P0 p 0.00 unsure -> Not ready"],
+    );
+    check(
+        P0,
+        wrong(),
+        P3,
+        validated(Failed, None, None),
+        expect!["published P0 p 0.00 degraded -> Not ready"],
+    );
+    check(
+        P0,
+        wrong(),
+        P3,
+        validated(Refuted, None, None),
+        expect!["refuted: see line 1 -> Ready to merge"],
+    );
+}
+
+#[test]
+fn group_has_one_issue_with_all_places() {
+    let members = [claim(5, Severity::P2), claim(20, Severity::P1), claim(21, Severity::P2)];
+    let [first, second, third] = members.clone();
+    let edited = EditedGroup {
+        title: Some("One cause ".repeat(15)),
+        text: Some(" It fails for 0. \n".to_owned()),
+        ..group(&[second, first, third], probable(700), Severity::P2)
+    };
+    let report = review(&members, &[edited], &BTreeMap::new());
+    let [issue] = report.issues.as_slice() else { panic!("{:?}", report.issues) };
+    assert_eq!(issue.location.line_start, 20);
+    let places: Vec<u32> = issue.other_places.iter().map(|place| place.line_start).collect();
+    assert_eq!(places, [5]);
+    assert_eq!((issue.severity, issue.members.len()), (Severity::P1, 3));
+    assert_eq!(issue.why_it_matters, "It fails for 0. Also at a.rs:5.");
+    assert!(issue.title.ends_with('…') && issue.title.chars().count() <= 100, "{}", issue.title);
+    let fates: BTreeSet<Fate> = report.suppressed.iter().map(|dropped| dropped.fate).collect();
+    assert_eq!(fates, BTreeSet::from([Fate::Merged]));
+}
+
+#[test]
+fn two_defects_on_one_line_stay_two() {
+    let first = claim(5, Severity::P2);
+    let mut second = claim(5, Severity::P2);
+    second.finding.why_it_matters = "Another effect.".to_owned();
+    let groups = [&first, &second]
+        .map(|member| group(std::slice::from_ref(member), probable(700), Severity::P2));
+    let report = review(&[first, second], &groups, &BTreeMap::new());
+    assert_eq!(report.issues.len(), 2);
+    assert_ne!(report.issues[0].dedupe_key, report.issues[1].dedupe_key);
+}
+
+#[test]
+fn limit_does_not_count_static_findings() {
+    let mut members: Vec<Member> = (1..=7).map(|line| claim(line * 5, Severity::P2)).collect();
+    for member in &mut members[..3] {
+        member.origin = crate::finding::Origin::Code;
+    }
+    let groups: Vec<EditedGroup> = members[3..]
+        .iter()
+        .map(|member| group(std::slice::from_ref(member), probable(700), Severity::P2))
+        .collect();
+    assert_eq!(review(&members, &groups, &BTreeMap::new()).issues.len(), 7);
+}
