@@ -276,6 +276,10 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             },
             WaitOutcome::Cancelled | WaitOutcome::TimedOut => CallUsage::Unknown,
         });
+        if !matches!(wait_outcome, WaitOutcome::Done(Ok(_))) {
+            ledger.count_failed_call();
+            self.totals.failed_calls = self.totals.failed_calls.saturating_add(1);
+        }
         let exceeded_limit = cost.and_then(|cost| {
             self.totals.add(cost);
             charge(cost)

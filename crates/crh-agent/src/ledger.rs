@@ -82,6 +82,9 @@ pub struct UsageTotals {
     pub llm_calls: u32,
     /// Of these, calls with unknown usage, counted at their worst case.
     pub guessed_calls: u32,
+    /// Attempts without a reply: errors, timeouts and cancelled requests. Retries count.
+    #[serde(default)]
+    pub failed_calls: u32,
     /// Tool calls.
     pub tool_calls: u32,
     /// Tokens used.
@@ -219,6 +222,11 @@ impl Ledger {
         self.lock_state().account.grant_tool_calls(requested, purpose)
     }
 
+    /// Counts an attempt without a reply.
+    pub(crate) fn count_failed_call(&self) {
+        self.lock_state().account.count_failed_call();
+    }
+
     /// Usage of settled calls. Calls in flight are not included.
     pub fn spent(&self) -> UsageTotals {
         self.lock_state().account.spent()
@@ -317,7 +325,8 @@ impl UsageTotals {
             CostBasis::Worst => 1,
         };
         let CallCost { usage, money, .. } = cost;
-        *self = self.plus(&Self { llm_calls: 1, guessed_calls, tool_calls: 0, usage, money });
+        let call = Self { llm_calls: 1, guessed_calls, usage, money, ..Self::default() };
+        *self = self.plus(&call);
     }
 
     /// Sum of both.
@@ -332,6 +341,7 @@ impl UsageTotals {
         Self {
             llm_calls: self.llm_calls.saturating_add(other.llm_calls),
             guessed_calls: self.guessed_calls.saturating_add(other.guessed_calls),
+            failed_calls: self.failed_calls.saturating_add(other.failed_calls),
             tool_calls: self.tool_calls.saturating_add(other.tool_calls),
             usage,
             money: self.money + other.money,

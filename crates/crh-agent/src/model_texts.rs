@@ -71,6 +71,13 @@ pub(crate) fn unknown_tool(name: &str, tools: &[ToolSpec], submit: &str) -> Stri
     format!("There is no tool `{name}`. There are: {}{omission}.", names.join(", "))
 }
 
+/// Replaces the end of a result that is too long.
+pub(crate) fn cut_result(chars: usize) -> String {
+    format!(
+        "[cut: the whole result has {chars} characters. Ask for fewer or smaller pieces in one turn.]\n"
+    )
+}
+
 pub(crate) fn repeated_call(id: &str) -> String {
     format!(
         "Not called again: the same call has been made, see the result of `{id}`. Use that, or call something else."

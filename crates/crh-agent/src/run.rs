@@ -25,14 +25,24 @@ use crh_llm::{
     TokenUsage,
 };
 
+/// Maximum characters of all results of a turn: about 17,000 tokens.
+const TURN_RESULT_CHARS: usize = 60_000;
+
 /// A conversation that does not fit is trimmed to the context divided by this number. Half of the
 /// context leaves room for many turns, so the prompt cache is seldom invalidated.
 const TRIM_DIVISOR: u64 = 2;
+
+/// A request grants at least the context divided by this number as output.
+const OUTPUT_DIVISOR: u64 = 8;
 
 /// After the vendor rejects a conversation as too long, the conversation is trimmed to its
 /// estimated size divided by this number. The estimate said that the conversation fits, so trimming
 /// to half could fail again.
 const HARD_TRIM_DIVISOR: u64 = 4;
+
+/// Minimum tokens of a cut prompt. No server has a context this small; a smaller count comes from
+/// servers that do not count cached tokens.
+const MIN_CUT_TOKENS: u64 = 1024;
 
 /// One run of an agent, from its task to its end.
 #[derive(Debug)]
@@ -49,6 +59,8 @@ pub struct AgentRun<A> {
     last_output: Option<u64>,
     protocol: ToolProtocol,
     tokens: TokenEstimator,
+    /// Largest number of input tokens that the vendor counted.
+    largest_input: u64,
     usage: RunUsage,
     history: CallHistory,
     /// Size of the largest tool results of a turn, in tokens. The next results may be as large.
@@ -125,6 +137,7 @@ impl<A: Clone> AgentRun<A> {
             facts: facts.clone(),
             protocol: ToolProtocol::best_for(facts.abilities),
             tokens: TokenEstimator::default(),
+            largest_input: 0,
             usage: RunUsage::default(),
             history: CallHistory::default(),
             largest_result_tokens: 0,
@@ -167,7 +180,10 @@ impl<A: Clone> AgentRun<A> {
         }
         match &self.state {
             RunState::Asking(turn_kind, estimate) => RunStep::Ask(EstimatedRequest {
-                request: self.request(*turn_kind),
+                request: ModelRequest {
+                    max_output_tokens: self.output_limit(*estimate),
+                    ..self.request(*turn_kind)
+                },
                 input: self.tokens.upper_bound(*estimate),
                 purpose: if *turn_kind == TurnKind::Last {
                     CallPurpose::LastTurn
@@ -202,6 +218,10 @@ impl<A: Clone> AgentRun<A> {
         let RunState::Asking(turn_kind, estimate) = self.state else { return };
         self.usage.turns += 1;
         if let Some(usage) = &reply.usage {
+            if let Some(error) = self.prompt_cut(turn_kind, usage.input) {
+                return self.end(AgentOutcome::Model(error));
+            }
+            self.largest_input = self.largest_input.max(usage.input);
             self.tokens.record_count(estimate, usage.input);
             self.usual_output = self.usual_output.max(usage.output);
         }
@@ -211,6 +231,17 @@ impl<A: Clone> AgentRun<A> {
             self.reminder = Reminder::Sent;
         }
         self.handle_reply(&reply, turn_kind);
+    }
+
+    /// Whether the server read only a part of the prompt, by its own count.
+    ///
+    /// A conversation only grows, so a count well below an earlier one means that the server does not
+    /// count cached tokens. Such a count says nothing.
+    fn prompt_cut(&self, turn_kind: TurnKind, read: u64) -> Option<ModelError> {
+        let sent = crh_llm::least_tokens(&self.request(turn_kind));
+        let is_whole_count =
+            read >= MIN_CUT_TOKENS && read >= self.largest_input - self.largest_input / 8;
+        (read < sent && is_whole_count).then_some(ModelError::PromptCut { sent, read })
     }
 
     /// The request failed after all retries.
@@ -229,9 +260,12 @@ impl<A: Clone> AgentRun<A> {
             | ModelError::Broken { .. }
             | ModelError::Refused { .. }
             | ModelError::BadKey { .. }
+            | ModelError::NoKey { .. }
+            | ModelError::NoServer { .. }
             | ModelError::NoCredit { .. }
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
+            | ModelError::PromptCut { .. }
             | ModelError::NotRecorded { .. } => None,
         };
         match (next_protocol, error) {
@@ -368,7 +402,7 @@ impl<A: Clone> AgentRun<A> {
         }
         self.trim(self.tokens.estimate(tokens.saturating_sub(self.input_limit() / TRIM_DIVISOR)));
         let estimate = self.estimate(turn_kind);
-        (self.tokens.tokens(estimate) <= self.input_limit()).then_some(estimate)
+        (self.tokens.likely_tokens(estimate) <= self.input_limit()).then_some(estimate)
     }
 
     /// Returns whether anything was trimmed.
@@ -382,9 +416,29 @@ impl<A: Clone> AgentRun<A> {
         trim_result.freed_tokens > 0
     }
 
+    /// Maximum characters of all results of a turn: about half of the model's context, up to
+    /// [`TURN_RESULT_CHARS`]. A token of code has about three characters.
+    pub(super) fn result_chars(&self) -> usize {
+        let half = usize::try_from(self.input_limit() / 2).unwrap_or(usize::MAX);
+        half.saturating_mul(3).min(TURN_RESULT_CHARS)
+    }
+
     /// Maximum input tokens of a request.
     fn input_limit(&self) -> u64 {
-        self.facts.context.saturating_sub(self.max_output_tokens.into())
+        self.facts.context.saturating_sub(self.least_output())
+    }
+
+    /// Output tokens that a request grants at least. In a small context, a large output limit would
+    /// leave no room for the task.
+    fn least_output(&self) -> u64 {
+        u64::from(self.max_output_tokens).min(self.facts.context / OUTPUT_DIVISOR)
+    }
+
+    /// Output tokens of a request with this estimated size: what the context leaves.
+    fn output_limit(&self, estimate: u64) -> u32 {
+        let room = self.facts.context.saturating_sub(self.tokens.upper_bound(estimate));
+        let output = room.max(self.least_output()).min(self.max_output_tokens.into());
+        u32::try_from(output).unwrap_or(self.max_output_tokens)
     }
 
     /// Likely usage of a turn whose request has this estimated size. The ledger keeps the bound.

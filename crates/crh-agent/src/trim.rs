@@ -1,12 +1,16 @@
-//! Trims a conversation that exceeds the model's context. The system prompt, the task and the last
-//! results are never trimmed.
+//! Trims a conversation that exceeds the model's context, and the results of one turn that are too
+//! long together. The system prompt and the task are never trimmed.
 
 use crate::call_history::ResultPosition;
 use crate::model_texts;
-use crh_llm::{Conversation, Message, Thinking, TurnPart, text_tokens};
+use crh_llm::{Conversation, Message, Thinking, ToolResult, TurnPart, text_tokens};
 
 /// Minimum gain of trimming one result. A smaller gain is not worth a repeated tool call.
 const MIN_FREED_TOKENS: u64 = 50;
+
+/// Share of an estimate that a request likely has. Estimates are 2.5 times the count for code and
+/// 1.25 times for the densest texts.
+const LIKELY_SHARE: (u64, u64) = (3, 5);
 
 /// Estimates request sizes, calibrated with the vendor's token counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,32 +35,51 @@ impl TokenEstimator {
         self.has_counted_prefix = false;
     }
 
-    /// Likely size of a request with this estimate: the counted prefix plus an estimate of the new
-    /// part, or else the scaled estimate.
+    /// Likely size of a request with this estimate, scaled like the last counted request. Before the
+    /// first count, estimates are taken for [`LIKELY_SHARE`] of their value.
     pub(crate) fn tokens(&self, estimate: u64) -> u64 {
         match self.last_count {
             Some((last_estimate, count))
                 if self.has_counted_prefix && estimate >= last_estimate =>
             {
-                count.saturating_add(estimate - last_estimate)
+                let new_tokens = scale(estimate - last_estimate, count, last_estimate);
+                count.saturating_add(new_tokens.saturating_add(new_tokens / 4))
             }
             Some((last_estimate, count)) => scale(estimate, count, last_estimate),
-            None => estimate,
+            None => scale(estimate, LIKELY_SHARE.0, LIKELY_SHARE.1),
+        }
+    }
+
+    /// Likely size of a request that cannot be trimmed further. The estimate is 1.25 to 2.5 times the
+    /// vendor's count, so before the first count half of it is likely. If that is too little, the
+    /// vendor rejects the request without a charge.
+    pub(crate) fn likely_tokens(&self, estimate: u64) -> u64 {
+        match self.last_count {
+            Some(_) => self.tokens(estimate),
+            None => estimate.div_ceil(2),
         }
     }
 
     /// Upper bound of a request's size. The bound is below the estimate only if the request starts
     /// with the counted request.
     pub(crate) fn upper_bound(&self, estimate: u64) -> u64 {
-        let extends_counted_request = self.has_counted_prefix
-            && self.last_count.is_some_and(|(last_estimate, _)| estimate >= last_estimate);
-        let tokens = self.tokens(estimate);
-        if extends_counted_request { tokens } else { tokens.max(estimate) }
+        match self.last_count {
+            Some((last_estimate, count))
+                if self.has_counted_prefix && estimate >= last_estimate =>
+            {
+                count.saturating_add(estimate - last_estimate)
+            }
+            Some(_) | None => self.tokens(estimate).max(estimate),
+        }
     }
 
     /// Converts the vendor's tokens into estimated tokens.
     pub(crate) fn estimate(&self, tokens: u64) -> u64 {
-        self.last_count.map_or(tokens, |(last_estimate, count)| scale(tokens, last_estimate, count))
+        let (likely, full) = LIKELY_SHARE;
+        match self.last_count {
+            Some((last_estimate, count)) => scale(tokens, last_estimate, count),
+            None => scale(tokens, full, likely),
+        }
     }
 }
 
@@ -122,6 +145,37 @@ pub(crate) fn trim(
         });
     }
     trim_result
+}
+
+/// Cuts the longest results of a turn so that all together have at most `max_chars` characters. A
+/// model may ask for twenty files in one turn.
+pub(crate) fn cut_results(results: &mut [ToolResult], max_chars: usize) {
+    let lengths: Vec<usize> = results.iter().map(|result| result.text.chars().count()).collect();
+    let Some(longest) = longest_allowed(&lengths, max_chars) else { return };
+    for (result, length) in results.iter_mut().zip(lengths) {
+        if let Some((end, _)) = result.text.char_indices().nth(longest).filter(|_| length > longest)
+        {
+            let line_end = result.text[..end].rfind('\n').map_or(end, |newline| newline + 1);
+            result.text.truncate(line_end);
+            result.text.push_str(&model_texts::cut_result(length));
+        }
+    }
+}
+
+/// The largest length to which longer results are cut so that all fit. None if all fit as they are.
+fn longest_allowed(lengths: &[usize], max_chars: usize) -> Option<usize> {
+    let mut sorted = lengths.to_vec();
+    sorted.sort_unstable();
+    let (mut left, mut count) = (max_chars, sorted.len());
+    for length in sorted {
+        let share = left / count;
+        if length > share {
+            return Some(share);
+        }
+        left -= length;
+        count -= 1;
+    }
+    None
 }
 
 #[cfg(test)]

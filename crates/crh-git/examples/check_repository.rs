@@ -99,6 +99,8 @@ fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
         glob: None,
         ignore_case: false,
         max_matches: usize::MAX,
+        line_filter: None,
+        time_limit: None,
     };
     let found = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
     assert!(found.unreadable_files.is_empty());

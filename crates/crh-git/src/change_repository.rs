@@ -108,17 +108,25 @@ impl ChangeRepository {
     }
 
     /// Trees of pairs of commits, in order; `None` for a pair if a commit or a changed file is
-    /// missing.
+    /// missing. If the base has moved on since the head branched off, the tree of their merge base
+    /// takes its place, as in the diff of a pull request.
     pub fn trees(
         &self,
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Option<(String, String)>>, ChangeRepositoryError> {
-        let names = pairs.iter().flat_map(|(base, head)| [base, head]);
+        let names =
+            pairs.iter().flat_map(|(base, head)| [self.merge_base(base, head), (*head).to_owned()]);
         let names: Vec<String> = names.map(|name| format!("{name}^{{tree}}")).collect();
         let trees = self.resolve_objects(&names, "tree")?;
         let pairs: Vec<Option<(String, String)>> =
             trees.chunks_exact(2).map(|pair| Some((pair[0].clone()?, pair[1].clone()?))).collect();
         self.complete_pairs(pairs)
+    }
+
+    /// The merge base of two commits. `base` itself if the history is missing or unrelated.
+    fn merge_base(&self, base: &str, head: &str) -> String {
+        let found = self.bare.git().text(["merge-base", base, head]).ok();
+        found.filter(|commit| !commit.is_empty()).unwrap_or_else(|| base.to_owned())
     }
 
     /// Replaces pairs of trees by `None` if a changed file is missing, as in a partial clone.

@@ -20,6 +20,7 @@ mod history;
 mod identity;
 mod objects;
 mod packs;
+mod patch;
 mod process;
 mod publish;
 mod remote;
@@ -48,6 +49,7 @@ pub use identity::{
     HostedRepository, PushTarget, hosted_repositories, push_target, repository_identity,
 };
 pub use objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
+pub use patch::PatchDirection;
 pub use process::{Git, GitError};
 pub use publish::{BranchTip, RemoteBranch};
 pub use remote::{MissingError, NetworkMode};

@@ -1,8 +1,11 @@
 //! Searches all files of a revision in parallel, with results in a stable order.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
@@ -26,12 +29,17 @@ const BINARY_BYTES: usize = 8_000;
 pub struct SearchQuery {
     /// Pattern of a matching line.
     pub pattern: SearchPattern,
+    /// Regular expression that a matching line must match, too. Slow expressions belong here, since
+    /// only lines that match `pattern` are tested.
+    pub line_filter: Option<String>,
     /// File filter: `*.rs`, `src/**`. A pattern without a slash matches names anywhere.
     pub glob: Option<String>,
     /// Ignores case.
     pub ignore_case: bool,
     /// Maximum number of returned matches. Further matches are only counted.
     pub max_matches: usize,
+    /// After this time the search returns what it has found.
+    pub time_limit: Option<Duration>,
 }
 
 /// Pattern of a matching line.
@@ -61,8 +69,12 @@ pub struct SearchResult {
     pub matches: Vec<LineMatch>,
     /// Total number of matches.
     pub total: u64,
-    /// Number of searched files.
+    /// Number of files to search.
     pub files: usize,
+    /// Number of matches by folder.
+    pub folders: BTreeMap<Vec<u8>, u64>,
+    /// Whether the time limit ended the search.
+    pub is_partial: bool,
     /// Unreadable files, with the reason.
     pub unreadable_files: Vec<(Vec<u8>, ReadError)>,
 }
@@ -95,7 +107,9 @@ pub fn search(
     accepts_path: &dyn Fn(&[u8]) -> bool,
     stop: &AtomicBool,
 ) -> Result<SearchResult, SearchError> {
-    let matcher = build_matcher(query)?;
+    let matcher = build_matcher(&query.pattern, query.ignore_case)?;
+    let filter = query.line_filter.clone().map(SearchPattern::Regex);
+    let filter = filter.map(|filter| build_matcher(&filter, query.ignore_case)).transpose()?;
     let globs = query.glob.as_deref().map(|glob| PathGlobs::new([glob])).transpose();
     let globs = globs.map_err(|error| SearchError::Glob(error.message))?;
     let mut files = objects.files(revision)?;
@@ -112,11 +126,15 @@ pub fn search(
     let threads = std::thread::available_parallelism()
         .map_or(1, usize::from)
         .min(files.len() / CHUNK_FILES + 1);
+    let started = Instant::now();
+    let is_late = || query.time_limit.is_some_and(|limit| started.elapsed() > limit);
+    let is_partial = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let mut worker = SearchWorker::new(objects, &matcher, stop);
+            let mut worker = SearchWorker::new(objects, (&matcher, filter.as_ref()), stop);
             let (files, next_file, match_count, chunk_results) =
                 (&files, &next_file, &match_count, &chunk_results);
+            let (is_late, is_partial) = (&is_late, &is_partial);
             scope.spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     let start = next_file.fetch_add(CHUNK_FILES, Ordering::Relaxed);
@@ -124,6 +142,10 @@ pub fn search(
                         break;
                     };
                     if chunk.is_empty() {
+                        break;
+                    }
+                    if is_late() {
+                        is_partial.store(true, Ordering::Relaxed);
                         break;
                     }
                     // All chunks taken so far come before this one, so their matches come first.
@@ -143,11 +165,15 @@ pub fn search(
     }
     let mut chunk_results = chunk_results.into_inner().unwrap_or_default();
     chunk_results.sort_by_key(|(start, _)| *start);
-    let mut result = SearchResult { files: files.len(), ..SearchResult::default() };
+    let is_partial = is_partial.into_inner();
+    let mut result = SearchResult { files: files.len(), is_partial, ..SearchResult::default() };
     for (_, chunk_result) in chunk_results {
         let remaining_matches = query.max_matches - result.matches.len();
         result.matches.extend(chunk_result.matches.into_iter().take(remaining_matches));
         result.total += chunk_result.total;
+        for (folder, count) in chunk_result.folders {
+            *result.folders.entry(folder).or_default() += count;
+        }
         result.unreadable_files.extend(chunk_result.unreadable_files);
     }
     Ok(result)
@@ -157,11 +183,16 @@ struct SearchWorker<'a> {
     handle: DatabaseHandle,
     searcher: Searcher,
     matcher: &'a RegexMatcher,
+    filter: Option<&'a RegexMatcher>,
     stop: &'a AtomicBool,
 }
 
 impl<'a> SearchWorker<'a> {
-    fn new(objects: &Objects, matcher: &'a RegexMatcher, stop: &'a AtomicBool) -> Self {
+    fn new(
+        objects: &Objects,
+        (matcher, filter): (&'a RegexMatcher, Option<&'a RegexMatcher>),
+        stop: &'a AtomicBool,
+    ) -> Self {
         // `search_file` detects binary files like git.
         let searcher = SearcherBuilder::new()
             .binary_detection(BinaryDetection::none())
@@ -169,7 +200,7 @@ impl<'a> SearchWorker<'a> {
             .bom_sniffing(false)
             .line_number(true)
             .build();
-        Self { handle: objects.handle(), searcher, matcher, stop }
+        Self { handle: objects.handle(), searcher, matcher, filter, stop }
     }
 
     /// Searches files. Keeps up to `max` matches and counts all.
@@ -199,11 +230,16 @@ impl<'a> SearchWorker<'a> {
             return;
         }
         let stop = self.stop;
+        let matches_before = result.total;
+        let filter = self.filter;
         let sink = Bytes(|line, text| {
+            let text = text.strip_suffix(b"\n").unwrap_or(text);
+            if filter.is_some_and(|filter| !filter.is_match(text).unwrap_or(false)) {
+                return Ok(!stop.load(Ordering::Relaxed));
+            }
             result.total += 1;
             // A chunk needs no more matches than the whole result.
             if result.matches.len() < max_matches {
-                let text = text.strip_suffix(b"\n").unwrap_or(text);
                 let text = text[..text.len().min(LINE_BYTES_MAX)].to_vec();
                 result.matches.push(LineMatch { path: file.path.clone(), line, text });
             }
@@ -211,17 +247,22 @@ impl<'a> SearchWorker<'a> {
         });
         // Searching memory cannot fail, and the sink never does.
         drop(self.searcher.search_slice(self.matcher, text, sink));
+        if result.total > matches_before {
+            let folder_end = file.path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+            let folder = file.path[..folder_end].to_vec();
+            *result.folders.entry(folder).or_default() += result.total - matches_before;
+        }
     }
 }
 
-fn build_matcher(query: &SearchQuery) -> Result<RegexMatcher, SearchError> {
-    let (text, is_literal) = match &query.pattern {
+fn build_matcher(pattern: &SearchPattern, ignore_case: bool) -> Result<RegexMatcher, SearchError> {
+    let (text, is_literal) = match pattern {
         SearchPattern::Regex(text) => (text, false),
         SearchPattern::Literal(text) => (text, true),
     };
     RegexMatcherBuilder::new()
         .fixed_strings(is_literal)
-        .case_insensitive(query.ignore_case)
+        .case_insensitive(ignore_case)
         .line_terminator(Some(b'\n'))
         .size_limit(PATTERN_SIZE_MAX)
         .dfa_size_limit(PATTERN_SIZE_MAX)

@@ -338,7 +338,7 @@ fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     File::options().write(true).open(to)?.set_modified(modified_time)
 }
 
-fn remove_if_exists(path: &Path) -> io::Result<()> {
+pub(crate) fn remove_if_exists(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

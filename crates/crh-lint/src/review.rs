@@ -37,6 +37,9 @@ pub struct StaticRun {
     pub files: Vec<String>,
     /// Files that the reviewer could not check, each with the reason.
     pub skipped_files: Vec<(String, String)>,
+    /// Files whose syntax tree the reviewer needed and did not get, each with the reason. Checks
+    /// that need no tree ran.
+    pub partly_checked_files: Vec<(String, String)>,
     /// Output of the reviewer, or the message of its panic.
     pub outcome: Result<StaticOutput, String>,
     /// Working time, added up over all threads.
@@ -90,7 +93,14 @@ fn run_on_change(
         ReviewInput::Project => files_without_project(change, &files),
         ReviewInput::Diff => Vec::new(),
     };
-    StaticRun { name, files, skipped_files, outcome, duration: start.elapsed() }
+    StaticRun {
+        name,
+        files,
+        skipped_files,
+        partly_checked_files: Vec::new(),
+        outcome,
+        duration: start.elapsed(),
+    }
 }
 
 /// All files with the reason for skipping them, if only the diff is available.
@@ -104,6 +114,7 @@ fn files_without_project(change: &ChangeView<'_>, files: &[String]) -> Vec<(Stri
 struct CollectedFindings {
     by_file: BTreeMap<usize, FileFindings>,
     skip_reasons: BTreeMap<usize, String>,
+    parse_failures: BTreeMap<usize, String>,
     duration: Duration,
 }
 
@@ -195,6 +206,15 @@ fn review_file(
             Err(panic) => drop(collected.skip_reasons.insert(file_index, panic_message(&*panic))),
         }
     }
+    let parse_failure =
+        [&ctx.new, &ctx.old].into_iter().flatten().find_map(SourceText::parse_failure);
+    if let Some(why) = parse_failure {
+        for (reviewer, collected) in reviewers.iter().zip(collected) {
+            if handles(*reviewer, file) {
+                lock(collected).parse_failures.insert(file_index, why.to_string());
+            }
+        }
+    }
 }
 
 fn file_exists(change: &ChangeView<'_>, path: &str) -> bool {
@@ -234,14 +254,14 @@ fn finish_run(
         findings: drafts.into_iter().map(FindingDraft::into_finding).collect(),
         notes,
     };
+    let with_paths = |reasons: BTreeMap<usize, String>| {
+        reasons.into_iter().map(|(file_index, why)| (path(file_index), why)).collect()
+    };
     StaticRun {
         name: reviewer.name(),
         files: files.map(|file| file.path.clone()).collect(),
-        skipped_files: collected
-            .skip_reasons
-            .into_iter()
-            .map(|(file_index, why)| (path(file_index), why))
-            .collect(),
+        skipped_files: with_paths(collected.skip_reasons),
+        partly_checked_files: with_paths(collected.parse_failures),
         outcome: Ok(output.with_limit()),
         duration: collected.duration,
     }
@@ -283,6 +303,23 @@ mod tests {
         assert_eq!(run.files, ["a.py", "b.py"]);
         assert_eq!(run.skipped_files, [("a.py".to_owned(), "crashed: out of bounds".to_owned())]);
         assert_eq!(run.outcome.unwrap().notes, ["x\n"]);
+    }
+
+    #[test]
+    fn file_that_is_not_parsed_is_partly_checked() {
+        let angles = "a<".repeat(3_000);
+        let indents: String =
+            (0..600).map(|n| format!("{}# x\n{}if x:\n", " ".repeat(n), " ".repeat(n))).collect();
+        let fixture = Fixture::new(&format!(
+            "//- head\n//- a.ts\n// {angles}\ndebugger;\n//- b.py\n{indents}\n//- c.py\nx = 1\n"
+        ));
+        let runs = fixture.with(|change| review(change, &PatternRules::default()));
+        for name in ["syntax", "leftovers", "patterns"] {
+            let run = runs.iter().find(|run| run.name == name).unwrap();
+            let paths: Vec<&str> =
+                run.partly_checked_files.iter().map(|(path, _)| path.as_str()).collect();
+            assert_eq!(paths, ["a.ts", "b.py"], "{name}");
+        }
     }
 
     #[test]

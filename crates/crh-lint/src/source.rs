@@ -26,6 +26,11 @@ impl<'t> SourceText<'t> {
         cached_tree.as_ref().map(|tree| tree.as_ref().map_err(|why| *why))
     }
 
+    /// Why the text was not parsed, if a check needed its tree.
+    pub(crate) fn parse_failure(&self) -> Option<ParseError> {
+        self.syntax_tree.get()?.as_ref()?.as_ref().err().copied()
+    }
+
     /// Whether the text contains one of these words anywhere: a cheap check before parsing.
     pub(crate) fn has_one_of(&self, words: &[&str]) -> bool {
         let text = self.text.as_bytes();

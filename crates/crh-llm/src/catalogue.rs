@@ -12,6 +12,9 @@ use thiserror::Error;
 use crate::{LiveName, ModelFacts, Price, Provider, Wire};
 use crh_http::BaseUrl;
 
+/// Maximum number of suggestions for a mistyped model.
+const SIMILAR_MAX: usize = 3;
+
 const BUILT_IN: &str = include_str!("models.toml");
 
 /// Facts about all providers and models.
@@ -111,6 +114,15 @@ impl ModelCatalogue {
             overrides: index_by_id(overrides)?,
         };
         for (name, entry) in &catalogue.overrides {
+            if let Some(other) = entry.same_as.as_ref().filter(|other| !catalogue.knows(other)) {
+                return Err(CatalogueError::Entry {
+                    name: name.clone(),
+                    problem: format!(
+                        "`same_as` names `{other}`, which is not in the model table{}",
+                        did_you_mean(&catalogue.nearest_models(other))
+                    ),
+                });
+            }
             entry.check(name, catalogue.merged_entry(name).facts().context)?;
         }
         Ok(catalogue)
@@ -164,11 +176,68 @@ impl ModelCatalogue {
         ids
     }
 
+    /// Names of known models that are similar to a name, with or without provider. At most three,
+    /// the most similar first.
+    pub fn nearest_models(&self, name: &str) -> Vec<String> {
+        let (provider, id) = match name.split_once(':') {
+            Some((provider, id)) => (Some(provider), id),
+            None => (None, name),
+        };
+        let typed = normalised_id(id);
+        let mut similar: Vec<(usize, &str)> = Vec::new();
+        for known in self.built_in.keys().chain(self.overrides.keys()) {
+            let Some((known_provider, known_id)) = known.split_once(':') else { continue };
+            let is_other_provider = provider.is_some_and(|provider| provider != known_provider);
+            let known_id = normalised_id(known_id);
+            let distance = strsim::damerau_levenshtein(&typed, &known_id);
+            // `gpt-5` is short for `gpt-5.4` and others.
+            let is_prefix = typed.len() >= 4 && known_id.starts_with(&typed);
+            if !is_other_provider && (is_prefix || distance * 5 <= known_id.len()) {
+                similar.push((distance, known));
+            }
+        }
+        similar.sort_unstable();
+        similar.dedup();
+        // Another spelling of a known id needs no alternatives.
+        if similar.first().is_some_and(|(distance, _)| *distance == 0) {
+            similar.retain(|(distance, _)| *distance == 0);
+        }
+        similar.into_iter().take(SIMILAR_MAX).map(|(_, known)| known.to_owned()).collect()
+    }
+
+    fn knows(&self, name: &str) -> bool {
+        self.built_in.contains_key(name) || self.overrides.contains_key(name)
+    }
+
     fn merged_entry(&self, name: &str) -> ModelEntry {
+        let entry = self.own_entry(name);
+        match entry.same_as.clone() {
+            Some(other) => entry.or(self.own_entry(&other)),
+            None => entry,
+        }
+    }
+
+    fn own_entry(&self, name: &str) -> ModelEntry {
         let entry = |table: &BTreeMap<String, ModelEntry>| table.get(name).cloned();
         let override_entry = entry(&self.overrides).unwrap_or_default();
         override_entry.or(entry(&self.built_in).unwrap_or_default())
     }
+}
+
+/// A suggestion for a message, such as ` (did you mean `gpt-5.4`?)`. Empty without names.
+pub(crate) fn did_you_mean(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => {
+            let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+            format!(" (did you mean {}?)", names.join(" or "))
+        }
+    }
+}
+
+/// A model id without differences that users make: upper case, and dots in version numbers.
+fn normalised_id(id: &str) -> String {
+    id.to_lowercase().replace(['.', '_'], "-")
 }
 
 fn model_key(provider: Provider, model: &str) -> String {

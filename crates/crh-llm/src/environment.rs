@@ -17,7 +17,12 @@ use crh_http::BaseUrl;
 pub struct ModelEnvironment {
     variables: BTreeMap<String, SecretString>,
     key_variables: BTreeMap<String, String>,
+    /// Variables with the values of further headers, by origin and header.
+    header_variables: HeaderVariables,
 }
+
+/// Names of variables that hold the values of headers, by origin and name of the header.
+pub type HeaderVariables = BTreeMap<String, BTreeMap<String, String>>;
 
 impl ModelEnvironment {
     /// Creates the environment. `keys` maps origins (`https://gateway.example`) to names of
@@ -28,9 +33,23 @@ impl ModelEnvironment {
     ) -> Result<Self, ResolveError> {
         let keys = keys.into_iter().map(|(origin, variable)| match origin.parse::<BaseUrl>() {
             Ok(url) if url.is_origin() => Ok((url.origin(), variable)),
-            Ok(_) | Err(_) => Err(ResolveError::BadOrigin { variable }),
+            Ok(_) | Err(_) => Err(ResolveError::BadOrigin { setting: "model.keys", variable }),
         });
-        Ok(Self { variables, key_variables: keys.collect::<Result<_, _>>()? })
+        let key_variables = keys.collect::<Result<_, _>>()?;
+        Ok(Self { variables, key_variables, header_variables: BTreeMap::new() })
+    }
+
+    /// Adds headers that go to some origins.
+    pub fn with_headers(self, headers: HeaderVariables) -> Result<Self, ResolveError> {
+        let headers =
+            headers.into_iter().map(|(origin, by_name)| match origin.parse::<BaseUrl>() {
+                Ok(url) if url.is_origin() => Ok((url.origin(), by_name)),
+                Ok(_) | Err(_) => Err(ResolveError::BadOrigin {
+                    setting: "model.headers",
+                    variable: by_name.into_values().next().unwrap_or_default(),
+                }),
+            });
+        Ok(Self { header_variables: headers.collect::<Result<_, _>>()?, ..self })
     }
 
     /// Names of the variables that callers should read.
@@ -56,8 +75,10 @@ impl ModelEnvironment {
     ) -> impl Iterator<Item = SecretString> {
         let provider_keys =
             Provider::ALL.into_iter().filter_map(|p| catalogue.provider(p).key.as_deref());
+        let headers = self.header_variables.values().flat_map(BTreeMap::values);
         provider_keys
             .chain(self.key_variables.values().map(String::as_str))
+            .chain(headers.map(String::as_str))
             .filter_map(|name| self.variable(name))
     }
 
@@ -114,6 +135,24 @@ impl ModelEnvironment {
         let is_variable_origin =
             variable_url.is_some_and(|variable_url| variable_url.origin() == origin);
         Ok(is_variable_origin.then(|| self.variable(variable)).flatten())
+    }
+
+    /// Further headers for a base URL.
+    pub(crate) fn headers(
+        &self,
+        url: &BaseUrl,
+    ) -> Result<Vec<(String, SecretString)>, ResolveError> {
+        let origin = url.origin();
+        let headers = self.header_variables.get(&origin).into_iter().flatten();
+        headers
+            .map(|(name, variable)| {
+                let value = self.variable(variable).ok_or_else(|| ResolveError::MissingHeader {
+                    variable: variable.clone(),
+                    origin: origin.clone(),
+                })?;
+                Ok((name.to_ascii_lowercase(), value))
+            })
+            .collect()
     }
 
     fn variable_url(

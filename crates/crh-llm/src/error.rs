@@ -52,6 +52,12 @@ pub enum ModelError {
         /// Vendor's message.
         message: String,
     },
+    /// The server requires an API key, and crh has none for it.
+    #[error("the server requires an API key, and crh sent none: {message}")]
+    NoKey {
+        /// Vendor's message.
+        message: String,
+    },
     /// The account has no credit, or reached its spending limit.
     #[error("the account has no credit left: {message}")]
     NoCredit {
@@ -77,6 +83,23 @@ pub enum ModelError {
         message: String,
         /// Whether the request may have arrived and cost money.
         spent: FailureCost,
+    },
+    /// The server cut the prompt to its context length and answered the rest.
+    #[error(
+        "the server read only {read} of at least {sent} prompt tokens; raise its context length \
+         (Ollama: `OLLAMA_CONTEXT_LENGTH`, llama.cpp: `--ctx-size`, LM Studio: \"Context Length\")"
+    )]
+    PromptCut {
+        /// Lower bound of the tokens that crh sent.
+        sent: u64,
+        /// Tokens that the server counted.
+        read: u64,
+    },
+    /// No server runs at an address of this machine. Retries do not start it.
+    #[error("no model server is running: {message}")]
+    NoServer {
+        /// What failed.
+        message: String,
     },
     /// The recording has no answer to this question.
     #[error("{message}")]
@@ -105,10 +128,14 @@ impl ModelError {
             | Self::Broken { .. }
             | Self::ContextFull { .. }
             | Self::BadKey { .. }
+            | Self::NoKey { .. }
             | Self::NoCredit { .. }
             | Self::BadRequest { .. }
+            | Self::NoServer { .. }
             | Self::NotRecorded { .. } => FailureCost::Nothing,
-            Self::Refused { .. } | Self::CutStream { .. } => FailureCost::Unknown,
+            Self::Refused { .. } | Self::CutStream { .. } | Self::PromptCut { .. } => {
+                FailureCost::Unknown
+            }
             Self::Transport { spent, .. } => *spent,
         }
     }

@@ -29,7 +29,7 @@ pub use conversation::{
     TurnPart, UserText,
 };
 pub use endpoint::{Endpoint, Wire};
-pub use environment::ModelEnvironment;
+pub use environment::{HeaderVariables, ModelEnvironment};
 pub use error::{FailureCost, ModelError};
 pub use facts::{Abilities, ModelFacts, Price, Rates};
 pub use live::{ModelSetupError, VendorClient};
@@ -41,6 +41,6 @@ pub use redact::Redactor;
 pub use reply::{ModelReply, ReplyProgress, StopCause, TokenUsage};
 pub use request::{Effort, ModelRequest, OutputForm, ToolChoice, ToolSpec, usual_output};
 pub use resolve::{DefaultModelNames, LiveModel, ResolveError, ResolvedModel};
-pub use token_estimate::{SharedPrefix, estimated_tokens, text_tokens};
+pub use token_estimate::{SharedPrefix, estimated_tokens, least_tokens, text_tokens};
 
 pub use crh_http::{BaseUrl, BaseUrlError, NetworkSettings, Timeouts};

@@ -77,6 +77,22 @@ impl Model {
         self.recorder.as_ref()?.finish().err()
     }
 
+    /// Hash of the prompts of a recording, if it has one; `None` for a model at a vendor.
+    pub fn recorded_prompts(&self) -> Option<&str> {
+        match &self.source {
+            ReplySource::Live(_) => None,
+            ReplySource::Replay(cassette) => cassette.prompts(),
+        }
+    }
+
+    /// Number of questions that the recording could not answer; zero for a model at a vendor.
+    pub fn unrecorded_count(&self) -> usize {
+        match &self.source {
+            ReplySource::Live(_) => 0,
+            ReplySource::Replay(cassette) => cassette.unrecorded_count(),
+        }
+    }
+
     /// Name as users write it: `openai:gpt-4.1-mini`.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,5 +1,6 @@
 //! Model names as users type them: `PROVIDER:MODEL[@BASE_URL]`, or `replay:FILE` for a recording.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::Provider;
+use crate::catalogue::did_you_mean;
+use crate::{ModelCatalogue, Provider};
 use crh_http::{BaseUrl, BaseUrlError};
 
 /// Prefix of a name that refers to a recording.
@@ -37,10 +39,12 @@ pub struct LiveName {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelNameError {
     /// No colon.
-    #[error("`{name}` has no provider; write `PROVIDER:MODEL` with one of {}", provider_list())]
+    #[error("`{name}` has no provider{}; write `PROVIDER:MODEL` with one of {}", did_you_mean(.similar), provider_list())]
     NoProvider {
         /// The input.
         name: String,
+        /// Names of similar models.
+        similar: Vec<String>,
     },
     /// Unknown provider.
     #[error("unknown provider `{provider}`{}; available: {}", suggestion(.nearest.as_deref()), provider_list())]
@@ -66,7 +70,7 @@ pub enum ModelNameError {
     },
     /// A base URL without a scheme, which would otherwise become part of the model id.
     #[error(
-        "the part after `@` in the model id for `{provider}` looks like a URL; it must start with `http://` or `https://`"
+        "the part after `@` in the model id for `{provider}` must be a URL that starts with `http://` or `https://`"
     )]
     AddressInModel {
         /// The provider.
@@ -85,7 +89,10 @@ impl FromStr for ModelName {
 
     fn from_str(name: &str) -> Result<Self, ModelNameError> {
         let Some((provider, rest)) = name.split_once(':') else {
-            return Err(ModelNameError::NoProvider { name: name.to_owned() });
+            let catalogue = ModelCatalogue::new(BTreeMap::new());
+            let similar = catalogue.map(|catalogue| catalogue.nearest_models(name));
+            let (name, similar) = (name.to_owned(), similar.unwrap_or_default());
+            return Err(ModelNameError::NoProvider { name, similar });
         };
         if provider == REPLAY {
             return match rest {
@@ -131,7 +138,8 @@ fn parse_live(provider: Provider, rest: &str) -> Result<LiveName, ModelNameError
     if let Some(character) = model.chars().find(|c| c.is_whitespace() || c.is_control()) {
         return Err(ModelNameError::BadModel { provider, character });
     }
-    if model.match_indices('@').any(|(position, _)| looks_like_address(&model[position + 1..])) {
+    let mut at_signs = model.match_indices('@').map(|(position, _)| position);
+    if at_signs.any(|position| is_mistyped_address(&model[..position], &model[position + 1..])) {
         return Err(ModelNameError::AddressInModel { provider });
     }
     let base_url = url.map(str::parse).transpose()?;
@@ -150,23 +158,17 @@ fn base_url_at(rest: &str) -> Option<usize> {
         .find(|position| is_url(&rest[position + 1..]))
 }
 
-/// Whether a text looks like a network address: it has a scheme, a port, or a host name, IP address
-/// or `localhost` before its first slash. Model ids have none of these after an `@`
-/// (`claude-x@20250929`, `@cf/meta/llama-3.1`).
-fn looks_like_address(text: &str) -> bool {
-    let host = text.split(['/', '?', '#']).next().unwrap_or(text);
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| {
-        !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    let is_host_name = host.rsplit_once('.').is_some_and(|(_, top_level_domain)| {
-        top_level_domain.starts_with(|letter: char| letter.is_alphabetic())
-    });
-    text.contains("://")
-        || has_port
-        || is_host_name
-        || host.starts_with('[')
-        || host.parse::<Ipv4Addr>().is_ok()
-        || host.eq_ignore_ascii_case("localhost")
+/// Whether the text after an `@` is an address without a scheme. Model ids have only a version there
+/// (`claude-x@20250929`, `gemini-x@default`), or start with the `@` (`@cf/meta/llama-3.1`).
+fn is_mistyped_address(before: &str, after: &str) -> bool {
+    let version = after.strip_prefix('v').unwrap_or(after);
+    let is_version = version.starts_with(|first: char| first.is_ascii_digit())
+        || matches!(after, "default" | "latest");
+    let is_address = after.contains("://")
+        || after.contains('/')
+        || after.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+        || after.parse::<Ipv4Addr>().is_ok();
+    !before.is_empty() && (is_address || !is_version)
 }
 
 fn provider_list() -> String {

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use secrecy::SecretString;
 use thiserror::Error;
 
+use crate::catalogue::did_you_mean;
 use crate::{
     Endpoint, LiveName, ModelCatalogue, ModelEnvironment, ModelFacts, ModelName, Provider,
 };
@@ -29,6 +31,8 @@ pub struct LiveModel {
     pub name: LiveName,
     /// Server and key.
     pub endpoint: Endpoint,
+    /// Further headers of the user, by name.
+    pub headers: Vec<(String, SecretString)>,
     /// Facts; the price is always present.
     pub facts: ModelFacts,
 }
@@ -62,10 +66,12 @@ pub enum ResolveError {
         variables: Vec<String>,
     },
     /// The price of a remote model is unknown.
-    #[error("the price of `{name}` is unknown")]
+    #[error("the price of `{name}` is unknown{}", did_you_mean(.similar))]
     NoPrice {
         /// The model, without its base URL.
         name: String,
+        /// Names of similar models.
+        similar: Vec<String>,
     },
     /// A variable holds an invalid base URL.
     #[error("the base URL in `{variable}` {problem}")]
@@ -75,9 +81,19 @@ pub enum ResolveError {
         /// Reason.
         problem: BaseUrlError,
     },
-    /// The configuration assigns a key to something that is not an origin.
-    #[error("`model.keys` assigns `{variable}` to something that is not an origin")]
+    /// The variable of a configured header is not set.
+    #[error("`model.headers` needs `{variable}` for `{origin}`, and it is not set")]
+    MissingHeader {
+        /// The variable.
+        variable: String,
+        /// Server that gets the header.
+        origin: String,
+    },
+    /// The configuration assigns a key or header to something that is not an origin.
+    #[error("`{setting}` assigns `{variable}` to something that is not an origin")]
     BadOrigin {
+        /// The setting.
+        setting: &'static str,
         /// The variable.
         variable: String,
     },
@@ -90,10 +106,13 @@ impl ResolveError {
             Self::MissingKey { variable, .. } => {
                 format!("set `{variable}`, or choose another model")
             }
+            Self::MissingHeader { variable, .. } => {
+                format!("set `{variable}`, or remove the header from your configuration")
+            }
             Self::NoKeys { .. } => {
                 "set one of them, or choose a model that needs no key: `ollama:MODEL`, `openai:MODEL@http://localhost:8080/v1`".to_owned()
             }
-            Self::NoPrice { name } => format!(
+            Self::NoPrice { name, .. } => format!(
                 "add its price to your configuration, in dollars per million tokens: `models.\"{name}\".price = {{ input = 1.0, output = 4.0 }}`"
             ),
             Self::BadBaseUrl { .. } => "write it as `https://host/path`".to_owned(),
@@ -121,10 +140,17 @@ impl ModelCatalogue {
         let facts = self.facts(name, &url);
         if facts.price.is_none() {
             let name = format!("{}:{}", name.provider, name.model);
-            return Err(ResolveError::NoPrice { name });
+            let similar = self.nearest_models(&name);
+            return Err(ResolveError::NoPrice { name, similar });
         }
+        let headers = environment.headers(&url)?;
         let endpoint = Endpoint { wire: self.wire(name), url, key, model: name.model.clone() };
-        Ok(ResolvedModel::Live(Box::new(LiveModel { name: name.clone(), endpoint, facts })))
+        Ok(ResolvedModel::Live(Box::new(LiveModel {
+            name: name.clone(),
+            endpoint,
+            headers,
+            facts,
+        })))
     }
 
     /// Default models of the first provider that has a key.

@@ -54,8 +54,11 @@ pub fn decide(
         ModelError::ContextFull { .. }
         | ModelError::Refused { .. }
         | ModelError::BadKey { .. }
+        | ModelError::NoKey { .. }
         | ModelError::NoCredit { .. }
         | ModelError::BadRequest { .. }
+        | ModelError::PromptCut { .. }
+        | ModelError::NoServer { .. }
         | ModelError::NotRecorded { .. } => return ModelRetryDecision::GiveUp,
     };
     if attempt >= policy.max_attempts {
@@ -124,8 +127,11 @@ mod tests {
             ModelError::ContextFull { message: message.clone() },
             ModelError::Refused { message: message.clone() },
             ModelError::BadKey { message: message.clone() },
+            ModelError::NoKey { message: message.clone() },
+            ModelError::NoServer { message: message.clone() },
             ModelError::NoCredit { message: message.clone() },
             ModelError::BadRequest { message: message.clone() },
+            ModelError::PromptCut { sent: 2, read: 1 },
             ModelError::NotRecorded { message },
         ] {
             check(&error, 1, 0.0, ModelRetryDecision::GiveUp);

@@ -91,6 +91,32 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
         + instructions
 }
 
+/// Lower bound of a request's input tokens, for every tokenizer: two thirds of its words. A word is a
+/// run of letters and digits. Tokenizers split a text between words, and make about 1.3 tokens of a
+/// word of prose and 2 of a word of code.
+///
+/// Only texts that every server reads count. Some servers drop tools and earlier thoughts.
+pub fn least_tokens(request: &ModelRequest) -> u64 {
+    let Conversation { system, messages } = &request.conversation;
+    let texts = messages.iter().flat_map(|message| match message {
+        Message::User(user_text) => vec![user_text.text.as_str()],
+        Message::Assistant(_) => Vec::new(),
+        Message::Results(results) => results.iter().map(|result| result.text.as_str()).collect(),
+    });
+    let words: u64 = texts.chain([system.as_str()]).map(count_words).sum();
+    words * 2 / 3
+}
+
+fn count_words(text: &str) -> u64 {
+    let mut in_word = false;
+    let starts = text.chars().filter(|char| {
+        let was_in_word = in_word;
+        in_word = char.is_alphanumeric();
+        in_word && !was_in_word
+    });
+    starts.count() as u64
+}
+
 fn tools_tokens(tools: &[ToolSpec]) -> u64 {
     let tool_tokens = |tool: &ToolSpec| {
         OVERHEAD + count_text(&tool.name) + count_text(&tool.description) + count_json(&tool.schema)
@@ -250,6 +276,45 @@ mod tests {
         let schema = ModelRequest { output, ..plain };
         assert_eq!(estimated_tokens(&schema), 2 * OVERHEAD + 3 + 2 + 7 + INSTRUCTIONS);
         assert_eq!(count_text("ä€"), 5);
+    }
+
+    /// Actual counts: the smaller one of `cl100k_base` and `o200k_base`.
+    #[test]
+    fn least_tokens_are_below_the_actual_count() {
+        for (tokens, text) in [
+            (9, "The quick brown fox jumps over the lazy dog"),
+            (
+                23,
+                "fn total(items: &[Item]) -> u64 {\n    items.iter().map(|item| item.price).sum()\n}",
+            ),
+            (4, "                                                                a = b + c"),
+            (2, "--------------------------------  --------------------------------"),
+        ] {
+            let user = Message::User(UserText { text: text.into(), cache: CacheMark::Unmarked });
+            let request = ModelRequest::new(
+                Conversation { system: String::new(), messages: vec![user] },
+                100,
+            );
+            assert!(least_tokens(&request) < tokens, "{text}");
+        }
+    }
+
+    #[test]
+    fn least_tokens_skip_what_servers_may_drop() {
+        let thought = Thinking::Readable { text: Some("one two three".into()), signature: None };
+        let turn = Turn { parts: vec![TurnPart::Thinking(thought), TurnPart::Text("four".into())] };
+        let result =
+            ToolResult { call_id: "c1".into(), name: "read".into(), text: "a b c d e f".into() };
+        let with_tool = ModelRequest {
+            tools: vec![ToolSpec {
+                name: "read".into(),
+                description: "Reads a file of the change.".into(),
+                schema: json!({ "type": "object" }),
+            }],
+            ..request_with(vec![Message::Assistant(turn), Message::Results(vec![result])])
+        };
+        // Six words of the result and one of the system prompt.
+        assert_eq!(least_tokens(&with_tool), 7 * 2 / 3);
     }
 
     /// Actual counts: the larger one of `cl100k_base` and `o200k_base`. These texts have more

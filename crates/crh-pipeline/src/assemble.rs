@@ -86,7 +86,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
         .filter(|record| counts_as_review(record, inputs.plan.strategy))
         .collect();
     let end = if inputs.interrupted { ReviewEnd::Stopped } else { ReviewEnd::Completed };
-    let coverage = coverage::coverage(inputs.change, end, &review_runs);
+    let coverage = coverage::coverage(inputs.change, end, &review_runs, &records);
     let report = Report {
         schema_version: SCHEMA_VERSION,
         review_id: review_id_for(&inputs),
@@ -130,7 +130,8 @@ pub(crate) fn reviewed_files(
     let review_runs: Vec<&RunRecord> =
         runs.records.iter().filter(|record| counts_as_review(record, strategy)).collect();
     // `ReviewEnd` only affects the reason for files that were not covered.
-    let coverage = coverage::coverage(change, ReviewEnd::Completed, &review_runs);
+    let all_runs: Vec<&RunRecord> = runs.records.iter().collect();
+    let coverage = coverage::coverage(change, ReviewEnd::Completed, &review_runs, &all_runs);
     reviewed_paths(&coverage).into_iter().collect()
 }
 
@@ -169,10 +170,12 @@ fn review_id_for(inputs: &ReportInputs<'_>) -> String {
     review_id(&ReviewKey {
         repo: &change.repo,
         pr_number: &change.pr_number,
+        base_sha: &change.base_sha,
         head_sha: &change.head_sha,
         prompt_version: &inputs.prompt_version,
         model: &inputs.models,
         budget_profile: &inputs.options.budget.name,
+        strategy: &inputs.options.strategy.to_string(),
     })
 }
 
@@ -263,6 +266,7 @@ pub fn with_spending(stats: Stats, spent: &UsageTotals) -> Stats {
         // The cast rounds to millionths of a dollar. No review costs enough to overflow.
         cost_usd: Decimal((spent.money.as_dollars() * 1e6).round() as u64),
         llm_calls: spent.llm_calls,
+        failed_calls: spent.failed_calls,
         tool_calls: spent.tool_calls,
         ..stats
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::context_pack::ContextPack;
 use crate::incremental::IncrementalReview;
 use crate::scope::{Scope, ScopeFile};
 use crate::tools::{ToolContext, ToolError};
@@ -49,6 +50,11 @@ impl ChangeUnderReview {
         self.scope = self.scope.without_reviewed(&previous.head, was_reviewed);
         self.incremental = Some(Arc::new(previous));
         self
+    }
+
+    /// The context pack, built on first use.
+    pub(crate) fn context_pack(&self) -> &ContextPack {
+        self.tool_context.context_pack(|| ContextPack::build(self))
     }
 
     /// The file under review with this new path.

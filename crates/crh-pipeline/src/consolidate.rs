@@ -7,8 +7,8 @@ use crate::code_reader::CodeReader;
 use crh_review::finding::{Member, Side};
 use crh_review::report::Issue;
 use crh_review::{
-    EditedGroup, FindingCheck, Grouping, Judgement, MergeResult, PastDecisions, PublishRules,
-    Sources, SymbolSpan, apply_edit, apply_judgements,
+    EditedGroup, FindingCheck, Grouping, Judgement, Location, MergeResult, PastDecisions,
+    PublishRules, Sources, SymbolSpan, apply_edit, apply_judgements,
 };
 use crh_syntax::SymbolKind;
 
@@ -26,6 +26,14 @@ pub fn consolidate(
 /// Checks findings as the merge will.
 pub(crate) fn check_findings(members: &[Member], change: &ChangeUnderReview) -> Vec<FindingCheck> {
     crh_review::check_findings(members, &sources(members, change))
+}
+
+/// The locations that findings cite.
+pub(crate) fn cited_locations(
+    members: &[Member],
+    change: &ChangeUnderReview,
+) -> Vec<Option<Location>> {
+    crh_review::cited_locations(members, &sources(members, change))
 }
 
 /// Merges findings for the editor. Issues need no minimum confidence.
@@ -53,7 +61,7 @@ pub fn select_issues(
     if !has_editor {
         return apply_judgements(merged, judgements);
     }
-    let by_member: BTreeMap<Member, Judgement> = merged
+    let mut by_member: BTreeMap<Member, Judgement> = merged
         .issues
         .iter()
         .filter_map(|issue| Some((issue, judgements.get(&issue.dedupe_key)?)))
@@ -70,6 +78,15 @@ pub fn select_issues(
         let by_key = gated.issues.iter().filter_map(judgement).collect();
         return apply_judgements(gated, &by_key);
     };
+    // Validation checks one finding of a group. What it says holds for the group.
+    for group in *groups {
+        let judgement = group.members.first().and_then(|lead| by_member.get(lead)).cloned();
+        for member in judgement.iter().flat_map(|_| &group.members) {
+            if let Some(judgement) = judgement.clone() {
+                by_member.entry(member.clone()).or_insert(judgement);
+            }
+        }
+    }
     let member_groups: Vec<Vec<Member>> =
         groups.iter().map(|group| group.members.clone()).collect();
     let sources = sources(members, change);

@@ -8,6 +8,7 @@
 mod answer;
 mod material;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -23,16 +24,16 @@ use crate::runs::RunRecord;
 use crate::tools::session::ReportEdit;
 use crate::validate::is_new;
 use crh_agent::CallPurpose;
-use crh_review::finding::Member;
+use crh_review::finding::{Member, Severity};
 use crh_review::identity::content_id;
-use crh_review::report::{Issue, Strategy, Validation};
-use crh_review::{EditedGroup, MergeResult};
+use crh_review::report::{Issue, Strategy};
+use crh_review::{EditedGroup, EditorJudgement, MergeResult, PublishRules};
 
 /// Name of the editor's run.
 pub(crate) const EDITOR: &str = "editor";
 
 /// Maximum turns: the prompt contains the change, the findings and their code.
-const TURNS: u32 = 6;
+const TURNS: u32 = 4;
 /// Maximum lookups.
 const TOOL_CALLS: u32 = 30;
 /// Maximum wait for rate limits. Without the editor a review has more and weaker comments.
@@ -50,6 +51,31 @@ pub struct EditOutcome {
     pub notes: Vec<String>,
 }
 
+impl EditOutcome {
+    /// Keys of the issues that validation has to check: one per group that is to be published, and
+    /// one per group with a P0 or P1. None if the editor gave no answer.
+    pub fn undecided_issues(
+        &self,
+        merged: &MergeResult,
+        rules: PublishRules,
+    ) -> Option<BTreeSet<String>> {
+        let is_undecided = |group: &&EditedGroup| {
+            let is_probable = matches!(
+                group.judgement,
+                EditorJudgement::Probable(probability) if probability >= rules.threshold
+            );
+            is_probable && group.severity <= rules.min_severity
+                || group.severity <= Severity::P1
+                || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
+        };
+        let groups = self.groups.as_ref()?.iter().filter(is_undecided);
+        let leads: Vec<&Member> = groups.filter_map(|group| group.members.first()).collect();
+        let is_lead = |member: &Member| leads.contains(&member);
+        let issues = merged.issues.iter().filter(|issue| issue.members.iter().any(is_lead));
+        Some(issues.map(|issue| issue.dedupe_key.clone()).collect())
+    }
+}
+
 /// Whether an editor decides what a review publishes.
 pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
     ctx.is_some_and(|ctx| ctx.options.strategy == Strategy::Panel)
@@ -64,8 +90,7 @@ pub async fn edit(
     ctx: Option<&ReviewContext>,
 ) -> EditOutcome {
     let Some(ctx) = ctx.filter(|ctx| has_editor(Some(ctx))) else { return EditOutcome::default() };
-    let is_edited =
-        |issue: &&Issue| issue.validation != Validation::ByCode && is_new(issue, collected);
+    let is_edited = |issue: &&Issue| issue.takes_second_look() && is_new(issue, collected);
     let issues: Vec<&Issue> = merged.issues.iter().filter(is_edited).collect();
     if issues.is_empty() {
         return EditOutcome { groups: Some(Vec::new()), ..EditOutcome::default() };
@@ -76,7 +101,8 @@ pub async fn edit(
     let question = ModelQuestion {
         assignment: assignment(&material.findings),
         model: &ctx.models.editor,
-        prompt: ctx.prompts.editor(&material),
+        conversation: ctx.prompts.conversation(&ctx.prompts.editor(&material)),
+        tools: ctx.prompts.tools(),
         purpose: CallPurpose::Validation,
         turns: TURNS,
         tool_calls: TOOL_CALLS,

@@ -158,6 +158,11 @@ impl JudgeQuestion {
     }
 }
 
+/// The judge's system prompt, for people who read the verdicts.
+pub fn brief() -> String {
+    judge::brief()
+}
+
 /// Hash of the judge's prompt and tool.
 pub fn version() -> String {
     judge::version(&session::tool_spec::<ReportMatches>())
@@ -280,7 +285,8 @@ fn numbered_fences(word: &str, kind: &str, texts: &[String]) -> String {
 
 /// An expected issue: place and description.
 fn defect_text(expected: &Expected, places: Vec<String>) -> String {
-    format!("place: {}\n{}", places.join("; "), visible_text(&expected.description))
+    let place = if places.is_empty() { "unknown".to_owned() } else { places.join("; ") };
+    format!("place: {place}\n{}", visible_text(&expected.description))
 }
 
 /// A report: place and text, without its author, confidence or severity.

@@ -3,6 +3,7 @@
 
 pub mod agent_files;
 pub mod assemble;
+pub mod bare;
 mod carry_over;
 pub mod change_secrets;
 pub mod change_under_review;
@@ -11,6 +12,7 @@ mod code_reader;
 pub mod collect;
 pub mod consolidate;
 pub mod context;
+pub mod context_pack;
 pub mod dismissals;
 pub mod dispatch;
 pub mod edit;

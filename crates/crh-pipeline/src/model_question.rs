@@ -1,5 +1,5 @@
-//! One small question to a model that shares the prompt prefix of the panel. Used by the scout, by
-//! the merge of duplicate findings and by the check of requirements.
+//! One small question to a model. Used by the scout, by the editor and by the check of
+//! requirements.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session::SessionTool;
 use crate::tools::{ReadOnlyTools, session};
 use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
-use crh_llm::Model;
+use crh_llm::{Conversation, Model, ToolSpec};
 
 /// Minimum wait that is charged against `max_wait`.
 const MIN_WAIT: Duration = Duration::from_secs(1);
@@ -26,8 +26,10 @@ pub(crate) struct ModelQuestion<'a> {
     /// Identifies the run.
     pub(crate) assignment: Assignment,
     pub(crate) model: &'a Model,
-    /// The question. It follows the shared prompt prefix.
-    pub(crate) prompt: String,
+    /// The question with what it is about.
+    pub(crate) conversation: Conversation,
+    /// Tools for look-ups.
+    pub(crate) tools: Vec<ToolSpec>,
     pub(crate) purpose: CallPurpose,
     /// Maximum number of turns, corrections included.
     pub(crate) turns: u32,
@@ -79,7 +81,7 @@ where
         };
         let parse = parse.clone();
         let run = AgentRun::new(
-            build_task::<T, A>(ctx, &question, move |value| parse(value)),
+            build_task::<T, A>(&question, move |value| parse(value)),
             limits(ctx, &question),
             model.facts(),
         );
@@ -110,14 +112,13 @@ where
 }
 
 fn build_task<T: SessionTool, A>(
-    ctx: &ReviewContext,
     question: &ModelQuestion<'_>,
     parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
 ) -> AgentTask<A> {
     AgentTask {
         caller: question.assignment.name.clone(),
-        conversation: ctx.prompts.conversation(&question.prompt),
-        tools: ctx.prompts.tools(),
+        conversation: question.conversation.clone(),
+        tools: question.tools.clone(),
         submit: SubmitTool::new(session::tool_spec::<T>(), parse),
         purpose: question.purpose,
         max_output_tokens: question.output_tokens,

@@ -11,7 +11,9 @@ use crate::change_secrets::ChangeSecrets;
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::CheckOptions;
 use crate::collect::{ReviewFindings, collect};
-use crate::consolidate::{IssueSelection, consolidate, consolidate_for_editor, select_issues};
+use crate::consolidate::{
+    IssueSelection, cited_locations, consolidate, consolidate_for_editor, select_issues,
+};
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
 use crate::edit::{EditOutcome, edit, has_editor};
@@ -26,8 +28,9 @@ use crate::static_findings::StaticFindings;
 use crate::validate::{ValidationOutcome, validate};
 use crh_agent::Ledger;
 use crh_llm::Money;
+use crh_review::eval::{Funnel, RaisedFinding};
 use crh_review::finding::{Member, Severity};
-use crh_review::report::{self, Report};
+use crh_review::report::{self, DroppedFinding, Report};
 use crh_review::{MergeResult, PastDecisions};
 
 /// Inputs of a review.
@@ -67,6 +70,8 @@ pub struct ReviewOutput {
     pub report: Report,
     /// Records of all runs, validation included.
     pub records: Vec<RunRecord>,
+    /// Findings and issues at each step, for an evaluation.
+    pub funnel: Funnel,
 }
 
 /// Runs a review.
@@ -99,22 +104,25 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         let merge = if has_editor(ctx.as_ref()) { consolidate_for_editor } else { consolidate };
         merge(members.clone(), change, &inputs.remembered)
     });
-    // Neither sees the answer of the other.
-    let (edit, validation) = tokio::join!(
-        journal.async_stage(Stage::Edit, edit(&merged, &collected, change, ctx.as_ref())),
-        journal.async_stage(Stage::Validate, validate(&merged, &collected, change, ctx.as_ref()))
-    );
+    let edit = edit(&merged, &collected, change, ctx.as_ref());
+    let edit = journal.async_stage(Stage::Edit, edit).await;
+    // Validation does not see the editor's answer. It checks what that answer leaves to decide.
+    let undecided = edit.undecided_issues(&merged, options.publish);
+    let validate = validate(&merged, undecided.as_ref(), &collected, change, ctx.as_ref());
+    let validation = journal.async_stage(Stage::Validate, validate).await;
     let selection = IssueSelection {
         has_editor: has_editor(ctx.as_ref()),
         groups: edit.groups.as_deref(),
         judgements: &validation.judgements,
         rules: options.publish,
     };
-    let merged = select_issues(merged, &members, change, &inputs.remembered, &selection);
+    let selected = select_issues(merged.clone(), &members, change, &inputs.remembered, &selection);
+    let funnel = funnel(&inputs, &members, &collected.dropped, &merged, &selected);
+    let merged = selected;
     let results =
         StageResults { context, plan, runs, collected, requirements, merged, edit, validation };
     let report = journal.stage(Stage::Report, || build_report(&inputs, &results));
-    ReviewOutput { report, records: results.into_records() }
+    ReviewOutput { report, records: results.into_records(), funnel }
 }
 
 /// Results of the stages before the report.
@@ -188,6 +196,37 @@ fn build_report(inputs: &ReviewInputs, results: &StageResults) -> Report {
         min_severity: Some(inputs.min_severity),
     });
     mask_keys(mask(report, &ChangeSecrets::from_diff(&change.diff)), journal.redactor())
+}
+
+/// The findings and issues at each step, with masked secrets.
+fn funnel(
+    inputs: &ReviewInputs,
+    members: &[Member],
+    dropped: &[DroppedFinding],
+    merged: &MergeResult,
+    selected: &MergeResult,
+) -> Funnel {
+    let ReviewInputs { change, journal, .. } = inputs;
+    let locations = cited_locations(members, change);
+    let findings = members
+        .iter()
+        .zip(locations)
+        .map(|(member, location)| RaisedFinding::from_member(member, location, merged));
+    let dropped = dropped.iter().map(|finding| RaisedFinding::from_dropped(finding, None));
+    let mut raised: Vec<RaisedFinding> = findings.chain(dropped).collect();
+    // `mask` works on reports and keeps the order of their lists.
+    let unmasked = Report {
+        suppressed: raised.iter().map(|raised| raised.finding.clone()).collect(),
+        issues: merged.issues.clone(),
+        pre_existing: selected.issues.clone(),
+        ..Report::default()
+    };
+    let secrets = ChangeSecrets::from_diff(&change.diff);
+    let masked = mask_keys(mask(unmasked, &secrets), journal.redactor());
+    for (raised, finding) in raised.iter_mut().zip(masked.suppressed) {
+        raised.finding = finding;
+    }
+    Funnel::new(&raised, &masked.issues, &masked.pre_existing)
 }
 
 /// Emits the chosen team before the runs start.

@@ -2,6 +2,7 @@
 //! dirty checkout and never switches branches.
 
 mod checkout_match;
+mod diff_file;
 mod proposal;
 
 pub use checkout_match::{CheckoutMatch, match_checkout};
@@ -151,8 +152,55 @@ pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
     })
 }
 
-/// Resolves a target to fixed base and head commits.
+/// Resolves a target to fixed base and head commits. If a remote cannot be reached, crh uses what
+/// was fetched before and notes it.
 pub fn resolve_target(
+    store: &Store,
+    target: &Target,
+    options: &ResolveOptions<'_>,
+) -> Result<PinnedChange, TargetError> {
+    let error = match try_resolve(store, target, options) {
+        Err(error) if options.network == NetworkMode::Online => error,
+        result => return result,
+    };
+    let Some(failure) = remote_failure(&error) else { return Err(error) };
+    let offline = ResolveOptions { network: NetworkMode::Offline, ..*options };
+    match try_resolve(store, target, &offline) {
+        Ok(mut change) => {
+            change.notes.push(format!(
+                "{failure}; crh uses what was fetched before, so the base may be stale"
+            ));
+            Ok(change)
+        }
+        Err(
+            nothing @ (TargetError::NothingStaged
+            | TargetError::NothingUncommitted
+            | TargetError::NoDifference(_)),
+        ) => Err(nothing),
+        Err(_) => Err(error),
+    }
+}
+
+/// Describes the error if a remote could not be reached or did not send what crh asked for. Git's
+/// own message is left out, since it may contain the remote's URL.
+fn remote_failure(error: &TargetError) -> Option<String> {
+    if let TargetError::Base(error @ BaseError::Remote { .. }) = error {
+        return Some(error.to_string());
+    }
+    let TargetError::MissingObjects(error) = error else { return None };
+    match error {
+        MissingError::Git(_) => {
+            Some("cannot fetch the objects that this partial clone lacks".to_owned())
+        }
+        MissingError::NotSent { .. } => Some(error.to_string()),
+        MissingError::Commit(_)
+        | MissingError::MergeBase(..)
+        | MissingError::Gone { .. }
+        | MissingError::Objects { .. } => None,
+    }
+}
+
+fn try_resolve(
     store: &Store,
     target: &Target,
     options: &ResolveOptions<'_>,
@@ -166,7 +214,7 @@ pub fn resolve_target(
         Target::Range(typed_range) => range(store, typed_range, options)?,
         Target::Named(name) => named_branch(store, name, options)?,
         Target::PullRequest(word) => return Err(TargetError::NotFetched(word.clone())),
-        Target::Diff(bytes) => return from_diff(bytes.clone()),
+        Target::Diff(bytes) => return diff_file::resolve_diff(store, bytes.clone(), options),
     };
     if store.is_partial() {
         fetch_missing_objects(store, &range, None, options)?;
@@ -223,7 +271,8 @@ fn current_branch(
     })
 }
 
-/// The current branch with uncommitted work, compared with a ref that the user names.
+/// The current branch with uncommitted work, compared with a ref that the user names. crh takes the
+/// ref as it is in the clone. A remote is needed only if a shallow clone lacks the merge base.
 fn branch_against(
     store: &Store,
     name: &str,
@@ -232,7 +281,9 @@ fn branch_against(
     let repository = store.repository();
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
     let (named_base, mut notes) = resolve_base(store, name, options)?;
-    deepen(store, &named_base.id, &tip, options)?;
+    if !store.merge_base_is_known(&named_base.id, &tip)? {
+        deepen(store, &named_base.id, &tip, options)?;
+    }
     if !store.merge_base_is_known(&named_base.id, &tip)? {
         return Err(MissingError::MergeBase(name.to_owned(), "HEAD".to_owned()).into());
     }
@@ -416,19 +467,19 @@ struct NamedCommit {
     name: String,
 }
 
-/// Finds a commit by a name known locally or, unless offline, to a remote.
+/// Finds a commit by a revision as `git rev-parse` reads it, or by the name of a branch that only a
+/// remote has.
 fn find_commit(
     store: &Store,
     name: &str,
     options: &ResolveOptions<'_>,
 ) -> Result<NamedCommit, TargetError> {
     let repository = store.repository();
-    // A branch takes precedence over a tag of the same name.
-    if let Some(id) = repository.commit(&format!("refs/heads/{name}")) {
-        return Ok(NamedCommit { name: format!("refs/heads/{name}"), id });
-    }
     if let Some(id) = repository.commit(name) {
         return Ok(NamedCommit { name: ref_name(repository, name, &id), id });
+    }
+    if let Some((start, path)) = split_revision(name) {
+        return find_ancestor(store, start, path, options);
     }
     let mut first_error = None;
     for remote in repository.remotes()? {
@@ -460,23 +511,42 @@ fn find_commit(
     }
 }
 
-/// Resolves a base that the user names. A remote branch is refreshed first.
+/// Splits a revision such as `HEAD~1` into its start and the path from there. None for a name that
+/// may be a branch.
+fn split_revision(name: &str) -> Option<(&str, &str)> {
+    match name.find(['~', '^', ':', '{']) {
+        Some(end) => Some(name.split_at(end)),
+        None => matches!(name, "HEAD" | "@").then_some((name, "")),
+    }
+}
+
+/// Finds a commit relative to another one. A shallow clone may lack it, so crh deepens the clone.
+fn find_ancestor(
+    store: &Store,
+    start: &str,
+    path: &str,
+    options: &ResolveOptions<'_>,
+) -> Result<NamedCommit, TargetError> {
+    let name = format!("{start}{path}");
+    let Some(start) = store.repository().commit(start).filter(|_| store.bare().is_shallow()) else {
+        return Err(TargetError::NoSuchName(name));
+    };
+    deepen(store, &start, &start, options)?;
+    let id = store.commit(&format!("{start}{path}"));
+    let id = id.ok_or(MissingError::Commit(name))?;
+    Ok(NamedCommit { name: id.clone(), id })
+}
+
+/// Resolves a base that the user names, without asking a remote.
 fn resolve_base(
     store: &Store,
     name: &str,
     options: &ResolveOptions<'_>,
 ) -> Result<(NamedCommit, Vec<String>), TargetError> {
     let repository = store.repository();
+    let offline = ResolveOptions { network: NetworkMode::Offline, ..*options };
+    let named = find_commit(store, name, &offline)?;
     let full_name = repository.full_name(name).unwrap_or_default();
-    if let (Some((remote, branch)), NetworkMode::Online) =
-        (split_tracking_ref(repository, &full_name)?, options.network)
-    {
-        // A branch that the remote has deleted cannot be the base.
-        let id = crh_git::refresh_branch(store, &remote, &branch)?;
-        let id = id.ok_or_else(|| TargetError::NoSuchName(name.to_owned()))?;
-        return Ok((NamedCommit { id, name: format!("refs/heads/{branch}") }, Vec::new()));
-    }
-    let named = find_commit(store, name, options)?;
     let upstream = full_name.strip_prefix("refs/heads/").and_then(|name| repository.upstream(name));
     let ahead = upstream.as_deref().and_then(|name| Some((name, repository.commit(name)?)));
     let mut notes = Vec::new();

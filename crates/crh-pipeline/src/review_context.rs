@@ -112,12 +112,15 @@ pub(crate) fn rate_limit_wait<T>(
         AgentOutcome::Model(
             ModelError::Broken { .. }
             | ModelError::BadKey { .. }
+            | ModelError::NoKey { .. }
+            | ModelError::NoServer { .. }
             | ModelError::NoCredit { .. }
             | ModelError::BadRequest { .. }
             | ModelError::ContextFull { .. }
             | ModelError::Refused { .. }
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
+            | ModelError::PromptCut { .. }
             | ModelError::NotRecorded { .. },
         )
         | AgentOutcome::Answered(_)

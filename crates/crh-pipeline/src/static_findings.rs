@@ -6,7 +6,6 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::checks::is_suppressed_by_change;
 use crate::plan::DiffPart;
 use crate::runs::RunRecord;
 use crate::text::one_line;
@@ -129,7 +128,7 @@ fn prompt_findings(records: &[RunRecord]) -> Vec<PromptFinding> {
         let suppressed_findings =
             record.dropped.iter().filter(|dropped| dropped.fate == Fate::Suppressed);
         let suppressed_findings =
-            suppressed_findings.filter(|dropped| !is_suppressed_by_change(dropped));
+            suppressed_findings.filter(|dropped| !dropped.is_suppressed_by_change());
         let suppressed_members = suppressed_findings.filter_map(|dropped| dropped.member.as_ref());
         findings.extend(
             suppressed_members

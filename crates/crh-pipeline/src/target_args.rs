@@ -148,21 +148,30 @@ impl RequestedMode {
 impl ParsedTarget {
     /// Parses words (`feature`, `A..B`, `base:main`, `mode:headless`, `plan:PATH`) and flags.
     pub fn new(words: &[String], flags: TargetFlags) -> Result<Self, TargetArgsError> {
-        let mut parsed = TargetWords {
-            base: flags.base.clone(),
-            modes: flags.modes.clone(),
-            ..TargetWords::default()
-        };
+        let mut parsed = TargetWords { modes: flags.modes.clone(), ..TargetWords::default() };
         for word in words {
             parsed.add_word(word)?;
         }
         let mode = single_mode(&parsed.modes)?;
-        let TargetWords { base, plan, target, .. } = parsed;
+        let TargetWords { base: base_word, plan, target, .. } = parsed;
+        if base_word.is_some() && target.is_some() {
+            return Err(TargetArgsError::BaseWithTarget);
+        }
+        let mut base = flags.base.clone();
+        if let Some(word) = base_word {
+            set_once(&mut base, &word, "base:")?;
+        }
         let mut targets = flag_targets(flags);
-        match target {
-            Some(_) if base.is_some() => return Err(TargetArgsError::BaseWithTarget),
-            Some(word) => targets.push((format!("`{word}`"), parse_target(&word)?)),
-            None => {}
+        if let Some(word) = target {
+            let parsed_word = match (parse_target(&word)?, base.take()) {
+                (target, None) => target,
+                // The branch compared with its merge base with the named ref.
+                (Target::Named(to), Some(from)) => {
+                    Target::Range(CommitRange { from, to, dots: Dots::Three })
+                }
+                (_, Some(_)) => return Err(TargetArgsError::BaseWithTarget),
+            };
+            targets.push((format!("`{word}`"), parsed_word));
         }
         targets.extend(base.map(|base| ("a base".to_owned(), Target::Against(base))));
         let mut targets = targets.into_iter();
@@ -391,6 +400,18 @@ mod tests {
                 "error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base."
             ],
         );
+    }
+
+    #[test]
+    fn base_flag_applies_to_a_named_branch() {
+        let flags = TargetFlags { base: Some("main".to_owned()), ..TargetFlags::default() };
+        check_with(
+            "feature",
+            flags.clone(),
+            expect![[r#"Range(CommitRange { from: "main", to: "feature", dots: Three })"#]],
+        );
+        check_with("base:main", flags.clone(), expect![[r#"Against("main")"#]]);
+        check_with("base:other", flags, expect!["error: `base:` was given twice"]);
     }
 
     #[test]

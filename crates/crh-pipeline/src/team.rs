@@ -10,6 +10,8 @@ use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue, Reviewer
 pub const CORRECTNESS: &str = "correctness";
 /// The reviewer of changes to guards, such as CI or permission checks.
 const ADVERSARIAL: &str = "adversarial";
+/// The specialist for security.
+const SECURITY: &str = "security";
 /// The reviewer of documentation.
 const DOCS: &str = "docs-that-lie";
 /// The combined reviewer of tests, documentation, rules and idiom.
@@ -17,7 +19,7 @@ const UPKEEP: &str = "upkeep";
 
 /// Specialists by importance. The default team has the first ones that the change calls for.
 const SPECIALISTS: [&str; 7] = [
-    "security",
+    SECURITY,
     "data-migrations",
     "concurrency",
     "frontend-races",
@@ -27,6 +29,8 @@ const SPECIALISTS: [&str; 7] = [
 ];
 /// Maximum number of specialists in the default team. More of them repeat what finders report.
 const SPECIALISTS_MAX: usize = 2;
+/// Number of executable lines from which facts may call for a second specialist.
+const SECOND_SPECIALIST_LINES: u64 = 400;
 /// Number of executable lines from which a second finder pays for itself.
 const SECOND_FINDER_LINES: u64 = 600;
 
@@ -199,12 +203,14 @@ impl TeamSelector<'_> {
             .filter(|name| SPECIALISTS.contains(name))
             .filter(|name| self.is_called_for(name) || self.is_suggested(name))
             .collect();
-        // The scout fills the places that the facts leave.
-        specialists.sort_by_key(|name| {
-            (!self.is_called_for(name), SPECIALISTS.iter().position(|known| known == name))
-        });
-        specialists.truncate(SPECIALISTS_MAX);
-        let specialists: Vec<String> = specialists.into_iter().map(str::to_owned).collect();
+        specialists.sort_by_key(|name| SPECIALISTS.iter().position(|known| known == name));
+        // The facts of a small change call for one specialist at most. The scout may add another.
+        let (mut called_for, suggested): (Vec<&str>, Vec<&str>) =
+            specialists.into_iter().partition(|name| self.is_called_for(name));
+        called_for.truncate(self.specialists_max());
+        let suggested_max = SPECIALISTS_MAX.saturating_sub(called_for.len());
+        let specialists = called_for.into_iter().chain(suggested.into_iter().take(suggested_max));
+        let specialists: Vec<String> = specialists.map(str::to_owned).collect();
         let mut upkeep_reason = None;
         for choice in std::mem::take(&mut team.chosen) {
             match self.narrowing_reason(&choice.reviewer, &specialists) {
@@ -235,6 +241,9 @@ impl TeamSelector<'_> {
     /// Whether a fact, a path or a language calls for a specialist. A word in the code is not enough:
     /// finders look at such lines too.
     fn is_called_for(&self, name: &str) -> bool {
+        if name == SECURITY && self.facts.has(ChangeFact::InjectionRisk) {
+            return true;
+        }
         let triggers = self.catalogue.get(name).map(|reviewer| reviewer.when.as_slice());
         triggers
             .unwrap_or_default()
@@ -264,9 +273,17 @@ impl TeamSelector<'_> {
         }
     }
 
-    /// Whether the change is so large or so risky that a second finder looks at it.
+    /// Whether the change is so large that a second finder looks at it, or changes a guard that no
+    /// specialist covers.
     fn needs_second_finder(&self) -> bool {
-        self.facts.has(ChangeFact::Guard) || self.facts.lines() >= SECOND_FINDER_LINES
+        self.facts.lines() >= SECOND_FINDER_LINES
+            || self.facts.has(ChangeFact::Guard) && !self.is_called_for(SECURITY)
+    }
+
+    /// Maximum number of specialists by facts. A second finder takes the place of one.
+    fn specialists_max(&self) -> usize {
+        let is_large = self.facts.lines() >= SECOND_SPECIALIST_LINES;
+        if is_large && !self.needs_second_finder() { SPECIALISTS_MAX } else { 1 }
     }
 
     /// A note if a setting names unknown reviewers.
@@ -314,7 +331,9 @@ impl TeamSelector<'_> {
         }
         let by_facts = match (self.always_reason(reviewer), reviewer.triggered_by(self.facts)) {
             (Some(why), _) => Some(why.to_owned()),
-            (None, why) => why.or_else(|| self.guard_reason(reviewer)),
+            (None, why) => {
+                self.injection_reason(reviewer).or(why).or_else(|| self.guard_reason(reviewer))
+            }
         };
         let why = by_facts.or_else(|| self.scout_reason(reviewer));
         why.ok_or_else(|| NO_TRIGGER.to_owned())
@@ -322,9 +341,10 @@ impl TeamSelector<'_> {
 
     /// For a change that needs one reviewer: its name, why it runs, and why the others do not.
     fn small_change_reviewer(&self) -> Option<(&'static str, &'static str, &'static str)> {
-        // A mistake in a guard affects all later changes, and one in a migration affects stored
-        // data.
-        if self.facts.has(ChangeFact::Guard) || self.facts.has(ChangeFact::Migrations) {
+        // A mistake in a guard affects all later changes, one in a migration affects stored data,
+        // and one line can open the system to attackers.
+        let risks = [ChangeFact::Guard, ChangeFact::Migrations, ChangeFact::InjectionRisk];
+        if risks.into_iter().any(|fact| self.facts.has(fact)) {
             return None;
         }
         match self.facts.extent() {
@@ -352,6 +372,12 @@ impl TeamSelector<'_> {
     fn guard_reason(&self, reviewer: &Reviewer) -> Option<String> {
         let witness = self.facts.witness(ChangeFact::Guard)?;
         (reviewer.name == ADVERSARIAL).then(|| witness.to_owned())
+    }
+
+    /// The security reviewer always reviews lines on which text can become a command or a query.
+    fn injection_reason(&self, reviewer: &Reviewer) -> Option<String> {
+        let witness = self.facts.witness(ChangeFact::InjectionRisk)?;
+        (reviewer.name == SECURITY).then(|| witness.to_owned())
     }
 
     /// Why the reviewer has nothing to review. None if its needs are met.

@@ -12,7 +12,7 @@ pub(crate) mod excerpt;
 mod refute;
 mod second_look;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ use crate::collect::ReviewFindings;
 use crate::review_context::ReviewContext;
 use crate::runs::RunRecord;
 use crh_review::finding::{Member, Severity};
-use crh_review::report::{Issue, Validation};
+use crh_review::report::Issue;
 use crh_review::{Judgement, JudgementResult, MergeResult};
 
 /// Timeout of the search for contradictions. Large repositories take a few seconds. Issues that the
@@ -47,8 +47,10 @@ pub struct ValidationOutcome {
 }
 
 /// Validates issues. Without a review context no model is available, so only code can refute them.
+/// `undecided` has the keys of the issues that a model checks; None means all.
 pub async fn validate(
     merged: &MergeResult,
+    undecided: Option<&BTreeSet<String>>,
     collected: &ReviewFindings,
     change: &ChangeUnderReview,
     ctx: Option<&ReviewContext>,
@@ -69,6 +71,7 @@ pub async fn validate(
         .issues
         .iter()
         .filter(|issue| needs_check(issue, &outcome.judgements) && is_new(issue, collected))
+        .filter(|issue| undecided.is_none_or(|keys| keys.contains(&issue.dedupe_key)))
         .collect();
     let (to_check, rest) = unchecked.split_at(unchecked.len().min(limit));
     let over_limit = count_urgent(rest);
@@ -130,14 +133,8 @@ async fn refute_by_code(
 /// Whether a validation run has to check an issue. Issues of static checks need no validation. An
 /// issue whose second look failed is checked again.
 fn needs_check(issue: &Issue, judgements: &BTreeMap<String, Judgement>) -> bool {
-    let is_from_model = match issue.validation {
-        Validation::ByCode => false,
-        Validation::NotRun | Validation::Confirmed | Validation::Unsure | Validation::Degraded => {
-            true
-        }
-    };
     let result = judgements.get(&issue.dedupe_key).map(|judgement| judgement.result);
-    is_from_model && matches!(result, None | Some(JudgementResult::Failed))
+    issue.takes_second_look() && matches!(result, None | Some(JudgementResult::Failed))
 }
 
 /// Whether an issue is from this review. Carried-over issues were checked before.

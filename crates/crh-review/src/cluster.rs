@@ -160,7 +160,7 @@ impl ClusterBuilder {
             title,
             word_ids: words,
             static_key: match finding.member.origin {
-                Origin::Code => Some(StaticFindingKey {
+                Origin::Code | Origin::Plan => Some(StaticFindingKey {
                     line: finding.location.line_start,
                     reviewer: finding.member.reviewer.clone(),
                     rule: finding.member.rule.clone(),

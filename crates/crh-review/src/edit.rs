@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::severity_cap;
-use crate::merge::{Judgement, JudgementResult, MergeResult, number_issues};
+use crate::issue::regrade;
+use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
 use crate::report::{Fate, Issue, Validation};
 use crate::shape::shorten_title;
 use crate::words::collapse_whitespace;
@@ -80,7 +81,7 @@ pub fn apply_edit(
             .members
             .first()
             .and_then(|lead| groups.iter().find(|group| group.members.contains(lead)))
-            .filter(|_| issue.validation != Validation::ByCode);
+            .filter(|_| issue.takes_second_look());
         let Some(group) = group else {
             merged.issues.push(issue);
             continue;
@@ -103,10 +104,16 @@ pub fn apply_edit(
 /// Sets severity, probability, text and validation of an issue.
 fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgement>) {
     let claimed_severity = Some(issue.severity).filter(|severity| *severity <= Severity::P1);
-    let other_severity = validation.and_then(|judgement| judgement.severity).or(claimed_severity);
-    issue.severity = other_severity
-        .map_or(group.severity, |other| other.min(group.severity))
-        .max(severity_cap(issue.category));
+    let validated_severity = validation.and_then(|judgement| judgement.severity);
+    let other_severity = validated_severity.or(claimed_severity);
+    let severity = other_severity.map_or(group.severity, |other| other.min(group.severity));
+    let (judge, reason) = match validation {
+        Some(judgement) if judgement.severity == Some(severity) && severity < group.severity => {
+            (VALIDATION, judgement.reason.as_str())
+        }
+        Some(_) | None => ("editor", ""),
+    };
+    regrade(issue, severity.max(severity_cap(issue.category)), judge, reason);
     let editor_probability = match group.judgement {
         EditorJudgement::Probable(probability) => probability,
         EditorJudgement::Minor | EditorJudgement::Refuted(_) => Confidence::ZERO,

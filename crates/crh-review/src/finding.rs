@@ -252,6 +252,9 @@ pub enum Origin {
     Model,
     /// A static check, which needs no second opinion.
     Code,
+    /// The comparison of the change with its plan. A model judges the requirement, and crh writes
+    /// the finding.
+    Plan,
 }
 
 /// Kind of proof.
@@ -287,7 +290,7 @@ pub struct Member {
     /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voice: Option<String>,
-    /// A model or a static check.
+    /// A model, a static check, or the comparison with a plan.
     #[serde(default)]
     pub origin: Origin,
     /// Kind of proof.

@@ -23,11 +23,11 @@ pub fn severity_cap(category: Category) -> Severity {
     }
 }
 
-/// Severity after the cap. Static checks keep the severity of their rule.
+/// Severity after the cap. Static checks and plans keep the severity of their rule.
 pub(crate) fn effective_severity(member: &Member) -> Severity {
     let claimed_severity = member.finding.severity;
     match member.origin {
-        Origin::Code => claimed_severity,
+        Origin::Code | Origin::Plan => claimed_severity,
         Origin::Model => claimed_severity.max(severity_cap(member.finding.category)),
     }
 }

@@ -17,6 +17,8 @@ pub struct ReviewKey<'a> {
     pub repo: &'a str,
     /// The pull request's number; empty for a local change.
     pub pr_number: &'a str,
+    /// The base commit.
+    pub base_sha: &'a str,
     /// The head commit, or the hash of the tree that a dirty checkout would commit.
     pub head_sha: &'a str,
     /// Hash of all prompts in use.
@@ -25,6 +27,8 @@ pub struct ReviewKey<'a> {
     pub model: &'a str,
     /// Name of the budget and its overrides.
     pub budget_profile: &'a str,
+    /// The strategy.
+    pub strategy: &'a str,
 }
 
 /// Inputs of a dedupe key.
@@ -44,8 +48,18 @@ pub struct IssueKey<'a> {
 
 /// Id of a review. The same change reviewed in the same way has the same id.
 pub fn review_id(key: &ReviewKey<'_>) -> String {
-    let ReviewKey { repo, pr_number, head_sha, prompt_version, model, budget_profile } = *key;
-    key_from_parts(&[repo, pr_number, head_sha, prompt_version, model, budget_profile])
+    let ReviewKey { repo, pr_number, base_sha, head_sha, .. } = *key;
+    let ReviewKey { prompt_version, model, budget_profile, strategy, .. } = *key;
+    key_from_parts(&[
+        repo,
+        pr_number,
+        base_sha,
+        head_sha,
+        prompt_version,
+        model,
+        budget_profile,
+        strategy,
+    ])
 }
 
 /// Key of an issue. It stays the same when lines move or a reviewer uses other words.
@@ -143,13 +157,20 @@ mod tests {
         let key = ReviewKey {
             repo: "o/r",
             pr_number: "7",
+            base_sha: "abb",
             head_sha: "abc",
             prompt_version: "p1",
             model: "m",
             budget_profile: "quick",
+            strategy: "panel",
         };
-        // printf 'o/r\n7\nabc\np1\nm\nquick' | sha256sum | cut -c1-16
-        assert_eq!(review_id(&key), "6b878d0270ed0bad");
+        // printf 'o/r\n7\nabb\nabc\np1\nm\nquick\npanel' | sha256sum | cut -c1-16
+        assert_eq!(review_id(&key), "0b4e26da50c79225");
+        let other_base = ReviewKey { base_sha: "abd", ..key };
+        let other_strategy = ReviewKey { strategy: "single", ..key };
+        for other in [other_base, other_strategy] {
+            assert_ne!(review_id(&other), review_id(&key));
+        }
     }
 
     #[test]

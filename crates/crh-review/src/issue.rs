@@ -1,5 +1,6 @@
 //! Builds one issue from a cluster of findings.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Display;
 use std::num::NonZeroU32;
@@ -29,9 +30,11 @@ pub(crate) fn sort_by_confidence(mut cluster: Vec<PlacedFinding>) -> Vec<PlacedF
     cluster
 }
 
-/// Builds an issue from a non-empty cluster. The first member leads: it provides text and place.
-/// The caller assigns the number later.
-pub(crate) fn build_issue(cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
+/// Builds an issue from a non-empty cluster. The first member leads: it provides text and place. A
+/// static finding leads before findings of models, so that no model can rewrite it. The caller
+/// assigns the number later.
+pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
+    cluster.sort_by_key(|placed| placed.member.origin != Origin::Code);
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
     let route = IssueRoute::from_members(&members);
     let severity =
@@ -177,6 +180,9 @@ struct BestFix {
 /// first member is the lead. The words describe the replacement if its author wrote any.
 fn best_fix(cluster: &[PlacedFinding], placer: &mut Placer<'_>) -> BestFix {
     let lead = &cluster[0];
+    // The fix of a static finding comes from static checks, which are at the start, or from none.
+    let static_count = cluster.partition_point(|placed| placed.member.origin == Origin::Code);
+    let cluster = if static_count > 0 { &cluster[..static_count] } else { cluster };
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
     let author = cluster
         .iter()
@@ -262,6 +268,27 @@ fn severity_disagreement(members: &[&Member], final_severity: Severity) -> Optio
             format_votes(&reviewers_by_value(members, claimed_severity))
         )),
     }
+}
+
+/// Changes the severity of an issue after merging, and adds who did it and why to its disagreement:
+/// `single (P3), validation (P1) -- raised to P1: REASON`.
+pub(crate) fn regrade(issue: &mut Issue, severity: Severity, judge: &str, reason: &str) {
+    let verb = match severity.cmp(&issue.severity) {
+        Ordering::Equal => return,
+        Ordering::Less => "raised",
+        Ordering::Greater => "lowered",
+    };
+    let claims = match issue.disagreement.take() {
+        Some(disagreement) => format!("{disagreement}; "),
+        None => {
+            let members: Vec<&Member> = issue.members.iter().collect();
+            format!("{}, ", format_votes(&reviewers_by_value(&members, |m| m.finding.severity)))
+        }
+    };
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+    issue.disagreement =
+        Some(format!("{claims}{judge} ({severity}) -- {verb} to {severity}{reason}"));
+    issue.severity = severity;
 }
 
 fn disagreement_over<T: Ord + Display>(

@@ -42,7 +42,7 @@ pub use merge::{
     apply_judgements, consolidate, consolidate_for_editor, into_report, refresh_verdict,
 };
 pub use place::{Location, Quote, Tier};
-pub use precheck::{FindingCheck, FindingProblem, check_findings};
+pub use precheck::{FindingCheck, FindingProblem, check_findings, cited_locations};
 pub use returns::{Dialect, ReturnError, ReviewerReturn, parse_return, parse_return_value};
 pub use sanitise::escape_invisible;
 pub use shape::repair_whole_numbers;

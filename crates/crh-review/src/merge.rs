@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::{CandidatePair, cluster_findings};
 use crate::evidence::Sources;
 use crate::finding::{Confidence, Member, Severity, Side};
-use crate::issue::{build_issue, make_keys_unique, nearby_keys, sort_by_confidence};
+use crate::grade::severity_cap;
+use crate::issue::{build_issue, make_keys_unique, nearby_keys, regrade, sort_by_confidence};
 use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
@@ -26,6 +27,8 @@ const MIN_CONFIDENCE: Confidence = Confidence::thousandths(600);
 const MIN_CONFIDENCE_P0: Confidence = Confidence::thousandths(500);
 /// Confidence that an unsure judgement costs an issue below P1.
 const UNSURE_PENALTY: Confidence = Confidence::thousandths(250);
+/// Name of validation among those that rate an issue.
+pub(crate) const VALIDATION: &str = "validation";
 /// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
 const MAX_MOVED_LINES: u32 = 3;
 
@@ -298,12 +301,12 @@ pub fn into_report(
     report
 }
 
-/// Takes the issues over the limit out of the list. In a review, issues of static checks do not
-/// count.
+/// Takes the issues over the limit out of the list. In a review, issues of static checks and
+/// of the plan do not count.
 fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize) -> Vec<Issue> {
     let mut count = 0;
     let (kept, excess): (Vec<_>, Vec<_>) = std::mem::take(issues).into_iter().partition(|issue| {
-        let is_counted = command == CommandKind::Checks || issue.validation != Validation::ByCode;
+        let is_counted = command == CommandKind::Checks || issue.takes_second_look();
         count += usize::from(is_counted);
         !is_counted || count <= max_issues
     });
@@ -492,12 +495,15 @@ fn is_low_confidence(issue: &Issue) -> bool {
 fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
     // Models cannot overrule static checks: a static check may warn about the very text that steers
     // the model.
-    if issue.validation == Validation::ByCode {
+    if !issue.takes_second_look() {
         return None;
     }
     match judgement.result {
         JudgementResult::Refuted => return Some((Fate::Refuted, judgement.reason.clone())),
-        JudgementResult::Confirmed => issue.validation = Validation::Confirmed,
+        JudgementResult::Confirmed => {
+            issue.validation = Validation::Confirmed;
+            raise_severity(issue, judgement);
+        }
         // Never lose a blocker because the validator crashed.
         JudgementResult::Failed => issue.validation = Validation::Degraded,
         JudgementResult::Unsure => {
@@ -511,6 +517,14 @@ fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, St
         let reason = format!("confidence {} after an undecided check", issue.confidence.value());
         (Fate::BelowGate, reason)
     })
+}
+
+/// Raises the severity if validation confirms the issue and finds it worse than its reviewers did.
+fn raise_severity(issue: &mut Issue, judgement: &Judgement) {
+    let severity = judgement.severity.map(|severity| severity.max(severity_cap(issue.category)));
+    if let Some(severity) = severity.filter(|severity| *severity < issue.severity) {
+        regrade(issue, severity, VALIDATION, &judgement.reason);
+    }
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ impl<'a> Placer<'a> {
         }
         let cited = self.cited_location(member)?.location;
         let confidence = member.finding.confidence;
-        if member.origin == Origin::Code {
+        if member.origin != Origin::Model {
             let evidence = self.static_check_quotes(member, &cited);
             return Ok((cited, None, evidence, confidence));
         }
@@ -439,8 +439,8 @@ impl<'a> Placer<'a> {
             start.saturating_sub(NEAR_LINES),
             start.saturating_add(NEAR_LINES),
         );
-        // A static check may report an effect of the change on code outside the change.
-        if in_changed_symbol || is_near || member.origin == Origin::Code {
+        // A static check or a plan may report an effect of the change on text outside the change.
+        if in_changed_symbol || is_near || member.origin != Origin::Model {
             return Tier::Secondary;
         }
         if evidence.iter().any(|quote| self.is_changed(quote)) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::evidence::Sources;
 use crate::finding::Member;
-use crate::place::Placer;
+use crate::place::{Location, Placer};
 use crate::report::Fate;
 
 /// Result of checking one finding.
@@ -54,6 +54,13 @@ pub fn check_findings(members: &[Member], sources: &Sources) -> Vec<FindingCheck
         FindingCheck { problem, conflict }
     };
     members.iter().map(&mut check).collect()
+}
+
+/// The locations that findings cite; `None` if a finding cites no line of the diff or of a file.
+pub fn cited_locations(members: &[Member], sources: &Sources) -> Vec<Option<Location>> {
+    let mut placer = Placer::new(sources);
+    let locate = |member: &Member| Some(placer.cited_location(member).ok()?.location);
+    members.iter().map(locate).collect()
 }
 
 #[cfg(test)]

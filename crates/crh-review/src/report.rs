@@ -328,6 +328,15 @@ pub struct Issue {
     pub members: Vec<Member>,
 }
 
+impl Issue {
+    /// Whether the editor and validation judge it. They do not judge what static checks found, nor
+    /// requirements, which have their own run.
+    pub fn takes_second_look(&self) -> bool {
+        self.validation != Validation::ByCode
+            && self.members.iter().all(|member| member.origin == Origin::Model)
+    }
+}
+
 /// Result of the second look at an issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -458,6 +467,9 @@ pub struct DroppedFinding {
     pub raw: Option<serde_json::Value>,
 }
 
+/// Text in the reason of a finding that the change itself suppresses.
+pub const ADDED_BY_CHANGE: &str = ", added by this change";
+
 impl DroppedFinding {
     /// A finding that is dropped for good.
     pub fn new(member: Member, fate: Fate, reason: impl Into<String>) -> Self {
@@ -470,6 +482,11 @@ impl DroppedFinding {
             member: Some(member),
             raw: None,
         }
+    }
+
+    /// Whether the change itself suppresses this finding.
+    pub fn is_suppressed_by_change(&self) -> bool {
+        self.fate == Fate::Suppressed && self.reason.contains(ADDED_BY_CHANGE)
     }
 
     /// A finding whose issue is hidden but still open.
@@ -536,6 +553,8 @@ pub struct Stats {
     pub latency_seconds_llm: Decimal,
     /// Number of model calls.
     pub llm_calls: u32,
+    /// Number of HTTP requests to models that got no reply, retries included.
+    pub failed_calls: u32,
     /// Number of tool calls.
     pub tool_calls: u32,
 }
@@ -596,6 +615,11 @@ impl Report {
             .filter(|dropped| dropped.open.is_some() || dropped.fate == Fate::OverCap)
     }
 
+    /// Whether the change itself suppresses a finding, however mild.
+    pub fn is_suppressed_by_change(&self) -> bool {
+        self.suppressed.iter().any(DroppedFinding::is_suppressed_by_change)
+    }
+
     /// The first invalid line range, for reports not written by crh.
     pub fn location_problem(&self) -> Option<String> {
         self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
@@ -648,6 +672,19 @@ impl Report {
     /// Reviewers that failed.
     pub fn failed_reviewers(&self) -> impl Iterator<Item = &ReviewerRow> {
         self.reviewers.iter().filter(|reviewer| reviewer.outcome == RunOutcome::Failed)
+    }
+
+    /// Reasons why reviewers failed, each with the names of its reviewers, in the order of the
+    /// report. An error that affects all reviewers, such as a stopped server, is listed once.
+    pub fn failures(&self) -> Vec<(Vec<&str>, &str)> {
+        let mut failures: Vec<(Vec<&str>, &str)> = Vec::new();
+        for reviewer in self.failed_reviewers() {
+            match failures.iter_mut().find(|(_, note)| *note == reviewer.note) {
+                Some((names, _)) => names.push(&reviewer.name),
+                None => failures.push((vec![&reviewer.name], &reviewer.note)),
+            }
+        }
+        failures
     }
 
     /// Whether this run fixed an issue.

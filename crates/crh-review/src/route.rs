@@ -15,11 +15,11 @@ pub(crate) fn queue_for(class: AutofixClass, owner: Owner) -> Queue {
     }
 }
 
-/// Recommended action for one finding.
+/// Recommended action for one finding. The owner says who handles it, not what to do.
 pub(crate) fn action_for(finding: &Finding) -> Action {
-    match queue_for(finding.autofix_class, finding.owner) {
-        Queue::Report => Action::Acknowledge,
-        Queue::Fixer | Queue::Residual => {
+    match finding.autofix_class {
+        AutofixClass::Advisory => Action::Acknowledge,
+        AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual => {
             let has_fix = finding.replacement.is_some() || finding.suggested_fix.is_some();
             if has_fix { Action::Apply } else { Action::Defer }
         }
@@ -58,12 +58,9 @@ impl IssueRoute {
             .or_else(|| findings().map(|f| f.owner).max())
             .unwrap_or(Owner::Human);
         let queue = queue_for(class, owner);
-        let action = match queue {
-            Queue::Report => Action::Acknowledge,
-            Queue::Fixer | Queue::Residual if has_conflict => Action::Skip,
-            Queue::Fixer | Queue::Residual => {
-                findings().map(action_for).max().unwrap_or(Action::Defer)
-            }
+        let action = match has_conflict {
+            true => Action::Skip,
+            false => findings().map(action_for).max().unwrap_or(Action::Defer),
         };
         let requires_verification = findings().any(|f| f.requires_verification);
         Self { class, owner, queue, action, requires_verification }

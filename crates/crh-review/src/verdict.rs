@@ -5,13 +5,16 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Member, Proof, Severity};
+use crate::finding::{Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
-    Requirement, RequirementState, Status, Strategy,
+    Requirement, RequirementState, ReviewerRow, Status, Strategy,
 };
 use crate::route::queue_for;
+
+/// How many files the reason names. The coverage section has all of them.
+const NAMED_FILES_MAX: usize = 5;
 
 /// Whether a change can be merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +25,8 @@ pub enum Verdict {
     /// Actionable issues are open.
     #[serde(rename = "Ready with fixes")]
     ReadyWithFixes,
-    /// Nothing is open, but the review is incomplete.
+    /// Nothing is open, but the review is incomplete. Or no reviewer returned a result, and only
+    /// static checks found something.
     #[default]
     Incomplete,
     /// Nothing is open, and the review is complete.
@@ -82,32 +86,51 @@ fn decide(
     let p0_count = open_findings.iter().filter(|(severity, _)| *severity == Severity::P0).count();
     let actionable_count =
         open_findings.iter().filter(|(severity, queue)| needs_action(*severity, *queue)).count();
-    let unmet_ids = unmet_requirements(report);
+    let blocking_gap = plan_gap(report, PlanSource::Explicit);
     let gaps = incomplete_reasons(report, command);
     let (verdict, reason) = if p0_count > 0 {
         (
             Verdict::NotReady,
             format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
         )
-    } else if !unmet_ids.is_empty() {
-        (
-            Verdict::NotReady,
-            format!("the change does not meet {} of the plan", unmet_ids.join(", ")),
-        )
+    } else if let Some(plan_gap) = blocking_gap {
+        (Verdict::NotReady, format!("the change {plan_gap} of the plan"))
+    } else if report.status == Status::Error && actionable_count > 0 {
+        // Fixing what static checks found does not make an unreviewed change ready.
+        let found = plural(actionable_count, "issue");
+        let reason = format!("{}; static checks found {found} to fix", gaps.join("; "));
+        return (Verdict::Incomplete, with_inferred_gap(report, reason));
     } else if actionable_count > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
     } else {
-        return verdict_without_actionable(report, open_findings, command, &gaps);
+        let (verdict, reason) = verdict_without_actionable(report, open_findings, command, &gaps);
+        return (verdict, with_inferred_gap(report, reason));
     };
+    let reason = with_inferred_gap(report, reason);
     match gaps.is_empty() {
         true => (verdict, reason),
         false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
     }
 }
 
+/// Adds unmet requirements of an inferred plan, which may be the wrong plan, to a reason.
+fn with_inferred_gap(report: &Report, reason: String) -> String {
+    match (plan_gap(report, PlanSource::Inferred), &report.plan) {
+        (Some(plan_gap), Some(plan)) => {
+            format!("{reason}. The change {plan_gap} of the inferred plan {}", plan.path)
+        }
+        (_, _) => reason,
+    }
+}
+
 /// Whether the review may have missed something.
 pub fn is_incomplete(report: &Report, command: CommandKind) -> bool {
     !incomplete_reasons(report, command).is_empty()
+}
+
+/// Whether the report itself shows that the review is incomplete, for every command.
+pub fn has_gaps(report: &Report) -> bool {
+    !coverage_problems(report).is_empty()
 }
 
 /// Number of suppressed findings.
@@ -133,17 +156,13 @@ fn verdict_without_actionable(
     };
     match (command, gaps.is_empty()) {
         (CommandKind::Checks, true) => (Verdict::ChecksPassed, result),
-        // If no check has seen a file, the checks have not passed.
-        (CommandKind::Checks, false) if nothing_is_in_scope(report) || is_missing_files(report) => {
-            (Verdict::Incomplete, gaps.join("; "))
-        }
-        (CommandKind::Checks, false) => {
-            (Verdict::ChecksPassed, format!("{result}; {}", gaps.join("; ")))
-        }
         (CommandKind::Review, true) => {
             (Verdict::ReadyToMerge, "nothing actionable was found".to_owned())
         }
-        (CommandKind::Review, false) => (Verdict::Incomplete, gaps.join("; ")),
+        // A check that failed has not passed.
+        (CommandKind::Checks | CommandKind::Review, false) => {
+            (Verdict::Incomplete, gaps.join("; "))
+        }
     }
 }
 
@@ -160,17 +179,25 @@ fn needs_action(severity: Severity, queue: Queue) -> bool {
     }
 }
 
-fn unmet_requirements(report: &Report) -> Vec<String> {
-    let explicit_plans = report.plan.iter().filter(|plan| plan.plan_source == PlanSource::Explicit);
-    explicit_plans
-        .flat_map(|plan| &plan.requirements)
-        .filter(|requirement| !requirement.waived)
-        .filter(|requirement| match requirement.state {
-            RequirementState::NotAddressed | RequirementState::PartiallyAddressed => true,
-            RequirementState::Met | RequirementState::NotJudged => false,
-        })
-        .map(|requirement| requirement.id.clone())
-        .collect()
+/// Which requirements of a plan the change does not meet: `does not meet R2 and meets only a part
+/// of R3`. `None` if it meets all of them, or if the plan has another source.
+fn plan_gap(report: &Report, source: PlanSource) -> Option<String> {
+    let plan = report.plan.as_ref().filter(|plan| plan.plan_source == source)?;
+    let ids_in = |state: RequirementState| {
+        let requirements = plan.requirements.iter();
+        let matching = requirements.filter(|it| !it.waived && it.state == state);
+        matching.map(|it| it.id.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let unmet_ids = ids_in(RequirementState::NotAddressed);
+    let partly_met_ids = ids_in(RequirementState::PartiallyAddressed);
+    match (unmet_ids.as_str(), partly_met_ids.as_str()) {
+        ("", "") => None,
+        (unmet_ids, "") => Some(format!("does not meet {unmet_ids}")),
+        ("", partly_met_ids) => Some(format!("meets only a part of {partly_met_ids}")),
+        (unmet_ids, partly_met_ids) => {
+            Some(format!("does not meet {unmet_ids} and meets only a part of {partly_met_ids}"))
+        }
+    }
 }
 
 /// Which requirements of an explicit plan were not judged. Inferred plans do not count.
@@ -222,24 +249,15 @@ fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
 /// Gaps in the coverage.
 fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
-    let failed_names: Vec<_> =
-        report.failed_reviewers().map(|reviewer| reviewer.name.as_str()).collect();
-    if !failed_names.is_empty() {
-        gaps.push(format!("failed reviewers: {}", failed_names.join(", ")));
+    let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
+        report.failed_reviewers().partition(|reviewer| reviewer.origin == Origin::Code);
+    for (kind, rows) in [("reviewers", failed_reviewers), ("checks", failed_checks)] {
+        let names: Vec<&str> = rows.iter().map(|reviewer| reviewer.name.as_str()).collect();
+        if !names.is_empty() {
+            gaps.push(format!("failed {kind}: {}", names.join(", ")));
+        }
     }
-    let gap_count = report
-        .coverage
-        .iter()
-        .filter(|file| match file.state {
-            CoverageState::Truncated | CoverageState::NotReviewed => true,
-            CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
-                false
-            }
-        })
-        .count();
-    if gap_count > 0 {
-        gaps.push(format!("{} not fully reviewed", plural(gap_count, "file")));
-    }
+    gaps.extend(unreviewed_files(report));
     if nothing_is_in_scope(report) {
         gaps.push("no file of the change was reviewed".to_owned());
     }
@@ -255,6 +273,7 @@ fn coverage_problems(report: &Report) -> Vec<String> {
             plural(unproven_count, "P0 or P1 finding")
         ));
     }
+    gaps.extend(self_suppressed(report));
     gaps.extend(unjudged_requirements(report));
     match report.status {
         Status::Ok | Status::Degraded => {}
@@ -262,6 +281,38 @@ fn coverage_problems(report: &Report) -> Vec<String> {
         Status::Error => gaps.push("nothing was reviewed".to_owned()),
     }
     gaps
+}
+
+/// Which files were not fully reviewed: `2 files not fully reviewed (a.sh, lib/b.py)`.
+pub(crate) fn unreviewed_files(report: &Report) -> Option<String> {
+    let is_gap = |file: &&FileCoverage| match file.state {
+        CoverageState::Truncated | CoverageState::NotReviewed => true,
+        CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
+            false
+        }
+    };
+    let files: Vec<&FileCoverage> = report.coverage.iter().filter(is_gap).collect();
+    let mut names: Vec<String> =
+        files.iter().take(NAMED_FILES_MAX).map(|file| crate::sanitise::path(&file.path)).collect();
+    if let more_count @ 1.. = files.len().saturating_sub(NAMED_FILES_MAX) {
+        names.push(format!("and {more_count} more"));
+    }
+    let count = plural(files.len(), "file");
+    (!files.is_empty()).then(|| format!("{count} not fully reviewed ({})", names.join(", ")))
+}
+
+/// How many findings that need action the change suppresses about itself. A change must not become
+/// green by its own ignore comments.
+fn self_suppressed(report: &Report) -> Option<String> {
+    let needs_action = |dropped: &&DroppedFinding| {
+        let finding = dropped.member.as_ref().map(|member| &member.finding);
+        dropped.is_suppressed_by_change()
+            && finding.is_none_or(|finding| {
+                needs_action(finding.severity, queue_for(finding.autofix_class, finding.owner))
+            })
+    };
+    let count = report.suppressed.iter().filter(needs_action).count();
+    (count > 0).then(|| format!("the change suppresses {} about itself", plural(count, "finding")))
 }
 
 /// Whether a dropped finding is a P0 or P1 whose quotes were not found. An issue of an earlier review

@@ -105,10 +105,19 @@ impl Program {
 impl RunningProgram {
     /// Sends SIGINT, as Ctrl-C does.
     pub fn interrupt(&self) {
+        self.send(Signal::INT);
+    }
+
+    /// Asks the program to end, as CI systems do.
+    pub fn terminate(&self) {
+        self.send(Signal::TERM);
+    }
+
+    fn send(&self, signal: Signal) {
         let id = self.child.as_ref().unwrap().id();
         let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
         // The process was not waited for, so its id is still valid.
-        kill_process(pid, Signal::INT).unwrap();
+        kill_process(pid, signal).unwrap();
     }
 
     /// Kills the program with SIGKILL.

@@ -18,8 +18,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::eval::{
-    EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs, EvalNoiseArgs, EvalReviewArgs,
-    EvalRunArgs, EvalScoreArgs, EvalShowArgs, NoiseFormatArg, RuleArg, SuiteArgs,
+    ArmChoice, EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs, EvalNoiseArgs,
+    EvalReviewArgs, EvalRunArgs, EvalScoreArgs, EvalShowArgs, NoiseFormatArg, RuleArg, SuiteArgs,
 };
 pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::{

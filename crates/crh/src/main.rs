@@ -34,12 +34,13 @@ fn main() -> ExitCode {
     }
     std::panic::set_hook(Box::new(ui::print_panic));
     // The panic hook has printed the error; only the exit code is left.
-    let outcome = std::panic::catch_unwind(|| match cli::Cli::try_parse() {
-        Ok(cli) => {
-            let environment = config::environment::Environment::from_process();
-            commands::run(cli, &environment)
+    let outcome = std::panic::catch_unwind(|| {
+        let environment = config::environment::Environment::from_process();
+        ui::guard_workflow_commands(&environment);
+        match cli::Cli::try_parse() {
+            Ok(cli) => commands::run(cli, &environment),
+            Err(error) => Ok(ui::print_usage(&error)),
         }
-        Err(error) => Ok(ui::print_usage(&error)),
     });
     match outcome {
         Ok(Ok(code)) => code,

@@ -11,12 +11,14 @@ mod state;
 mod style;
 mod summary;
 pub(crate) mod task_progress;
+mod workflow_commands;
 
-use std::io;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::panic::PanicHookInfo;
 use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use anyhow::Context;
 
@@ -24,6 +26,7 @@ pub(crate) use self::prompt::prompt_line;
 use self::screen::WarningLevel;
 pub(crate) use self::style::Verbosity;
 use self::style::{OutputKind, ProgressStyle};
+use self::workflow_commands::AllowedCommands;
 use crate::config::environment;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -45,8 +48,13 @@ fn progress_style(verbosity: Verbosity, environment: &Environment) -> ProgressSt
 
 /// Writes a result to standard output. A closed pipe (`| head`) is not a failure.
 pub(crate) fn result(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    match write(&mut out).and_then(|()| out.flush()) {
+    let mut text = Vec::new();
+    let outcome = write(&mut text).and_then(|()| write_stdout(&text, AllowedCommands::None));
+    tolerate_closed_pipe(outcome)
+}
+
+fn tolerate_closed_pipe(outcome: io::Result<()>) -> Result<(), Failure> {
+    match outcome {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(error).context("cannot write to standard output").or_fail(FailureKind::External)
         }
@@ -59,10 +67,33 @@ pub(crate) fn result_text(text: &str) -> Result<(), Failure> {
     result(|out| out.write_all(text.as_bytes()))
 }
 
+/// Writes workflow commands for GitHub Actions to standard output. A closed pipe is not a failure.
+pub(crate) fn result_commands(text: &str) -> Result<(), Failure> {
+    tolerate_closed_pipe(write_stdout(text.as_bytes(), AllowedCommands::Own))
+}
+
 /// Writes a text to standard output and returns every error, including a closed pipe.
 pub(crate) fn result_line(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    write_stdout(text.as_bytes(), AllowedCommands::None)
+}
+
+/// In GitHub Actions, keeps text from acting as a workflow command.
+pub(crate) fn guard_workflow_commands(environment: &Environment) {
+    let is_in_actions = environment.variable(environment::GITHUB_ACTIONS);
+    if is_in_actions.is_some_and(|value| !value.is_empty()) {
+        workflow_commands::guard();
+    }
+}
+
+fn write_stdout(text: &[u8], allowed: AllowedCommands) -> io::Result<()> {
+    let stdout = io::stdout();
+    // The runner does not read files, and patches in them must stay exact.
+    let is_file = stdout.as_fd().try_clone_to_owned().is_ok_and(|stdout| {
+        fs::File::from(stdout).metadata().is_ok_and(|metadata| metadata.is_file())
+    });
+    let text = if is_file { text.into() } else { workflow_commands::guarded(text, allowed) };
+    let mut out = stdout.lock();
+    out.write_all(&text).and_then(|()| out.flush())
 }
 
 /// Restores the terminal and exits at once with code 130.
@@ -75,6 +106,14 @@ pub(crate) fn exit_now() -> ! {
 
 pub(crate) fn stdout_is_terminal() -> bool {
     io::stdout().is_terminal()
+}
+
+/// Width of the window that shows standard output, or 80 columns without a window.
+pub(crate) fn stdout_columns() -> usize {
+    match rustix::termios::tcgetwinsize(io::stdout()) {
+        Ok(window) if window.ws_col > 0 => window.ws_col.into(),
+        Ok(_) | Err(_) => 80,
+    }
 }
 
 /// Whether standard output is a terminal that supports colours and links.

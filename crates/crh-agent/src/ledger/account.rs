@@ -190,6 +190,10 @@ impl BudgetAccount {
         Some(cost)
     }
 
+    pub(super) fn count_failed_call(&mut self) {
+        self.spent.failed_calls = self.spent.failed_calls.saturating_add(1);
+    }
+
     pub(super) fn grant_tool_calls(&mut self, requested: u32, purpose: CallPurpose) -> u32 {
         let budget = self.budget.tool_calls;
         let available_calls = match purpose {

@@ -600,6 +600,7 @@ async fn earlier_spending_counts_as_work() {
     let before = UsageTotals {
         llm_calls: 4,
         guessed_calls: 1,
+        failed_calls: 3,
         tool_calls: 7,
         usage: usage(100, 10),
         money: Money::cents(50),

@@ -5,7 +5,7 @@ use crate::answer_form::AnswerForm;
 use crate::call_history::{PastCallStatus, RepeatedCall, ResultPosition};
 use crate::extract::Completeness;
 use crate::model_texts::LastTurnReason;
-use crate::{AgentOutcome, LimitKind, ToolOutcome, model_texts};
+use crate::{AgentOutcome, LimitKind, ToolOutcome, model_texts, trim};
 use crh_llm::{
     CacheMark, CallArguments, Message, ModelReply, StopCause, ToolCall, ToolResult, Turn, TurnPart,
 };
@@ -331,6 +331,7 @@ impl<A: Clone> AgentRun<A> {
             };
             results.push(ToolResult { call_id: call.id, name: call.name, text });
         }
+        trim::cut_results(&mut results, self.result_chars());
         let tokens = results.iter().map(|result| crh_llm::text_tokens(&result.text)).sum();
         self.largest_result_tokens = self.largest_result_tokens.max(tokens);
         self.task.conversation.messages.push(Message::Results(results));

@@ -164,9 +164,9 @@ fn trimming_twice_changes_nothing() {
 #[test]
 fn vendor_count_corrects_estimates() {
     let mut gauge = TokenEstimator::default();
-    assert_eq!((gauge.tokens(100), gauge.estimate(100)), (100, 100));
+    assert_eq!((gauge.tokens(100), gauge.estimate(60)), (60, 100));
     gauge.record_count(1_000, 400);
-    assert_eq!((gauge.tokens(1_000), gauge.tokens(1_200)), (400, 600));
+    assert_eq!((gauge.tokens(1_000), gauge.tokens(1_200)), (400, 500));
     assert_eq!(gauge.estimate(400), 1_000);
     assert_eq!(
         (gauge.upper_bound(900), gauge.upper_bound(1_000), gauge.upper_bound(1_200)),
@@ -181,6 +181,25 @@ fn vendor_count_corrects_estimates() {
     );
     gauge.record_count(500, 0);
     assert_eq!(gauge.tokens(500), 200, "a count of nothing is none");
+}
+
+#[test]
+fn results_of_a_turn_share_the_room() {
+    let result = |text: String| ToolResult { call_id: "c".into(), name: "read".into(), text };
+    let mut results =
+        [result("a\n".repeat(50)), result("b\n".repeat(5_000)), result("c\n".repeat(400))];
+    cut_results(&mut results, 2_000);
+    let lengths = results.each_ref().map(|result| result.text.len());
+    assert_eq!(lengths[0], 100, "short results stay");
+    assert_eq!(lengths[2], 800, "the longest result is cut first");
+    let cut_text = &results[1].text;
+    assert!(cut_text.starts_with("b\nb\n") && cut_text.len() < 1_300, "{}", cut_text.len());
+    assert!(cut_text.ends_with(
+        "[cut: the whole result has 10000 characters. Ask for fewer or smaller pieces in one turn.]\n"
+    ));
+    let before = results.clone();
+    cut_results(&mut results, 10_000);
+    assert_eq!(results, before);
 }
 
 #[test]

@@ -39,6 +39,7 @@ async fn transient_errors_are_retried_at_no_cost() {
     assert_eq!(driven.end, fine());
     assert_eq!(driven.totals, means.ledger.spent());
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 0));
+    assert_eq!(driven.totals.failed_calls, 2);
     let usage = fake.usage();
     assert_eq!((usage.requests, driven.totals.usage.input), (3, usage.input));
 }
@@ -70,7 +71,7 @@ async fn last_error_is_the_outcome_after_all_retries() {
         matches!(driven.end.outcome, AgentOutcome::Model(ModelError::Overloaded { .. })),
         "{driven:?}"
     );
-    assert_eq!(driven.totals, UsageTotals::default());
+    assert_eq!(driven.totals, UsageTotals { failed_calls: 4, ..UsageTotals::default() });
 }
 
 #[tokio::test]
@@ -120,7 +121,7 @@ async fn attempt_over_a_run_limit_is_not_sent() {
     let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
     let means = setup::run_context(&fake.url(), setup::TOOLS);
     // Enough for the worst case of one call, not of two.
-    let limits = RunLimits { money: Money::cents(4), ..setup::limits() };
+    let limits = RunLimits { money: Money::cents(3), ..setup::limits() };
     let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
     let driven = drive(run, &means).await;
     let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());

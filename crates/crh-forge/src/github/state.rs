@@ -52,6 +52,8 @@ pub struct PullRequestProperties {
     pub by_bot: bool,
     /// Whether the head is in another repository than the base.
     pub from_fork: bool,
+    /// The author's role in the target repository, if GitHub names it.
+    pub association: Option<Association>,
 }
 
 /// A file of a pull request.

@@ -27,6 +27,8 @@ fn query(pattern: &str) -> SearchQuery {
         glob: None,
         ignore_case: false,
         max_matches: 100_000,
+        line_filter: None,
+        time_limit: None,
     }
 }
 

@@ -11,6 +11,9 @@ const FIRST_LINE_BYTES: u64 = 512;
 /// Package managers wrap a script in at most three levels of scripts.
 const INTERPRETERS_MAX: usize = 3;
 
+/// Programs that version managers link under the names of other programs.
+const VERSION_MANAGERS: &[&str] = &["asdf", "mise", "proto-shim", "rtx", "volta-shim"];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct InstalledProgram {
     pub(super) program: PathBuf,
@@ -23,6 +26,7 @@ impl InstalledProgram {
     /// `excluded_folder` and programs whose interpreter is inside it: these files come with the change.
     pub(super) fn find(name: &str, path: &OsStr, excluded_folder: Option<&Path>) -> Option<Self> {
         executables_named(name, path)
+            .filter(|program| !is_shim(program))
             .find_map(|program| Self::inspect(program, path, excluded_folder))
     }
 
@@ -62,6 +66,21 @@ pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> O
 fn executables_named(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {
     let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
     folders.map(move |folder| folder.join(name)).filter(|file| is_executable(file))
+}
+
+/// The first program with this name in a `PATH`, if it is a shim.
+pub(super) fn find_shim(name: &str, path: &OsStr) -> Option<PathBuf> {
+    executables_named(name, path).next().filter(|program| is_shim(program))
+}
+
+/// Whether a program is a shim: a version manager that starts the real program. It cannot find that
+/// program in the sandbox, which has neither the user's home nor the settings of the manager.
+fn is_shim(program: &Path) -> bool {
+    let folder = program.parent().and_then(Path::file_name);
+    let target = program.canonicalize().ok();
+    let target_name = target.as_deref().and_then(Path::file_name).and_then(OsStr::to_str);
+    folder == Some(OsStr::new("shims"))
+        || target_name.is_some_and(|name| VERSION_MANAGERS.contains(&name))
 }
 
 /// Whether a file lies in a folder, directly or through a symlink.
@@ -167,6 +186,23 @@ mod tests {
             "ruff",
             &["home/bin/ruff"],
         );
+    }
+
+    #[test]
+    fn shims_of_version_managers_are_skipped() {
+        let files = [
+            ("pyenv/shims/ruff", "#!/usr/bin/env bash\n"),
+            ("mise/bin/mise", "\x7fELF"),
+            ("mise/links/ruff", "-> ../bin/mise"),
+            ("home/bin/ruff", "\x7fELF"),
+        ];
+        check(&files, &["pyenv/shims", "mise/links", "home/bin"], "ruff", &["home/bin/ruff"]);
+        let (_folder, root) = disk(&files);
+        let path = std::env::join_paths([root.join("pyenv/shims")]).unwrap();
+        assert_eq!(InstalledProgram::find("ruff", &path, None), None);
+        assert_eq!(find_shim("ruff", &path), Some(root.join("pyenv/shims/ruff")));
+        let path = std::env::join_paths([root.join("home/bin")]).unwrap();
+        assert_eq!(find_shim("ruff", &path), None);
     }
 
     #[test]

@@ -90,6 +90,11 @@ trait Analyser: Sync {
 
     fn input(&self) -> AnalyserInput<'_>;
 
+    /// Why the analyser cannot check this project, as a sentence.
+    fn missing_config(&self, _: &dyn Project) -> Option<String> {
+        None
+    }
+
     /// Whether the analyser checks only the given files, not the whole tree.
     fn is_per_file(&self) -> bool {
         true
@@ -150,6 +155,15 @@ impl Analysers {
     /// Names and paths of the installed analysers.
     pub fn installed(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         self.installed.iter().map(|(name, installed)| (*name, installed.program.as_path()))
+    }
+
+    /// Analysers that are not used because only a shim of a version manager is installed, with the
+    /// path of the shim.
+    pub fn shims(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
+        NAMES
+            .into_iter()
+            .filter(|name| !self.installed.contains_key(name))
+            .filter_map(|name| Some((name, installation::find_shim(name, &self.path)?)))
     }
 
     /// Returns the version that an analyser prints. The error is a sentence.
@@ -220,9 +234,7 @@ impl Analysers {
         if let (Some(program), Some(rules)) = (installed(semgrep::NAME), semgrep::rules(project)) {
             analysers.push(Box::new(semgrep::SemgrepAnalyser { program, rules }));
         }
-        if let (Some(program), Some(trusted)) = (installed(tsc::NAME), &self.trusted)
-            && tsc::is_configured(project)
-        {
+        if let (Some(program), Some(trusted)) = (installed(tsc::NAME), &self.trusted) {
             analysers.push(Box::new(tsc::TscAnalyser { program, trusted }));
         }
         analysers
@@ -261,6 +273,7 @@ impl Analysers {
             name: analyser.name(),
             files,
             skipped_files: unread_files,
+            partly_checked_files: Vec::new(),
             outcome,
             duration: start.elapsed(),
         })
@@ -276,6 +289,9 @@ impl Analysers {
         unread_files: &mut Vec<(String, String)>,
     ) -> Result<StaticOutput, String> {
         let Some(project) = change.project else { return Ok(StaticOutput::default()) };
+        if let Some(why) = analyser.missing_config(project) {
+            return Err(why);
+        }
         let mask = SecretMask::for_change(change);
         let paths: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
         let after = self.analyse_side(analyser, project, Side::New, &paths, &mask)?;
@@ -445,6 +461,7 @@ fn crashed_run(name: &'static str) -> StaticRun {
         name,
         files: Vec::new(),
         skipped_files: Vec::new(),
+        partly_checked_files: Vec::new(),
         outcome,
         duration: Duration::ZERO,
     }

@@ -1,5 +1,6 @@
 //! Processing of analyser output that needs no sandbox. Sandboxed runs are tested with the program.
 
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -181,18 +182,18 @@ fn scratch_folder_is_removed_with_any_contents() {
     let root = scratch.root().to_owned();
     // A folder chain deeper than the longest path.
     let mut chain = root.join("chain");
-    std::fs::create_dir(&chain).unwrap();
+    fs::create_dir(&chain).unwrap();
     for number in 0..2_000 {
         let above = root.join(format!("above{number}"));
-        std::fs::create_dir(&above).unwrap();
-        std::fs::rename(&chain, above.join("in")).unwrap();
+        fs::create_dir(&above).unwrap();
+        fs::rename(&chain, above.join("in")).unwrap();
         chain = above;
     }
     let shut = root.join("shut/in");
-    std::fs::create_dir_all(&shut).unwrap();
-    std::fs::write(root.join("1.moved"), "").unwrap();
+    fs::create_dir_all(&shut).unwrap();
+    fs::write(root.join("1.moved"), "").unwrap();
     for folder in [&shut, shut.parent().unwrap()] {
-        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o0)).unwrap();
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o0)).unwrap();
     }
     assert_eq!(scratch.remove(), None);
     assert!(!root.exists());
@@ -401,7 +402,7 @@ fn paths_out_of_the_scratch_folder_are_rejected() {
 #[test]
 fn scratch_folder_is_private() {
     let scratch = Scratch::new().unwrap();
-    let mode = std::fs::metadata(scratch.root()).unwrap().permissions().mode();
+    let mode = fs::metadata(scratch.root()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
 }
 
@@ -410,9 +411,9 @@ fn checkout_modules_are_linked_but_never_replace_files() {
     let checkout = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir().unwrap();
     for folder in ["node_modules", "web/node_modules", "own/node_modules"] {
-        std::fs::create_dir_all(checkout.path().join(folder)).unwrap();
+        fs::create_dir_all(checkout.path().join(folder)).unwrap();
     }
-    std::fs::create_dir(checkout.path().join("led")).unwrap();
+    fs::create_dir(checkout.path().join("led")).unwrap();
     std::os::unix::fs::symlink(elsewhere.path(), checkout.path().join("led/node_modules")).unwrap();
     let scratch = Scratch::new().unwrap();
     for file in ["web/src/a.js", "own/node_modules/x.js", "led/a.js"] {
@@ -422,4 +423,29 @@ fn checkout_modules_are_linked_but_never_replace_files() {
     let linked = scratch.link_modules(checkout.path(), &files).unwrap();
     let expected = ["node_modules", "web/node_modules"].map(|it| checkout.path().join(it));
     assert_eq!(linked, expected);
+}
+
+/// Analysers whose only program is an empty `tsc`. It must not run.
+fn with_tsc() -> (tempfile::TempDir, Analysers) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("tsc");
+    fs::write(&program, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let trusted = Some(TrustedRepo { checkout: None });
+    let analysers =
+        Analysers::find(Path::new("/bin/false"), folder.path().as_os_str(), None, trusted);
+    (folder, analysers)
+}
+
+#[test]
+fn missing_typescript_configuration_is_noted() {
+    let (_folder, analysers) = with_tsc();
+    let fixture = Fixture::new("//- a.ts\nlet a = 1;\n//- head\n//- a.ts\nlet a = 2;\n");
+    let runs = fixture.with(|change| analysers.review(change));
+    let [run] = runs.as_slice() else { panic!("{runs:?}") };
+    let notes = &run.outcome.as_ref().unwrap().notes;
+    assert_eq!(notes, &["skipped: the root folder has no `tsconfig.json`"]);
+    assert!(run.files.is_empty(), "{:?}", run.files);
+    let fixture = Fixture::new("//- a.py\na = 1\n//- head\n//- a.py\na = 2\n");
+    assert!(fixture.with(|change| analysers.review(change)).is_empty());
 }

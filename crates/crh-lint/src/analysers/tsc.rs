@@ -22,10 +22,6 @@ pub(super) struct TscAnalyser<'a> {
     pub(super) trusted: &'a TrustedRepo,
 }
 
-pub(super) fn is_configured(project: &dyn Project) -> bool {
-    matches!(project.file(Side::New, CONFIG_FILE), Ok(Some(_)))
-}
-
 impl Analyser for TscAnalyser<'_> {
     fn name(&self) -> &'static str {
         NAME
@@ -45,6 +41,11 @@ impl Analyser for TscAnalyser<'_> {
 
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Tree(self.trusted)
+    }
+
+    fn missing_config(&self, project: &dyn Project) -> Option<String> {
+        let is_configured = matches!(project.file(Side::New, CONFIG_FILE), Ok(Some(_)));
+        (!is_configured).then(|| format!("the root folder has no `{CONFIG_FILE}`"))
     }
 
     fn is_per_file(&self) -> bool {

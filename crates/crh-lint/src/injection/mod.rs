@@ -93,6 +93,11 @@ impl ChangeText {
     pub fn other(name: &str, text: impl Into<String>) -> Self {
         Self { kind: ChangeTextKind::Other, place: pseudo_path(name, ""), text: text.into() }
     }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 impl ChangeTextKind {
@@ -171,6 +176,16 @@ pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
             LineContext::Name,
         ));
         report.add(&file.path, "The name of a file", &name, in_name);
+        if let Some(old_path) = file.old_path.as_ref().filter(|old_path| **old_path != file.path) {
+            let old_name = [(1, old_path.clone())];
+            let in_name = find_injections(
+                &old_name,
+                TextOrigin::Name,
+                MarkerPolicy::Forged,
+                LineContext::Name,
+            );
+            report.add(&file.path, "The old name of a file", &old_name, in_name);
+        }
         let (origin, context) = (file_origin(&file.path), LineContext::from_path(&file.path));
         let lines = added_lines(file);
         let blocks = lines.chunk_by(|one, next| one.0.checked_add(1) == Some(next.0));

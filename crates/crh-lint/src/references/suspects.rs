@@ -1,8 +1,6 @@
 //! Selects the files that may break references, by the diff alone. No file is read, so a change
 //! that removes nothing costs almost nothing.
 
-use std::collections::HashSet;
-
 use crate::{ChangeView, ChangedFile, paths};
 use crh_syntax::Language;
 
@@ -48,13 +46,10 @@ impl LanguageFamily {
     }
 }
 
+/// Files that may remove names, whether they are under review or not: other code breaks all the
+/// same.
 pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
-    let files: HashSet<&str> = change.files.iter().map(|it| it.path.as_str()).collect();
-    // A file that is moved without changed lines no longer exists at its old path.
-    let moved_files = change.all_files.iter().filter(|file| {
-        file.added.is_empty() && file.removed.is_empty() && !files.contains(file.path.as_str())
-    });
-    change.files.iter().chain(moved_files).filter_map(suspect_file).collect()
+    change.all_files.iter().filter_map(suspect_file).collect()
 }
 
 fn suspect_file(file: &ChangedFile) -> Option<SuspectFile<'_>> {

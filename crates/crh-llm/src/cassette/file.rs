@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::cassette::piece::PieceId;
 use crate::cassette::{CassetteHeader, CassetteLine, Exchange, RecordedAnswer, VERSION};
 
-/// Maximum bytes read to detect a cassette. The header line has fewer than 50.
+/// Maximum bytes read to detect a cassette. The header line has fewer than 100.
 const FIRST_LINE_MAX: u64 = 1024;
 
 /// Suffix of the temporary file.
@@ -58,7 +58,7 @@ enum ExistingFile {
 
 impl CassetteFile {
     /// See `Recorder::create`.
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
+    pub(super) fn create(path: &Path, prompts: Option<&str>) -> io::Result<Self> {
         let (file, existing_file) = open_locked(path)?;
         let (mut file, old_cassette) = match existing_file {
             ExistingFile::Empty => (file, None),
@@ -73,7 +73,7 @@ impl CassetteFile {
                 (new_file, Some(OldCassette { file, path, temporary_file }))
             }
         };
-        let mut header = serde_json::to_vec(&CassetteHeader::current())?;
+        let mut header = serde_json::to_vec(&CassetteHeader::current(prompts))?;
         header.push(b'\n');
         file.write_all(&header)?;
         let pieces = HashSet::new();

@@ -34,6 +34,9 @@ const VERSION: u32 = 1;
 struct CassetteHeader {
     format: String,
     version: u32,
+    /// Hash of the prompts behind the questions, if the caller gave one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    prompts: Option<String>,
 }
 
 /// Any line after the header.
@@ -69,8 +72,9 @@ enum RecordedAnswer {
 }
 
 impl CassetteHeader {
-    fn current() -> Self {
-        Self { format: FORMAT.to_owned(), version: VERSION }
+    fn current(prompts: Option<&str>) -> Self {
+        let prompts = prompts.map(str::to_owned);
+        Self { format: FORMAT.to_owned(), version: VERSION, prompts }
     }
 
     fn parse(line: &[u8]) -> Option<Self> {

@@ -28,6 +28,8 @@ pub struct Cassette {
     questions: Vec<QuestionKey>,
     answers: HashMap<QuestionKey, AnswerQueue>,
     warning: Option<String>,
+    prompts: Option<String>,
+    unrecorded_count: AtomicUsize,
     hasher: PieceHasher,
     /// Redactor of error messages. It also masks by shape.
     redactor: Redactor,
@@ -91,13 +93,13 @@ impl Cassette {
             .map_err(|source| CassetteError::Unreadable { path: path.to_owned(), source })?;
         let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
         let header = lines.next().and_then(|(_, line)| CassetteHeader::parse(line));
-        match header.map(|header| header.version) {
-            Some(VERSION) => {}
-            Some(file_version) => {
+        let prompts = match header {
+            Some(CassetteHeader { version: VERSION, prompts, .. }) => prompts,
+            Some(CassetteHeader { version: file_version, .. }) => {
                 return Err(CassetteError::Version { path: path.to_owned(), file_version });
             }
             None => return Err(CassetteError::NoCassette { path: path.to_owned() }),
-        }
+        };
         let mut reader = CassetteReader::default();
         while let Some((index, line)) = lines.next() {
             // A complete file ends with a line break, so the last line is empty. After a crash, the
@@ -129,6 +131,8 @@ impl Cassette {
             questions: reader.questions,
             answers: reader.answers,
             warning: reader.warning,
+            prompts,
+            unrecorded_count: AtomicUsize::new(0),
             hasher: PieceHasher::new(redactor.clone()),
             redactor,
         })
@@ -137,6 +141,16 @@ impl Cassette {
     /// Warning about an incomplete last line that was skipped.
     pub fn warning(&self) -> Option<&str> {
         self.warning.as_deref()
+    }
+
+    /// Hash of the prompts behind the recorded questions, if the recording has one.
+    pub(crate) fn prompts(&self) -> Option<&str> {
+        self.prompts.as_deref()
+    }
+
+    /// Number of questions that the recording could not answer.
+    pub(crate) fn unrecorded_count(&self) -> usize {
+        self.unrecorded_count.load(Ordering::Relaxed)
     }
 
     /// Name and facts of the first recorded model.
@@ -160,6 +174,7 @@ impl Cassette {
             Some(RecordedAnswer::Reply(reply)) => Ok(reply.clone()),
             Some(RecordedAnswer::Error(error)) => Err(error.clone()),
             None => {
+                self.unrecorded_count.fetch_add(1, Ordering::Relaxed);
                 let redacted_parts = parts.map(|value| self.hasher.redact(value));
                 let recorded_questions = self.questions.iter();
                 let recorded_questions =

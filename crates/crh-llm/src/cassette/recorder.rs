@@ -27,7 +27,13 @@ impl Recorder {
     /// unsupported version, not a cassette, or not a regular file. Only secrets known to the
     /// redactor are masked.
     pub fn create(path: &Path, redactor: Redactor) -> io::Result<Self> {
-        let file = Mutex::new(CassetteFile::create(path)?);
+        Self::create_for(path, redactor, None)
+    }
+
+    /// Like [`create`](Self::create), and stores the hash of the prompts, so that a reader can tell
+    /// whether the recording is out of date.
+    pub fn create_for(path: &Path, redactor: Redactor, prompts: Option<&str>) -> io::Result<Self> {
+        let file = Mutex::new(CassetteFile::create(path, prompts)?);
         Ok(Self { hasher: PieceHasher::new(redactor), file })
     }
 

@@ -22,6 +22,8 @@ pub struct ModelEntry {
     /// Alias ids of the model.
     #[serde(default, rename = "also")]
     pub aliases: Vec<String>,
+    /// Name of a known model whose facts apply, for deployments with a name of their own.
+    pub same_as: Option<String>,
     /// Context window: maximum input plus output tokens.
     pub context: Option<u64>,
     /// Maximum output tokens of one reply.
@@ -75,6 +77,7 @@ impl ModelEntry {
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             aliases: self.aliases,
+            same_as: self.same_as,
             context: self.context.or(other.context),
             max_output: self.max_output.or(other.max_output),
             tools: self.tools.or(other.tools),

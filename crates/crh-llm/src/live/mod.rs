@@ -27,7 +27,7 @@ use genai::{Client, Headers, ModelIden, ServiceTarget};
 pub use network::ModelSetupError;
 use reply::ReplyInput;
 use request_address::RequestAddress;
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use vendor_error::ReplyStarted;
 
 use crate::{Endpoint, ModelError, ModelReply, ModelRequest, Redactor, ReplyProgress, Wire};
@@ -42,6 +42,8 @@ const MAX_CALLER_CHARS: usize = 64;
 #[derive(Clone)]
 pub struct VendorClient {
     endpoint: Arc<Endpoint>,
+    /// Further headers of the user. They replace those of crh.
+    extra_headers: Arc<Vec<(String, SecretString)>>,
     address: RequestAddress,
     client: Client,
     timeouts: Timeouts,
@@ -67,7 +69,26 @@ impl VendorClient {
         let redactor = Redactor::new(&endpoint.key);
         let address = RequestAddress::from_endpoint(&endpoint, &redactor);
         let timeouts = network.timeouts;
-        Ok(Self { endpoint: Arc::new(endpoint), address, client, timeouts, redactor })
+        let extra_headers = Arc::default();
+        let endpoint = Arc::new(endpoint);
+        Ok(Self { endpoint, extra_headers, address, client, timeouts, redactor })
+    }
+
+    /// Adds headers to every request. A header of crh with the same name is replaced.
+    pub fn with_headers(
+        self,
+        headers: Vec<(String, SecretString)>,
+    ) -> Result<Self, ModelSetupError> {
+        network::check_headers(&headers)?;
+        let secrets = headers.iter().map(|(_, value)| value).chain(&self.endpoint.key);
+        let redactor = Redactor::new(secrets);
+        let is_authorization =
+            |name: &str| matches!(name, "authorization" | "api-key" | "x-api-key");
+        let address = match headers.iter().any(|(name, _)| is_authorization(name)) {
+            true => self.address.with_key(),
+            false => self.address,
+        };
+        Ok(Self { extra_headers: Arc::new(headers), address, redactor, ..self })
     }
 
     /// Sends one request, without retries. `caller` is sent in the `User-Agent` header. `watch`
@@ -148,6 +169,12 @@ impl VendorClient {
             Wire::Gemini => {
                 headers.extend(key.map(|key| ("x-goog-api-key", key.to_owned())));
             }
+        }
+        let mut headers: Vec<(String, String)> =
+            headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        for (name, value) in self.extra_headers.iter() {
+            headers.retain(|(known, _)| known != name);
+            headers.push((name.clone(), value.expose_secret().to_owned()));
         }
         Headers::from(headers)
     }

@@ -1,6 +1,6 @@
 //! Validates API keys and builds request URLs.
 
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use thiserror::Error;
 
@@ -13,6 +13,9 @@ pub enum ModelSetupError {
     /// The key has characters that are invalid in a header.
     #[error("the API key contains invalid characters; does it contain a line break?")]
     Key,
+    /// A configured header is invalid.
+    #[error("the header `{0}` in `model.headers` has an invalid name or value")]
+    Header(String),
     /// The HTTP client cannot be created.
     #[error(transparent)]
     Network(#[from] crh_http::ClientSetupError),
@@ -23,6 +26,17 @@ pub(super) fn check_key(key: Option<&SecretString>) -> Result<(), ModelSetupErro
         Some(key) => {
             HeaderValue::from_str(key.expose_secret()).map(|_| ()).map_err(|_| ModelSetupError::Key)
         }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_headers(headers: &[(String, SecretString)]) -> Result<(), ModelSetupError> {
+    let is_valid = |(name, value): &(String, SecretString)| {
+        HeaderName::from_bytes(name.as_bytes()).is_ok()
+            && HeaderValue::from_str(value.expose_secret()).is_ok()
+    };
+    match headers.iter().find(|header| !is_valid(header)) {
+        Some((name, _)) => Err(ModelSetupError::Header(name.clone())),
         None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 //! that a missing key may explain. No I/O.
 
 use super::{network, vendor_error};
-use crate::{Endpoint, ModelError, Redactor, Wire};
+use crate::{Endpoint, FailureCost, ModelError, Redactor, Wire};
 
 /// Address of an endpoint's requests, safe to show.
 #[derive(Debug, Clone)]
@@ -12,6 +12,8 @@ pub(super) struct RequestAddress {
     /// API version path that may be missing from the base URL.
     missing_path: Option<&'static str>,
     key: KeySent,
+    /// Whether the server is on this machine.
+    is_local: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +36,13 @@ impl RequestAddress {
             address: vendor_error::one_line(&address),
             missing_path: url.is_origin().then_some(version_path),
             key: if key.is_some() { KeySent::Yes } else { KeySent::No },
+            is_local: url.is_loopback(),
         }
+    }
+
+    /// The same address, for requests with a key in a header of the user.
+    pub(super) fn with_key(self) -> Self {
+        Self { key: KeySent::Yes, ..self }
     }
 
     /// Adds the address or key hint to an error.
@@ -43,11 +51,23 @@ impl RequestAddress {
         let version_hint =
             self.missing_path.map(|version_path| format!("; is `{version_path}` missing?"));
         match (error, status) {
+            // A local server that accepts no connection is not running.
+            (ModelError::Transport { message, spent: FailureCost::Nothing }, _)
+                if self.is_local =>
+            {
+                ModelError::NoServer { message: message + &suffix }
+            }
             (ModelError::Transport { message, spent }, _) => {
                 ModelError::Transport { message: message + &suffix, spent }
             }
             (ModelError::BadKey { message }, _) if self.key == KeySent::No => {
-                ModelError::BadKey { message: message + "; no key was sent" }
+                ModelError::NoKey { message }
+            }
+            // The address is right if the server knows which model is missing.
+            (error @ ModelError::BadRequest { .. }, Some(404 | 405))
+                if is_missing_model(&error) =>
+            {
+                error
             }
             (ModelError::BadRequest { message }, Some(404 | 405)) => {
                 let message = message + &suffix + &version_hint.unwrap_or_default();
@@ -61,12 +81,20 @@ impl RequestAddress {
     }
 }
 
+/// Whether the server names a model that it does not have.
+fn is_missing_model(error: &ModelError) -> bool {
+    let message = error.to_string().to_lowercase();
+    message.contains("model")
+        && ["not found", "does not exist", "try pulling"]
+            .iter()
+            .any(|words| message.contains(words))
+}
+
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::FailureCost;
 
     fn check(url: &str, key: Option<&str>, expected: Expect) {
         let mut lines = String::new();
@@ -95,14 +123,14 @@ mod tests {
             "http://127.0.0.1:18480",
             None,
             expect![[r#"
-            cannot reach the model: no (`http://127.0.0.1:18480/messages`)
-            the API key was rejected: no; no key was sent
+            no model server is running: no (`http://127.0.0.1:18480/messages`)
+            the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/messages`); is `/v1` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/messages`)
             the model rejected the request: no
             incomplete reply: no
-            cannot reach the model: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
-            the API key was rejected: no; no key was sent
+            no model server is running: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
+            the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`); is `/v1beta` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
             the model rejected the request: no

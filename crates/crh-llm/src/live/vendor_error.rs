@@ -102,7 +102,12 @@ pub(super) fn from_status(
         "" => format!("HTTP status {status} without a message"),
         text => text.to_owned(),
     };
-    match error_body.kind().or_else(|| kind_of_status(status)) {
+    // Ollama calls every error an `api_error`. The status tells that the request is at fault.
+    let is_client_error = (400..500).contains(&status) && status != 408;
+    let kind = error_body
+        .kind()
+        .filter(|kind| !(is_client_error && *kind == VendorErrorKind::ServerError));
+    match kind.or_else(|| kind_of_status(status)) {
         Some(kind) => kind.error(message, retry_after),
         None => ModelError::BadRequest { message },
     }
@@ -151,12 +156,15 @@ pub(super) fn clean_error(error: ModelError, redactor: &Redactor) -> ModelError 
         ModelError::ContextFull { message } => ModelError::ContextFull { message: clean(message) },
         ModelError::Refused { message } => ModelError::Refused { message: clean(message) },
         ModelError::BadKey { message } => ModelError::BadKey { message: clean(message) },
+        ModelError::NoKey { message } => ModelError::NoKey { message: clean(message) },
+        ModelError::NoServer { message } => ModelError::NoServer { message: clean(message) },
         ModelError::NoCredit { message } => ModelError::NoCredit { message: clean(message) },
         ModelError::BadRequest { message } => ModelError::BadRequest { message: clean(message) },
         ModelError::CutStream { message } => ModelError::CutStream { message: clean(message) },
         ModelError::Transport { message, spent } => {
             ModelError::Transport { message: clean(message), spent }
         }
+        ModelError::PromptCut { sent, read } => ModelError::PromptCut { sent, read },
         ModelError::NotRecorded { message } => ModelError::NotRecorded { message: clean(message) },
     }
 }

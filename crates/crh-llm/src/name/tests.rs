@@ -62,7 +62,7 @@ fn invalid_name_error_lists_valid_providers() {
          openai:x@https://host/v1?key=secret
          openai:x@https://host/v1#secret",
         expect![[r#"
-            `gpt-4.1` has no provider; write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
+            `gpt-4.1` has no provider (did you mean `openai:gpt-4.1`?); write `PROVIDER:MODEL` with one of `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `opnai` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `claude`; available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
             unknown provider `OpenAI` (did you mean `openai`?); available: `openai`, `openai-responses`, `anthropic`, `gemini`, `openrouter`, `ollama`, `replay`
@@ -93,6 +93,9 @@ fn address_without_scheme_is_rejected() {
         "ftp://x",
         "user:password@gateway.example/v1",
         "localhost@https://gateway.example",
+        "notaurl",
+        "localhosted",
+        "",
     ] {
         let error = format!("openai:gpt-4.1@{address}").parse::<ModelName>().unwrap_err();
         assert_eq!(
@@ -105,18 +108,16 @@ fn address_without_scheme_is_rejected() {
         "openai:gpt-4.1@gateway.example/v1
          anthropic:claude-x@20250929
          openai:@cf/meta/llama-3.1-8b.gguf
-         ollama:qwen2.5@q4_K_M:7b
          openai:gpt@1.5
-         openai:gpt@v1.5/latest
-         openai:gpt@localhosted",
+         openai:gpt@v1.5
+         gemini:gemini-x@default",
         expect![[r#"
-            the part after `@` in the model id for `openai` looks like a URL; it must start with `http://` or `https://`
+            the part after `@` in the model id for `openai` must be a URL that starts with `http://` or `https://`
             anthropic | claude-x@20250929
             openai | @cf/meta/llama-3.1-8b.gguf
-            ollama | qwen2.5@q4_K_M:7b
             openai | gpt@1.5
-            openai | gpt@v1.5/latest
-            openai | gpt@localhosted
+            openai | gpt@v1.5
+            gemini | gemini-x@default
         "#]],
     );
 }

@@ -5,10 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::unique;
 use crate::change_under_review::ChangeUnderReview;
+use crate::plan::is_static;
 use crate::runs::RunRecord;
-use crate::scope::{ScopeDecision, SkipReason};
+use crate::scope::{ScopeDecision, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
+
+/// Why a moved file counts as partly reviewed.
+const MOVED_INTO_USE: &str =
+    "moved to a path where it runs, and the diff does not show its unchanged lines";
 
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,16 +32,19 @@ struct CoverageClaim<'a> {
     lines: Option<Vec<(u32, u32)>>,
 }
 
-/// Coverage of each file, in diff order, by the runs that count as review.
+/// Coverage of each file, in diff order, by the runs that count as review. A file that a static
+/// check could not read or parse is not fully reviewed, even if a model read it.
 pub(crate) fn coverage(
     change: &ChangeUnderReview,
     end: ReviewEnd,
     review_runs: &[&RunRecord],
+    all_runs: &[&RunRecord],
 ) -> Vec<FileCoverage> {
     let diff = &change.diff;
     let unreadable_files: BTreeSet<usize> =
         diff.problems().iter().filter_map(|problem| diff.file_at(problem.line)).collect();
     let claims_by_path = coverage_claims(review_runs);
+    let check_gaps = check_gaps(all_runs);
     let files = change.scope.files.iter().zip(diff.files()).enumerate();
     files
         .map(|(index, (scope_file, file))| {
@@ -45,7 +53,12 @@ pub(crate) fn coverage(
                 ScopeDecision::Out(reason @ SkipReason::ReviewedBefore { .. }) => {
                     (CoverageState::ReviewedBefore, reason.sentence())
                 }
-                ScopeDecision::Out(reason) => (CoverageState::OutOfScope, reason.sentence()),
+                ScopeDecision::Out(reason) => match scope_file.effect {
+                    SkipEffect::Incomplete => (CoverageState::NotReviewed, reason.sentence()),
+                    SkipEffect::Harmless | SkipEffect::Accepted => {
+                        (CoverageState::OutOfScope, reason.sentence())
+                    }
+                },
                 ScopeDecision::In => {
                     let claims =
                         claims_by_path.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
@@ -54,6 +67,15 @@ pub(crate) fn coverage(
                             let reason = "part of its diff is unreadable".to_owned();
                             (CoverageState::Truncated, reason)
                         }
+                        (CoverageState::Reviewed, _) if check_gaps.contains_key(path.as_str()) => {
+                            let reason = check_gaps.get(path.as_str()).copied().unwrap_or_default();
+                            (CoverageState::Truncated, reason.to_owned())
+                        }
+                        (CoverageState::Reviewed, _)
+                            if scope_file.effect == SkipEffect::Incomplete =>
+                        {
+                            (CoverageState::Truncated, MOVED_INTO_USE.to_owned())
+                        }
                         other => other,
                     }
                 }
@@ -61,6 +83,14 @@ pub(crate) fn coverage(
             FileCoverage { path, state, reason }
         })
         .collect()
+}
+
+/// Files that a static check could not fully check, with the reason.
+fn check_gaps<'a>(runs: &[&'a RunRecord]) -> BTreeMap<&'a str, &'a str> {
+    let static_runs = runs.iter().filter(|run| is_static(&run.assignment.name));
+    let files = static_runs.flat_map(|run| &run.coverage);
+    let gaps = files.filter(|file| file.state == CoverageState::Truncated);
+    gaps.map(|file| (file.path.as_str(), file.reason.as_str())).collect()
 }
 
 /// Coverage of each file by each run. If a run got several pieces of a file, the worst state

@@ -6,9 +6,8 @@ use super::{ReportInputs, is_reviewer, unique};
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
-use crate::scope::{ScopeDecision, ScopeFile, SkipReason, short_commit};
+use crate::scope::{ScopeDecision, ScopeFile, SkipEffect, SkipReason, short_commit};
 use crate::text::{one_line, plural};
-use crh_review::diff::FileStatus;
 use crh_review::finding::Severity;
 use crh_review::render::hidden_findings;
 use crh_review::report::{CoverageState, Issue, Report, Strategy};
@@ -99,6 +98,7 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
         warnings.push(format!("the purpose of the change is not fully clear: {doubt}"));
     }
     warnings.extend_from_slice(&inputs.edit.notes);
+    warnings.extend(over_budget_notes(inputs));
     if inputs.merged.unlisted_pairs > 0 {
         let pair_count = inputs.merged.unlisted_pairs;
         warnings.push(format!(
@@ -112,14 +112,33 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     unique(warnings.iter())
 }
 
-/// Notes on skipped files that a reader may expect to be reviewed: files that are too large, binary
-/// files with code, and files that claim to be generated.
+/// Limits of the budget that the review exceeded. A vendor may count more than crh reserved.
+fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
+    let (budget, spent) = (&inputs.options.budget, &inputs.spent);
+    let mut notes = Vec::new();
+    if spent.money > budget.money {
+        let (spent, limit) = (spent.money.as_dollars(), budget.money.as_dollars());
+        notes.push(format!("over budget: the review cost ${spent:.2} of ${limit:.2}"));
+    }
+    let counts = [
+        (u64::from(spent.llm_calls), u64::from(budget.llm_calls), "model calls"),
+        (u64::from(spent.tool_calls), u64::from(budget.tool_calls), "tool calls"),
+        (spent.usage.input, budget.input_tokens, "input tokens"),
+    ];
+    let exceeded = counts.into_iter().filter(|(spent, limit, _)| spent > limit);
+    notes.extend(exceeded.map(|(spent, limit, unit)| {
+        format!("over budget: the review used {spent} of {limit} {unit}")
+    }));
+    notes
+}
+
+/// Notes on skipped files that a reader may expect to be reviewed. Lock files and updates of
+/// vendored and generated files are in the coverage section only.
 fn unreviewed_files_notes(change: &ChangeUnderReview) -> Vec<String> {
-    let is_reported = |file: &&ScopeFile| match &file.decision {
-        ScopeDecision::Out(SkipReason::TooLarge { .. }) => true,
-        ScopeDecision::Out(SkipReason::Binary) => file.language.is_some(),
-        ScopeDecision::Out(SkipReason::GeneratedHeader { .. }) => is_new(file.status),
-        ScopeDecision::Out(_) | ScopeDecision::In => false,
+    let is_reported = |file: &&ScopeFile| match (&file.decision, file.effect) {
+        (ScopeDecision::Out(SkipReason::TooLarge { .. }), _) => true,
+        (ScopeDecision::Out(_), SkipEffect::Incomplete) => true,
+        (ScopeDecision::Out(_) | ScopeDecision::In, _) => false,
     };
     let unreviewed_files: Vec<&ScopeFile> = change.scope.files.iter().filter(is_reported).collect();
     let mut notes: Vec<String> = unreviewed_files
@@ -128,10 +147,8 @@ fn unreviewed_files_notes(change: &ChangeUnderReview) -> Vec<String> {
         .filter_map(|file| match &file.decision {
             ScopeDecision::In => None,
             ScopeDecision::Out(reason) => {
-                let is_generated = matches!(reason, SkipReason::GeneratedHeader { .. });
-                let suffix = if is_generated { ", added by this change" } else { "" };
                 let (path, why) = (file.path.shown(), reason.sentence());
-                Some(format!("`{path}` was not reviewed: {why}{suffix}"))
+                Some(format!("`{path}` was not reviewed: {why}"))
             }
         })
         .collect();
@@ -140,17 +157,6 @@ fn unreviewed_files_notes(change: &ChangeUnderReview) -> Vec<String> {
         notes.push(format!("{more_count} more {subject} not reviewed for similar reasons"));
     }
     notes
-}
-
-fn is_new(status: FileStatus) -> bool {
-    match status {
-        FileStatus::Added | FileStatus::Copied => true,
-        FileStatus::Deleted
-        | FileStatus::Modified
-        | FileStatus::Renamed
-        | FileStatus::Binary
-        | FileStatus::Mode => false,
-    }
 }
 
 /// The summary: counts first, then the summaries of the runs, the orchestrator before its

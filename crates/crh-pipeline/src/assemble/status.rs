@@ -6,6 +6,7 @@
 
 use super::ReportInputs;
 use crate::runs::{RunEnd, RunRecord};
+use crate::scope::{ScopeFile, SkipEffect};
 use crh_review::finding::Severity;
 use crh_review::report::{CoverageState, FileCoverage, Issue, Status, Validation};
 
@@ -22,7 +23,9 @@ pub(super) fn status(
     }
     let reviewer_failed = reviewers.iter().any(has_failed);
     // A file that no run covered although no run failed was left out for lack of budget.
-    let is_left_out = |file: &FileCoverage| match file.state {
+    let is_left_out = |(file, scoped): (&FileCoverage, &ScopeFile)| match file.state {
+        // Not for lack of budget, but by the scope.
+        _ if scoped.effect == SkipEffect::Incomplete => false,
         CoverageState::Truncated => true,
         CoverageState::NotReviewed => !reviewer_failed,
         CoverageState::Reviewed | CoverageState::OutOfScope | CoverageState::ReviewedBefore => {
@@ -31,7 +34,7 @@ pub(super) fn status(
     };
     let is_truncated = inputs.interrupted
         || reviewers.iter().any(|run| run.limited.is_some() || run.ended == RunEnd::Cancelled)
-        || coverage.iter().any(is_left_out)
+        || coverage.iter().zip(&inputs.change.scope.files).any(is_left_out)
         || checks.iter().any(|run| run.limited.is_some()) && has_unchecked_urgent_issue(inputs)
         || has_stray_problems(inputs);
     if is_truncated {
@@ -56,7 +59,9 @@ fn has_unchecked_urgent_issue(inputs: &ReportInputs<'_>) -> bool {
         Validation::NotRun | Validation::Degraded => true,
         Validation::Confirmed | Validation::Unsure | Validation::ByCode => false,
     };
-    inputs.merged.issues.iter().any(|issue| issue.severity <= Severity::P1 && is_unchecked(issue))
+    let mut urgent_issues =
+        inputs.merged.issues.iter().filter(|issue| issue.severity <= Severity::P1);
+    urgent_issues.any(|issue| issue.takes_second_look() && is_unchecked(issue))
 }
 
 /// Whether the diff has an unreadable part that belongs to no file.

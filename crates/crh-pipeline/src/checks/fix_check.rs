@@ -39,10 +39,12 @@ pub fn check_fix(
     let no_globs = || PathGlobs::new::<&str>([]);
     // All files are checked, including generated and large ones.
     let rules = ScopeRules {
+        paths: PathGlobs::default(),
         exclude: no_globs()?,
         include: PathGlobs::new(["**"])?,
         generated: no_globs()?,
         max_file_bytes: u64::MAX,
+        strict: false,
     };
     let scope = decide_scope(&diff, &DiffOnly, &rules);
     let revisions = Revisions::new(bare.clone(), before, after)?;

@@ -2,6 +2,8 @@
 
 pub(crate) mod analysers;
 mod baseline;
+mod change_texts;
+mod decoded_text;
 mod fix_check;
 mod options;
 mod revision_project;
@@ -16,32 +18,25 @@ use std::time::Instant;
 pub(crate) use analysers::is_analyser;
 pub use baseline::{BASELINE, Baseline, BaselineError};
 pub use fix_check::{FixError, check_fix};
-pub use options::{ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin};
+pub use options::{ChangeAuthor, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin};
 use revision_project::RevisionProject;
 use serde::de::DeserializeOwned;
-pub(crate) use suppress::is_suppressed_by_change;
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{Assignment, DiffPart};
 use crate::runs::{RunEnd, RunRecord, milliseconds};
-use crate::scope::ScopeDecision;
+use crate::scope::{ScopeDecision, ScopeFile, SkipReason};
 use crate::tools::ToolError;
-use crate::workspace::{
-    CiStatus, CommitEntry, LinkedIssueEntry, Workspace, WorkspaceComment, WorkspaceThread,
-};
-use crh_lint::injection::ChangeText;
+use crate::workspace::{Workspace, WorkspaceComment, WorkspaceThread};
 use crh_lint::{
     AddedLine, ChangeView, ChangedFile, Project, StaticFinding, StaticOutput, StaticRun, injection,
 };
-use crh_review::diff::{Diff, FileChange, FileDiff, LineKind, RepoPath};
+use crh_review::diff::{Content, Diff, FileChange, FileDiff, LineKind, RepoPath};
 use crh_review::finding::{Member, Origin};
 use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 
 const INJECTION: &str = "injection";
 const SECRETS: &str = "secrets";
-
-/// Size limit for scanning skipped files. The same as for files under review.
-const SKIPPED_FILE_BYTES_MAX: usize = 1_000_000;
 
 /// Maximum number of findings per check. More of them mostly come from generated code. The most
 /// severe ones are kept.
@@ -90,7 +85,7 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
         record.notes.extend(rule_notes.iter().cloned());
     }
     let secrets = records.iter_mut().find(|record| record.assignment.name == SECRETS);
-    secrets.into_iter().for_each(|record| scan_skipped_files(record, subject));
+    secrets.into_iter().for_each(|record| scan_skipped_files(record, subject, &all_files));
     records.extend(sarif::records(&change, options));
     suppress::suppress(&mut records, &all_files, project, options);
     records.iter_mut().for_each(cap_findings);
@@ -109,29 +104,18 @@ fn mark_partly_read(record: &mut RunRecord, unread_files: &BTreeMap<String, Stri
     }
 }
 
-/// Searches generated and vendored files for credentials, since credentials leak from such files
-/// too. Files that the user excludes are not searched.
-fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview) {
-    let mut files = Vec::new();
-    for (scoped, file) in subject.scope.files.iter().zip(subject.diff.files()) {
-        let is_scanned = match &scoped.decision {
-            ScopeDecision::In => false,
-            ScopeDecision::Out(reason) => reason.is_written_by_others(),
-        };
-        if !is_scanned {
-            continue;
+/// Searches skipped files for credentials, since credentials leak from such files too. Files that
+/// the user excludes are not searched.
+fn scan_skipped_files(record: &mut RunRecord, subject: &ChangeUnderReview, all: &[ChangedFile]) {
+    let is_scanned = |file: &ScopeFile| match &file.decision {
+        ScopeDecision::In
+        | ScopeDecision::Out(SkipReason::Excluded { .. } | SkipReason::ReviewedBefore { .. }) => {
+            false
         }
-        let file = changed_file(&subject.diff, file);
-        let bytes: usize = file.added.iter().map(|line| line.text.len()).sum();
-        if bytes > SKIPPED_FILE_BYTES_MAX {
-            record.notes.push(format!(
-                "`{}` was not searched for credentials: it adds {bytes} bytes, more than {SKIPPED_FILE_BYTES_MAX}",
-                file.path
-            ));
-        } else {
-            files.push(file);
-        }
-    }
+        ScopeDecision::Out(_) => true,
+    };
+    let scoped = subject.scope.files.iter().zip(all).filter(|(scoped, _)| is_scanned(scoped));
+    let files: Vec<ChangedFile> = scoped.map(|(_, file)| file.clone()).collect();
     if record.ended != RunEnd::Completed || files.is_empty() {
         return;
     }
@@ -188,7 +172,10 @@ fn injection_run(
 ) -> RunRecord {
     let mut read_errors = Vec::new();
     let mut record = run_check(INJECTION, parts, || {
-        let (texts, errors) = human_texts(subject);
+        let (texts, errors) = match subject.workspace() {
+            Ok(workspace) => change_texts::change_texts(workspace),
+            Err(ToolError::TellModel(why) | ToolError::Abort(why)) => (Vec::new(), vec![why]),
+        };
         read_errors = errors;
         injection::review(&texts, files)
     });
@@ -222,7 +209,12 @@ fn record_from_run(run: StaticRun, no_repository: Option<&String>) -> RunRecord 
     let skipped_files = run.skipped_files.into_iter();
     let reasons: BTreeMap<String, String> =
         skipped_files.map(|(path, why)| (path, no_repository.cloned().unwrap_or(why))).collect();
+    let parse_failures: BTreeMap<String, String> = run.partly_checked_files.into_iter().collect();
     for file in &mut record.coverage {
+        if let Some(why) = parse_failures.get(&file.path) {
+            file.state = CoverageState::Truncated;
+            file.reason = format!("not all static checks ran: {why}");
+        }
         if let Some(why) = reasons.get(&file.path) {
             file.state = CoverageState::NotReviewed;
             file.reason.clone_from(why);
@@ -264,8 +256,19 @@ fn new_record(assignment: Assignment, output: StaticOutput) -> RunRecord {
     RunRecord { members, coverage, notes: output.notes, ..RunRecord::new(assignment) }
 }
 
+/// All files of the change. The lines of a file that git calls binary come from its decoded text.
 fn all_files(subject: &ChangeUnderReview) -> Vec<ChangedFile> {
-    subject.diff.files().iter().map(|file| changed_file(&subject.diff, file)).collect()
+    let repository = subject.tool_context.repository().ok();
+    let project =
+        repository.map(|revisions| RevisionProject::new(revisions, subject.tool_context.stop()));
+    let to_changed_file = |file: &FileDiff| {
+        let mut changed = changed_file(&subject.diff, file);
+        if let (Content::Binary, Some(project)) = (file.content, &project) {
+            changed.added = decoded_text::added_lines(project, &changed);
+        }
+        changed
+    };
+    subject.diff.files().iter().map(to_changed_file).collect()
 }
 
 /// A file as far as the diff shows it.
@@ -314,39 +317,6 @@ fn old_path(file: &FileDiff) -> Option<&RepoPath> {
 
 fn has_lines(mode: Option<u32>) -> bool {
     mode.is_none_or(|mode| FILE_MODES.contains(&mode))
-}
-
-/// Texts that people wrote about the change, and errors about texts that could not be read.
-fn human_texts(subject: &ChangeUnderReview) -> (Vec<ChangeText>, Vec<String>) {
-    let workspace = match subject.workspace() {
-        Ok(workspace) => workspace,
-        Err(ToolError::TellModel(why) | ToolError::Abort(why)) => return (Vec::new(), vec![why]),
-    };
-    let metadata = workspace.metadata();
-    let mut texts =
-        vec![ChangeText::title(&metadata.title), ChangeText::description(&metadata.body)];
-    texts.extend(metadata.source_git_path.iter().map(|branch| ChangeText::other("branch", branch)));
-    texts.push(ChangeText::other("labels", metadata.labels.join("\n")));
-    let mut notes = Vec::new();
-    let commits: Vec<CommitEntry> = read_json(workspace, "commits.json", &mut notes);
-    texts.extend(commits.iter().map(|commit| {
-        ChangeText::commit(&commit.id, format!("{}\n\n{}", commit.subject, commit.body))
-    }));
-    let issues: Vec<LinkedIssueEntry> = read_json(workspace, "linked-issues.json", &mut notes);
-    texts.extend(issues.iter().map(|issue| {
-        ChangeText::other(
-            &format!("linked issue {}", issue.id),
-            format!("{}\n\n{}", issue.title, issue.body),
-        )
-    }));
-    let ci: CiStatus = read_json(workspace, "ci.json", &mut notes);
-    texts.extend(ci.checks.iter().map(|check| {
-        let summary = check.summary.as_deref().unwrap_or_default();
-        ChangeText::other("checks", format!("{}\n\n{summary}", check.name))
-    }));
-    let comments = comments(workspace, &mut notes);
-    texts.extend(comments.iter().map(|comment| ChangeText::comment(&comment.id, &comment.content)));
-    (texts, notes)
 }
 
 /// Comments of the latest round, without repetitions.

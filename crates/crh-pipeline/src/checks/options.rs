@@ -14,6 +14,8 @@ use crh_lint::sarif::SarifFile;
 pub struct CheckOptions {
     /// Where the change was made.
     pub change_origin: ChangeOrigin,
+    /// Who made the change.
+    pub author: ChangeAuthor,
     /// Installed analysers. `None` if they must not run.
     pub analysers: Option<Arc<Analysers>>,
     /// Settings that suppress rules in some files.
@@ -29,11 +31,21 @@ pub struct CheckOptions {
 /// Where a change was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ChangeOrigin {
-    /// In the user's checkout.
+    /// In the user's checkout, without commits.
     InCheckout,
     /// Elsewhere: a branch, a commit, or a packed change.
     #[default]
     Elsewhere,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChangeAuthor {
+    /// An account that may write to the repository.
+    #[default]
+    Trusted,
+    /// Unknown, or an account without write access, such as the author of a fork.
+    Stranger,
 }
 
 impl ChangeOrigin {

@@ -67,6 +67,8 @@ impl Project for RevisionProject<'_> {
             glob: None,
             ignore_case: false,
             max_matches,
+            line_filter: None,
+            time_limit: None,
         };
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
         let results = search(objects, revision, &query, &|_| true, self.stop)

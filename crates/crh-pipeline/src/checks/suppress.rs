@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use super::baseline::{BASELINE, Baseline, BaselineClaims, SECRETS_PREFIX};
-use super::options::{CheckOptions, IgnoredPaths, SuppressionOrigin};
+use super::options::{ChangeAuthor, CheckOptions, IgnoredPaths, SuppressionOrigin};
 use crate::plan::SARIF;
 use crate::runs::RunRecord;
+use crate::text::one_line;
 use crh_lint::{ChangedFile, IgnoreComments, InvalidIgnore, Project, name_matches_rule};
-use crh_review::finding::{Finding, Member, Side};
-use crh_review::report::{DroppedFinding, Fate};
+use crh_review::finding::{Finding, Member, Severity, Side};
+use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate};
 
 /// Settings file of the repository.
 const SETTINGS: &str = "crh.toml";
@@ -19,8 +20,6 @@ const SHOWN_PLACES_MAX: usize = 5;
 /// Rules that nothing can suppress.
 const UNSUPPRESSABLE: &str = "injection/";
 
-/// Text that a reason contains if the change itself adds the suppression.
-const ADDED_BY_CHANGE: &str = ", added by this change";
 /// How far above a finding an ineffective `crh:ignore` is still reported.
 const INVALID_IGNORE_LINES_MAX: u32 = 3;
 
@@ -44,19 +43,28 @@ pub(super) fn suppress(
         .as_ref()
         .map(|baseline| BaselineClaims::new(baseline, old_baseline.as_ref()));
     for record in records.iter_mut() {
-        let mut added_places = Vec::new();
+        let (mut silenced, mut refused_places) = (Vec::new(), Vec::new());
         let members = std::mem::take(&mut record.members);
         for member in members {
-            let suppression = change.suppression(&member, options, claims.as_mut());
-            match suppression {
+            match change.suppression(&member, options, claims.as_mut()) {
                 None => record.members.push(member),
+                Some(SuppressionReason { added_at: Some(place), .. })
+                    if !may_suppress_itself(&member, options.author) =>
+                {
+                    refused_places.push(place);
+                    record.members.push(member);
+                }
                 Some(SuppressionReason { reason, added_at }) => {
-                    added_places.extend(added_at);
+                    silenced.extend(
+                        added_at
+                            .map(|place| format!("{} ({place})", one_line(&member.finding.title))),
+                    );
                     record.dropped.push(dropped_as_suppressed(member, reason));
                 }
             }
         }
-        record.notes.extend(self_suppression_warning(added_places));
+        record.notes.extend(self_suppression_warning(silenced));
+        record.notes.extend(refused_suppression_note(&refused_places));
     }
     for (index, note) in change.invalid_ignore_notes(records) {
         if let Some(record) = records.get_mut(index) {
@@ -74,27 +82,43 @@ fn previous_baseline(files: &[ChangedFile], project: Option<&dyn Project>) -> Op
     Some(old_bytes.and_then(|bytes| Baseline::parse(&bytes).ok()).unwrap_or_default())
 }
 
-/// Whether the change itself suppresses this finding.
-pub(crate) fn is_suppressed_by_change(dropped: &DroppedFinding) -> bool {
-    dropped.fate == Fate::Suppressed && dropped.reason.contains(ADDED_BY_CHANGE)
-}
-
 pub(super) fn dropped_as_suppressed(member: Member, reason: String) -> DroppedFinding {
     DroppedFinding::new(member, Fate::Suppressed, reason)
 }
 
-/// Warns that the change suppresses findings about itself.
-fn self_suppression_warning(mut places: Vec<String>) -> Option<String> {
-    let finding_count = places.len();
-    places.dedup();
+/// Whether a change may suppress a finding about itself. A stranger's change may not hide what
+/// must be fixed.
+fn may_suppress_itself(member: &Member, author: ChangeAuthor) -> bool {
+    let is_secret = || member.rule.as_deref().is_some_and(|rule| rule.starts_with(SECRETS_PREFIX));
+    match author {
+        ChangeAuthor::Trusted => true,
+        ChangeAuthor::Stranger => member.finding.severity > Severity::P1 && !is_secret(),
+    }
+}
+
+/// Names the findings that the change suppresses about itself.
+fn self_suppression_warning(mut findings: Vec<String>) -> Option<String> {
+    let finding_count = findings.len();
     let s = if finding_count == 1 { "" } else { "s" };
-    let omitted = places.len().saturating_sub(SHOWN_PLACES_MAX);
+    let omitted = findings.len().saturating_sub(SHOWN_PLACES_MAX);
     let rest_text = if omitted > 0 { format!(" and {omitted} more") } else { String::new() };
-    places.truncate(SHOWN_PLACES_MAX);
+    findings.truncate(SHOWN_PLACES_MAX);
     (finding_count > 0).then(|| {
         format!(
             "this change suppresses {finding_count} finding{s} about itself: {}{rest_text}",
-            places.join(", ")
+            findings.join(", ")
+        )
+    })
+}
+
+/// Says which ignore comments of a stranger have no effect.
+fn refused_suppression_note(places: &[String]) -> Option<String> {
+    let shown: BTreeSet<&str> = places.iter().map(String::as_str).take(SHOWN_PLACES_MAX).collect();
+    let shown: Vec<&str> = shown.into_iter().collect();
+    (!places.is_empty()).then(|| {
+        format!(
+            "ignored the suppression at {}: in a change from a fork or by an author without write access, it cannot hide a P0, a P1 or a credential",
+            shown.join(", ")
         )
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::requirements;
-use crate::requirements::{RequirementsClues, RequirementsSearch};
+use crate::requirements::{DescriptionSource, RequirementsClues, RequirementsSearch};
 use crate::review_options::PanelOptions;
 use crh_review::diff::RepoPath;
 
@@ -23,6 +23,11 @@ pub(super) fn find_requirements(
         explicit: options.plan.as_ref().map(|plan| (plan.path.as_str(), plan.text.as_str())),
         title: &metadata.title,
         body: &metadata.body,
+        // A local change has no URL.
+        body_source: match metadata.url.is_empty() {
+            true => DescriptionSource::Commits,
+            false => DescriptionSource::Proposal,
+        },
         branch: metadata.source_git_path.as_deref().map(branch_name).unwrap_or_default(),
         plans: &plans,
     };

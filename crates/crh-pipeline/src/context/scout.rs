@@ -16,6 +16,7 @@ use crate::text::{cut, one_line};
 use crate::tools::session::{ReportScout, parse_arguments};
 use crate::workspace::LinkedIssueEntry;
 use crh_agent::CallPurpose;
+use crh_llm::Conversation;
 
 const RUN_NAME: &str = "scout";
 
@@ -54,7 +55,8 @@ pub(super) async fn ask_scout(
     let question = ModelQuestion {
         assignment: assignment(ctx),
         model: ctx.models.small_or_reviewer(),
-        prompt: prompt(ctx, candidates),
+        conversation: conversation(ctx, candidates),
+        tools: Vec::new(),
         purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: 0,
@@ -90,7 +92,7 @@ fn assignment(ctx: &ReviewContext) -> Assignment {
     }
 }
 
-fn prompt(ctx: &ReviewContext, candidates: &[&Reviewer]) -> String {
+fn conversation(ctx: &ReviewContext, candidates: &[&Reviewer]) -> Conversation {
     let issues = ctx
         .change
         .workspace()
@@ -116,7 +118,7 @@ fn prompt(ctx: &ReviewContext, candidates: &[&Reviewer]) -> String {
             )
         })
         .collect();
-    ctx.prompts.scout(&issues.join("\n"), &candidates)
+    ctx.prompts.scout_conversation(&issues.join("\n"), &candidates)
 }
 
 /// Refuses an empty intent. Refuses unknown names too, since a typo would lose a reviewer.

@@ -185,6 +185,8 @@ fn callers_text(names: &BTreeSet<String>, change: &ChangeUnderReview, stop: &Ato
         glob: None,
         ignore_case: false,
         max_matches: MATCHES_MAX,
+        line_filter: None,
+        time_limit: None,
     };
     let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
     let Ok(result) = search(repository.objects(), head, &query, &is_code, stop) else {

@@ -87,6 +87,32 @@ const ARGUMENT: &str = r#"(?x)
   | \b yargs \b | \b process \. argv \b | \b getopts? \b
 "#;
 
+/// Calls that run a shell or evaluate code.
+const SHELL: &str = r#"(?x)
+    \b shell \s* [=:] \s* (?: True | true ) \b
+  | \b os \. (?: system | popen ) \s* \(
+  | \b (?: shell_exec | passthru | proc_open ) \s* \(
+  | \b child_process \b | \b execSync \s* \( | \b exec \s* \( \s* `
+  | ["'] (?: /bin/ )? (?: sh | bash ) ["'] \s* , \s* ["'] -l?c ["']
+  | \b Runtime \. getRuntime \( \) \. exec
+  | \b (?: eval | exec ) \s* \( \s* [^)"'\s]
+"#;
+
+/// Database queries that are joined from parts.
+const JOINED_QUERY: &str = r#"(?xi)
+    ["'`] [^"'`]* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b
+      (?:
+        # "SELECT … " + name, "… %s" % name, "…".format(name), sprintf
+        [^"'`]* ["'`]{1,3} \s* (?: \+ | % \s* [\w(] | \. \s* (?: format \s* \( | \$ ) | \|\| )
+        # f"… {name}", `… ${name}`, "… #{name}", "… $name"
+      | [^"'`]* (?: \$ \{ | \#\{ )
+      )
+  | \b f ["']{1,3} [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b [^"']* \{ \w
+  | \b (?: format!? | sprintf | Sprintf | String\.format ) \s* \( \s* ["'] [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b [^"']* (?: %[sdv] | \{ )
+"#;
+
+static SHELLS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHELL).ok());
+static JOINED_QUERIES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(JOINED_QUERY).ok());
 static ROUTES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ROUTE).ok());
 static ARGUMENTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(ARGUMENT).ok());
 
@@ -130,6 +156,23 @@ pub(super) fn added_route<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLin
 pub(super) fn cli_argument<'a>(inputs: &'a FactInputs<'_>) -> Option<&'a InputLine<'a>> {
     let arguments = ARGUMENTS.as_ref()?;
     inputs.lines.iter().find(|line| arguments.is_match(&line.text))
+}
+
+/// The first added line on which text can become a command, code or a query, with the predicate of a
+/// sentence about it.
+pub(super) fn injection_risk<'a>(
+    inputs: &'a FactInputs<'_>,
+) -> Option<(&'a InputLine<'a>, &'static str)> {
+    let (shells, queries) = (SHELLS.as_ref()?, JOINED_QUERIES.as_ref()?);
+    inputs.lines.iter().filter(|line| line.is_added).find_map(|line| {
+        if shells.is_match(&line.text) {
+            Some((line, "runs a shell or evaluates code"))
+        } else if queries.is_match(&line.text) {
+            Some((line, "joins a database query from parts"))
+        } else {
+            None
+        }
+    })
 }
 
 /// The first public signature that was removed or changed. New signatures break no caller.
@@ -179,6 +222,7 @@ mod tests {
     #[test]
     fn patterns_compile_and_lists_are_sorted() {
         assert!(ROUTES.is_some() && ARGUMENTS.is_some());
+        assert!(SHELLS.is_some() && JOINED_QUERIES.is_some());
         assert_eq!(SIGNATURE.len(), SIGNATURES.len());
         assert!(PERMISSION_NAMES.is_sorted() && BROWSER_NAMES.is_sorted());
         assert_eq!(super::super::paths::unreadable_globs(), Vec::<String>::new());

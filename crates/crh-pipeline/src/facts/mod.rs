@@ -34,6 +34,8 @@ pub enum ChangeFact {
     PublicApi,
     /// A guard changed: CI, test setup, lint configuration, a permission check.
     Guard,
+    /// A new line runs a shell, evaluates code or builds a database query from text.
+    InjectionRisk,
     /// The change has comments of people.
     Comments,
     /// A standards file applies to a changed file.
@@ -67,6 +69,7 @@ impl ChangeFact {
             Self::Schema => "no database schema changed",
             Self::PublicApi => "no public interface changed",
             Self::Guard => "no guard changed (CI, test setup, permission checks)",
+            Self::InjectionRisk => "no new line runs a shell or builds a query from text",
             Self::Comments => "the change has no comments",
             Self::Standards => "no standards file applies to the changed files",
             Self::Solutions => "there are no notes on past problems in `docs/solutions`",

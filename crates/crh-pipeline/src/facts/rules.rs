@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::inputs::{FactInputs, InputFile, InputLine, rails_root};
 use super::{ChangeFact, Extent, lines, paths};
-use crate::scope::{FileRole, LineCounts, role_of_path};
+use crate::scope::{FileRole, LineCounts, instructs_agents, role_of_path};
 use crh_review::diff::FileChange;
 
 /// Number of added executable lines from which a change counts as structural.
@@ -26,6 +26,7 @@ pub(super) fn derive_facts(
         (ChangeFact::Schema, first_file_that(files, paths::is_schema, "describes stored data")),
         (ChangeFact::PublicApi, public_api(files, inputs)),
         (ChangeFact::Guard, guard(files, inputs)),
+        (ChangeFact::InjectionRisk, injection_risk(inputs)),
         (ChangeFact::Comments, comments(inputs)),
         (ChangeFact::Standards, standards(inputs)),
         (ChangeFact::Solutions, solutions(inputs)),
@@ -135,6 +136,11 @@ fn guard(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
     by_path.or_else(|| files.iter().find_map(moved_guard)).or_else(by_line)
 }
 
+fn injection_risk(inputs: &FactInputs<'_>) -> Option<String> {
+    let (line, what) = lines::injection_risk(inputs)?;
+    Some(format!("{} {what}", line.place()))
+}
+
 fn comments(inputs: &FactInputs<'_>) -> Option<String> {
     match inputs.comments {
         0 => None,
@@ -185,10 +191,12 @@ fn cli(files: &[InputFile], inputs: &FactInputs<'_>) -> Option<String> {
 }
 
 fn docs(files: &[InputFile]) -> Option<String> {
+    let is_for_agents = |file: &InputFile| file.is_in_scope && instructs_agents(&file.path);
     let is_prose = |file: &InputFile| file.is_in_scope && file.role == FileRole::Prose;
     let is_commented =
         |file: &InputFile| file.is_in_scope && file.added.prose + file.removed.prose > 0;
     first_file_that(files, is_prose, "is read by people")
+        .or_else(|| first_file_that(files, is_for_agents, "is read by agents"))
         .or_else(|| first_file_that(files, is_commented, "has comments that changed"))
 }
 

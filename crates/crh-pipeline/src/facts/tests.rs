@@ -133,6 +133,51 @@ fn one_changed_code_line_is_one_line() {
 }
 
 #[test]
+fn files_that_instruct_agents_are_not_prose() {
+    check(
+        "skills/pdf/SKILL.md\n  +Fill in the form.\n  +Ask before you send it.\n",
+        &[],
+        expect![[r#"
+            docs: `skills/pdf/SKILL.md` is read by agents
+            More, 0 lines
+        "#]],
+    );
+}
+
+#[test]
+fn lines_that_can_inject_commands_or_queries_are_risks() {
+    let is_risk = |path: &str, line: &str| {
+        facts(&format!("{path}\n  +{line}\n"), &[]).has(ChangeFact::InjectionRisk)
+    };
+    for line in [
+        "subprocess.run(command, shell=True)",
+        "os.system('ls ' + name)",
+        "spawn(command, { shell: true })",
+        "eval(text)",
+        "Command::new(\"sh\").args([\"sh\", \"-c\", &text])",
+        "cursor.execute(\"SELECT * FROM users WHERE name = '\" + name + \"'\")",
+        "cursor.execute(\"DELETE FROM users WHERE id = %s\" % user)",
+        "cursor.execute(f\"SELECT id FROM users WHERE name = '{name}'\")",
+        "db.query(`SELECT id FROM users WHERE name = '${name}'`)",
+        "q := fmt.Sprintf(\"SELECT id FROM users WHERE name = '%s'\", name)",
+        "let q = format!(\"update users set name = '{name}'\");",
+    ] {
+        assert!(is_risk("a.py", line), "{line}");
+    }
+    for line in [
+        "subprocess.run(command, shell=False)",
+        "cursor.execute(\"SELECT * FROM users WHERE name = %s\", (name,))",
+        "cursor.execute(\"DELETE FROM users WHERE id = ?\", user)",
+        "select = \"from\" + name",
+        "evaluate(text)",
+        "print('update the page' + name)",
+    ] {
+        assert!(!is_risk("a.py", line), "{line}");
+    }
+    assert!(!is_risk("README.md", "Never use shell=True."));
+}
+
+#[test]
 fn code_without_tests_requires_existing_tests() {
     check(
         "src/a.rs\n  +go();\n  +stop();\n",

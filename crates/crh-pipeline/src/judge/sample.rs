@@ -11,7 +11,7 @@ pub(crate) fn span(file: &str, first: u32, last: u32) -> Span {
 pub(crate) fn expected(spans: Vec<Span>, description: &str) -> Expected {
     Expected {
         spans,
-        category: Category::Bug,
+        category: Some(Category::Bug),
         severity: Severity::P1,
         description: description.to_owned(),
         keywords: vec!["keyword".to_owned()],
@@ -23,6 +23,7 @@ pub(crate) fn expected(spans: Vec<Span>, description: &str) -> Expected {
 pub(crate) fn reported(file: &str, line: u32, title: &str, text: &str) -> Reported {
     Reported {
         span: span(file, line, line),
+        also: Vec::new(),
         title: title.to_owned(),
         text: text.to_owned(),
         evidence: "quoted code".to_owned(),

@@ -15,7 +15,9 @@ use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::part_prompts;
 use crh_agent::Budget;
-use crh_llm::{Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens};
+use crh_llm::{
+    Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
+};
 use crh_review::report::Strategy;
 
 /// Maximum output tokens per turn without reasoning: twice what twenty findings with quotes take.
@@ -164,7 +166,7 @@ struct EstimatePrompts {
 struct FirstQuestion<'a> {
     model: &'a Model,
     prompts: &'a Prompts,
-    instructions: String,
+    conversation: Conversation,
 }
 
 impl EstimatePrompts {
@@ -187,7 +189,8 @@ impl EstimatePrompts {
             ),
             _ => return self.lens_question(assignment, models, options, context),
         };
-        Some(FirstQuestion { model, prompts, instructions })
+        let conversation = prompts.conversation(&instructions);
+        Some(FirstQuestion { model, prompts, conversation })
     }
 
     fn lens_question<'a>(
@@ -204,14 +207,15 @@ impl EstimatePrompts {
         let (others, extra_material) = (&context.others(reviewer), &extra_material);
         let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material };
         let model = models.for_tier(options.panel.tier(reviewer));
-        Some(FirstQuestion { model, prompts, instructions: prompts.lens(&brief, "") })
+        let conversation = prompts.reviewer_conversation(&brief, "");
+        Some(FirstQuestion { model, prompts, conversation })
     }
 }
 
 fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEstimate {
-    let FirstQuestion { model, prompts, instructions } = question;
+    let FirstQuestion { model, prompts, conversation } = question;
     let facts = model.facts();
-    let request = ModelRequest::new(prompts.conversation(instructions), TURN_TOKENS);
+    let request = ModelRequest::new(conversation.clone(), TURN_TOKENS);
     let request = ModelRequest { tools: prompts.tools(), effort: model.effort(), ..request };
     let input_tokens = estimated_tokens(&request);
     let output_tokens = facts.max_output.min(request.usual_output().into());

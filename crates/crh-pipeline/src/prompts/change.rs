@@ -25,8 +25,15 @@ const RESERVED_TOKENS: u64 = 32_000;
 /// rest is for tool results.
 const CONTEXT_DIVISOR: u64 = 2;
 
+/// In a small context, the diff may take this part of it, although other parts of the prompt may
+/// then not fit.
+const SMALL_CONTEXT_DIVISOR: u64 = 4;
+
 /// The diff of one call may take half of the review's budget of input tokens.
 const BUDGET_DIVISOR: u64 = 2;
+
+/// Maximum characters of the diff in a question about the intent of a change.
+const OVERVIEW_CHARS: usize = 12_000;
 
 /// Maximum characters of the description.
 const DESCRIPTION_CHARS: usize = 8_000;
@@ -40,6 +47,8 @@ const LIST_CHARS: usize = 40_000;
 /// The rendered change, and the files whose diff it does not show.
 pub(super) struct RenderedChange {
     pub(super) prompt: files::Change,
+    /// The change with the first lines of the diff only.
+    pub(super) overview: files::Change,
     /// Files in scope whose diff does not fit.
     pub(super) not_shown: Vec<String>,
     /// Notes on what could not be read from the workspace.
@@ -75,7 +84,9 @@ pub(super) fn render_change(
         not_shown: list("files-not-shown", not_shown.iter().map(HiddenDiff::row)),
     };
     let not_shown = not_shown.into_iter().map(|file| file.path).collect();
-    RenderedChange { prompt, not_shown, notes }
+    let first_lines = fence_or_none("numbered-diff", &first_lines(&diff));
+    let overview = files::Change { diff: first_lines, ..prompt.clone() };
+    RenderedChange { prompt, overview, not_shown, notes }
 }
 
 /// Metadata of the change from the workspace.
@@ -248,6 +259,7 @@ struct DiffSpace {
 impl DiffSpace {
     fn new(context: u64, budget: &ReviewBudget) -> Self {
         let in_context = context.saturating_sub(RESERVED_TOKENS) / CONTEXT_DIVISOR;
+        let in_context = in_context.max(context / SMALL_CONTEXT_DIVISOR);
         Self { chars: DIFF_CHARS, tokens: in_context.min(budget.input_tokens / BUDGET_DIVISOR) }
     }
 
@@ -271,6 +283,17 @@ struct HiddenDiff {
 impl HiddenDiff {
     fn row(&self) -> String {
         format!("{}: diff lines {}-{}", path(&self.path), self.first, self.last)
+    }
+}
+
+/// The first lines of a diff.
+fn first_lines(diff: &str) -> String {
+    match diff.char_indices().nth(OVERVIEW_CHARS) {
+        None => diff.to_owned(),
+        Some((end, _)) => {
+            let end = diff[..end].rfind('\n').unwrap_or(end);
+            format!("{}\n[the rest of the diff is left out]\n", &diff[..end])
+        }
     }
 }
 

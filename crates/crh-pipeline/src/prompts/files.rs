@@ -12,7 +12,7 @@ prompts! {
     /// How finders work. `--reviewer-prompt` replaces it.
     Finder = "finder.md" {}
 
-    /// The change, as all agents see it. Every value is fenced.
+    /// The change, as the agents of other strategies see it. Every value is fenced.
     Change = "change.md" {
         /// Title, author, base and head.
         about,
@@ -30,6 +30,32 @@ prompts! {
         diff,
         /// Files whose diff did not fit.
         not_shown,
+    }
+
+    /// The change, as the agents of a panel see it. Every value is fenced.
+    PanelChange = "panel_change.md" {
+        /// Title, author, base and head.
+        about,
+        /// Description by the author.
+        description,
+        /// Commit subjects.
+        commits,
+        /// Files in scope.
+        files,
+        /// Files out of scope, with reasons.
+        left_out,
+        /// Names of the project's agent instructions.
+        instructions,
+        /// The numbered diff.
+        diff,
+        /// Files whose diff did not fit.
+        not_shown,
+    }
+
+    /// The context pack.
+    ContextCode = "context.md" {
+        /// Code with line numbers, fenced.
+        code,
     }
 
     /// How to review. `--reviewer-prompt` replaces it.
@@ -171,5 +197,13 @@ prompts! {
     Language = "language.md" {
         /// Name of the language.
         language,
+    }
+}
+
+impl From<Change> for PanelChange {
+    fn from(change: Change) -> Self {
+        let Change { about, description, commits, files, left_out, instructions, diff, not_shown } =
+            change;
+        Self { about, description, commits, files, left_out, instructions, diff, not_shown }
     }
 }

@@ -27,6 +27,11 @@ pub(crate) fn conversation(expected: String, reports: String) -> Conversation {
     conversation
 }
 
+/// The system prompt.
+pub(crate) fn brief() -> String {
+    JudgeRules {}.render()
+}
+
 /// Hash of the prompt files and the tool.
 pub(crate) fn version(tool: &ToolSpec) -> String {
     hash_json(&json!({ "files": FILES, "tool": tool }))

@@ -2,6 +2,7 @@
 //! the compiler checks that they match. Text of the change or of a model is put into a fence, which
 //! marks it as data.
 
+pub(crate) mod bare;
 mod change;
 mod fence;
 mod files;
@@ -20,6 +21,7 @@ use crate::plan::{Assignment, DiffPart};
 use crate::requirements::RequirementsDoc;
 use crate::review_options::{PromptOverrides, ReviewOptions};
 use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue};
+use crate::strategies::submit_spec;
 use crate::text::one_line;
 use crate::tools::session::{agent_tool_specs, panel_tool_specs};
 use crh_llm::{CacheMark, Conversation, ToolSpec};
@@ -33,11 +35,21 @@ const VERSION_DIGITS: usize = 16;
 /// Default language.
 const ENGLISH: &str = "English";
 
+/// Maximum characters of the context pack in a prompt: about 12,000 tokens.
+const PACK_CHARS: usize = 40_000;
+/// The context pack may take one character per this many tokens of the model's context, which is
+/// about a fifteenth of the context.
+const PACK_DIVISOR: u64 = 4;
+
 /// Prompts of one review: the prefix that all agents share, and the instructions of each agent.
 #[derive(Debug, Clone)]
 pub struct Prompts {
     system: String,
     change: String,
+    /// The change with the first lines of its diff, for questions about its intent.
+    overview: String,
+    /// The context pack. Empty if there is none.
+    context_code: String,
     /// Text after the change for all agents of a panel. Empty for other strategies.
     panel_text: String,
     tools: Vec<ToolSpec>,
@@ -58,7 +70,11 @@ impl Prompts {
                 (String::new(), agent_tool_specs())
             }
         };
-        Self::build(rendered, panel_text, tools, options)
+        let context_code = match options.strategy {
+            Strategy::Panel => context_code(change, context, None),
+            Strategy::Single | Strategy::Delegate | Strategy::Static => String::new(),
+        };
+        Self { context_code, ..Self::build(rendered, panel_text, tools, options) }
     }
 
     /// Renders the prompts for one part of a large change.
@@ -75,7 +91,8 @@ impl Prompts {
             signatures: change::fence_or_none("signatures", &part.signatures),
         };
         let panel_text = format!("{}\n\n{}", part_prompt.render(), files::Panel {}.render());
-        Self::build(rendered, panel_text, panel_tool_specs(), options)
+        let context_code = context_code(change, context, Some(&part.parts));
+        Self { context_code, ..Self::build(rendered, panel_text, panel_tool_specs(), options) }
     }
 
     fn build(
@@ -84,7 +101,7 @@ impl Prompts {
         tools: Vec<ToolSpec>,
         options: &ReviewOptions,
     ) -> Self {
-        let change::RenderedChange { prompt, not_shown, notes } = rendered;
+        let change::RenderedChange { prompt, overview, not_shown, notes } = rendered;
         let language = one_line(&options.language);
         let language = if language.is_empty() { ENGLISH.to_owned() } else { language };
         let override_or = |text: &Option<String>, built_in: &dyn Fn() -> String| {
@@ -101,7 +118,12 @@ impl Prompts {
         };
         Self {
             system: override_or(&options.overrides.system, &rules),
-            change: prompt.render(),
+            overview: files::PanelChange::from(overview).render(),
+            change: match is_panel {
+                true => files::PanelChange::from(prompt).render(),
+                false => prompt.render(),
+            },
+            context_code: String::new(),
             panel_text,
             tools,
             reviewer: override_or(&options.overrides.reviewer, &method),
@@ -114,6 +136,23 @@ impl Prompts {
     /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
     pub fn version(overrides: &PromptOverrides) -> String {
         version(overrides, &agent_tool_specs(), &panel_tool_specs())
+    }
+
+    /// Hash of the prompts and tools of one strategy. Prompts of other strategies do not change it,
+    /// so a recording of this strategy stays valid.
+    pub fn strategy_version(strategy: Strategy, overrides: &PromptOverrides) -> String {
+        let names = strategy_files(strategy);
+        let files: Vec<_> =
+            prompt_files(overrides).into_iter().filter(|(name, _)| names.contains(name)).collect();
+        let (tools, reviewers) = match strategy {
+            Strategy::Single => {
+                (agent_tool_specs().into_iter().chain([submit_spec()]).collect(), None)
+            }
+            Strategy::Delegate => (agent_tool_specs(), None),
+            Strategy::Panel => (panel_tool_specs(), Some(ReviewerCatalogue::built_in().version())),
+            Strategy::Static => (Vec::new(), None),
+        };
+        hash_json(&json!({ "files": files, "tools": tools, "reviewers": reviewers }))
     }
 
     /// Tools that every agent of this review sees.
@@ -136,6 +175,28 @@ impl Prompts {
     pub fn conversation(&self, instructions: &str) -> Conversation {
         let mut conversation = Conversation::new(&self.system);
         conversation.push_user(self.shared(), CacheMark::Breakpoint);
+        conversation.push_user(instructions, CacheMark::Unmarked);
+        conversation
+    }
+
+    /// The conversation of a panel reviewer. Finders and specialists get the context pack; upkeep
+    /// judges the diff alone. `static_findings` has one finding per line, or is empty.
+    pub fn reviewer_conversation(
+        &self,
+        brief: &ReviewerBrief<'_>,
+        static_findings: &str,
+    ) -> Conversation {
+        let instructions = self.lens(brief, static_findings);
+        let gets_pack = match brief.reviewer.role {
+            PanelRole::Finder | PanelRole::Specialist | PanelRole::Extra => true,
+            PanelRole::Upkeep | PanelRole::UpkeepPart => false,
+        };
+        if !gets_pack || self.context_code.is_empty() {
+            return self.conversation(&instructions);
+        }
+        let mut conversation = Conversation::new(&self.system);
+        conversation.push_user(self.shared(), CacheMark::Breakpoint);
+        conversation.push_user(&self.context_code, CacheMark::Breakpoint);
         conversation.push_user(instructions, CacheMark::Unmarked);
         conversation
     }
@@ -250,6 +311,14 @@ impl Prompts {
         }
     }
 
+    /// The conversation of the scout, with the first lines of the diff only.
+    pub(crate) fn scout_conversation(&self, issues: &str, candidates: &str) -> Conversation {
+        let mut conversation = Conversation::new(&self.system);
+        conversation.push_user(&self.overview, CacheMark::Unmarked);
+        conversation.push_user(self.scout(issues, candidates), CacheMark::Unmarked);
+        conversation
+    }
+
     /// Instructions for the scout: linked issues, and reviewers that it may add, one per row. Both
     /// are fenced here.
     pub fn scout(&self, issues: &str, candidates: &str) -> String {
@@ -292,6 +361,22 @@ impl Prompts {
     }
 }
 
+/// The part of the context pack that fits into a prompt. Empty if there is none.
+fn context_code(
+    change: &ChangeUnderReview,
+    context_tokens: u64,
+    parts: Option<&[DiffPart]>,
+) -> String {
+    let max_chars = usize::try_from(context_tokens / PACK_DIVISOR).unwrap_or(PACK_CHARS);
+    let paths: Option<Vec<&str>> =
+        parts.map(|parts| parts.iter().map(|part| part.path.as_str()).collect());
+    let is_wanted = |path: &str| paths.as_ref().is_none_or(|paths| paths.contains(&path));
+    match change.context_pack().render(max_chars.min(PACK_CHARS), &is_wanted).as_str() {
+        "" => String::new(),
+        code => files::ContextCode { code: fence("context", code) }.render(),
+    }
+}
+
 /// One part of a large change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePart {
@@ -328,7 +413,50 @@ fn part_row(part: &DiffPart) -> String {
     }
 }
 
+/// Names of the prompt files that a strategy uses.
+fn strategy_files(strategy: Strategy) -> Vec<&'static str> {
+    let shared = [files::Change::FILE, files::Known::FILE, files::Language::FILE];
+    let own: &[&str] = match strategy {
+        Strategy::Single => &[
+            files::Rules::FILE,
+            files::Reviewer::FILE,
+            files::Single::FILE,
+            files::Round::FILE,
+            files::Validate::FILE,
+        ],
+        Strategy::Delegate => &[
+            files::Rules::FILE,
+            files::Reviewer::FILE,
+            files::Orchestrator::FILE,
+            files::SubAgent::FILE,
+            files::Validate::FILE,
+        ],
+        Strategy::Panel => &[
+            files::PanelRules::FILE,
+            files::Panel::FILE,
+            files::Finder::FILE,
+            files::ChangePart::FILE,
+            files::Lens::FILE,
+            files::NoteTaker::FILE,
+            files::Requirements::FILE,
+            files::Scout::FILE,
+            files::Editor::FILE,
+            files::Vote::FILE,
+        ],
+        Strategy::Static => return Vec::new(),
+    };
+    shared.into_iter().chain(own.iter().copied()).collect()
+}
+
 fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) -> String {
+    let files = prompt_files(overrides);
+    // As JSON, no text can imitate a file boundary.
+    let reviewers = ReviewerCatalogue::built_in().version();
+    hash_json(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
+}
+
+/// All prompt files with the texts in use.
+fn prompt_files(overrides: &PromptOverrides) -> Vec<(&'static str, String)> {
     let PromptOverrides { system, reviewer } = overrides;
     let in_use = |(name, text): &(&'static str, &'static str)| {
         let replacement = match *name {
@@ -338,10 +466,7 @@ fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) 
         };
         (*name, replacement.unwrap_or(text).to_owned())
     };
-    let files: Vec<_> = files::FILES.iter().map(in_use).collect();
-    // As JSON, no text can imitate a file boundary.
-    let reviewers = ReviewerCatalogue::built_in().version();
-    hash_json(&json!({ "files": files, "tools": tools, "panel": panel, "reviewers": reviewers }))
+    files::FILES.iter().map(in_use).collect()
 }
 
 fn hash_json(value: &Value) -> String {

@@ -99,10 +99,12 @@ pub(crate) fn change_under_review(contents: &WorkspaceContents) -> (TempDir, Cha
 pub(crate) fn open_change(workspace: Workspace) -> ChangeUnderReview {
     let diff = workspace.diff("1").unwrap();
     let rules = ScopeRules {
+        paths: PathGlobs::default(),
         exclude: PathGlobs::default(),
         include: PathGlobs::default(),
         generated: PathGlobs::default(),
         max_file_bytes: u64::MAX,
+        strict: false,
     };
     ChangeUnderReview {
         scope: scope::decide_scope(&diff, &DiffOnly, &rules),

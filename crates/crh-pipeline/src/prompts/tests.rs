@@ -101,10 +101,19 @@ fn all_rendered() -> Vec<(&'static str, String)> {
             "number: 1\ntitle: total is a text\nplace: shop/orders.py:3\n",
             "shop/orders.py\n",
         ));
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let metadata = change.workspace().unwrap().metadata();
+    let (bare_rules, bare_task) =
+        read(bare::conversation(metadata, "--- a/shop/orders.py\n+++ b/shop/orders.py"));
     let (panel, lens_assignment) = (panel(), assignment("a-lens", parts.clone()));
     vec![
         (files::Rules::FILE, prompts.system.clone()),
         (files::Change::FILE, prompts.change.clone()),
+        (files::PanelChange::FILE, panel.change.clone()),
+        (files::ContextCode::FILE, {
+            let code = fence("context", "shop/orders.py: total\n    1  def total(order):\n");
+            files::ContextCode { code }.render()
+        }),
         (files::Reviewer::FILE, prompts.reviewer.clone()),
         (files::Orchestrator::FILE, prompts.orchestrator()),
         (files::SubAgent::FILE, prompts.sub_agent(&assignment("sub-agent-1", parts), "")),
@@ -129,6 +138,8 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (files::Editor::FILE, panel.editor(&material())),
         (fixer::FixerRules::FILE, fixer_rules),
         (fixer::Fixer::FILE, fixer_task),
+        (bare::BareRules::FILE, bare_rules),
+        (bare::Bare::FILE, bare_task),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
     ]
@@ -145,6 +156,7 @@ fn every_prompt_file_has_a_struct_and_a_golden() {
         .iter()
         .chain(super::judge::FILES)
         .chain(fixer::FILES)
+        .chain(bare::FILES)
         .map(|(name, _)| (*name).to_owned())
         .collect();
     assert_eq!(structs, names("prompts"));
@@ -239,6 +251,8 @@ fn prompts_for_properties() -> Prompts {
     Prompts {
         system: String::new(),
         change: String::new(),
+        overview: String::new(),
+        context_code: String::new(),
         panel_text: String::new(),
         tools: Vec::new(),
         reviewer: "{{context}}".to_owned(),
@@ -456,4 +470,19 @@ fn agents_share_the_request_prefix() {
     let third = bytes(&first_request(&prompts, &prompts.orchestrator()));
     let with_it = one.iter().zip(&third).take_while(|(one, two)| one == two).count();
     assert!(with_it * 10 >= third.len() * 8, "{with_it} of {}", third.len());
+}
+
+#[test]
+fn every_prompt_file_belongs_to_a_strategy() {
+    let strategies = [Strategy::Single, Strategy::Delegate, Strategy::Panel, Strategy::Static];
+    let used: BTreeSet<&str> = strategies.into_iter().flat_map(strategy_files).collect();
+    let all: BTreeSet<&str> = files::FILES.iter().map(|(name, _)| *name).collect();
+    assert_eq!(used, all);
+    let overrides = PromptOverrides { system: Some("a".to_owned()), reviewer: None };
+    let versions = strategies.map(|it| {
+        let built_in = Prompts::strategy_version(it, &PromptOverrides::default());
+        (built_in != Prompts::strategy_version(it, &overrides), built_in)
+    });
+    assert_eq!(versions.each_ref().map(|(is_changed, _)| *is_changed), [true, true, true, false]);
+    assert_eq!(versions.map(|(_, version)| version).into_iter().collect::<BTreeSet<_>>().len(), 4);
 }

@@ -95,10 +95,21 @@ pub struct RequirementsClues<'a> {
     pub title: &'a str,
     /// Description of the change. Empty if there is none.
     pub body: &'a str,
+    /// Where the description comes from.
+    pub body_source: DescriptionSource,
     /// Branch name. Empty if there is none.
     pub branch: &'a str,
     /// Files in [`PLANS_FOLDER`] at head.
     pub plans: &'a [String],
+}
+
+/// Where the description of a change comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DescriptionSource {
+    /// A pull request or merge proposal.
+    Proposal,
+    /// Commit messages.
+    Commits,
 }
 
 /// Result of the search.
@@ -140,9 +151,10 @@ pub fn discover(
     search
 }
 
-/// The document that the description links to. If there is one link, its document counts as
+/// The document that the description links to. If a proposal has one link, its document counts as
 /// explicit. If there are several, the newest document that matches the title counts as inferred.
-/// Only existing files count.
+/// A commit message may mention a plan in passing: its link counts as inferred, unless a line `Plan:
+/// PATH` states it. Only existing files count.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {
@@ -151,7 +163,16 @@ fn plan_in_description(
         mentioned_paths.iter().filter(|path| clues.plans.contains(path)).collect();
     match (mentioned_paths.len(), existing_paths.as_slice()) {
         (0, _) => Ok(None),
-        (1, [path]) => Ok(Some(((*path).clone(), PlanSource::Explicit))),
+        (1, [path]) => {
+            let is_stated = match clues.body_source {
+                DescriptionSource::Proposal => true,
+                DescriptionSource::Commits => {
+                    clues.body.lines().any(|line| states_plan(line, path))
+                }
+            };
+            let source = if is_stated { PlanSource::Explicit } else { PlanSource::Inferred };
+            Ok(Some(((*path).clone(), source)))
+        }
         (1, _) => Err(format!(
             "the description names the plan `{}`, which does not exist",
             mentioned_paths[0]
@@ -171,6 +192,13 @@ fn plan_in_description(
             })
         }
     }
+}
+
+/// Whether a line is `Plan: PATH`, without other words.
+fn states_plan(line: &str, path: &str) -> bool {
+    let (label, rest) = line.trim().split_once(':').unwrap_or_default();
+    let rest = rest.trim().trim_end_matches('.').trim_matches(['`', '<', '>']);
+    label.eq_ignore_ascii_case("plan") && rest.trim_start_matches("./") == path
 }
 
 /// The only document whose name contains all keywords of the branch.

@@ -13,6 +13,9 @@ use crh_review::finding::{
 };
 use crh_review::report::{Plan, PlanSource, Requirement, RequirementState};
 
+/// Confidence in a judgement on a requirement. The model gives none, so it is that of a reviewer
+/// that gives none.
+const JUDGED_CONFIDENCE: Confidence = Confidence::thousandths(750);
 /// Id of all items beyond the maximum.
 const OMITTED_ID: &str = "more";
 
@@ -71,9 +74,11 @@ fn missing_finding(
     item: &RequirementItem,
     requirement: &Requirement,
 ) -> Option<Member> {
-    let state = match requirement.state {
-        RequirementState::NotAddressed => "is not addressed",
-        RequirementState::PartiallyAddressed => "is only partly addressed",
+    let (state, default_reason) = match requirement.state {
+        RequirementState::NotAddressed => ("is not addressed", "The change does not have it."),
+        RequirementState::PartiallyAddressed => {
+            ("is only partly addressed", "The change has a part of it.")
+        }
         RequirementState::Met | RequirementState::NotJudged => return None,
     };
     if requirement.waived {
@@ -90,10 +95,11 @@ fn missing_finding(
         ),
         PlanSource::Inferred => (Severity::P3, AutofixClass::Advisory, Owner::Human, String::new()),
     };
-    let why = match requirement.evidence.is_empty() {
-        true => format!("The plan asks for it, and the change does not have all of it.{hint}"),
-        false => format!("The plan asks for it. {}{hint}", with_period(&requirement.evidence)),
+    let reason = match requirement.evidence.is_empty() {
+        true => default_reason.to_owned(),
+        false => with_period(&requirement.evidence),
     };
+    let why = format!("The plan asks for it. {reason}{hint}");
     let finding = Finding {
         // Leaves room for the ellipsis.
         title: cut(&format!("{id} of the plan {state}: {}", item.text), TITLE_MAX - 1),
@@ -104,7 +110,7 @@ fn missing_finding(
         line_end: None,
         side: None,
         diff_line: None,
-        confidence: Confidence::ONE,
+        confidence: JUDGED_CONFIDENCE,
         evidence: vec![Evidence { file: None, line: None, side: None, snippet: item.text.clone() }],
         why_it_matters: why,
         suggested_fix: None,
@@ -114,7 +120,7 @@ fn missing_finding(
         requires_verification: false,
         pre_existing: false,
     };
-    Some(Member { origin: Origin::Code, ..Member::new(REVIEWER, finding) })
+    Some(Member { origin: Origin::Plan, ..Member::new(REVIEWER, finding) })
 }
 
 /// The path of the document in a form that a finding may have. Documents outside the repository

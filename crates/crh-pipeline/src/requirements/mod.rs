@@ -10,7 +10,9 @@ mod entries;
 mod missing;
 
 pub use answer::parse_answer;
-pub use discovery::{PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover};
+pub use discovery::{
+    DescriptionSource, PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover,
+};
 pub use document::parse_document;
 pub use missing::{missing_findings, not_in_plan};
 use serde::{Deserialize, Serialize};

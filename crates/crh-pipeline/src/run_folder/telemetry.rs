@@ -90,6 +90,8 @@ pub struct CallTotals {
     pub llm_calls: u32,
     /// Of these, calls booked at their maximum cost because the vendor reported no usage.
     pub guessed_calls: u32,
+    /// Attempts without a reply.
+    pub failed_calls: u32,
     /// Tool calls.
     pub tool_calls: u32,
     /// Token counts.
@@ -224,6 +226,7 @@ impl TranscriptReader<'_> {
             TranscriptLine::Failed { ms, cost, left, error } => {
                 self.book_attempt(ms, cost, left);
                 if let Some(call) = self.call() {
+                    call.used.add(&UsageTotals { failed_calls: 1, ..UsageTotals::default() });
                     call.errors.push(error);
                 }
             }
@@ -321,8 +324,10 @@ impl BookedCost {
 impl CallTotals {
     fn add(&mut self, usage: &UsageTotals) {
         self.totals = self.totals.plus(usage);
-        let UsageTotals { llm_calls, guessed_calls, tool_calls, usage, money } = self.totals;
+        let UsageTotals { llm_calls, guessed_calls, failed_calls, tool_calls, usage, money } =
+            self.totals;
         self.llm_calls = llm_calls;
+        self.failed_calls = failed_calls;
         self.guessed_calls = guessed_calls;
         self.tool_calls = tool_calls;
         self.tokens = TokenCounts {

@@ -508,7 +508,11 @@ fn earlier_cost_includes_unanswered_requests() {
         ),
         ("torn question", format!("{ASKED}\n{REPLIED}\n{}", &ASKED[..40]), counted(1)),
         ("no answer", format!("{ASKED}\n"), guessed(1)),
-        ("free failure", format!("{ASKED}\n{COST_NOTHING}\n{ASKED}\n{REPLIED}\n"), counted(1)),
+        (
+            "free failure",
+            format!("{ASKED}\n{COST_NOTHING}\n{ASKED}\n{REPLIED}\n"),
+            UsageTotals { failed_calls: 1, ..counted(1) },
+        ),
         // A second attempt continues after the partial line.
         (
             "resumed",

@@ -16,6 +16,9 @@ const MINIFIED_MEAN_BYTES: u64 = 500;
 /// Extensions of files that may be minified.
 const MINIFIED_EXTENSIONS: &[&str] = &["js", "mjs", "cjs", "css"];
 
+/// First line of a Git LFS pointer, without the version number.
+const LFS_VERSION: &[u8] = b"version https://git-lfs.github.com/spec/";
+
 /// Comment starts of all languages. A line that starts with one of them is probably not code.
 const COMMENT_STARTS: &[&str] =
     &["//", "/*", "*", "#", "<!--", "--", ";", "%", "'", "{-", "(*", "@rem ", "rem "];
@@ -87,6 +90,30 @@ pub(super) fn added_marker(diff: &Diff, file: &FileDiff) -> Option<SkipReason> {
     })
 }
 
+/// Whether the file is a Git LFS pointer on both sides of the change. The diff must show the whole
+/// pointer, so that a file with other lines does not pass for one.
+pub(super) fn is_lfs_pointer(diff: &Diff, file: &FileDiff) -> bool {
+    let [hunk] = file.hunks.as_slice() else { return false };
+    let side = |is_on_side: fn(LineKind) -> bool| {
+        diff.lines(hunk).filter(|line| is_on_side(line.kind)).map(|line| line.text()).collect()
+    };
+    let sides: [Vec<&[u8]>; 2] = [side(LineKind::in_old), side(LineKind::in_new)];
+    sides.iter().any(|lines| !lines.is_empty())
+        && sides.iter().all(|lines| lines.is_empty() || is_pointer_text(lines))
+}
+
+fn is_pointer_text(lines: &[&[u8]]) -> bool {
+    let [first, rest @ ..] = lines else { return false };
+    let has = |start: &[u8]| rest.iter().any(|line| line.starts_with(start));
+    let is_entry = |line: &&[u8]| {
+        [b"oid sha256:".as_slice(), b"size ", b"ext-"].iter().any(|start| line.starts_with(start))
+    };
+    first.starts_with(LFS_VERSION)
+        && rest.iter().all(is_entry)
+        && has(b"oid sha256:")
+        && has(b"size ")
+}
+
 /// Searches the comments at the top of a text for a marker.
 fn scan_header<'a>(lines: impl Iterator<Item = &'a [u8]>) -> HeaderScan {
     let mut block_end = None;
@@ -155,10 +182,29 @@ fn minified_reason<'a>(path: &str, lines: impl Iterator<Item = &'a [u8]>) -> Opt
     if !can_be_minified(path) {
         return None;
     }
-    let (count, bytes) =
-        lines.fold((0, 0), |(count, bytes), line| (count + 1, bytes + line.len() as u64));
+    let mut is_in_comment = false;
+    let code_bytes = lines.map(|line| bytes_outside_comment(line, &mut is_in_comment));
+    let (count, bytes) = code_bytes
+        .filter(|bytes| *bytes > 0)
+        .fold((0, 0), |(count, sum), it| (count + 1, sum + it));
     let mean_line_bytes = bytes / u64::max(count, 1);
     (mean_line_bytes > MINIFIED_MEAN_BYTES).then_some(SkipReason::Minified { mean_line_bytes })
+}
+
+/// Bytes of a line outside comments, so that one long comment does not make a file look minified.
+/// Only comments at the start of a line count.
+fn bytes_outside_comment(line: &[u8], is_in_comment: &mut bool) -> u64 {
+    let line = line.trim_ascii();
+    if !*is_in_comment && line.starts_with(b"//") {
+        return 0;
+    }
+    *is_in_comment |= line.starts_with(b"/*");
+    if !*is_in_comment {
+        return line.len() as u64;
+    }
+    let end = line.windows(2).position(|pair| pair == b"*/");
+    *is_in_comment = end.is_none();
+    end.map_or(0, |end| (line.len() - end - 2) as u64)
 }
 
 /// Start of a line, safe to display.

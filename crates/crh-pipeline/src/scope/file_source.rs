@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crh_git::{AttributeState, Objects, ReadError, read_attributes};
+use crh_git::{AttributeState, Objects, PathEntryKind, ReadError, read_attributes};
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::finding::Side;
 
@@ -19,6 +19,9 @@ pub trait FileSource {
 
     /// Content of a file on one side. `None` without a repository.
     fn content(&self, side: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError>;
+
+    /// Whether a folder existed before the change, if known.
+    fn had_folder(&self, folder: &[u8]) -> Option<bool>;
 }
 
 /// Attributes of a file.
@@ -81,6 +84,10 @@ impl FileSource for DiffOnly {
 
     fn content(&self, _: Side, _: &RepoPath) -> Result<Option<Vec<u8>>, ReadError> {
         Ok(None)
+    }
+
+    fn had_folder(&self, _: &[u8]) -> Option<bool> {
+        None
     }
 }
 
@@ -146,5 +153,12 @@ impl FileSource for RepositoryFiles<'_> {
 
     fn content(&self, side: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError> {
         self.objects.file(self.revision(side), path.as_bytes()).map(Some)
+    }
+    fn had_folder(&self, folder: &[u8]) -> Option<bool> {
+        match self.objects.entry(&self.base, folder) {
+            Ok(entry) => Some(entry.kind == PathEntryKind::Folder),
+            Err(ReadError::NoEntry(_)) => Some(false),
+            Err(_) => None,
+        }
     }
 }

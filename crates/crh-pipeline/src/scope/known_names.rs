@@ -88,6 +88,27 @@ pub(super) fn vendored_folder(path: &str) -> Option<&'static str> {
         .min_by_key(position)
 }
 
+/// Folders of the vendored package that a path belongs to, if any: its own folder, and the folder of
+/// the whole package. A file directly in a vendored folder belongs to no package.
+pub(super) fn vendored_packages(path: &str) -> impl Iterator<Item = &str> {
+    let package_paths = || {
+        let root = vendored_folder(path)?;
+        let (folders, _) = path.rsplit_once('/')?;
+        let root_end = format!("/{folders}/").find(&format!("/{root}/"))? + root.len();
+        let below_root = folders.get(root_end + 1..)?;
+        // Go packages start with a host, and some npm packages with a scope.
+        let depth = match below_root.split('/').next()? {
+            host if host.contains('.') => 3,
+            scope if scope.starts_with('@') => 2,
+            _ => 1,
+        };
+        let package_end = below_root.match_indices('/').nth(depth - 1).map(|(end, _)| end);
+        let package = package_end.map(|end| &path[..root_end + 1 + end]);
+        Some([Some(folders), package])
+    };
+    package_paths().into_iter().flatten().flatten()
+}
+
 /// The suffix of a generated file.
 pub(super) fn generated_ending(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);

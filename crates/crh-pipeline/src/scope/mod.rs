@@ -12,22 +12,26 @@
 //!   changes by others). Ignored claims are listed in the notes of the file. A *new* file with a
 //!   marker is skipped, and the report lists it.
 //!
-//! Precedence, strongest first: `exclude`; nothing to read (submodule, binary, no changed line);
+//! Precedence, strongest first: `paths`; `exclude`; nothing to read (submodule, binary, no changed line);
 //! `include`; `generated`; attributes; name and folder; size; text. Contents are read only if
 //! necessary.
 
 mod content;
 mod file_source;
 mod known_names;
+mod lock_file;
 mod role;
+mod runnable;
+mod skip_effect;
 mod skip_reason;
 
 use std::collections::HashMap;
 
 pub use file_source::{AttributeMark, DiffOnly, FileAttributes, FileSource, RepositoryFiles};
-pub(crate) use role::FileKind;
+pub(crate) use role::{FileKind, instructs_agents};
 pub use role::{FileRole, LineCounts};
 use serde::Serialize;
+pub use skip_effect::SkipEffect;
 pub(crate) use skip_reason::short_commit;
 pub use skip_reason::{ScopeNote, SkipReason};
 
@@ -40,10 +44,13 @@ use crh_syntax::Language;
 
 const MODE_SUBMODULE: u32 = 0o160_000;
 const MODE_LINK: u32 = 0o120_000;
+const MODE_EXECUTABLE: u32 = 0o100_755;
 
 /// File rules from the settings.
 #[derive(Debug, Clone)]
 pub struct ScopeRules {
+    /// Only these files are reviewed, if there is a pattern.
+    pub paths: PathGlobs,
     /// Never reviewed.
     pub exclude: PathGlobs,
     /// Always reviewed, regardless of attributes, name, size and content.
@@ -53,6 +60,8 @@ pub struct ScopeRules {
     /// Maximum size of a file, after the change or, for a deleted file, before it. Larger files are
     /// skipped.
     pub max_file_bytes: u64,
+    /// Whether skipped files that the base accepts make the review incomplete.
+    pub strict: bool,
 }
 
 /// Files of a change, with the decision about each.
@@ -83,6 +92,9 @@ pub struct ScopeFile {
     pub role: FileRole,
     /// Whether it is reviewed.
     pub decision: ScopeDecision,
+    /// Effect of the part that is not read.
+    #[serde(skip_serializing_if = "SkipEffect::is_harmless")]
+    pub effect: SkipEffect,
     /// Remarks about the decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<ScopeNote>,
@@ -161,6 +173,7 @@ impl Scope {
         self.totals = ScopeTotals::default();
         for file in &mut self.files {
             if file.decision.is_in() && was_reviewed(&file.path.shown()) {
+                file.effect = SkipEffect::Harmless;
                 file.decision =
                     ScopeDecision::Out(SkipReason::ReviewedBefore { commit: commit.to_owned() });
             }
@@ -210,6 +223,10 @@ impl<F: FileSource> FileCase<'_, F> {
         if !kind.is_known && decision.is_in() {
             self.notes.push(ScopeNote::UnknownKind);
         }
+        let effect = match self.effect(&name, &decision) {
+            SkipEffect::Accepted if self.rules.strict => SkipEffect::Incomplete,
+            effect => effect,
+        };
         let [added, removed] = role::count_changed_lines(&kind, self.diff, self.file);
         ScopeFile {
             path: self.file.path.clone(),
@@ -218,6 +235,7 @@ impl<F: FileSource> FileCase<'_, F> {
             language: Language::from_path(&name).map(Language::name),
             role: kind.role,
             decision,
+            effect,
             notes: self.notes,
             added,
             removed,
@@ -228,6 +246,10 @@ impl<F: FileSource> FileCase<'_, F> {
     fn reason(&mut self, name: &str) -> Option<SkipReason> {
         let path = &self.file.path;
         let first_glob = |globs: &PathGlobs| globs.first_match(path.as_bytes()).map(str::to_owned);
+        let paths = &self.rules.paths;
+        if !paths.patterns().is_empty() && !paths.is_match(path.as_bytes()) {
+            return Some(SkipReason::OutsidePaths);
+        }
         if let Some(glob) = first_glob(&self.rules.exclude) {
             return Some(SkipReason::Excluded { glob });
         }
@@ -243,7 +265,7 @@ impl<F: FileSource> FileCase<'_, F> {
         }
         let attributes = self.files.attributes(path);
         if let Some(reason) = skip_reason_by_name(name, &attributes) {
-            if self.had_reason_before_move() {
+            if self.had_reason_before_move() && self.fits_content(&reason) {
                 return Some(reason);
             }
             self.notes.push(ScopeNote::IgnoredClaim { reason });
@@ -271,6 +293,9 @@ impl<F: FileSource> FileCase<'_, F> {
                 return None;
             }
             Content::Text => {}
+        }
+        if content::is_lfs_pointer(self.diff, self.file) {
+            return Some(SkipReason::LfsPointer);
         }
         if !self.file.hunks.is_empty() {
             return None;
@@ -306,6 +331,18 @@ impl<F: FileSource> FileCase<'_, F> {
             .is_some(),
             _ => true,
         }
+    }
+
+    /// Whether the lines of a lock file fit its name, as far as the diff shows them.
+    fn fits_content(&self, reason: &SkipReason) -> bool {
+        let SkipReason::LockFile { name } = reason else { return true };
+        let side = match self.file.change {
+            FileChange::Deleted => LineKind::Removed,
+            FileChange::Added | FileChange::Modified | FileChange::Renamed | FileChange::Copied => {
+                LineKind::Added
+            }
+        };
+        lock_file::has_lock_content(name, self.shown_lines(side))
     }
 
     fn has_mode(&self, mode: u32) -> bool {

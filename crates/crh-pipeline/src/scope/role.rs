@@ -3,7 +3,8 @@
 //! Unknown files count as executable, since otherwise a change could look smaller than it is. Files
 //! that run programs are executable too: `Makefile`, `justfile`, `CMakeLists.txt`, Terraform,
 //! notebooks, templates, `.mdx`. A `Dockerfile` and CI files are mostly data, so they count as
-//! configuration.
+//! configuration. So do skills, prompts and other files that instruct agents: they are part of the
+//! product, although they are written as prose.
 //!
 //! Limitation: tests inside a source file (`#[cfg(test)]`) count as executable. Telling them apart
 //! requires parsing both versions of every file.
@@ -54,7 +55,7 @@ pub struct LineCounts {
 /// What a path reveals about a file.
 #[derive(Debug)]
 pub(crate) struct FileKind {
-    pub(super) role: FileRole,
+    pub(crate) role: FileRole,
     /// `false` if the role is a guess.
     pub(super) is_known: bool,
     /// Start of a line comment.
@@ -153,6 +154,8 @@ pub(super) fn kind_of_path(path: &str, is_link: bool) -> FileKind {
     let extension = extension(name);
     let (role, is_known) = if is_link {
         (FileRole::Other, true)
+    } else if instructs_agents(path) {
+        (FileRole::Config, true)
     } else if has(PROSE_EXTENSIONS, &extension) {
         (FileRole::Prose, true)
     } else if is_test(path, name, &extension) {
@@ -179,8 +182,24 @@ pub(super) fn kind_of_path(path: &str, is_link: bool) -> FileKind {
     FileKind { role, is_known, comment_start }
 }
 
+/// Whether a path has the name or extension of code, also in a folder of tests.
+pub(super) fn is_code(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    role_of_name(name) == Some(FileRole::Executable)
+        || has(EXECUTABLE_EXTENSIONS, &extension(name))
+        || Language::from_path(path).is_some()
+}
+
+/// Whether a path has the name or extension of documentation, configuration or data.
+pub(super) fn is_known_text(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let extension = extension(name);
+    let lists = [PROSE_EXTENSIONS, CONFIG_EXTENSIONS, OTHER_EXTENSIONS, &["txt"]];
+    lists.iter().any(|list| has(list, &extension)) || role_of_name(name).is_some()
+}
+
 /// Extension in lower case; `env` for `.env`.
-fn extension(name: &str) -> String {
+pub(super) fn extension(name: &str) -> String {
     name.rsplit_once('.').map_or_else(String::new, |(_, extension)| extension.to_ascii_lowercase())
 }
 
@@ -191,6 +210,37 @@ fn has(list: &[&str], word: &str) -> bool {
 /// Extensions of documentation. `.txt` is not in the list, since tests and build tools use it too.
 const PROSE_EXTENSIONS: &[&str] =
     &["md", "markdown", "rst", "adoc", "asciidoc", "org", "tex", "textile", "pod", "rdoc"];
+
+/// Whether a file instructs agents: a skill, a prompt, an agent or the rules for agents.
+pub(crate) fn instructs_agents(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    if has(AGENT_NAMES, name) || AGENT_ENDINGS.iter().any(|end| name.ends_with(end)) {
+        return true;
+    }
+    let is_text = has(AGENT_TEXT_EXTENSIONS, &extension(name));
+    is_text
+        && !name.starts_with("README")
+        && folders.split('/').any(|part| has(AGENT_FOLDERS, part))
+}
+
+/// Names of files that instruct agents.
+const AGENT_NAMES: &[&str] = &[
+    ".cursorrules",
+    ".windsurfrules",
+    "AGENTS.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+    "SKILL.md",
+    "copilot-instructions.md",
+];
+/// Endings of files that instruct agents.
+const AGENT_ENDINGS: &[&str] =
+    &[".agent.md", ".chatmode.md", ".instructions.md", ".mdc", ".prompt", ".prompt.md"];
+/// Folders whose text files instruct agents.
+const AGENT_FOLDERS: &[&str] =
+    &[".agents", ".claude", ".codex", ".cursor", ".gemini", "agents", "prompts", "skills"];
+/// Extensions of such text files.
+const AGENT_TEXT_EXTENSIONS: &[&str] = &["markdown", "md", "txt"];
 
 /// Names of documentation, with or without `.txt`. In upper case only, since `install` is a
 /// program.

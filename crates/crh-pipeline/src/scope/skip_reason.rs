@@ -6,6 +6,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "why")]
 pub enum SkipReason {
+    /// Not one of the paths that the user asked for.
+    OutsidePaths,
     /// Excluded by the settings.
     Excluded {
         /// Matching pattern.
@@ -15,6 +17,8 @@ pub enum SkipReason {
     Submodule,
     /// A binary file.
     Binary,
+    /// A pointer to a file that Git LFS stores elsewhere.
+    LfsPointer,
     /// Only the mode changed.
     ModeOnly {
         /// Old mode, as git prints it.
@@ -116,9 +120,11 @@ impl SkipReason {
     /// Name of the reason, as in JSON.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::OutsidePaths => "outsidePaths",
             Self::Excluded { .. } => "excluded",
             Self::Submodule => "submodule",
             Self::Binary => "binary",
+            Self::LfsPointer => "lfsPointer",
             Self::ModeOnly { .. } => "modeOnly",
             Self::MoveOnly => "moveOnly",
             Self::Empty => "empty",
@@ -146,9 +152,11 @@ impl SkipReason {
             | Self::VendoredAttribute { .. }
             | Self::VendoredFolder { .. }
             | Self::LockFile { .. } => true,
-            Self::Excluded { .. }
+            Self::OutsidePaths
+            | Self::Excluded { .. }
             | Self::Submodule
             | Self::Binary
+            | Self::LfsPointer
             | Self::ModeOnly { .. }
             | Self::MoveOnly
             | Self::Empty
@@ -160,9 +168,11 @@ impl SkipReason {
     /// The reason as a sentence.
     pub fn sentence(&self) -> String {
         match self {
+            Self::OutsidePaths => "outside the paths under review".to_owned(),
             Self::Excluded { glob } => format!("excluded by `{glob}`"),
             Self::Submodule => "a submodule: its code is in another repository".to_owned(),
             Self::Binary => "binary: it has no lines".to_owned(),
+            Self::LfsPointer => "a Git LFS pointer: its content is stored elsewhere".to_owned(),
             Self::ModeOnly { old, new } => format!("only its mode changed, from {old} to {new}"),
             Self::MoveOnly => "only its path changed, and no line".to_owned(),
             Self::Empty => "empty: it has no lines".to_owned(),

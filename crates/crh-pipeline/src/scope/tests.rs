@@ -65,6 +65,12 @@ impl FileSource for Fake {
         let missing = || ReadError::NoEntry(path.shown().into_owned());
         text.map(|text| Some(text.clone().into_bytes())).ok_or_else(missing)
     }
+
+    fn had_folder(&self, folder: &[u8]) -> Option<bool> {
+        let folder = format!("{}/", String::from_utf8_lossy(folder));
+        let mut old_paths = self.contents.keys().filter(|(side, _)| *side == Side::Old);
+        Some(old_paths.any(|(_, path)| path.starts_with(&folder)))
+    }
 }
 
 /// Diff of a fixture, as git prints it: one hunk per file, all other lines as context.
@@ -108,7 +114,14 @@ fn rules(text: &str) -> ScopeRules {
         PathGlobs::new(globs.map(str::trim)).unwrap()
     };
     let (exclude, include, generated) = (of("exclude "), of("include "), of("generated "));
-    ScopeRules { exclude, include, generated, max_file_bytes: 10_000 }
+    ScopeRules {
+        paths: PathGlobs::default(),
+        exclude,
+        include,
+        generated,
+        max_file_bytes: 10_000,
+        strict: false,
+    }
 }
 
 /// Non-zero counts by first letter.
@@ -128,7 +141,11 @@ fn scope_text(scope: &Scope) -> String {
             ScopeDecision::In => format!("in as {:?}", file.role),
             ScopeDecision::Out(reason) => format!("out, {}: {}", reason.name(), reason.sentence()),
         };
-        text.push_str(&format!("{path} +{added} -{removed} {decision}\n"));
+        let effect = match file.effect {
+            SkipEffect::Harmless | SkipEffect::Accepted => "",
+            SkipEffect::Incomplete => " [incomplete]",
+        };
+        text.push_str(&format!("{path} +{added} -{removed} {decision}{effect}\n"));
         for note in &file.notes {
             match note {
                 ScopeNote::IgnoredClaim { reason } => {
@@ -223,6 +240,7 @@ fn lines_are_counted_by_role() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one table")]
 fn role_is_derived_from_the_path() {
     let paths = "
         src/lib.rs src/lib/tests.rs tests/README.md tests/data/x.json test_a.py latest_a.py a_test.go
@@ -230,7 +248,9 @@ fn role_is_derived_from_the_path() {
         ATest.java ColumnSpec.java Manifest.kt App.Tests/A.cs AppTests/a.swift Makefile Dockerfile
         Dockerfile.dev .github/workflows/a.yml LICENSE license.txt notes.txt CMakeLists.txt
         requirements-dev.txt a.mdx a.html a.ipynb main.tf a.po a.svg .env .gitignore Gemfile
-        bin/install INSTALL a.unheard-of README a.C A.MD uv.lock";
+        bin/install INSTALL a.unheard-of README a.C A.MD uv.lock skills/pdf/SKILL.md
+        plugins/x/skills/pdf/forms.md skills/README.md src/prompts/verify.md src/prompts/verify.rs
+        .claude/agents/tester.md agents/tester.md docs/agents.md CLAUDE.md .github/review.prompt.md";
     let mut by_role = std::collections::BTreeMap::new();
     for path in paths.split_whitespace() {
         let kind = role::kind_of_path(path, false);
@@ -258,6 +278,7 @@ fn role_is_derived_from_the_path() {
           main.tf
           Gemfile
           a.C
+          src/prompts/verify.rs
         Executable, unknown
           bin/install
           a.unheard-of
@@ -281,6 +302,8 @@ fn role_is_derived_from_the_path() {
           INSTALL
           README
           A.MD
+          skills/README.md
+          docs/agents.md
         Config
           Dockerfile
           Dockerfile.dev
@@ -289,6 +312,13 @@ fn role_is_derived_from_the_path() {
           .env
           .gitignore
           uv.lock
+          skills/pdf/SKILL.md
+          plugins/x/skills/pdf/forms.md
+          src/prompts/verify.md
+          .claude/agents/tester.md
+          agents/tester.md
+          CLAUDE.md
+          .github/review.prompt.md
         Other
           a.po
           a.svg
@@ -297,12 +327,81 @@ fn role_is_derived_from_the_path() {
 }
 
 #[test]
+fn lfs_pointers_are_skipped_only_if_nothing_else_is_in_the_file() {
+    let fixture = Fixture::parse(
+        "
+        //- model.bin
+        version https://git-lfs.github.com/spec/v1
+        oid sha256:1111
+        size 1
+        //- code.py
+        run()
+        //- head
+        //- model.bin
+        version https://git-lfs.github.com/spec/v1
+        oid sha256:2222
+        size 2
+        //- new.bin
+        version https://git-lfs.github.com/spec/v1
+        oid sha256:3333
+        size 3
+        //- code.py
+        version https://git-lfs.github.com/spec/v1
+        oid sha256:4444
+        size 4
+        //- more.py
+        version https://git-lfs.github.com/spec/v1
+        oid sha256:5555
+        size 5
+        run()
+        ",
+    );
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules(""));
+    let reason = |path: &str| {
+        let file = scope.files.iter().find(|file| file.path.shown() == path).unwrap();
+        match &file.decision {
+            ScopeDecision::In => "in",
+            ScopeDecision::Out(reason) => reason.name(),
+        }
+    };
+    let reasons = ["model.bin", "new.bin", "code.py", "more.py"].map(reason);
+    assert_eq!(reasons, ["lfsPointer", "lfsPointer", "in", "in"]);
+}
+
+#[test]
+fn only_the_paths_under_review_are_in_scope() {
+    let fixture = Fixture::parse(
+        "
+        //- head
+        //- services/a/x.py
+        x
+        //- services/ab.py
+        x
+        //- services/b/x.py
+        x
+        ",
+    );
+    let paths = PathGlobs::new(["/services/a", "/services/a/"]).unwrap();
+    let rules = ScopeRules { paths, ..rules("exclude x.py") };
+    let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules);
+    let reasons: Vec<&str> = scope
+        .files
+        .iter()
+        .map(|file| match &file.decision {
+            ScopeDecision::In => "in",
+            ScopeDecision::Out(reason) => reason.name(),
+        })
+        .collect();
+    assert_eq!(reasons, ["excluded", "outsidePaths", "outsidePaths"]);
+}
+
+#[test]
 fn lock_files_and_vendored_folders_are_skipped() {
     check(
         "
         //- head
         //- a/Cargo.lock
-        x
+        x = 1
         //- Cargo.lock.md
         x
         //- vendor/a.go
@@ -327,14 +426,14 @@ fn lock_files_and_vendored_folders_are_skipped() {
         expect![[r#"
             a/Cargo.lock +1c - out, lockFile: a lock file: package managers write `Cargo.lock`
             Cargo.lock.md +1p - in as Prose
-            vendor/a.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/a.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor` [incomplete]
             src/vendors/a.go +1e - in as Executable
-            web/node_modules/vendor/a.js +1e - out, vendoredFolder: from elsewhere: it lies in `node_modules`
-            .yarn/releases/yarn.cjs +1e - out, vendoredFolder: from elsewhere: it lies in `.yarn/releases`
+            web/node_modules/vendor/a.js +1e - out, vendoredFolder: from elsewhere: it lies in `node_modules` [incomplete]
+            .yarn/releases/yarn.cjs +1e - out, vendoredFolder: from elsewhere: it lies in `.yarn/releases` [incomplete]
             yarn/releases/a.cjs +1e - in as Executable
             vendor +1e - in as Executable
               UnknownKind
-            a.min.js +1e - out, generatedName: generated: its name ends in `.min.js`
+            a.min.js +1e - out, generatedName: generated: its name ends in `.min.js` [incomplete]
             a.js.map +1e - out, generatedName: generated: its name ends in `.js.map`
             src/min.js +1e - in as Executable
         "#]],
@@ -387,12 +486,12 @@ fn new_file_with_marker_is_generated() {
         // @generatedness is another word.
         "##,
         expect![[r#"
-            a.go +1e2p1b - out, generatedHeader: generated: its line 3 says `Code generated by protoc-gen-go. DO NOT EDIT.`
-            a.php +4e - out, generatedHeader: generated: its line 3 says `@generated SignedSource<<x>>`
-            a.cs +1p - out, generatedHeader: generated: its line 1 says `<auto-generated>`
-            a_pb2.py +2p - out, generatedHeader: generated: its line 2 says `Generated by the protocol buffer compiler.  DO NOT EDIT!`
+            a.go +1e2p1b - out, generatedHeader: generated: its line 3 says `Code generated by protoc-gen-go. DO NOT EDIT.` [incomplete]
+            a.php +4e - out, generatedHeader: generated: its line 3 says `@generated SignedSource<<x>>` [incomplete]
+            a.cs +1p - out, generatedHeader: generated: its line 1 says `<auto-generated>` [incomplete]
+            a_pb2.py +2p - out, generatedHeader: generated: its line 2 says `Generated by the protocol buffer compiler.  DO NOT EDIT!` [incomplete]
             a.xml +4c - out, generatedHeader: generated: its line 3 says `This file was automatically generated by a tool.`
-            a.rs +1e - out, generatedHeader: generated: its line 1 says `automatically generated by rust-bindgen 0.72`
+            a.rs +1e - out, generatedHeader: generated: its line 1 says `automatically generated by rust-bindgen 0.72` [incomplete]
             says.rs +1p - in as Executable
             text.py +1e1p - in as Executable
             doc.py +3e - in as Executable
@@ -506,7 +605,7 @@ fn attributes_set_and_unset_marks() {
             vendor/ours.go +1e - in as Executable
             Cargo.lock +1c - in as Config
             hand.go +1p - in as Executable
-            vendor/gen.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/gen.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor` [incomplete]
         "#]],
     );
 }
@@ -567,7 +666,7 @@ fn large_files_are_skipped() {
             "//- a.rs\n{large}//- gone.rs\n{large}//- kept.rs\na\n//- head\n//- a.rs\n{large}b\n//- gone.rs (deleted)\n//- kept.rs\nb\n"
         ),
         expect![[r#"
-            a.rs +1e - out, tooLarge: too large: it has 12002 bytes, more than 10000
+            a.rs +1e - out, tooLarge: too large: it has 12002 bytes, more than 10000 [incomplete]
             gone.rs + -6000e out, tooLarge: too large: it has 12000 bytes, more than 10000
               Deleted
             kept.rs +1e -1e in as Executable
@@ -576,7 +675,7 @@ fn large_files_are_skipped() {
     let fixture = Fixture { base: Vec::new(), head: vec![("new.rs".to_owned(), Some(large))] };
     let scope = decide_scope(&diff_of(&fixture), &DiffOnly, &rules(""));
     expect![[r#"
-        new.rs +6000e - out, tooLarge: too large: it has 12000 bytes, more than 10000
+        new.rs +6000e - out, tooLarge: too large: it has 12000 bytes, more than 10000 [incomplete]
     "#]]
     .assert_eq(&scope_text(&scope));
 }
@@ -615,7 +714,7 @@ index 0000000..e69de29
     expect![[r#"
         sub +1e -1e out, submodule: a submodule: its code is in another repository
         log + - out, submodule: a submodule: its code is in another repository
-        run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755
+        run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
         b.rs + - out, moveOnly: only its path changed, and no line
         c.rs + - out, moveOnly: only its path changed, and no line
         logo.png + - out, binary: binary: it has no lines
@@ -712,7 +811,7 @@ fn moved_file_is_skipped_only_if_skipped_before() {
             vendor/auth.rs +1e -1e in as Executable
               not believed: from elsewhere: it lies in `vendor`
             third_party/a.rs +1e -1e out, vendoredFolder: from elsewhere: it lies in `third_party`
-            src/b.rs +1e -1e in as Executable
+            src/b.rs +1e -1e in as Executable [incomplete]
             gen/c.rs +1e -1e in as Executable
               not believed: generated, by the attribute `linguist-generated`
             gen/e.rs +1e -1e out, generatedAttribute: generated, by the attribute `linguist-generated`
@@ -793,7 +892,7 @@ fn scope_json_is_deterministic() {
         "
         //- head
         //- Cargo.lock
-        x
+        x = 1
         //- thing.x
         x
         ",
@@ -804,7 +903,7 @@ fn scope_json_is_deterministic() {
     expect![[r#"
         {"files":[{"added":{"blank":0,"config":1,"executable":0,"other":0,"prose":0,"test":0},
         "decision":{"is":"out","name":"Cargo.lock","why":"lockFile"},
-        "path":"Cargo.lock","removed":{"blank":0,"config":0,"executable":0,"other":0,"prose":0,"test":0},
+        "effect":"accepted","path":"Cargo.lock","removed":{"blank":0,"config":0,"executable":0,"other":0,"prose":0,"test":0},
         "role":"config","status":"added"},
         {"added":{"blank":0,"config":0,"executable":1,"other":0,"prose":0,"test":0},
         "decision":{"is":"in"},
@@ -891,4 +990,263 @@ proptest! {
         let counted = totals.added.total() + totals.removed.total() + totals.left_out;
         prop_assert_eq!(counted, u64::from(all));
     }
+}
+
+#[test]
+fn new_code_in_skipped_places_makes_the_review_incomplete() {
+    let long_line = "a".repeat(2_000);
+    check(
+        &format!(
+            "
+        //- vendor/old/a.py
+        x = 1
+        //- vendor/github.com/a/b/c.go
+        package c
+        //- gen.go
+        // Code generated by x. DO NOT EDIT.
+        package a
+        //- head
+        //- vendor/evil.py
+        import os
+        //- vendor/new/a.py
+        import os
+        //- vendor/new/README.md
+        Text.
+        //- vendor/old/b.py
+        x = 2
+        //- vendor/old/deep/b.py
+        x = 2
+        //- vendor/github.com/a/b/d/e.go
+        package d
+        //- vendor/github.com/evil/b/e.go
+        package d
+        //- .yarn/plugins/evil.cjs
+        module.exports = 1
+        //- app.min.js
+        x()
+        //- app.min.css
+        a{{}}
+        //- new.go
+        // Code generated by x. DO NOT EDIT.
+        package a
+        //- gen.go
+        // Code generated by x. DO NOT EDIT.
+        package b
+        //- min.js
+        x(\"{long_line}\")
+        //- comment.js
+        // {long_line}
+        /* {long_line} */
+        x()
+        y()
+        //- poetry.lock
+        import os
+        //- Cargo.lock
+        [[package]]
+        name = \"a\"
+        "
+        ),
+        expect![[r#"
+            vendor/evil.py +1e - out, vendoredFolder: from elsewhere: it lies in `vendor` [incomplete]
+            vendor/new/a.py +1e - out, vendoredFolder: from elsewhere: it lies in `vendor` [incomplete]
+            vendor/new/README.md +1p - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/old/b.py +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/old/deep/b.py +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/github.com/a/b/d/e.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor`
+            vendor/github.com/evil/b/e.go +1e - out, vendoredFolder: from elsewhere: it lies in `vendor` [incomplete]
+            .yarn/plugins/evil.cjs +1e - out, vendoredFolder: from elsewhere: it lies in `.yarn/plugins` [incomplete]
+            app.min.js +1e - out, generatedName: generated: its name ends in `.min.js` [incomplete]
+            app.min.css +1e - out, generatedName: generated: its name ends in `.min.css`
+            new.go +1e1p - out, generatedHeader: generated: its line 1 says `Code generated by x. DO NOT EDIT.` [incomplete]
+            gen.go +1e -1e out, generatedHeader: generated: its line 1 says `Code generated by x. DO NOT EDIT.`
+            min.js +1e - out, minified: minified: its lines have 2005 bytes in the mean [incomplete]
+            comment.js +3e1p - in as Executable
+            poetry.lock +1c - in as Config
+              not believed: a lock file: package managers write `poetry.lock`
+            Cargo.lock +2c - out, lockFile: a lock file: package managers write `Cargo.lock`
+        "#]],
+    );
+}
+
+#[test]
+fn strict_rules_accept_no_skipped_update() {
+    let fixture = Fixture::parse(
+        "
+        //- vendor/old/a.py
+        x = 1
+        //- head
+        //- vendor/old/a.py
+        x = 2
+        //- Cargo.lock
+        [[package]]
+        ",
+    );
+    for (strict, expected) in [(false, SkipEffect::Accepted), (true, SkipEffect::Incomplete)] {
+        let rules = ScopeRules { strict, ..rules("") };
+        let scope = decide_scope(&diff_of(&fixture), &Fake::of(&fixture), &rules);
+        let effects: Vec<SkipEffect> = scope.files.iter().map(|file| file.effect).collect();
+        assert_eq!(effects, [expected, expected]);
+    }
+}
+
+#[test]
+fn binary_code_makes_the_review_incomplete() {
+    check_diff(
+        "
+        //- head
+        //- run
+        #!/bin/sh
+        //- data.xyz
+        12
+        ",
+        "|diff --git a/run.sh b/run.sh
+|index 1..2 100644
+|Binary files a/run.sh and b/run.sh differ
+|diff --git a/deploy.ps1 b/deploy.ps1
+|new file mode 100644
+|Binary files /dev/null and b/deploy.ps1 differ
+|diff --git a/lib/a.so b/lib/a.so
+|new file mode 100644
+|Binary files /dev/null and b/lib/a.so differ
+|diff --git a/tests/a.so b/tests/a.so
+|new file mode 100644
+|Binary files /dev/null and b/tests/a.so differ
+|diff --git a/run b/run
+|new file mode 100644
+|Binary files /dev/null and b/run differ
+|diff --git a/data.xyz b/data.xyz
+|new file mode 100644
+|Binary files /dev/null and b/data.xyz differ
+|diff --git a/logo.png b/logo.png
+|new file mode 100755
+|Binary files /dev/null and b/logo.png differ
+|diff --git a/old.sh b/old.sh
+|deleted file mode 100644
+|Binary files a/old.sh and /dev/null differ",
+        expect![[r#"
+            run.sh + - out, binary: binary: it has no lines [incomplete]
+            deploy.ps1 + - out, binary: binary: it has no lines [incomplete]
+            lib/a.so + - out, binary: binary: it has no lines [incomplete]
+            tests/a.so + - out, binary: binary: it has no lines
+            run + - out, binary: binary: it has no lines [incomplete]
+            data.xyz + - out, binary: binary: it has no lines
+            logo.png + - out, binary: binary: it has no lines
+            old.sh + - out, binary: binary: it has no lines
+              Deleted
+        "#]],
+    );
+}
+
+#[test]
+fn moves_to_names_that_run_make_the_review_incomplete() {
+    let moved = |old: &str, new: &str| {
+        let diff = format!(
+            "diff --git a/{old} b/{new}\nsimilarity index 100%\nrename from {old}\nrename to {new}\n"
+        );
+        let empty = Fixture::parse("//- head\n");
+        let scope = decide_scope(&Diff::read(diff), &Fake::of(&empty), &rules(""));
+        scope.files[0].effect
+    };
+    for (old, new) in [
+        ("testdata/x.txt", "sitecustomize.py"),
+        ("vendor/evil.py", "evil.py"),
+        ("docs/x.md", "run.sh"),
+        ("x.dat", "x.js"),
+        ("fixtures/a.py", "src/a.py"),
+        ("tools/a.py", "setup.py"),
+        ("ci/a.yml", ".github/workflows/a.yml"),
+        ("app.min.js", "app.js"),
+    ] {
+        assert_eq!(moved(old, new), SkipEffect::Incomplete, "{old} -> {new}");
+    }
+    for (old, new) in [
+        ("src/a.py", "src/b.py"),
+        ("a.js", "a.ts"),
+        ("deploy", "deploy.sh"),
+        ("tests/a.py", "src/a.py"),
+        ("a.txt", "b.md"),
+        ("src/a.py", "vendor/a.py"),
+        ("sub/setup.py", "setup.py"),
+        ("logo.png", "img/logo.png"),
+    ] {
+        assert_eq!(moved(old, new), SkipEffect::Harmless, "{old} -> {new}");
+    }
+}
+
+#[test]
+fn moved_file_with_changed_lines_is_only_partly_read() {
+    check_diff(
+        "//- head\n",
+        "|diff --git a/testdata/x.txt b/sitecustomize.py
+|similarity index 98%
+|rename from testdata/x.txt
+|rename to sitecustomize.py
+|--- a/testdata/x.txt
+|+++ b/sitecustomize.py
+|@@ -1 +1 @@
+|-a
+|+b",
+        expect![[r#"
+            sitecustomize.py +1e -1e in as Executable [incomplete]
+        "#]],
+    );
+}
+
+#[test]
+fn submodules_may_move_within_their_address() {
+    let list = |url: &str| format!("[submodule \"a\"]\n\tpath = lib/a\n\turl = {url}\n");
+    let effect = |old_url: &str, new_url: &str, header: &str| {
+        let fixture = Fixture::parse(&format!(
+            "//- .gitmodules\n{}//- head\n//- .gitmodules\n{}",
+            list(old_url),
+            list(new_url)
+        ));
+        let list_diff = if old_url == new_url {
+            String::new()
+        } else {
+            "diff --git a/.gitmodules b/.gitmodules\n--- a/.gitmodules\n+++ b/.gitmodules\n@@ -3 +3 @@\n-x\n+y\n".to_owned()
+        };
+        let diff = format!(
+            "diff --git a/lib/a b/lib/a\n{header}--- a/lib/a\n+++ b/lib/a\n@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n{list_diff}"
+        );
+        decide_scope(&Diff::read(diff), &Fake::of(&fixture), &rules("")).files[0].effect
+    };
+    let bump = "index 1111111..2222222 160000\n";
+    assert_eq!(effect("https://x/a", "https://x/a", bump), SkipEffect::Accepted);
+    assert_eq!(effect("https://x/a", "https://evil/a", bump), SkipEffect::Incomplete);
+    let added = "new file mode 160000\nindex 0000000..2222222\n";
+    assert_eq!(effect("https://x/a", "https://x/a", added), SkipEffect::Incomplete);
+    let replaced = "old mode 100644\nnew mode 160000\n";
+    assert_eq!(effect("https://x/a", "https://x/a", replaced), SkipEffect::Incomplete);
+}
+
+#[test]
+fn script_that_becomes_executable_makes_the_review_incomplete() {
+    check_diff(
+        "
+        //- head
+        //- run
+        #!/bin/sh
+        //- notes.txt
+        Text.
+        ",
+        "|diff --git a/run.sh b/run.sh
+|old mode 100644
+|new mode 100755
+|diff --git a/run b/run
+|old mode 100644
+|new mode 100755
+|diff --git a/notes.txt b/notes.txt
+|old mode 100644
+|new mode 100755
+|diff --git a/b.sh b/b.sh
+|old mode 100755
+|new mode 100644",
+        expect![[r#"
+            run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
+            run + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
+            notes.txt + - out, modeOnly: only its mode changed, from 100644 to 100755
+            b.sh + - out, modeOnly: only its mode changed, from 100755 to 100644
+        "#]],
+    );
 }

@@ -8,9 +8,7 @@ use std::{fs, io};
 
 use thiserror::Error;
 
-use crh_review::render::{
-    Colour, FileLinks, ListedFindings, PageError, html, json, markdown, sarif, text,
-};
+use crh_review::render::{PageError, TextStyle, html, json, markdown, sarif, text};
 use crh_review::report::Report;
 
 /// Readable by everyone, as far as the umask allows.
@@ -71,7 +69,7 @@ fn render(path: &Path, report: &Report) -> Result<String, FileError> {
     match extension.as_deref() {
         Some("md") => Ok(markdown(report)),
         Some("sarif") => Ok(sarif(report)?),
-        Some("txt") => Ok(text(report, Colour::Off, &FileLinks::Off, ListedFindings::Published)),
+        Some("txt") => Ok(text(report, &TextStyle::default())),
         // Sinks have the report only, not its diff.
         Some("html") => Ok(html(report, None)?),
         Some(_) | None => Ok(json(report)?),

@@ -9,3 +9,4 @@ pub use panel::panel;
 #[cfg(test)]
 pub(crate) use single::sample::member as sample_member;
 pub use single::single;
+pub(crate) use single::submit_spec;

@@ -185,12 +185,11 @@ fn default_team_is_small() {
         expect![[r#"
             correctness -- always
             security -- <code>, and `src/auth/a.py` is under `**/{auth,authentication,authorization,oauth,permissions,policies,middleware,webhooks}/**`
-            api-contract -- <public_api>
             upkeep -- <tests>
             not testing, python: `upkeep` covers it without `--depth full`
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
-            not performance: the finders cover it without `--depth full`
+            not performance, api-contract: the finders cover it without `--depth full`
             not adversarial: one finder is enough for this change
             not cli-readiness: it runs only with `--depth full` or by name
             not previous-comments: the change has no comments
@@ -295,14 +294,22 @@ fn small_change_has_one_reviewer_except_guards() {
         "#]],
     );
     check(
+        "one line\npython 2 a.py\nfact code\nfact injection_risk",
+        "",
+        expect![[r#"
+            correctness -- always
+            security -- <injection_risk>
+        "#]],
+    );
+    check(
         "prose\nfact docs\nfact guard",
         "",
         expect![[r#"
             correctness -- always
             security -- <guard>
-            adversarial -- <guard>
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
+            not adversarial: one finder is enough for this change
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
@@ -338,9 +345,9 @@ fn scout_only_adds_reviewers() {
             correctness -- always
             security -- <guard>
             performance -- a query in a loop
-            adversarial -- <guard>
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
+            not adversarial: one finder is enough for this change
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
         "#]],

@@ -105,6 +105,8 @@ impl AgentTool for SearchCode {
             glob: None,
             ignore_case: true,
             max_matches: MATCHES,
+            line_filter: None,
+            time_limit: None,
         };
         let head = resolve_revision(repository, None)?;
         let result = search(repository.objects(), head, &query, &matches_language, ctx.stop());

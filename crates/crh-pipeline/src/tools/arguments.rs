@@ -7,7 +7,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ToolError;
 use crh_review::{StrictJson, repair_whole_numbers};
@@ -22,7 +22,7 @@ pub(crate) struct RoundId(pub(crate) String);
 /// Parses the arguments as a JSON object. Empty text is an empty object.
 pub(super) fn parse_object(text: &str) -> Result<Value, ToolError> {
     if text.trim().is_empty() {
-        return Ok(Value::Object(serde_json::Map::new()));
+        return Ok(Value::Object(Map::new()));
     }
     let StrictJson(value) = serde_json::from_str(text).map_err(|error| {
         ToolError::TellModel(format!("the arguments are not JSON: {}", without_position(&error)))
@@ -123,7 +123,7 @@ pub(crate) fn describe<T: JsonSchema>() -> (String, Value) {
             tool_description = description;
         }
         // Some providers require `properties` even if there are none.
-        root.entry("properties").or_insert_with(|| Value::Object(serde_json::Map::new()));
+        root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
     }
     simplify_schema(&mut schema);
     (tool_description.replace('\n', " "), schema)
@@ -147,10 +147,24 @@ fn simplify_schema(schema: &mut Value) {
     }
 }
 
-/// Replaces alternatives that are single values by a plain enum, without their descriptions.
-pub(super) fn collapse_enums(schema: &mut Value) {
+/// Shortens a schema without changing which arguments it accepts: alternatives that are single
+/// values become a plain enum, and an optional argument is left out instead of null.
+pub(super) fn shorten_schema(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
+            if let Some(mut other) = fields.get("anyOf").and_then(non_null_alternative) {
+                fields.remove("anyOf");
+                other.remove("description");
+                fields.append(&mut other);
+            }
+            if let Some(Value::Array(types)) = fields.get_mut("type")
+                && let Some(plain) = types.iter().find(|name| *name != "null").cloned()
+            {
+                fields.insert("type".to_owned(), plain);
+            }
+            if fields.get("default").is_some_and(|default| !default.is_boolean()) {
+                fields.remove("default");
+            }
             let values: Option<Vec<Value>> = fields
                 .get("oneOf")
                 .and_then(Value::as_array)
@@ -160,9 +174,34 @@ pub(super) fn collapse_enums(schema: &mut Value) {
                 fields.remove("oneOf");
                 fields.insert("enum".to_owned(), Value::Array(values));
             }
-            fields.values_mut().for_each(collapse_enums);
+            fields.values_mut().for_each(shorten_schema);
         }
-        Value::Array(items) => items.iter_mut().for_each(collapse_enums),
+        Value::Array(items) => items.iter_mut().for_each(shorten_schema),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// The alternative besides null, if there is exactly one.
+fn non_null_alternative(alternatives: &Value) -> Option<Map<String, Value>> {
+    match alternatives.as_array()?.as_slice() {
+        [Value::Object(other), null] if null["type"] == "null" => Some(other.clone()),
+        _ => None,
+    }
+}
+
+/// Removes descriptions and bounds of all arguments. The prompts describe them, and code checks them.
+pub(super) fn remove_details(schema: &mut Value) {
+    const DETAILS: [&str; 6] =
+        ["description", "minLength", "maxLength", "minItems", "minimum", "maximum"];
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|name, value| {
+                let is_detail = DETAILS.contains(&name.as_str()) && !value.is_object();
+                !is_detail && (name != "additionalProperties" || value != &Value::Bool(false))
+            });
+            fields.values_mut().for_each(remove_details);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_details),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

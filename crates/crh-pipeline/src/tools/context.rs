@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
+use crate::context_pack::ContextPack;
 use crate::revisions::Revisions;
 use crate::tools::ToolError;
 use crate::workspace::Workspace;
@@ -24,6 +25,7 @@ pub struct ToolContext {
     workspace: Option<Arc<Workspace>>,
     repository: Option<Arc<LazyRepository>>,
     parsed_symbols: Arc<Mutex<ParsedSymbols>>,
+    context_pack: Arc<OnceLock<ContextPack>>,
     analysers: Option<Arc<Analysers>>,
     cancelled: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
@@ -105,6 +107,11 @@ impl ToolContext {
         let parsed_file = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
         cache().insert(key, parsed_file.clone());
         parsed_file
+    }
+
+    /// The context pack of the change, built once.
+    pub(crate) fn context_pack(&self, build: impl FnOnce() -> ContextPack) -> &ContextPack {
+        self.context_pack.get_or_init(build)
     }
 
     /// Set when the current call must end: timeout or cancellation.

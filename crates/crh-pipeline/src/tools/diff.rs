@@ -38,7 +38,7 @@ pub(super) struct DiffListFilesInput {
     end: Option<NonZeroU32>,
 }
 
-/// Shows the patch of one file, with `lineMap`: line of the numbered diff to line of the file.
+/// Shows the patch of one file. `lineMap` maps lines of the numbered diff to lines of the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct DiffGetFileInput {

@@ -23,16 +23,15 @@ pub(super) struct ReadTool;
 pub(super) struct FindTool;
 pub(super) struct LsTool;
 
-/// Reads a text file of the workspace (metadata, description, CI, agent instructions, diffs, comments). The workspace
-/// is not a checkout: source files are read with `repo_read`.
+/// Reads a text file of the workspace: description, CI, comments, instructions for agents. `repo_read` reads source files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
-    /// Path from the root of the workspace, such as `description.md`.
+    /// The path in the workspace, such as `ci.json`.
     path: String,
-    /// First line to show, 1-based; 1 if left out.
+    /// First line to show.
     offset: Option<NonZeroU32>,
-    /// How many lines to show; 2000 if left out.
+    /// Number of lines; 2,000 by default.
     limit: Option<NonZeroU32>,
 }
 

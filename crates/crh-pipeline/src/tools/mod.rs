@@ -24,6 +24,7 @@ mod repo;
 mod review_tools;
 pub mod session;
 mod similarity;
+mod symbols;
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc;
@@ -140,6 +141,10 @@ static TOOLS: &[ToolEntry] = &[
     entry::<repo::RepoLs>(),
     entry::<repo::RepoGrep>(),
     entry::<repo::RepoStat>(),
+    entry::<symbols::FindDefinition>(),
+    entry::<symbols::FindCallers>(),
+    entry::<symbols::FindImplementations>(),
+    entry::<symbols::GetFunction>(),
     entry::<history::RepoLog>(),
     entry::<history::RepoBlame>(),
     entry::<agent_spec::ReadFile>(),

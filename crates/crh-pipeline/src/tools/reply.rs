@@ -130,13 +130,21 @@ fn rows_that_fit(
     }
     for rows in [total.min(1), 0] {
         for length in TEXT_LENGTHS {
-            let text = to_json_text(&cut_texts(show(rows), length))?;
+            let text = to_json_text(&mark_truncated(cut_texts(show(rows), length)))?;
             if text.chars().count() <= max_chars {
                 return Ok(text);
             }
         }
     }
     Ok("{}\n".to_owned())
+}
+
+/// Corrects the field `truncated`, which counts lines and not the characters of one line.
+fn mark_truncated(mut value: Value) -> Value {
+    if let Some(truncated) = value.get_mut("truncated") {
+        *truncated = Value::Bool(true);
+    }
+    value
 }
 
 /// Cuts every text of a value to a number of characters.
@@ -238,6 +246,17 @@ mod tests {
         let end = value["end"].as_u64().unwrap() as usize;
         assert_eq!(value["content"], "a \"quoted\" line\n".repeat(end));
         assert!(end > 10, "{cut}");
+    }
+
+    #[test]
+    fn cut_line_is_marked_as_truncated() {
+        let show = |text: &str| json!({ "content": text, "truncated": false });
+        let reply = ToolReply::lines("x".repeat(200_000), show).render(80_000).unwrap();
+        let value: Value = serde_json::from_str(parts(&reply).0).unwrap();
+        assert_eq!(value["truncated"], true);
+        assert!(value["content"].as_str().unwrap().ends_with("… [cut]"));
+        let whole = ToolReply::lines("x\n".to_owned(), show).render(80_000).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&whole).unwrap()["truncated"], false);
     }
 
     proptest! {

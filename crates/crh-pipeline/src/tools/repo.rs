@@ -1,6 +1,9 @@
 //! Tools for files, folders and search in the repository at base or head, from git objects.
 
+use std::cmp::Reverse;
+use std::fmt::Write as _;
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,8 +12,10 @@ use serde_json::{Value, json};
 use super::change::list_reply;
 use super::diff::clamp_range;
 use super::similarity::rank_by_similarity;
+use super::symbols::numbered_lines;
 use super::{AgentTool, ToolContext, ToolError, ToolReply};
 use crate::revisions::Revisions;
+use crate::text::cut;
 use crh_git::{
     PathEntry, PathEntryKind, ReadError, SearchError, SearchPattern, SearchQuery, SearchResult,
     search,
@@ -23,7 +28,11 @@ pub(super) const READ_LINES: u32 = 2_000;
 const MATCHES: u32 = 200;
 const MATCHES_MAX: u32 = 10_000;
 /// Maximum characters of a matching line to show. Longer lines are hardly written by hand.
-const TEXT_CHARS: usize = 2_000;
+const TEXT_CHARS: usize = 500;
+/// A search returns what it has found after this time, which is below the timeout of a call.
+const SEARCH_TIME: Duration = Duration::from_secs(8);
+/// Maximum folders that a search reply counts.
+const FOLDERS_MAX: usize = 8;
 /// How many similar paths an error suggests.
 const SUGGESTIONS: usize = 3;
 /// Maximum number of paths to compare by edit distance, those of similar length first. Comparing so
@@ -35,49 +44,47 @@ pub(super) struct RepoLs;
 pub(super) struct RepoGrep;
 pub(super) struct RepoStat;
 
-/// Reads lines of a file of the repository as it is at the head or the base of the change. Up to 2,000 lines a
-/// call; `totalLines` is the length of the whole file.
+/// Reads numbered lines of a file of the repository, up to 2,000 lines per call.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RepoReadInput {
     /// The path from the root of the repository.
     path: String,
-    /// `head` (after the change) or `base` (before it); `head` if left out.
+    /// `head` (the default) or `base`.
     #[serde(rename = "ref")]
     revision: Option<String>,
-    /// First line to show, 1-based; 1 if left out.
+    /// First line.
     start_line: Option<NonZeroU32>,
-    /// Last line to show; 2,000 lines from `startLine` if left out.
+    /// Last line.
     end_line: Option<NonZeroU32>,
 }
 
-/// Lists a folder of the repository at the head or the base of the change, one level deep, sorted by name.
+/// Lists a folder of the repository.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RepoLsInput {
-    /// The folder from the root of the repository; the root if left out.
+    /// The folder; the root by default.
     #[serde(default)]
     path: String,
-    /// `head` (after the change) or `base` (before it); `head` if left out.
+    /// `head` (the default) or `base`.
     #[serde(rename = "ref")]
     revision: Option<String>,
 }
 
-/// Searches all text files of the repository at the head or the base of the change for a regular expression, line
-/// by line. Matches come in the order of paths and lines; `total` counts all of them, also those not shown.
+/// Searches all text files of the repository for a regular expression, line by line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct RepoGrepInput {
-    /// A regular expression, as in Rust or RE2: no look-around and no back references.
+    /// A regular expression without look-around and back references.
     pattern: String,
-    /// Which files: `*.rs` is a name anywhere, `src/**` a path from the root, `docs/` a folder. All if left out.
+    /// Which files: `*.rs` anywhere, `src/**` from the root.
     path_glob: Option<String>,
-    /// `head` (after the change) or `base` (before it); `head` if left out.
+    /// `head` (the default) or `base`.
     #[serde(rename = "ref")]
     revision: Option<String>,
-    /// How many matches to show; 200 if left out.
+    /// Number of matches to show; 200 by default.
     max_matches: Option<NonZeroU32>,
-    /// Whether `a` finds `A`; not if left out.
+    /// Whether `a` finds `A`.
     #[serde(default)]
     ignore_case: bool,
 }
@@ -88,7 +95,7 @@ pub(super) struct RepoGrepInput {
 pub(super) struct RepoStatInput {
     /// The path from the root of the repository.
     path: String,
-    /// `head` (after the change) or `base` (before it); `head` if left out.
+    /// `head` (the default) or `base`.
     #[serde(rename = "ref")]
     revision: Option<String>,
 }
@@ -103,13 +110,6 @@ struct EntryRow {
     oid: String,
 }
 
-#[derive(Debug, Serialize)]
-struct MatchRow {
-    path: String,
-    line: u64,
-    text: String,
-}
-
 impl AgentTool for RepoRead {
     const NAME: &'static str = "repo_read";
     const IS_QUICK: bool = true;
@@ -119,30 +119,18 @@ impl AgentTool for RepoRead {
         let repository = ctx.repository()?;
         let revision = resolve_revision(repository, input.revision.as_deref())?;
         let text = read_text(ctx, revision, &resolve_path(repository, revision, &input.path))?;
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let total = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        let total = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
         let requested =
             (input.start_line.map(NonZeroU32::get), input.end_line.map(NonZeroU32::get));
         let path = input.path;
+        let side = input.revision.as_deref().unwrap_or("head");
         if total == 0 {
-            let reply = json!({ "path": path, "startLine": 0, "endLine": 0, "totalLines": 0, "truncated": false, "content": "" });
-            return ToolReply::json(&reply);
+            return Ok(ToolReply::text(format!("[{path} at {side} is empty]\n")));
         }
         let (start, end) = clamp_range(requested.0, requested.1, READ_LINES, total, "line")?;
         let end = end.min(start.saturating_add(READ_LINES - 1));
-        let content: String = lines[start as usize - 1..end as usize].concat();
-        Ok(ToolReply::lines(content, move |content| {
-            let shown_lines = content.split_inclusive('\n').count() as u64;
-            let end = u64::from(start) + shown_lines - 1;
-            json!({
-                "path": path,
-                "startLine": start,
-                "endLine": end,
-                "totalLines": total,
-                "truncated": start > 1 || end < u64::from(total),
-                "content": content,
-            })
-        }))
+        let lines = numbered_lines(&text, &(start..=end));
+        Ok(ToolReply::text(format!("{path} at {side}, lines {start}-{end} of {total}:\n{lines}")))
     }
 }
 
@@ -174,20 +162,46 @@ impl AgentTool for RepoGrep {
             glob: input.path_glob,
             ignore_case: input.ignore_case,
             max_matches: cap as usize,
+            line_filter: None,
+            time_limit: Some(SEARCH_TIME),
         };
         let result = search(repository.objects(), revision, &query, &|_| true, ctx.stop());
         let result = result.map_err(search_error)?;
-        let rows: Vec<MatchRow> = result.matches.iter().map(MatchRow::from_match).collect();
-        let (total, files) = (result.total, result.files);
-        let mut fields = json!({
-            "total": total,
-            "cap": cap,
-            "files": files,
-            "truncated": total > rows.len() as u64,
-        });
-        add_unsearched(&result, &mut fields);
-        list_reply("matches", fields, &rows)
+        Ok(ToolReply::text(matches_text(&result)))
     }
+}
+
+/// Matches as `path:line: text`, and what is not shown.
+fn matches_text(result: &SearchResult) -> String {
+    let mut text = String::new();
+    for line_match in &result.matches {
+        let code = String::from_utf8_lossy(&line_match.text);
+        let code = cut(code.trim_end(), TEXT_CHARS);
+        let path = display_path(&line_match.path);
+        let _ = writeln!(text, "{path}:{}: {code}", line_match.line);
+    }
+    let (shown, total, files) = (result.matches.len(), result.total, result.files);
+    if total == 0 && result.is_partial {
+        text.push_str("[no match so far]\n");
+    } else if total == 0 {
+        let _ = writeln!(text, "[no line matches in {files} files]");
+    } else if total > shown as u64 {
+        let mut folders: Vec<_> = result.folders.iter().collect();
+        folders.sort_by_key(|(folder, count)| (Reverse(**count), *folder));
+        let folders = folders.iter().take(FOLDERS_MAX).map(|(folder, count)| {
+            let folder = display_path(folder);
+            format!("{count} in {}", if folder.is_empty() { "." } else { &folder })
+        });
+        let folders = folders.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "[{shown} of {total} matches shown: {folders}]");
+    }
+    if result.is_partial {
+        text.push_str("[the time ran out before all files were searched; narrow `pathGlob`]\n");
+    }
+    for (_, why) in &result.unreadable_files {
+        let _ = writeln!(text, "[not searched: {why}]");
+    }
+    text
 }
 
 impl AgentTool for RepoStat {
@@ -224,17 +238,6 @@ impl EntryRow {
             PathEntryKind::Submodule => ("commit", "160000"),
         };
         Self { path: display_path(name), kind, mode, oid: entry.id.clone() }
-    }
-}
-
-impl MatchRow {
-    fn from_match(line_match: &crh_git::LineMatch) -> Self {
-        let text = String::from_utf8_lossy(&line_match.text);
-        let text = match text.char_indices().nth(TEXT_CHARS) {
-            Some((end, _)) => format!("{}… [cut]", &text[..end]),
-            None => text.into_owned(),
-        };
-        Self { path: display_path(&line_match.path), line: line_match.line, text }
     }
 }
 

@@ -119,8 +119,7 @@ pub enum ClaimVerdict {
     Unsure,
 }
 
-/// Reports your votes on the claims that you were asked to check, and ends your work: one entry for each id. Only runs
-/// that check claims may call this.
+/// Reports the votes of a run that checks claims: one entry for each id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportVotes {
@@ -160,8 +159,7 @@ pub enum VoteVerdict {
     Unsure,
 }
 
-/// Reports what you found out about the requirements of the plan, and ends your work: one entry for each id. Only whoever
-/// was asked to judge the plan may call this.
+/// Reports the verdicts of a run that checks requirements: one entry for each id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportRequirements {
@@ -193,8 +191,7 @@ pub enum RequirementVerdict {
     NotAddressed,
 }
 
-/// Reports notes for the author and ends the reviewer's work: call it once, last. No note is a good answer. Only reviewers that
-/// were asked for notes may call this.
+/// Reports the notes of a reviewer that was asked for notes. Call it once, last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportNotes {
@@ -205,8 +202,7 @@ pub struct ReportNotes {
     pub summary: String,
 }
 
-/// Says what the change is for and which reviewers it needs besides, and ends your work. Only whoever was asked before the review
-/// may call this.
+/// Reports the intent of the change and the reviewers that it needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportScout {
@@ -230,7 +226,7 @@ pub struct ReviewerWanted {
     pub why: String,
 }
 
-/// Submits the edited review and ends your work: every id is in exactly one group. Only the editor may call this.
+/// Reports the decisions of the editor: every id is in exactly one group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportEdit {
@@ -310,50 +306,46 @@ impl SessionTool for ReportEdit {
     const NAME: &'static str = "report_edit";
 }
 
-/// Tools that the agents of a panel do not see. Every request carries the list of tools, and these
-/// only repeat what others do, or are for delegation.
-const NOT_IN_PANEL: [&str; 12] = [
-    MARK_TOOL,
-    "grep",
-    "find",
-    "ls",
-    "preview_diffs_list",
-    "diff_map_line",
-    "agent_files_list",
-    "repo_stat",
-    "read_file",
-    "search_code",
-    "run_ruff",
-    "calc",
+/// Tools for reading that the agents of a panel see. Every request carries the list, so it has only
+/// what recorded reviews use. The other tools can be called all the same.
+const IN_PANEL: [&str; 9] = [
+    "read",
+    "diff_get_file",
+    "repo_read",
+    "repo_ls",
+    "repo_grep",
+    "find_definition",
+    "find_callers",
+    "find_implementations",
+    "get_function",
 ];
 
 /// Tools of all agents of a panel.
 pub fn panel_tool_specs() -> Vec<ToolSpec> {
     static ALL: LazyLock<Vec<ToolSpec>> = LazyLock::new(|| {
-        let is_shown = |tool: &ToolSpec| !NOT_IN_PANEL.contains(&tool.name.as_str());
+        let is_shown = |tool: &ToolSpec| IN_PANEL.contains(&tool.name.as_str());
         let read_only = ReviewTools::specs().into_iter().filter(is_shown);
-        let session = [
-            lens_spec(),
-            tool_spec::<ReportNotes>(),
-            tool_spec::<ReportVotes>(),
-            tool_spec::<ReportScout>(),
-            tool_spec::<ReportRequirements>(),
-            tool_spec::<ReportEdit>(),
-        ];
-        read_only.chain(session).map(compact).collect()
+        // The runs of every review. A run with another report tool adds it to the list.
+        let session = [lens_spec(), tool_spec::<ReportVotes>(), tool_spec::<ReportEdit>()];
+        read_only.chain(session.map(without_details)).map(shorten).collect()
     });
     ALL.clone()
 }
 
-/// The same tool without descriptions of the values of enums, which the prompts explain.
-fn compact(mut tool: ToolSpec) -> ToolSpec {
-    arguments::collapse_enums(&mut tool.schema);
+/// The same tool without details of its arguments, which the prompts explain.
+fn without_details(mut tool: ToolSpec) -> ToolSpec {
+    arguments::remove_details(&mut tool.schema);
+    tool
+}
+
+fn shorten(mut tool: ToolSpec) -> ToolSpec {
+    arguments::shorten_schema(&mut tool.schema);
     tool
 }
 
 /// Report tool of specialised reviewers: that of sub-agents with another description.
 pub(crate) fn lens_spec() -> ToolSpec {
-    let description = "Reports what a reviewer found and ends its work: call it once, last. Only reviewers that return findings may call this.";
+    let description = "Reports the findings of a reviewer. Call it once, last.";
     ToolSpec { description: description.to_owned(), ..tool_spec::<ReportFindings>() }
 }
 
@@ -442,6 +434,18 @@ mod tests {
                 assert!(schema["description"].is_string(), "{} {argument}", tool.name);
             }
         }
+    }
+
+    #[test]
+    fn list_of_a_panel_is_short() {
+        let specs = panel_tool_specs();
+        let chars = |tool: &ToolSpec| {
+            tool.name.len() + tool.description.len() + tool.schema.to_string().len()
+        };
+        let total: usize = specs.iter().map(chars).sum();
+        let rows: Vec<String> =
+            specs.iter().map(|tool| format!("{} {}", tool.name, chars(tool))).collect();
+        assert!(total <= 6_000, "{total} characters: {rows:?}");
     }
 
     #[test]

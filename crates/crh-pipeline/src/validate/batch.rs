@@ -12,9 +12,8 @@ use crh_review::diff::Diff;
 use crh_review::report::Issue;
 use crh_review::{Location, Quote};
 
-/// Issues per run. Models read six excerpts with care, and a dozen issues take two runs instead of
-/// twelve.
-const BATCH_SIZE: usize = 6;
+/// Issues per run. Every run reads the diff, so few large batches cost less than many small ones.
+const BATCH_SIZE: usize = 10;
 
 /// Maximum characters of a quote outside the excerpt.
 const QUOTE_CHARS: usize = 2_000;

@@ -20,7 +20,7 @@ use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult};
 
 /// Maximum turns per batch: one or two lookups per issue, several at a time, and the answer.
-const TURNS: u32 = 10;
+const TURNS: u32 = 5;
 
 /// Maximum tool calls per batch: four per issue.
 const TOOL_CALLS: u32 = 24;

@@ -19,7 +19,7 @@ use crate::scope::{FileRole, role_of_path};
 use crh_git::{SearchPattern, SearchQuery, search};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
-use crh_review::report::{Issue, Validation};
+use crh_review::report::Issue;
 use crh_review::{Judgement, JudgementResult, Location};
 use crh_syntax::{Language, MentionRole, NameMention, Symbol, SymbolKind};
 
@@ -64,7 +64,7 @@ pub(super) fn has_claims(issues: &[Issue]) -> bool {
 /// Issues that consist of claims only, with the claims.
 fn issues_with_claims(issues: &[Issue]) -> impl Iterator<Item = (&Issue, Vec<Claim>)> {
     let can_be_refuted =
-        |issue: &&Issue| issue.validation != Validation::ByCode && issue.location.side == Side::New;
+        |issue: &&Issue| issue.takes_second_look() && issue.location.side == Side::New;
     issues.iter().filter(can_be_refuted).filter_map(|issue| Some((issue, claims(issue)?)))
 }
 
@@ -110,6 +110,8 @@ impl<'a> NameIndex<'a> {
             glob: None,
             ignore_case: false,
             max_matches: MATCHES_MAX,
+            line_filter: None,
+            time_limit: None,
         };
         let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
         let Ok(search_result) = search(repository.objects(), head, &query, &is_code, stop) else {

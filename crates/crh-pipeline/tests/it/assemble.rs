@@ -29,7 +29,7 @@ const CHANGE: &str = r#"
     //- excluded/c.py
     z = 1
     //- yarn.lock
-    one
+    a: 1
     //- head
     //- a.py
     password = "hunter2000"
@@ -39,7 +39,7 @@ const CHANGE: &str = r#"
     //- excluded/c.py
     z = 2
     //- yarn.lock
-    two
+    a: 2
 "#;
 
 /// Inputs of a report, for tests to change.
@@ -96,6 +96,7 @@ impl Review {
             spent: UsageTotals {
                 llm_calls: 3,
                 guessed_calls: 0,
+                failed_calls: 2,
                 tool_calls: 4,
                 usage: TokenUsage { input: 100, cache_read: 60, cache_written: 0, output: 20 },
                 money: Money::cents(12),
@@ -277,6 +278,7 @@ fn report_contains_all_data() {
           },
           "stats": {
             "cost_usd": 0.12,
+            "failed_calls": 2,
             "latency_seconds_e2e": 61.5,
             "latency_seconds_llm": 2.0,
             "llm_calls": 3,
@@ -360,7 +362,7 @@ fn static_coverage_counts_only_without_a_model() {
     check(
         &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
         expect![[r#"
-            truncated | Incomplete: 1 file not fully reviewed; the review was cut short
+            truncated | Incomplete: 1 file not fully reviewed (b.py); the review was cut short
             a.py reviewed 
             b.py not_reviewed not assigned to any reviewer
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -376,7 +378,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen(), failed(single)]),
         expect![[r#"
-            error | Incomplete: failed reviewers: single; 2 files not fully reviewed; nothing was reviewed
+            error | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py); nothing was reviewed
             a.py not_reviewed single failed
             b.py not_reviewed single failed
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -386,7 +388,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Single, vec![seen()]),
         expect![[r#"
-            error | Incomplete: 2 files not fully reviewed; nothing was reviewed
+            error | Incomplete: 2 files not fully reviewed (a.py, b.py); nothing was reviewed
             a.py not_reviewed not assigned to any reviewer
             b.py not_reviewed not assigned to any reviewer
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -401,7 +403,7 @@ fn review_fails_if_all_model_runs_failed() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-            error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully reviewed; nothing was reviewed
+            error | Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully reviewed (a.py, b.py); nothing was reviewed
             a.py not_reviewed sub-agent-1 failed
             b.py not_reviewed sub-agent-2 failed
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -420,7 +422,7 @@ fn one_failed_reviewer_degrades_review() {
     check(
         &Review::new(Strategy::Delegate, agents),
         expect![[r#"
-            degraded | Incomplete: failed reviewers: sub-agent-2; 1 file not fully reviewed
+            degraded | Incomplete: failed reviewers: sub-agent-2; 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py not_reviewed sub-agent-2 failed
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -431,12 +433,29 @@ fn one_failed_reviewer_degrades_review() {
     check(
         &Review::new(Strategy::Single, vec![broken, run("single", &["a.py", "b.py"])]),
         expect![[r#"
-            degraded | Incomplete: failed reviewers: syntax
+            degraded | Incomplete: failed checks: syntax
             a.py reviewed 
             b.py reviewed 
             excluded/c.py out_of_scope excluded by `excluded/**`
             yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
         "#]],
+    );
+}
+
+#[test]
+fn exceeded_limits_are_warnings() {
+    let mut review = Review::new(Strategy::Single, vec![run("single", &["a.py", "b.py"])]);
+    assert_eq!(review.report().warnings, Vec::<String>::new());
+    let budget = &mut review.terms.budget;
+    (budget.llm_calls, budget.tool_calls, budget.input_tokens) = (2, 4, 99);
+    budget.money = Money::cents(10);
+    assert_eq!(
+        review.report().warnings,
+        [
+            "over budget: the review cost $0.12 of $0.10",
+            "over budget: the review used 3 of 2 model calls",
+            "over budget: the review used 100 of 99 input tokens",
+        ]
     );
 }
 
@@ -461,7 +480,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &Review::new(Strategy::Single, vec![part]),
         expect![[r#"
-            truncated | Incomplete: 1 file not fully reviewed; the review was cut short
+            truncated | Incomplete: 1 file not fully reviewed (b.py); the review was cut short
             a.py reviewed 
             b.py truncated only its first 300 lines
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -475,7 +494,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &review,
         expect![[r#"
-            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed; the review was cut short
+            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py); the review was cut short
             a.py not_reviewed the review was cancelled before it was reviewed
             b.py not_reviewed the review was cancelled before it was reviewed
             excluded/c.py out_of_scope excluded by `excluded/**`

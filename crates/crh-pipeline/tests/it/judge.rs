@@ -21,7 +21,7 @@ fn span(line: u32) -> Span {
 fn question(number: usize) -> JudgeQuestion {
     let expected = [1, 2].map(|line| Expected {
         spans: vec![span(line)],
-        category: Category::Bug,
+        category: Some(Category::Bug),
         severity: Severity::P1,
         description: format!("Line {line} is wrong."),
         keywords: Vec::new(),
@@ -30,6 +30,7 @@ fn question(number: usize) -> JudgeQuestion {
     });
     let reported = [1, 2].map(|line| Reported {
         span: span(line),
+        also: Vec::new(),
         title: format!("Mistake in line {line} of {number}"),
         text: String::new(),
         evidence: String::new(),

@@ -7,6 +7,7 @@ mod assemble;
 mod checks;
 mod confinement;
 mod consolidate;
+mod context_pack;
 mod delegate;
 mod fixer;
 mod judge;

@@ -176,7 +176,7 @@ fn report(test_change: &TestChange, records: &[RunRecord], input: &Input) -> Rep
     let collected = collect(&runs);
     let merged = consolidate(collected.members.clone(), subject, &PastDecisions::default());
     let waiting = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let mut validated = waiting.block_on(validate(&merged, &collected, subject, None));
+    let mut validated = waiting.block_on(validate(&merged, None, &collected, subject, None));
     for (issue, result) in merged.issues.iter().zip(&input.judged) {
         let judgement = Judgement::new(*result, "so it is".to_owned());
         validated.judgements.insert(issue.dedupe_key.clone(), judgement);

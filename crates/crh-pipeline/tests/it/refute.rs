@@ -24,7 +24,8 @@ async fn validated(test_change: &TestChange, findings: &str) -> String {
     let collected = test_change.collected_findings(findings);
     let count = collected.members.len();
     let merged = consolidate(collected.members, &test_change.subject, &PastDecisions::default());
-    let validated = validate(&merged, &ReviewFindings::default(), &test_change.subject, None).await;
+    let validated =
+        validate(&merged, None, &ReviewFindings::default(), &test_change.subject, None).await;
     assert!(validated.runs.is_empty() && validated.notes.is_empty());
     let merged = apply_judgements(merged, &validated.judgements);
     let mut actual = String::new();

@@ -18,8 +18,12 @@ fn tool_context(repo: &Repo, base: &str, head: &str) -> ToolContext {
     ToolContext::new().with_repository(move || Ok(revisions))
 }
 
+fn text_reply(ctx: &ToolContext, tool: &str, arguments: &Value) -> String {
+    call(tool, &arguments.to_string(), ctx).unwrap()
+}
+
 fn reply(ctx: &ToolContext, tool: &str, arguments: &Value) -> Value {
-    serde_json::from_str(&call(tool, &arguments.to_string(), ctx).unwrap()).unwrap()
+    serde_json::from_str(&text_reply(ctx, tool, arguments)).unwrap()
 }
 
 fn refusal(ctx: &ToolContext, tool: &str, arguments: &Value) -> String {
@@ -44,15 +48,16 @@ fn quoted_path_can_be_requested() {
     assert_eq!(listed["entries"][2]["path"], r#""d\377""#);
     let listed = reply(&ctx, "repo_ls", &json!({ "path": r#""d\377""# }));
     assert_eq!(listed["entries"][0]["path"], "a.py");
-    let search_reply = reply(&ctx, "repo_grep", &json!({ "pattern": "x = 1" }));
-    let path = &search_reply["matches"][0]["path"];
-    assert_eq!(path, r#""d\377/a.py""#);
-    assert_eq!(reply(&ctx, "repo_read", &json!({ "path": path }))["content"], "x = 1\n");
+    let path = r#""d\377/a.py""#;
+    let found = text_reply(&ctx, "repo_grep", &json!({ "pattern": "x = 1" }));
+    assert_eq!(found, format!("{path}:1: x = 1\n"));
+    let read = text_reply(&ctx, "repo_read", &json!({ "path": path }));
+    assert_eq!(read, format!("{path} at head, lines 1-1 of 1:\n    1  x = 1\n"));
     assert_eq!(reply(&ctx, "repo_stat", &json!({ "path": path }))["size"], 6);
     assert_eq!(reply(&ctx, "read_file", &json!({ "path": path }))["language"], "python");
     // An existing file with quotes in its name wins.
-    let read = reply(&ctx, "repo_read", &json!({ "path": "\"b\"" }));
-    assert_eq!(read["content"], "with quotes\n");
+    let read = text_reply(&ctx, "repo_read", &json!({ "path": "\"b\"" }));
+    assert!(read.ends_with("    1  with quotes\n"), "{read}");
     assert_eq!(
         refusal(&ctx, "repo_log", &json!({ "path": path })),
         r#"the history of `"d\377/a.py"` cannot be read: it is not UTF-8"#

@@ -13,7 +13,14 @@ use crh_testkit::Repo;
 
 fn rules() -> ScopeRules {
     let none = PathGlobs::default;
-    ScopeRules { exclude: none(), include: none(), generated: none(), max_file_bytes: 1_000 }
+    ScopeRules {
+        paths: PathGlobs::default(),
+        exclude: none(),
+        include: none(),
+        generated: none(),
+        max_file_bytes: 1_000,
+        strict: false,
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "tests read better")]

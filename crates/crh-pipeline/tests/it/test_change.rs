@@ -160,7 +160,14 @@ fn change_under_review(ctx: ToolContext, head: &str) -> ChangeUnderReview {
     let diff = ctx.workspace().unwrap().diff("1").unwrap();
     let none = PathGlobs::default;
     let exclude = PathGlobs::new(["excluded/**"]).unwrap();
-    let rules = ScopeRules { exclude, include: none(), generated: none(), max_file_bytes: 1 << 20 };
+    let rules = ScopeRules {
+        paths: PathGlobs::default(),
+        exclude,
+        include: none(),
+        generated: none(),
+        max_file_bytes: 1 << 20,
+        strict: false,
+    };
     ChangeUnderReview {
         scope: decide_scope(&diff, &DiffOnly, &rules),
         diff: Arc::clone(&diff),

@@ -93,7 +93,8 @@ impl ValidationScene {
 
     async fn validated(&self, checked: &[CheckedFinding]) -> ValidationOutcome {
         let collected = ReviewFindings { checked: checked.to_vec(), ..ReviewFindings::default() };
-        validate(&self.merged, &collected, &self.test_change.subject, Some(&self.context)).await
+        validate(&self.merged, None, &collected, &self.test_change.subject, Some(&self.context))
+            .await
     }
 
     /// Outcome of each issue, one per line, and the notes.
@@ -309,7 +310,7 @@ async fn issues_are_validated_in_batches_by_urgency() {
     }
     let validated = stage.validated(&[]).await;
     let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
-    assert_eq!(sizes, [6, 6]);
+    assert_eq!(sizes, [10, 2]);
     assert_eq!(validated.notes, ["1 P0 or P1 not validated: the limit is 12"]);
     let unsure = validated.judgements.values().all(|it| it.result == JudgementResult::Unsure);
     assert!(unsure && validated.judgements.len() == 12);
@@ -318,7 +319,7 @@ async fn issues_are_validated_in_batches_by_urgency() {
 #[tokio::test]
 async fn failed_batch_keeps_its_issues() {
     let model = FakeModel::start();
-    let (fixture, findings) = many_issues(7, 3);
+    let (fixture, findings) = many_issues(11, 2);
     let stage = ValidationScene::new(&model, &fixture, &findings);
     model.script("validate-1", [report(&[])]);
     model.script("validate-2", [bad_key()]);
@@ -330,13 +331,16 @@ async fn failed_batch_keeps_its_issues() {
         P1 0.90 unsure Problem 03
         P1 0.90 unsure Problem 04
         P1 0.90 unsure Problem 05
-        P1 0.90 degraded Problem 06
-        P2 0.90 not_run Problem 07
-        P2 0.90 not_run Problem 08
-        P2 0.90 not_run Problem 09
+        P1 0.90 unsure Problem 06
+        P1 0.90 unsure Problem 07
+        P1 0.90 unsure Problem 08
+        P1 0.90 unsure Problem 09
+        P1 0.90 degraded Problem 10
+        P2 0.90 not_run Problem 11
+        P2 0.90 not_run Problem 12
         validate-1 Completed None
         validate-2 Failed("the API key was rejected: Incorrect API key provided: .; no key was sent") None
-        note: validate-2 failed: the API key was rejected: Incorrect API key provided: .; no key was sent; 4 issues not validated, 1 of them P0 or P1
+        note: validate-2 failed: the API key was rejected: Incorrect API key provided: .; no key was sent; 3 issues not validated, 1 of them P0 or P1
     "#]].assert_eq(&stage.render(&validated));
 }
 

@@ -113,6 +113,27 @@ fn probable_issue_is_published_and_the_lower_probability_counts() {
 }
 
 #[test]
+fn changed_severity_names_who_changed_it() {
+    use JudgementResult::Confirmed;
+    use Severity::{P0, P1, P2, P3};
+    let disagreement = |claimed, edited, validation: Option<Judgement>| {
+        let member = claim(5, claimed);
+        let judgements = validation.map(|it| (member.clone(), it)).into_iter().collect();
+        let groups = [group(std::slice::from_ref(&member), probable(900), edited)];
+        review(&[member], &groups, &judgements).issues[0].disagreement.clone()
+    };
+    let by_validation = validated(Confirmed, Some(900), Some(P1));
+    let note = "finder (P3), validation (P1) -- raised to P1: see line 1";
+    assert_eq!(disagreement(P3, P2, by_validation).as_deref(), Some(note));
+    let note = "finder (P1), editor (P0) -- raised to P0";
+    assert_eq!(disagreement(P1, P0, None).as_deref(), Some(note));
+    let note = "finder (P1), editor (P2) -- lowered to P2";
+    let same = validated(Confirmed, Some(900), Some(P2));
+    assert_eq!(disagreement(P1, P2, same).as_deref(), Some(note));
+    assert_eq!(disagreement(P2, P2, None), None);
+}
+
+#[test]
 fn editor_alone_drops_only_small_issues() {
     use JudgementResult::Unsure;
     use Severity::{P1, P2, P3};

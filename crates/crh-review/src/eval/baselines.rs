@@ -41,7 +41,7 @@ pub(super) fn perfect(evaluation: &Evaluation) -> Evaluation {
                 confidence: Some(crate::finding::Confidence::ONE),
                 ..unnamed_report(
                     expected.spans.first()?.clone(),
-                    expected.category,
+                    expected.category.unwrap_or(Category::Bug),
                     expected.description.clone(),
                 )
             })
@@ -119,6 +119,7 @@ fn with_reports(
             verdict: String::new(),
             summary: String::new(),
             effort: Effort::default(),
+            funnel: None,
         }
     };
     let cases = evaluation.cases.iter().map(|case| CaseRuns {
@@ -145,8 +146,9 @@ fn with_reports(
 /// The category that matches the most expected issues; the first on a tie.
 fn best_category(evaluation: &Evaluation) -> Category {
     let mut expected: BTreeMap<Category, usize> = BTreeMap::new();
-    for issue in evaluation.cases.iter().flat_map(|case| &case.labels.expected) {
-        *expected.entry(issue.category).or_default() += 1;
+    let issues = evaluation.cases.iter().flat_map(|case| &case.labels.expected);
+    for category in issues.filter_map(|issue| issue.category) {
+        *expected.entry(category).or_default() += 1;
     }
     let matches_guess = |guess: Category, category: Category| match evaluation.rule {
         Rule::Family => guess.family() == category.family(),
@@ -166,6 +168,7 @@ fn best_category(evaluation: &Evaluation) -> Category {
 fn unnamed_report(span: Span, category: Category, text: String) -> Reported {
     Reported {
         span,
+        also: Vec::new(),
         title: String::new(),
         text,
         evidence: String::new(),

@@ -31,11 +31,12 @@ pub struct Labels {
 /// A real issue of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expected {
-    /// Places where the issue shows: at least one, the best first. A report at any of these places
-    /// counts.
+    /// Places where the issue shows, the best first. A report at any of these places counts. Empty
+    /// for a comment of a person that names no line: only its words can match.
     pub spans: Vec<Span>,
-    /// Category.
-    pub category: Category,
+    /// Category; absent if unknown, which matches every category.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<Category>,
     /// Severity.
     pub severity: Severity,
     /// Description.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::case::{Labels, Span};
+use super::funnel::Funnel;
 use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity};
+use crate::place::Location;
 use crate::report::{Decimal, Issue, TokensUsed};
 
 /// Version of the stored format. The version rises when old readers would misread new files.
@@ -68,6 +70,9 @@ pub struct JudgedBy {
     pub model: String,
     /// Hash of the judge's prompt.
     pub prompt: String,
+    /// System prompt of the judge.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub brief: String,
     /// Cost.
     pub cost_usd: Decimal,
     /// Cases without an answer of the judge; they are matched by text.
@@ -105,6 +110,9 @@ pub struct CaseRun {
     /// Cost and time.
     #[serde(default)]
     pub effort: Effort,
+    /// Findings and issues before publication; absent if they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub funnel: Option<Funnel>,
 }
 
 /// How a run ended.
@@ -141,6 +149,9 @@ pub struct Reported {
     /// Place.
     #[serde(flatten)]
     pub span: Span,
+    /// Further places of the same problem.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Span>,
     /// Title.
     pub title: String,
     /// Description; may be empty.
@@ -188,11 +199,19 @@ impl Ending {
 }
 
 impl Reported {
+    /// All places of the report, the main one first.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Span> {
+        std::iter::once(&self.span).chain(&self.also)
+    }
+
     /// A report from an issue.
     pub fn from_issue(issue: &Issue) -> Option<Self> {
-        let location = &issue.location;
+        let span = |location: &Location| {
+            Span::new(&location.file, location.line_start, location.line_end, location.side)
+        };
         Some(Self {
-            span: Span::new(&location.file, location.line_start, location.line_end, location.side)?,
+            span: span(&issue.location)?,
+            also: issue.other_places.iter().filter_map(span).collect(),
             title: issue.title.clone(),
             text: issue.description.clone(),
             evidence: issue.evidence_snippet.clone(),

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use self::assignment::assignment;
+pub(super) use self::fit::MAX_LINE_GAP;
 use self::fit::{IssueToMatch, Matcher, ReportToMatch};
 use super::case::{Expected, Labels};
 use super::evaluation::CaseRun;
@@ -108,9 +109,14 @@ pub fn classify_reports(labels: &Labels, run: &CaseRun, rule: Rule) -> ReportCla
     classes
 }
 
-/// All pairs that match by the text rule, as (expected, reported).
-pub(super) fn text_matches(labels: &Labels, run: &CaseRun) -> BTreeSet<(usize, usize)> {
-    let matcher = Matcher::new(Rule::Text, run);
+/// All pairs that match by a rule, as (expected, reported). A report can match several issues, and an
+/// issue several reports.
+pub(super) fn matching_pairs(
+    labels: &Labels,
+    run: &CaseRun,
+    rule: Rule,
+) -> BTreeSet<(usize, usize)> {
+    let matcher = Matcher::new(rule, run);
     let reports = ReportToMatch::all(run);
     let issues: Vec<_> = labels.expected.iter().map(IssueToMatch::new).collect();
     let pairs = issues.iter().enumerate().flat_map(|(issue_index, issue)| {

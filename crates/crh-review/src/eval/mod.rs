@@ -11,6 +11,7 @@ mod bootstrap;
 mod case;
 mod compare;
 mod evaluation;
+mod funnel;
 mod matching;
 mod noise;
 mod problem;
@@ -28,6 +29,7 @@ pub use evaluation::{
     About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, REPORTS_MAX, Reported,
     SCHEMA_VERSION,
 };
+pub use funnel::{Funnel, FunnelCounts, FunnelReport, FunnelStep, RaisedFinding};
 pub use matching::{ReportClasses, Rule, classify_reports};
 pub use noise::{CommitRun, DistinctFindings, Noise, SampledFinding};
 pub use scores::{Agreement, Baseline, ReviewerCounts, Scores, Sheet, score};

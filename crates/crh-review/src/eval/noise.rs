@@ -261,6 +261,7 @@ mod tests {
     fn run(commit: &str, findings: &[(&str, u32)]) -> CommitRun {
         let reported = findings.iter().map(|(title, line)| Reported {
             span: Span::new("src/a.rs", *line, *line, Side::New).unwrap(),
+            also: Vec::new(),
             title: (*title).to_owned(),
             text: String::new(),
             evidence: format!("\n  let x = {line};\n"),

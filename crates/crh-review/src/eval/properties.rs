@@ -51,7 +51,7 @@ fn expected() -> impl Strategy<Value = Expected> {
     (places, category(), severity(), select(TEXTS.to_vec()), any::<bool>()).prop_map(
         |((spans, on_twin), category, severity, text, omission)| Expected {
             spans,
-            category,
+            category: Some(category),
             severity,
             description: text.to_owned(),
             keywords: Vec::new(),
@@ -66,6 +66,7 @@ fn reported() -> impl Strategy<Value = Reported> {
     (span(), select(TEXTS.to_vec()), class, select(vec!["", "k", "l"])).prop_map(
         |(span, title, (category, severity, confidence), key)| Reported {
             span,
+            also: Vec::new(),
             title: title.to_owned(),
             text: String::new(),
             evidence: String::new(),
@@ -93,6 +94,7 @@ fn run() -> impl Strategy<Value = CaseRun> {
         verdict: String::new(),
         summary: String::new(),
         effort: Effort::default(),
+        funnel: None,
     })
 }
 
@@ -236,6 +238,7 @@ proptest! {
         let mut evaluation = evaluation(rule, &cases);
         evaluation.judged_by = Some(JudgedBy {
             model: String::new(),
+            brief: String::new(),
             prompt: String::new(),
             cost_usd: Default::default(),
             unanswered: 0,

@@ -3,6 +3,7 @@
 mod agreement;
 mod calibration;
 pub(super) mod effort;
+mod funnel;
 pub(super) mod graded;
 mod pairs;
 mod quality;
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 use super::bootstrap::ResampledCounts;
 use super::evaluation::Evaluation;
+use super::funnel::FunnelCounts;
 use crate::finding::Category;
 
 /// An evaluation with its scores and the baselines. Stored as `eval.json`; scores are recomputed
@@ -40,6 +42,8 @@ pub struct Baseline {
     pub name: String,
     /// Quality.
     pub quality: Quality,
+    /// Scores with the comment as the unit.
+    pub comments: CommentScores,
     /// Paired recall; absent without twins.
     pub paired_recall: Option<Estimate>,
 }
@@ -51,6 +55,10 @@ pub struct Scores {
     pub runs: RunCounts,
     /// Precision, recall and F1, without twins.
     pub quality: Quality,
+    /// The same with the published comment as the unit.
+    pub comments: CommentScores,
+    /// Findings, issues and comments at each step; empty if they are unknown.
+    pub funnel: Vec<FunnelCounts>,
     /// Scores of pairs; absent without twins.
     pub paired: Option<Paired>,
     /// Recall by kind of issue.
@@ -131,6 +139,26 @@ pub struct Quality {
     pub findings_per_change: Estimate,
     /// Share of clean changes with a report.
     pub clean_flagged: Estimate,
+}
+
+/// Scores with the published comment as the unit, counted as public benchmarks do: an expected issue
+/// is found if at least one comment matches it, and a comment is wrong if it matches none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CommentScores {
+    /// Comments, over all runs.
+    pub comments: u32,
+    /// Comments that match no expected issue.
+    pub unmatched: u32,
+    /// Expected issues, over all runs.
+    pub expected: u32,
+    /// Expected issues that at least one comment matches.
+    pub found: u32,
+    /// Found issues per found issue or unmatched comment.
+    pub precision: Estimate,
+    /// Found issues per expected issue.
+    pub recall: Estimate,
+    /// Harmonic mean of the two.
+    pub f1: Estimate,
 }
 
 /// Recall by kind of issue: matched and expected, by name.
@@ -261,6 +289,9 @@ pub struct Stability {
     pub complete_cases: u32,
     /// Probability that a report of one run occurs in another run at the same place.
     pub returns: Option<f64>,
+    /// Comments of the complete cases by the number of runs that have them: first those of one run,
+    /// then those of two, and so on. Comments at most 3 lines apart are the same.
+    pub by_runs: Vec<u32>,
     /// Mean variance of "found" over the expected issues: 0 if always or never. A coin has 0.25 in
     /// the long run, and up to 0.5 with two runs.
     pub hit_variance: Option<f64>,
@@ -322,6 +353,8 @@ pub fn score(evaluation: &Evaluation) -> Scores {
     Scores {
         runs: effort::run_counts(evaluation),
         quality: quality::quality(&resampled),
+        comments: quality::comment_scores(&resampled),
+        funnel: funnel::funnel_counts(&cases, evaluation.rule),
         paired: pairs::paired(&resampled),
         recall_by: recall::recall_by(&cases),
         reviewers: reviewers::reviewers(&evaluation.about, &graded),
@@ -337,10 +370,11 @@ impl Sheet {
     /// Scores an evaluation and its baselines.
     pub fn new(evaluation: Evaluation, baselines: &[(String, Evaluation)]) -> Self {
         let baselines = baselines.iter().map(|(name, evaluation)| {
-            let Scores { quality, paired, .. } = score(evaluation);
+            let Scores { quality, comments, paired, .. } = score(evaluation);
             Baseline {
                 name: name.clone(),
                 quality,
+                comments,
                 paired_recall: paired.map(|paired| paired.recall),
             }
         });

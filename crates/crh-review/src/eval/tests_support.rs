@@ -3,11 +3,13 @@
 //!
 //! ```text
 //! case ID [python] [40 lines] [twin of ID]     a case begins
-//! expect PLACE[,PLACE…] [CATEGORY] [SEVERITY] ["description"] [on-twin=PLACE[,…]] [keywords=a,b] [omission]
+//! expect PLACE[,PLACE…]|anywhere [CATEGORY] [SEVERITY] ["description"] [on-twin=PLACE[,…]] [keywords=a,b] [omission]
 //! bad PLACE                                    a finding that is known to be wrong
 //! run [failed|not-run|incomplete] [$0.5] [200ms]   a repeat of the case begins; without one there is a run that says nothing
-//! report PLACE [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K] [by=REVIEWER[,REVIEWER…]]
+//! report PLACE[,PLACE…] [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K] [by=REVIEWER[,REVIEWER…]]
 //! judged E-R …                                 what the judge said of this run
+//! finding PLACE … at=STEP[,STEP…]              a report before publication, at these steps of the funnel
+//! judged-findings E-F …                        what the judge said of the findings
 //! ```
 //!
 //! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report has no category by
@@ -18,6 +20,7 @@ use super::case::{Expected, KnownBad, Labels, Span};
 use super::evaluation::{
     About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported, SCHEMA_VERSION,
 };
+use super::funnel::FunnelReport;
 use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity, Side};
 use crate::report::Decimal;
@@ -38,6 +41,19 @@ pub(super) fn evaluation(rule: Rule, table: &str) -> Evaluation {
             "report" => last_run(&mut cases).reported.push(reported(&words[1..])),
             "judged" => {
                 last_run(&mut cases).judged =
+                    Some(words[1..].iter().map(|word| pair(word)).collect());
+            }
+            "finding" => {
+                let (step_words, report_words): (Vec<_>, Vec<_>) =
+                    words[1..].iter().cloned().partition(|word| word.starts_with("at="));
+                let steps = step_words[0]["at=".len()..].split(',');
+                let steps = steps.map(|step| serde_json::from_value(step.into()).unwrap());
+                let reported = reported(&report_words);
+                let report = FunnelReport { reported, steps: steps.collect() };
+                last_run(&mut cases).funnel.get_or_insert_default().reports.push(report);
+            }
+            "judged-findings" => {
+                last_run(&mut cases).funnel.get_or_insert_default().judged =
                     Some(words[1..].iter().map(|word| pair(word)).collect());
             }
             other => panic!("{other} begins no line"),
@@ -125,13 +141,14 @@ fn run(words: &[String]) -> CaseRun {
         verdict: String::new(),
         summary: String::new(),
         effort,
+        funnel: None,
     }
 }
 
 fn expected(words: &[String]) -> Expected {
     let mut expected = Expected {
-        spans: spans(&words[0]),
-        category: Category::Bug,
+        spans: if words[0] == "anywhere" { Vec::new() } else { spans(&words[0]) },
+        category: Some(Category::Bug),
         severity: Severity::P1,
         description: String::new(),
         keywords: Vec::new(),
@@ -150,15 +167,17 @@ fn expected(words: &[String]) -> Expected {
         } else if let Ok(severity) = serde_json::from_value(word.as_str().into()) {
             expected.severity = severity;
         } else {
-            expected.category = serde_json::from_value(word.as_str().into()).unwrap();
+            expected.category = Some(serde_json::from_value(word.as_str().into()).unwrap());
         }
     }
     expected
 }
 
 fn reported(words: &[String]) -> Reported {
+    let mut places = spans(&words[0]).into_iter();
     let mut reported = Reported {
-        span: span(&words[0]),
+        span: places.next().unwrap(),
+        also: places.collect(),
         title: String::new(),
         text: String::new(),
         evidence: String::new(),

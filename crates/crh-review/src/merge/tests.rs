@@ -136,7 +136,7 @@ fn agreement_lifts_two_findings_over_the_minimum() {
         carol f.rs:25 P1 bug 0.55 manual/human "Something else"
         "#,
         expect![[r##"
-            #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report acknowledge "index out of range!" [bob (P1), alice (P2) -- kept P1]
+            #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report defer "index out of range!" [bob (P1), alice (P2) -- kept P1]
             below_gate: carol "Something else" -- confidence 0.55
         "##]],
     );
@@ -154,9 +154,9 @@ fn agreement_counts_voices_not_findings() {
         y     f.rs:29 P1 bug 0.95 manual/human "Agreed"
         "#,
         expect![[r##"
-            #1 f.rs:29 P1 1.00 x,y manual/human report acknowledge "Agreed"
-            #2 f.rs:20 P1 0.70 alice manual/human report acknowledge "Same words"
-            #3 f.rs:25 P1 0.70 flake,ruff manual/human report acknowledge "Unused name"
+            #1 f.rs:29 P1 1.00 x,y manual/human report defer "Agreed"
+            #2 f.rs:20 P1 0.70 alice manual/human report defer "Same words"
+            #3 f.rs:25 P1 0.70 flake,ruff manual/human report defer "Unused name"
         "##]],
     );
 }
@@ -169,8 +169,8 @@ fn different_families_on_one_line_stay_apart() {
         performance f.rs:20 P2 performance 0.80 manual/human "Slow query without index"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 0.90 security manual/human report acknowledge "SQL injection in query"
-            #2 f.rs:20 P2 0.80 performance manual/human report acknowledge "Slow query without index"
+            #1 f.rs:20 P0 0.90 security manual/human report defer "SQL injection in query"
+            #2 f.rs:20 P2 0.80 performance manual/human report defer "Slow query without index"
             pair: "Slow query without index" / "SQL injection in query"
         "##]],
     );
@@ -186,10 +186,10 @@ fn issues_sort_by_line_number_and_exact_path() {
         a f.rs:9 P2 bug 0.80 manual/human "Three is near" quote="let v9 = call(9);"
         "#,
         expect![[r##"
-            #1 F.rs:20 P2 0.80 a manual/human report acknowledge "Two"
-            #2 f.rs:9 P2 0.80 a manual/human report acknowledge "Three is near"
-            #3 f.rs:20 P2 0.80 a manual/human report acknowledge "Two"
-            #4 f.rs:29 P2 0.80 a manual/human report acknowledge "One"
+            #1 F.rs:20 P2 0.80 a manual/human report defer "Two"
+            #2 f.rs:9 P2 0.80 a manual/human report defer "Three is near"
+            #3 f.rs:20 P2 0.80 a manual/human report defer "Two"
+            #4 f.rs:29 P2 0.80 a manual/human report defer "One"
         "##]],
     );
 }
@@ -203,8 +203,8 @@ fn clusters_do_not_chain() {
         c f.rs:26 P2 bug 0.80 manual/human "Off by one in loop"
         "#,
         expect![[r##"
-            #1 f.rs:20 P2 0.90 a,b manual/human report acknowledge "Off by one in loop"
-            #2 f.rs:26 P2 0.80 c manual/human report acknowledge "Off by one in loop"
+            #1 f.rs:20 P2 0.90 a,b manual/human report defer "Off by one in loop"
+            #2 f.rs:26 P2 0.80 c manual/human report defer "Off by one in loop"
         "##]],
     );
 }
@@ -220,11 +220,11 @@ fn static_findings_merge_only_on_the_same_line() {
         leftovers f.rs:26 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 1.00 secrets manual/human report acknowledge "GitHub token in the code"
-            #2 f.rs:21 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
-            #3 f.rs:22 P0 1.00 secrets manual/human report acknowledge "Slack token in the code"
-            #4 f.rs:24 P1 1.00 leftovers manual/human report acknowledge "`debugger` is left over"
-            #5 f.rs:26 P1 1.00 leftovers manual/human report acknowledge "`debugger` is left over"
+            #1 f.rs:20 P0 1.00 secrets manual/human report defer "GitHub token in the code"
+            #2 f.rs:21 P0 1.00 secrets manual/human report defer "npm token in the code"
+            #3 f.rs:22 P0 1.00 secrets manual/human report defer "Slack token in the code"
+            #4 f.rs:24 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
+            #5 f.rs:26 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
         "##]],
     );
     // On one line, the same rule merges, two rules of one reviewer do not, and other reviewers
@@ -237,8 +237,8 @@ fn static_findings_merge_only_on_the_same_line() {
         semgrep f.rs:20 P0 security 1 manual/human "Hard-coded credential"    code rule="generic.token"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report acknowledge "GitHub token in the code"
-            #2 f.rs:20 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
+            #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report defer "GitHub token in the code"
+            #2 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
         "##]],
     );
 }
@@ -252,8 +252,8 @@ fn model_finding_does_not_join_static_findings() {
         secrets f.rs:22 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 1.00 a,secrets manual/human report acknowledge "Token in the code"
-            #2 f.rs:22 P0 1.00 secrets manual/human report acknowledge "npm token in the code"
+            #1 f.rs:20 P0 1.00 a,secrets manual/human report defer "Token in the code"
+            #2 f.rs:22 P0 1.00 secrets manual/human report defer "npm token in the code"
         "##]],
     );
 }
@@ -267,8 +267,8 @@ fn title_overlap_merges_or_makes_a_pair() {
         c f.rs:21 P2 bug   0.80 manual/human "Token leaks are never checked"
         "#,
         expect![[r##"
-            #1 f.rs:20 P2 0.90 a,b manual/human report acknowledge "Token leaks into the log file"
-            #2 f.rs:21 P2 0.80 c manual/human report acknowledge "Token leaks are never checked"
+            #1 f.rs:20 P2 0.90 a,b manual/human report defer "Token leaks into the log file"
+            #2 f.rs:21 P2 0.80 c manual/human report defer "Token leaks are never checked"
             pair: "Token leaks into the log file" / "Token leaks are never checked"
         "##]],
     );
@@ -318,11 +318,11 @@ fn model_severity_is_capped_by_category() {
         alice f.rs:28 P0 security 0.80 manual/human "Open to all"
         "#,
         expect![[r##"
-            #1 f.rs:28 P0 0.80 alice manual/human report acknowledge "Open to all"
-            #2 f.rs:26 P1 0.90 carol,ruff manual/human report acknowledge "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
-            #3 f.rs:22 P1 0.80 alice manual/human report acknowledge "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
-            #4 f.rs:24 P2 1.00 alice,bob manual/human report acknowledge "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
-            #5 f.rs:20 P3 0.80 alice manual/human report acknowledge "Odd name" [alice (P0) -- kept P3: style is P3 at most]
+            #1 f.rs:28 P0 0.80 alice manual/human report defer "Open to all"
+            #2 f.rs:26 P1 0.90 carol,ruff manual/human report defer "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
+            #3 f.rs:22 P1 0.80 alice manual/human report defer "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
+            #4 f.rs:24 P2 1.00 alice,bob manual/human report defer "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
+            #5 f.rs:20 P3 0.80 alice manual/human report defer "Odd name" [alice (P0) -- kept P3: style is P3 at most]
         "##]],
     );
 }
@@ -342,10 +342,10 @@ fn finding_moves_to_its_quote() {
         gap    f.rs:20 P1 bug 0.90 manual/human "Not consecutive" quote="let v20 = call(20);\nlet v22 = call(22);"
         "#,
         expect![[r##"
-            #1 f.rs:21 P1 0.90 right manual/human report acknowledge "Right line"
-            #2 f.rs:24 from 28 P1 0.90 near manual/human report acknowledge "Wrong line"
-            #3 f.rs:26 P1 0.90 folded manual/human report acknowledge "Other blanks"
-            #4 f.rs:29 from 90 P1 0.65 far manual/human report acknowledge "Far line"
+            #1 f.rs:21 P1 0.90 right manual/human report defer "Right line"
+            #2 f.rs:24 from 28 P1 0.90 near manual/human report defer "Wrong line"
+            #3 f.rs:26 P1 0.90 folded manual/human report defer "Other blanks"
+            #4 f.rs:29 from 90 P1 0.65 far manual/human report defer "Far line"
             unsupported: gap "Not consecutive" -- the quote `let v20 = call(20); let v22 = call(22);` is not in `f.rs`
             unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
             unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
@@ -365,8 +365,8 @@ fn quote_of_removed_line_is_on_the_old_side() {
         c f.rs:60 P1 bug 0.90 manual/human "Both sides quoted" quote="-let gone = removed(1);\n let v61 = call(61);"
         "#,
         expect![[r##"
-            #1 f.rs:51 (removed) P1 1.00 a,b manual/human report acknowledge "Check was removed"
-            #2 f.rs:61 from 60 P1 0.90 c manual/human report acknowledge "Both sides quoted"
+            #1 f.rs:51 (removed) P1 1.00 a,b manual/human report defer "Check was removed"
+            #2 f.rs:61 from 60 P1 0.90 c manual/human report defer "Both sides quoted"
         "##]],
     );
 }
@@ -384,12 +384,12 @@ fn unchanged_code_is_pre_existing() {
         rule f.rs:99 P1 bug 0.90 manual/human "A program knows better" code
         "#,
         expect![[r##"
-            #1 f.rs:40 P1 0.90 a manual/human report acknowledge "In a changed function"
-            #2 f.rs:70 P1 0.90 a manual/human report acknowledge "Within ten lines of a removed line"
-            #3 f.rs:99 P1 0.90 rule manual/human report acknowledge "A program knows better"
-            before: #4 f.rs:22 P1 0.90 a manual/human report acknowledge "Said to be old"
-            before: #5 f.rs:85 P1 0.90 a manual/human report acknowledge "Elsewhere"
-            before: #6 other.rs:5 P1 0.90 a manual/human report acknowledge "Another file"
+            #1 f.rs:40 P1 0.90 a manual/human report defer "In a changed function"
+            #2 f.rs:70 P1 0.90 a manual/human report defer "Within ten lines of a removed line"
+            #3 f.rs:99 P1 0.90 rule manual/human report defer "A program knows better"
+            before: #4 f.rs:22 P1 0.90 a manual/human report defer "Said to be old"
+            before: #5 f.rs:85 P1 0.90 a manual/human report defer "Elsewhere"
+            before: #6 other.rs:5 P1 0.90 a manual/human report defer "Another file"
             below_gate: a "Elsewhere and unsure" -- confidence 0.5
         "##]],
     );
@@ -404,7 +404,7 @@ fn p0_has_lower_minimum_confidence() {
         a f.rs:29 P1 bug 0.59 manual/human "Doubt"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 0.50 a manual/human report acknowledge "Disaster"
+            #1 f.rs:20 P0 0.50 a manual/human report defer "Disaster"
             below_gate: a "Doubt" -- confidence 0.59
             below_gate: a "Guess" -- confidence 0.49
         "##]],
@@ -427,9 +427,9 @@ fn weak_test_and_maintainability_findings_are_softened() {
         alice F.rs:28 P2 testing 0.60 advisory/human "An old gap" pre
         "#,
         expect![[r##"
-            #1 F.rs:20 P1 0.70 alice manual/human report acknowledge "The guard can be wrong"
-            #2 f.rs:26 P2 0.75 alice manual/human report acknowledge "The test asserts nothing"
-            #3 F.rs:24 P2 0.65 alice,bob manual/human report acknowledge "Shared by two"
+            #1 F.rs:20 P1 0.70 alice manual/human report defer "The guard can be wrong"
+            #2 f.rs:26 P2 0.75 alice manual/human report defer "The test asserts nothing"
+            #3 F.rs:24 P2 0.65 alice,bob manual/human report defer "Shared by two"
             #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
             before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
             below_gate: alice "Perhaps a bug" -- confidence 0.5
@@ -454,8 +454,8 @@ fn one_missing_test_issue_per_folder() {
         alice F.rs:24 P3 testing 0.95 manual/human "No tests for the sender"
         "#,
         expect![[r##"
-            #1 f.rs:24 P2 0.90 bob manual/human report acknowledge "The new branch is untested"
-            #2 F.rs:20 P2 0.80 alice manual/human report acknowledge "The test asserts nothing"
+            #1 f.rs:24 P2 0.90 bob manual/human report defer "The new branch is untested"
+            #2 F.rs:20 P2 0.80 alice manual/human report defer "The test asserts nothing"
             below_gate: carol "Missing tests for totals" -- confidence 0.55
             softened: alice "No test covers refunds" -- another issue reports missing tests in this folder
             softened: alice "No tests for the sender" -- another issue reports missing tests in this folder
@@ -510,7 +510,7 @@ fn answered_pairs_are_merged() {
     let same_pair_ids = unmerged.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
     let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same_pair_ids);
     expect![[r##"
-        #1 f.rs:20 P0 0.65 reliability,security manual/human report acknowledge "Secret in the log" [security (P0), reliability (P2) -- kept P0]
+        #1 f.rs:20 P0 0.65 reliability,security manual/human report defer "Secret in the log" [security (P0), reliability (P2) -- kept P0]
     "##]].assert_eq(&describe(&apply_judgements(joined, &BTreeMap::new())));
 }
 
@@ -537,10 +537,10 @@ fn judgements_confirm_refute_or_lower_confidence() {
     });
     let after = merge(table, &judgements.collect());
     expect![[r##"
-        #1 f.rs:20 P0 0.60 a manual/human report acknowledge "Unsure blocker"
-        #2 F.rs:20 P1 0.80 c manual/human report acknowledge "Checker crashed"
-        #3 F.rs:29 P1 0.80 rule manual/human report acknowledge "Found by a program"
-        #4 F.rs:25 P2 0.80 d manual/human report acknowledge "Confirmed"
+        #1 f.rs:20 P0 0.60 a manual/human report defer "Unsure blocker"
+        #2 F.rs:20 P1 0.80 c manual/human report defer "Checker crashed"
+        #3 F.rs:29 P1 0.80 rule manual/human report defer "Found by a program"
+        #4 F.rs:25 P2 0.80 d manual/human report defer "Confirmed"
         refuted: b "Refuted" -- handled by the caller
         below_gate: a "Unsure trifle" -- confidence 0.55 after an undecided check
     "##]]
@@ -549,6 +549,27 @@ fn judgements_confirm_refute_or_lower_confidence() {
     let expected =
         [Validation::Unsure, Validation::Degraded, Validation::ByCode, Validation::Confirmed];
     assert_eq!(validations, expected);
+}
+
+#[test]
+fn validation_raises_a_severity_with_its_reason() {
+    let table = r#"
+        a f.rs:20 P3 security 0.80 manual/human "SQL injection"
+        b f.rs:25 P3 style 0.80 manual/human "Long name"
+        c f.rs:29 P1 bug 0.80 manual/human "Overflow"
+    "#;
+    let before = merge(table, &BTreeMap::new());
+    let judgements = before.issues.iter().map(|issue| {
+        let severity = if issue.title == "Overflow" { Severity::P3 } else { Severity::P0 };
+        let judgement = Judgement::new(JudgementResult::Confirmed, "line 20 joins strings");
+        (issue.dedupe_key.clone(), Judgement { severity: Some(severity), ..judgement })
+    });
+    expect![[r##"
+        #1 f.rs:20 P0 0.80 a manual/human report defer "SQL injection" [a (P3), validation (P0) -- raised to P0: line 20 joins strings]
+        #2 f.rs:29 P1 0.80 c manual/human report defer "Overflow"
+        #3 f.rs:25 P3 0.80 b manual/human report defer "Long name"
+    "##]]
+    .assert_eq(&describe(&merge(table, &judgements.collect())));
 }
 
 /// Merges after the issue on line 20 of `f.rs` was dismissed.
@@ -567,7 +588,7 @@ fn with_line_20_dismissed(table: &str) -> String {
 #[test]
 fn dismissal_survives_moved_line() {
     expect![[r##"
-        #1 f.rs:29 P1 0.90 a manual/human report acknowledge "New"
+        #1 f.rs:29 P1 0.90 a manual/human report defer "New"
         dismissed: b "Seen again, two lines further down" -- by design
     "##]]
     .assert_eq(&with_line_20_dismissed(
@@ -607,7 +628,7 @@ fn dismissal_survives_edit_of_the_line() {
 #[test]
 fn dismissal_covers_one_issue_and_no_nearby_p0() {
     expect![[r##"
-        #1 f.rs:22 P1 0.90 b manual/human report acknowledge "New trouble next to it"
+        #1 f.rs:22 P1 0.90 b manual/human report defer "New trouble next to it"
         dismissed: a "The same line again" -- by design
     "##]]
     .assert_eq(&with_line_20_dismissed(
@@ -617,7 +638,7 @@ fn dismissal_covers_one_issue_and_no_nearby_p0() {
         "#,
     ));
     expect![[r##"
-        #1 f.rs:22 P0 0.90 b manual/human report acknowledge "New disaster next to it"
+        #1 f.rs:22 P0 0.90 b manual/human report defer "New disaster next to it"
     "##]]
     .assert_eq(&with_line_20_dismissed(
         r#"b f.rs:22 P0 data 0.90 manual/human "New disaster next to it""#,
@@ -655,10 +676,10 @@ fn static_finding_outside_any_file_becomes_an_issue() {
         injection g.rs:7          P1 security 1 manual/human "Not given"   code quote="y"
         "#,
         expect![[r##"
-            #1 (description):3 P1 1.00 injection manual/human report acknowledge "Instructs"
-            #2 (title):1 P1 1.00 injection manual/human report acknowledge "Instructs"
-            #3 f.rs:80 P1 1.00 injection manual/human report acknowledge "Far away"
-            #4 g.rs:7 P1 1.00 injection manual/human report acknowledge "Not given"
+            #1 (description):3 P1 1.00 injection manual/human report defer "Instructs"
+            #2 (title):1 P1 1.00 injection manual/human report defer "Instructs"
+            #3 f.rs:80 P1 1.00 injection manual/human report defer "Far away"
+            #4 g.rs:7 P1 1.00 injection manual/human report defer "Not given"
         "##]],
     );
 }
@@ -693,8 +714,8 @@ fn model_cannot_refute_static_finding() {
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
     let merged = merge(table, &judgements.collect());
     expect![[r##"
-        #1 f.rs:20 P0 1.00 model,secrets manual/human report acknowledge "Key in the code" [secrets (P0), model (P3) -- kept P0; secrets (manual), model (advisory) -- kept manual]
-        #2 (description):3 P1 1.00 injection manual/human report acknowledge "Instructs the reviewer"
+        #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0; secrets (manual), model (advisory) -- kept manual]
+        #2 (description):3 P1 1.00 injection manual/human report defer "Instructs the reviewer"
     "##]].assert_eq(&describe(&merged));
 }
 
@@ -886,8 +907,8 @@ fn titles_without_words_do_not_merge() {
         b f.rs:23 P3 style    0.90 manual/human "!!!"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 0.90 a manual/human report acknowledge "???"
-            #2 f.rs:23 P3 0.90 b manual/human report acknowledge "!!!"
+            #1 f.rs:20 P0 0.90 a manual/human report defer "???"
+            #2 f.rs:23 P3 0.90 b manual/human report defer "!!!"
         "##]],
     );
 }
@@ -915,7 +936,7 @@ fn diff_line_locates_a_finding() {
     };
     // Line 6 of the diff is the first added line; line 4 is a hunk header; line 26 is in the other file.
     expect![[r##"
-        #0 f.rs:20 P1 0.90 a manual/human report acknowledge "By number"
+        #0 f.rs:20 P1 0.90 a manual/human report defer "By number"
         malformed: a "By number" -- `diff_line` 4 is not a line inside a hunk of the diff
         malformed: a "By number" -- `diff_line` 26 is in `F.rs`, not in `f.rs`
     "##]]
@@ -945,8 +966,30 @@ fn request_to_remove_protected_document_is_dropped() {
         a f.rs:25 P2 maintainability 0.90 manual/human "Delete the dead branch"
         "#,
         expect![[r##"
-            #1 f.rs:25 P2 0.90 a manual/human report acknowledge "Delete the dead branch"
+            #1 f.rs:25 P2 0.90 a manual/human report defer "Delete the dead branch"
             protected_path: a "Delete docs/plans/2026-01-plan.md" -- asks to remove a protected document
         "##]],
     );
+}
+
+#[test]
+fn model_cannot_rewrite_a_static_finding() {
+    let table = r#"
+        secrets f.rs:20 P0 security 0.90 manual/human "AWS key in the code" fix code rule="secrets/aws"
+        alice   f.rs:20 P3 security 1.0 advisory/human "AWS key in the code" replace="let ok = 1;"
+        bob     f.rs:20 P3 security 1.0 advisory/human "AWS key in code: no action needed"
+    "#;
+    let members = members(table);
+    let sources = sources();
+    // The editor puts its own choice first.
+    let group = vec![members[2].clone(), members[1].clone(), members[0].clone()];
+    for grouping in [Grouping::Rules(&BTreeSet::new()), Grouping::Editor(&[group])] {
+        let merged =
+            consolidate_for_editor(members.clone(), &sources, &PastDecisions::default(), grouping);
+        let issue = &merged.issues[0];
+        assert_eq!(issue.title, "AWS key in the code");
+        assert_eq!(issue.members[0].reviewer, "secrets");
+        assert_eq!(issue.suggested_fix.as_deref(), Some("do it"));
+        assert_eq!(issue.replacement, None);
+    }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    coverage_gaps, hidden_findings, location_label, next_step, reported_by, validation_note,
+    coverage_gaps, hidden_findings, location_label, marked_verdict, model_remarks, next_step,
+    reported_by, validation_note,
 };
 use crate::finding::Side;
 use crate::identity::{review_marker, summary_marker};
@@ -105,7 +106,7 @@ pub fn summary(report: &Report, options: &SummaryOptions<'_>) -> String {
         summary_marker(options.instance)
     ));
     let reason = prose(&capitalise(&report.verdict_reason), links);
-    body.push(&format!("## {}\n\n{reason}\n", report.verdict));
+    body.push(&format!("## {}\n\n{reason}\n", marked_verdict(report)));
     if !report.summary.is_empty() {
         body.push(&format!("\n{}\n", prose(&report.summary, links)));
     }
@@ -316,6 +317,9 @@ fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
             sanitise::code_block(&quote.snippet, &issue.language)
         ));
     }
+    for remark in model_remarks(issue) {
+        out.push_str(&format!("\n{}\n", prose(&remark, links)));
+    }
     if let Some(fix) = &issue.suggested_fix {
         out.push_str(&format!("\n**Fix:** {}\n", prose(fix, links)));
     }
@@ -358,8 +362,13 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         }
     }
     items.extend(hidden_findings(report));
-    for reviewer in report.failed_reviewers() {
-        items.push(format!("Reviewer {} failed: {}", prose(&reviewer.name), prose(&reviewer.note)));
+    for (names, note) in report.failures() {
+        let plural = if names.len() > 1 { "s" } else { "" };
+        items.push(format!(
+            "Reviewer{plural} {} failed: {}",
+            prose(&names.join(", ")),
+            prose(note)
+        ));
     }
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
     items.extend(report.warnings.iter().map(|warning| prose(warning)));

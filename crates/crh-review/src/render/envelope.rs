@@ -62,11 +62,12 @@ fn header(report: &Report) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The verdict. A label that replaces another verdict is followed by the reason.
+/// The verdict. A label that is not just the verdict is followed by the reason.
 fn verdict(report: &Report) -> String {
-    match report.verdict.three_state_label() == report.verdict.to_string() {
-        true => verdict_label(report),
-        false => format!("{}: {}", verdict_label(report), one_line(&report.verdict_reason)),
+    let label = verdict_label(report);
+    match label == report.verdict.to_string() {
+        true => label,
+        false => format!("{label}: {}", one_line(&report.verdict_reason)),
     }
 }
 

@@ -1,11 +1,12 @@
 //! Renders the report as Markdown: tables by severity, then sections in the specified order.
 
 use super::{
-    coverage_gaps, hidden_findings, location_label, next_step, reported_by, requirement_state,
-    scope_line, validation_note, verdict_label,
+    coverage_gaps, hidden_findings, is_residual, location_label, model_remarks, next_step,
+    reported_by, requirement_state, residual_step, scope_line, team, validation_note,
+    verdict_label,
 };
 use crate::finding::Severity;
-use crate::report::{Action, Issue, Queue, Report, RequirementState};
+use crate::report::{Issue, Report, RequirementState};
 use crate::sanitise;
 
 /// The report as Markdown.
@@ -43,24 +44,17 @@ fn code_cell(text: &str) -> String {
 }
 
 fn header(report: &Report) -> String {
-    let mut names: Vec<String> =
-        report.reviewers.iter().map(|reviewer| prose(&reviewer.name)).collect();
-    if names.is_empty() {
-        names.push("none".to_owned());
-    }
     let mut out =
         format!("## Code Review Results\n\n**Scope:** {}<br>\n", prose(&scope_line(report)));
     if !report.intent.is_empty() {
         out.push_str(&format!("**Intent:** {}<br>\n", prose(&report.intent)));
     }
-    out.push_str(&format!("**Mode:** {}<br>\n**Reviewers:** {}\n", report.mode, names.join(", ")));
-    let chosen_reviewers: Vec<_> =
-        report.reviewers.iter().filter(|reviewer| !reviewer.why.is_empty()).collect();
-    if !chosen_reviewers.is_empty() {
-        out.push('\n');
-    }
-    for reviewer in chosen_reviewers {
-        out.push_str(&format!("- {} -- {}\n", prose(&reviewer.name), prose(&reviewer.why)));
+    let team = team(report);
+    let reviewers = if team.is_empty() { " none\n" } else { "\n\n" };
+    out.push_str(&format!("**Mode:** {}<br>\n**Reviewers:**{reviewers}", report.mode));
+    for (name, why) in &team {
+        let why = if why.is_empty() { String::new() } else { format!(" -- {}", prose(why)) };
+        out.push_str(&format!("- {}{why}\n", prose(name)));
     }
     out
 }
@@ -117,6 +111,7 @@ fn issue_cell(issue: &Issue) -> String {
         (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
         (None, None) => {}
     }
+    lines.extend(model_remarks(issue).iter().map(|remark| cell(remark)));
     lines.extend(validation_note(issue).map(|note| format!("Note: {note}")));
     lines.join("<br>")
 }
@@ -151,9 +146,8 @@ fn applied_fixes(report: &Report) -> Vec<String> {
 
 fn residual_work(report: &Report) -> Option<String> {
     let columns = ["#", "File", "Issue", "Next Step"];
-    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let actionable_issues = open_issues.filter(|issue| issue.queue != Queue::Report);
-    let rows = actionable_issues.map(|issue| {
+    let residual = report.issues.iter().filter(|issue| is_residual(report, issue));
+    let rows = residual.map(|issue| {
         vec![
             issue.number.to_string(),
             code_cell(&location_label(issue)),
@@ -162,15 +156,6 @@ fn residual_work(report: &Report) -> Option<String> {
         ]
     });
     table("Residual Actionable Work", &columns, rows)
-}
-
-fn residual_step(issue: &Issue) -> String {
-    let step = match issue.action {
-        Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
-        Action::Apply | Action::Defer | Action::Acknowledge => next_step(issue),
-    };
-    let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
-    format!("{step}{suffix}")
 }
 
 fn pre_existing(report: &Report) -> Option<String> {
@@ -195,11 +180,9 @@ fn coverage(report: &Report) -> Vec<String> {
     for gap in &report.testing_gaps {
         push_item("Testing gap", prose(gap));
     }
-    for reviewer in report.failed_reviewers() {
-        push_item(
-            "Failed reviewer",
-            format!("{} ({})", prose(&reviewer.name), prose(&reviewer.note)),
-        );
+    for (names, note) in report.failures() {
+        let label = if names.len() > 1 { "Failed reviewers" } else { "Failed reviewer" };
+        push_item(label, format!("{} ({})", prose(&names.join(", ")), prose(note)));
     }
     for file in &report.scope.untracked {
         push_item("Untracked file, not reviewed", sanitise::code_span(file));

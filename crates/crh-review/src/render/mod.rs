@@ -26,29 +26,45 @@ pub use inline::{SuggestionStyle, comment_title, inline, title_in_comment};
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use sarif::sarif;
-pub use text::{Colour, FileLinks, ListedFindings, text};
+pub use text::{Colour, FileLinks, ListedFindings, TextStyle, text};
 pub use ticket::{ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
-use crate::finding::{AutofixClass, Owner};
-use crate::report::{Fate, Issue, Report, Requirement, RequirementState, ReviewerRow, Validation};
+use crate::finding::{AutofixClass, Finding, Member, Origin, Owner};
+use crate::report::{
+    Action, Fate, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow, Validation,
+};
+use crate::sanitise::one_line;
 use crate::stable_json;
-use crate::verdict::plural;
+use crate::verdict::{Verdict, has_gaps, plural, unreviewed_files};
+
+/// How many digits of a commit hash a report shows.
+const COMMIT_CHARS: usize = 12;
 
 /// The report as deterministic JSON.
 pub fn json(report: &Report) -> serde_json::Result<String> {
     stable_json(report)
 }
 
-/// The scope on one line.
+/// The scope on one line: files, those that were not fully reviewed, and the compared commits.
 fn scope_line(report: &Report) -> String {
     let scope = &report.scope;
-    if !scope.line.is_empty() {
-        return crate::sanitise::one_line(&scope.line);
+    let mut line = match scope.line.is_empty() {
+        true => {
+            let files = plural(scope.files as usize, "file");
+            format!("{files}, +{} -{}", scope.additions, scope.deletions)
+        }
+        false => one_line(&scope.line),
+    };
+    if let Some(files) = unreviewed_files(report) {
+        line.push_str(&format!("; {files}"));
     }
-    let files =
-        if scope.files == 1 { "1 file".to_owned() } else { format!("{} files", scope.files) };
-    format!("{files}, +{} -{}", scope.additions, scope.deletions)
+    let short = |commit: &str| one_line(&commit.chars().take(COMMIT_CHARS).collect::<String>());
+    let (base, head) = (short(&report.change.base_sha), short(&report.change.head_sha));
+    if !base.is_empty() && !head.is_empty() {
+        line.push_str(&format!("; base {base}, head {head}"));
+    }
+    line
 }
 
 /// Number of hidden findings with the reasons: `2 findings not shown (1 refuted, 1 low
@@ -71,15 +87,18 @@ fn fate_counts(fates: &BTreeMap<Fate, usize>) -> String {
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The verdict as one of three labels, with the real verdict in parentheses if it differs.
+/// The verdict as one of three labels, marked if the review is incomplete.
 fn verdict_label(report: &Report) -> String {
     let label = report.verdict.three_state_label();
-    let exact_label = report.verdict.to_string();
-    if label == exact_label {
-        exact_label
-    } else {
-        format!("{label} ({})", exact_label.to_lowercase())
-    }
+    let is_incomplete = report.verdict == Verdict::Incomplete || has_gaps(report);
+    if is_incomplete { format!("{label} (incomplete)") } else { label.to_owned() }
+}
+
+/// The verdict in one word, marked if the review is incomplete: `Ready with fixes (incomplete)`.
+pub fn marked_verdict(report: &Report) -> String {
+    let is_marked = report.verdict != Verdict::Incomplete && has_gaps(report);
+    let mark = if is_marked { " (incomplete)" } else { "" };
+    format!("{}{mark}", report.verdict)
 }
 
 /// Why a finding is not shown.
@@ -106,6 +125,12 @@ fn fate_label(fate: Fate) -> &'static str {
 fn next_step(issue: &Issue) -> String {
     let number = issue.number;
     match (issue.autofix_class, issue.owner) {
+        (
+            AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual,
+            Owner::Human | Owner::Release,
+        ) if issue.action == Action::Apply && issue.replacement.is_some() => {
+            format!("`crh fix --issue {number}` applies this replacement; a person must approve it")
+        }
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
         (_, Owner::Human) => "crh cannot fix this; a person must".to_owned(),
@@ -122,14 +147,38 @@ fn next_step(issue: &Issue) -> String {
     }
 }
 
+/// Whether an open issue needs work after the review.
+fn is_residual(report: &Report, issue: &Issue) -> bool {
+    !report.is_fixed(issue.number) && issue.queue != Queue::Report
+}
+
+/// What the reader can do about an issue that needs work.
+fn residual_step(issue: &Issue) -> String {
+    let step = match issue.action {
+        Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
+        Action::Apply | Action::Defer | Action::Acknowledge => next_step(issue),
+    };
+    let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
+    format!("{step}{suffix}")
+}
+
+/// Reviewers with the reason why they were chosen. Static checks share the last entry.
+fn team(report: &Report) -> Vec<(String, String)> {
+    let (checks, reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
+        report.reviewers.iter().partition(|reviewer| reviewer.origin == Origin::Code);
+    let mut team: Vec<(String, String)> =
+        reviewers.iter().map(|row| (row.name.clone(), row.why.clone())).collect();
+    if !checks.is_empty() {
+        let names: Vec<&str> = checks.iter().map(|check| check.name.as_str()).collect();
+        team.push(("static checks".to_owned(), names.join(", ")));
+    }
+    team
+}
+
 /// A reviewer with the reason why it was chosen.
 fn reviewer_with_reason(reviewer: &ReviewerRow) -> String {
-    let name = crate::sanitise::one_line(&reviewer.name);
-    if reviewer.why.is_empty() {
-        name
-    } else {
-        format!("{name} ({})", crate::sanitise::one_line(&reviewer.why))
-    }
+    let name = one_line(&reviewer.name);
+    if reviewer.why.is_empty() { name } else { format!("{name} ({})", one_line(&reviewer.why)) }
 }
 
 /// The location of an issue on one line.
@@ -148,6 +197,19 @@ fn validation_note(issue: &Issue) -> Option<&'static str> {
 /// The reviewers of an issue, or their disagreement.
 fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
+}
+
+/// What models say about the issue of a static check, each with the name of the reviewer. The text
+/// of the issue itself is the check's own.
+fn model_remarks(issue: &Issue) -> Vec<String> {
+    let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
+    let models = issue.members.iter().filter(|member| is_static && member.origin == Origin::Model);
+    let remark = |member: &Member| {
+        let Finding { title, why_it_matters, suggested_fix, .. } = &member.finding;
+        let fix = suggested_fix.as_ref().map(|fix| format!(" Fix: {fix}")).unwrap_or_default();
+        format!("{} says: {title}. {why_it_matters}{fix}", member.reviewer)
+    };
+    models.map(remark).collect()
 }
 
 /// The reviewers of an issue and the rule, which an ignore comment needs.
@@ -191,7 +253,7 @@ fn coverage_gaps(report: &Report) -> impl Iterator<Item = String> {
             CoverageState::ReviewedBefore => "reviewed before",
         };
         let path = crate::sanitise::path(&file.path);
-        let reason = crate::sanitise::one_line(&file.reason);
+        let reason = one_line(&file.reason);
         Some(if reason.is_empty() {
             format!("{path}: {state}")
         } else {

@@ -207,7 +207,7 @@ pub(super) fn full_report() -> Report {
 #[test]
 fn all_findings_are_listed_on_request() {
     let report = full_report();
-    let all = text(&report, Colour::Off, &FileLinks::Off, ListedFindings::All);
+    let all = text(&report, &TextStyle { listed: ListedFindings::All, ..TextStyle::default() });
     let start = all.find("Not published").unwrap();
     let end = start + all[start..].find("\n\n").unwrap();
     expect![[r#"
@@ -224,20 +224,54 @@ fn full_report_in_every_format() {
     let report = full_report();
     expect_file!["../../tests/data/render/report.json"].assert_eq(&json(&report).unwrap());
     expect_file!["../../tests/data/render/report.md"].assert_eq(&markdown(&report));
-    expect_file!["../../tests/data/render/report.txt"].assert_eq(&text(
-        &report,
-        Colour::Off,
-        &FileLinks::Off,
-        ListedFindings::Published,
-    ));
+    expect_file!["../../tests/data/render/report.txt"]
+        .assert_eq(&text(&report, &TextStyle::default()));
     expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
-    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report));
+    expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, ""));
     expect_file!["../../tests/data/render/annotations.txt"].assert_eq(&annotations(&report));
     let diff = Diff::read(DIFF);
     expect_file!["../../tests/data/render/report.html"]
         .assert_eq(&html(&report, Some(&diff)).unwrap());
+}
+
+#[test]
+fn text_wraps_at_the_width_of_the_window() {
+    let report = full_report();
+    for width in [60, 80, 132] {
+        let rendered = text(&report, &TextStyle { width, ..TextStyle::default() });
+        let longest = rendered.lines().map(crate::columns).max().unwrap();
+        assert!((width - 12..=width).contains(&longest), "{width}: {longest}");
+    }
+}
+
+#[test]
+fn text_shows_exact_replacements() {
+    let mut report = full_report();
+    report.issues.truncate(1);
+    let mut fix_lines = |replacement: &str, line_end: u32| {
+        let issue = &mut report.issues[0];
+        issue.replacement = Some(replacement.to_owned());
+        issue.location.line_end = line_end;
+        let rendered = text(&report, &TextStyle::default());
+        let start = rendered.find("    Fix:").unwrap();
+        let end = rendered.find("    security;").unwrap();
+        rendered[start..end].to_owned()
+    };
+    expect![[r#"
+            Fix: Log the last four digits.
+            Replace lines 12 to 13 with:
+            + let digits = last_four(card);
+            +     log(digits);
+    "#]]
+    .assert_eq(&fix_lines("let digits = last_four(card);\n    log(digits);\n", 13));
+    expect![[r#"
+            Fix: Log the last four digits.
+            Delete line 12.
+    "#]]
+    .assert_eq(&fix_lines("", 12));
+    assert!(fix_lines(&"x\n".repeat(30), 12).ends_with("    + … 10 more lines\n"));
 }
 
 #[test]
@@ -257,7 +291,7 @@ fn annotation_text_cannot_inject_commands() {
 fn links_do_not_change_visible_text() {
     let report = full_report();
     let links = FileLinks::Folder { host: "my-host".to_owned(), root: "/home/me/my repo/".into() };
-    let linked = text(&report, Colour::Off, &links, ListedFindings::Published);
+    let linked = text(&report, &TextStyle { links, ..TextStyle::default() });
     let first = linked.lines().find(|line| line.contains("src/pay.rs:12")).unwrap();
     let link = "\u{1b}]8;;file://my-host/home/me/my%20repo/src/pay.rs#12\u{1b}\\";
     assert_eq!(first, format!("1 P0 {link}src/pay.rs:12\u{1b}]8;;\u{1b}\\"));
@@ -267,10 +301,7 @@ fn links_do_not_change_visible_text() {
     for part in linked.split("\u{1b}]8;;") {
         visible_text.push_str(part.split_once("\u{1b}\\").map_or(part, |(_, text)| text));
     }
-    assert_eq!(
-        visible_text,
-        text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published)
-    );
+    assert_eq!(visible_text, text(&report, &TextStyle::default()));
 }
 
 #[test]
@@ -278,7 +309,7 @@ fn path_cannot_break_out_of_a_link() {
     let mut report = full_report();
     report.issues[0].location.file = "a\u{1b}\\b c;d#e?é/../\u{7}".to_owned();
     let links = FileLinks::Folder { host: "h".to_owned(), root: "/r".into() };
-    let rendered = text(&report, Colour::Off, &links, ListedFindings::Published);
+    let rendered = text(&report, &TextStyle { links, ..TextStyle::default() });
     let first = rendered.lines().find(|line| line.starts_with("1 P0")).unwrap();
     assert_eq!(
         first,
@@ -290,7 +321,7 @@ fn path_cannot_break_out_of_a_link() {
 #[test]
 fn colours_do_not_change_the_text() {
     let report = full_report();
-    let coloured = text(&report, Colour::On, &FileLinks::Off, ListedFindings::Published);
+    let coloured = text(&report, &TextStyle { colour: Colour::On, ..TextStyle::default() });
     assert!(coloured.contains("\u{1b}[1;31m1 P0\u{1b}[0m"));
     let mut uncoloured = String::new();
     let mut rest = coloured.as_str();
@@ -299,7 +330,7 @@ fn colours_do_not_change_the_text() {
         rest = after.split_once('m').unwrap().1;
     }
     uncoloured.push_str(rest);
-    assert_eq!(uncoloured, text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published));
+    assert_eq!(uncoloured, text(&report, &TextStyle::default()));
 }
 
 #[test]
@@ -330,7 +361,7 @@ fn empty_report_is_rendered() {
         > **Verdict:** Ready to merge
     "#]]
     .assert_eq(&markdown(&report));
-    expect![[r#""#]].assert_eq(&quickfix(&report));
+    expect![[r#""#]].assert_eq(&quickfix(&report, ""));
     expect![[r#""#]].assert_eq(&annotations(&report));
 }
 
@@ -417,11 +448,7 @@ fn incomplete_review_is_not_ready_in_envelope() {
 fn unsure_second_look_is_noted() {
     let mut report = full_report();
     let render_pages = |report: &Report| {
-        let pages = [
-            text(report, Colour::Off, &FileLinks::Off, ListedFindings::Published),
-            markdown(report),
-            comment(report, "crh"),
-        ];
+        let pages = [text(report, &TextStyle::default()), markdown(report), comment(report, "crh")];
         // Text output is wrapped.
         pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
     };
@@ -502,9 +529,9 @@ fn hostile_text_cannot_break_table_or_line() {
         page,
         envelope(&report),
         comment(&report, "crh"),
-        quickfix(&report),
+        quickfix(&report, ""),
         annotations(&report),
-        text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published),
+        text(&report, &TextStyle::default()),
     ];
     for rendered in &all {
         assert!(!rendered.contains('\u{1b}') && !rendered.contains('\u{202e}'), "{rendered}");
@@ -700,7 +727,7 @@ fn text_report_fits_80_columns() {
     let mut report = full_report();
     report.issues[0].title = "注文の合計が二重に計算される ".repeat(10);
     report.issues[0].why_it_matters = "訂正`total(order)`の".repeat(30);
-    let rendered = text(&report, Colour::Off, &FileLinks::Off, ListedFindings::Published);
+    let rendered = text(&report, &TextStyle::default());
     for line in rendered.lines() {
         assert!(crate::columns(line) <= 80, "{line}");
     }

@@ -1,10 +1,10 @@
-//! Renders the report for a terminal of 80 columns.
+//! Renders the report for a terminal.
 
 use std::path::PathBuf;
 
 use super::{
-    coverage_gaps, fate_label, hidden_findings, location_label, next_step, reported_by,
-    requirement_state, scope_line, validation_label,
+    coverage_gaps, fate_label, hidden_findings, is_residual, location_label, model_remarks,
+    next_step, reported_by, requirement_state, residual_step, scope_line, team, validation_label,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -13,11 +13,15 @@ use crate::verdict::Verdict;
 use crate::width;
 use crate::width::truncate;
 
-/// Default terminal width.
-const WIDTH: usize = 80;
+/// Width of a text that no terminal shows.
+const DEFAULT_WIDTH: usize = 80;
+/// Minimum width. In a narrower window, lines wrap twice.
+const MIN_WIDTH: usize = 40;
 const INDENT: &str = "    ";
 /// Maximum number of quoted lines.
 const MAX_QUOTE_LINES: usize = 6;
+/// Maximum number of lines of a replacement. A longer one is in `crh show --format json`.
+const MAX_REPLACEMENT_LINES: usize = 20;
 
 /// Whether to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,38 +106,89 @@ pub enum ListedFindings {
     All,
 }
 
+/// How a text looks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Whether to use colours.
+    pub colour: Colour,
+    /// Whether locations are links.
+    pub links: FileLinks,
+    /// Which findings the text lists.
+    pub listed: ListedFindings,
+    /// Width of the window, in columns.
+    pub width: usize,
+}
+
+impl Default for TextStyle {
+    /// Plain text for a file.
+    fn default() -> Self {
+        Self {
+            colour: Colour::Off,
+            links: FileLinks::Off,
+            listed: ListedFindings::Published,
+            width: DEFAULT_WIDTH,
+        }
+    }
+}
+
+impl TextStyle {
+    fn wrap(&self, first_prefix: &str, other_prefix: &str, text: &str) -> String {
+        width::wrap(first_prefix, other_prefix, text, self.width.max(MIN_WIDTH))
+    }
+
+    /// Dimmed lines in front of which stands a mark. Further lines are counted.
+    fn marked_lines(&self, mark: &str, lines: &[&str], max_lines: usize) -> String {
+        let mut rows: Vec<String> =
+            lines.iter().take(max_lines).map(|line| format!("{mark} {line}")).collect();
+        if lines.len() > max_lines {
+            rows.push(format!("{mark} … {} more lines", lines.len() - max_lines));
+        }
+        let paint = |row: &String| format!("{INDENT}{}\n", self.colour.paint(Style::Dim, row));
+        rows.iter().map(paint).collect()
+    }
+}
+
 /// The report as text for a terminal.
-pub fn text(report: &Report, colour: Colour, links: &FileLinks, listed: ListedFindings) -> String {
+pub fn text(report: &Report, style: &TextStyle) -> String {
     let mut out = String::new();
-    out.push_str(&wrap("Scope:  ", "        ", &scope_line(report)));
+    out.push_str(&style.wrap("Scope:  ", "        ", &scope_line(report)));
     if !report.intent.is_empty() {
-        out.push_str(&wrap("Intent: ", "        ", &one_line(&report.intent)));
+        out.push_str(&style.wrap("Intent: ", "        ", &one_line(&report.intent)));
+    }
+    let team = team(report);
+    if !team.is_empty() {
+        out.push_str("Team:\n");
+    }
+    for (name, why) in &team {
+        let line = if why.is_empty() { name.clone() } else { format!("{name}: {why}") };
+        out.push_str(&style.wrap("  - ", INDENT, &one_line(&line)));
     }
     let summary = escape_invisible(&report.summary);
     if !summary.trim().is_empty() {
         out.push('\n');
     }
     for line in summary.lines().filter(|line| !line.trim().is_empty()) {
-        out.push_str(&wrap("", "  ", &one_line(line)));
+        out.push_str(&style.wrap("", "  ", &one_line(line)));
     }
     out.push('\n');
     for item in &report.issues {
-        out.push_str(&issue(item, report.is_fixed(item.number), colour, links));
+        out.push_str(&issue(item, report.is_fixed(item.number), style));
         out.push('\n');
     }
-    for (title, items) in unpublished(report, listed).into_iter().chain(lists(report)) {
-        out.push_str(&colour.paint(Style::Bold, title));
+    for (title, items) in unpublished(report, style.listed).into_iter().chain(lists(report)) {
+        out.push_str(&style.colour.paint(Style::Bold, title));
         out.push('\n');
         for item in items {
-            out.push_str(&wrap("  - ", "    ", &item));
+            out.push_str(&style.wrap("  - ", INDENT, &item));
         }
         out.push('\n');
     }
-    out.push_str(&verdict(report, colour));
+    out.push_str(&verdict(report, style));
     out
 }
 
-fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> String {
+fn issue(issue: &Issue, fixed: bool, style: &TextStyle) -> String {
+    let colour = style.colour;
     let severity_style = match issue.severity {
         Severity::P0 | Severity::P1 => Style::Red,
         Severity::P2 => Style::Yellow,
@@ -143,28 +198,24 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> Strin
     let suffix = if fixed { " (fixed)" } else { "" };
     let location = colour.paint(Style::Bold, &location_label(issue));
     let location = match issue.location.side {
-        Side::New => links.link(&issue.location.file, issue.location.line_start, &location),
+        Side::New => style.links.link(&issue.location.file, issue.location.line_start, &location),
         // The line, and perhaps the file, no longer exists.
         Side::Old => location,
     };
     let mut out = format!("{} {location}{suffix}\n", colour.paint(severity_style, &label));
-    out.push_str(&wrap(INDENT, INDENT, &one_line(&issue.title)));
+    out.push_str(&style.wrap(INDENT, INDENT, &one_line(&issue.title)));
     let quote = escape_invisible(&issue.evidence_snippet);
-    let lines: Vec<&str> = quote.lines().collect();
-    for line in lines.iter().take(MAX_QUOTE_LINES) {
-        let line = format!("| {}", truncate(line, WIDTH - INDENT.len() - 2));
-        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &line)));
-    }
-    if lines.len() > MAX_QUOTE_LINES {
-        let note = format!("| … {} more lines", lines.len() - MAX_QUOTE_LINES);
-        out.push_str(&format!("{INDENT}{}\n", colour.paint(Style::Dim, &note)));
-    }
-    out.push_str(&wrap(INDENT, INDENT, &one_line(&issue.why_it_matters)));
+    let max_columns = style.width.max(MIN_WIDTH) - INDENT.len() - 2;
+    let lines: Vec<String> = quote.lines().map(|line| truncate(line, max_columns)).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    out.push_str(&style.marked_lines("|", &lines, MAX_QUOTE_LINES));
+    out.push_str(&style.wrap(INDENT, INDENT, &one_line(&issue.why_it_matters)));
     if let Some(fix) = &issue.suggested_fix {
-        out.push_str(&wrap("    Fix: ", "         ", &one_line(fix)));
+        out.push_str(&style.wrap("    Fix: ", "         ", &one_line(fix)));
     }
-    if let (None, Some(text)) = (&issue.suggested_fix, &issue.replacement) {
-        out.push_str(&wrap("    Replace with: ", INDENT, &one_line(text)));
+    out.push_str(&replacement(issue, style));
+    for remark in model_remarks(issue) {
+        out.push_str(&style.wrap(INDENT, INDENT, &one_line(&remark)));
     }
     let mut details = vec![
         issue.category.to_string(),
@@ -176,11 +227,28 @@ fn issue(issue: &Issue, fixed: bool, colour: Colour, links: &FileLinks) -> Strin
     ];
     details.extend(validation_label(issue.validation).map(str::to_owned));
     details.extend((!fixed).then(|| next_step(issue)));
-    for line in wrap(INDENT, INDENT, &details.join("; ")).lines() {
+    for line in style.wrap(INDENT, INDENT, &details.join("; ")).lines() {
         out.push_str(&colour.paint(Style::Dim, line));
         out.push('\n');
     }
     out
+}
+
+/// The exact new text for the cited lines. Its lines are not cut, so that they can be copied.
+fn replacement(issue: &Issue, style: &TextStyle) -> String {
+    let Some(text) = &issue.replacement else { return String::new() };
+    let location = &issue.location;
+    let lines = match location.line_end.saturating_sub(location.line_start) {
+        0 => format!("line {}", location.line_start),
+        _ => format!("lines {} to {}", location.line_start, location.line_end),
+    };
+    let text = escape_invisible(text);
+    if text.is_empty() {
+        return format!("{INDENT}Delete {lines}.\n");
+    }
+    let new_lines: Vec<&str> = text.lines().collect();
+    let marked_lines = style.marked_lines("+", &new_lines, MAX_REPLACEMENT_LINES);
+    format!("{INDENT}Replace {lines} with:\n{marked_lines}")
 }
 
 /// The list of findings that are not published. None if there are none or they are not asked for.
@@ -210,6 +278,8 @@ fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     let notes = &report.notes;
     let mut lists = vec![
         ("Requirements", requirements(report)),
+        ("Applied fixes", applied_fixes(report)),
+        ("Residual work", residual_work(report)),
         ("Pre-existing issues", pre_existing.map(|line| one_line(&line)).collect()),
         ("Residual risks", lines(&report.residual_risks)),
         ("Testing gaps", lines(&report.testing_gaps)),
@@ -233,11 +303,29 @@ fn requirements(report: &Report) -> Vec<String> {
         .collect()
 }
 
+fn applied_fixes(report: &Report) -> Vec<String> {
+    let fixes = report.applied_fixes.iter().map(|fix| {
+        one_line(&format!("{}: {} ({})", fix.number, fix.description, fix.files.join(", ")))
+    });
+    fixes.collect()
+}
+
+/// Open issues that need work, with the next step.
+fn residual_work(report: &Report) -> Vec<String> {
+    let residual = report.issues.iter().filter(|issue| is_residual(report, issue));
+    let line = |issue: &Issue| {
+        let (number, severity, step) = (issue.number, issue.severity, residual_step(issue));
+        format!("{number} {severity} {}: {step}", location_label(issue))
+    };
+    residual.map(line).collect()
+}
+
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     items.extend(hidden_findings(report));
-    for reviewer in report.failed_reviewers() {
-        items.push(one_line(&format!("reviewer {} failed: {}", reviewer.name, reviewer.note)));
+    for (names, note) in report.failures() {
+        let plural = if names.len() > 1 { "s" } else { "" };
+        items.push(one_line(&format!("reviewer{plural} {} failed: {note}", names.join(", "))));
     }
     for file in &report.scope.untracked {
         items.push(format!("untracked file, not reviewed: {}", path(file)));
@@ -247,18 +335,20 @@ fn coverage(report: &Report) -> Vec<String> {
     items
 }
 
-fn verdict(report: &Report, colour: Colour) -> String {
-    let style = match report.verdict {
+fn verdict(report: &Report, style: &TextStyle) -> String {
+    let verdict_style = match report.verdict {
         Verdict::NotReady => Style::Red,
         Verdict::ReadyWithFixes | Verdict::Incomplete => Style::Yellow,
         Verdict::ReadyToMerge | Verdict::ChecksPassed => Style::Green,
     };
     let word = report.verdict.to_string();
-    let line = wrap("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
+    let line = style.wrap("", "  ", &format!("{word}: {}", one_line(&report.verdict_reason)));
     // Colour after wrapping, which counts visible characters.
-    line.replacen(&word, &colour.paint(style, &word), 1)
-}
-
-fn wrap(first_prefix: &str, other_prefix: &str, text: &str) -> String {
-    width::wrap(first_prefix, other_prefix, text, WIDTH)
+    let mut out = line.replacen(&word, &style.colour.paint(verdict_style, &word), 1);
+    // The order of one issue says nothing.
+    if report.fix_order.len() > 1 {
+        let numbers: Vec<String> = report.fix_order.iter().map(ToString::to_string).collect();
+        out.push_str(&style.wrap("Fix order: ", "  ", &numbers.join(", ")));
+    }
+    out
 }

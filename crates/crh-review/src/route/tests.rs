@@ -55,6 +55,28 @@ fn action_depends_on_class_and_fix() {
     assert_eq!(action_with(AutofixClass::Manual, None, None), Action::Defer);
 }
 
+#[test]
+fn owner_does_not_change_the_action() {
+    for (owner, class) in OWNERS.into_iter().flat_map(|owner| CLASSES.map(|class| (owner, class))) {
+        let member = |replacement: Option<&str>| {
+            let replacement = replacement.map(str::to_owned);
+            Member::new("r", Finding { autofix_class: class, owner, replacement, ..finding() })
+        };
+        let action = |members: &[&Member]| IssueRoute::from_members(members).action;
+        let (exact, other, without) = (member(Some("x")), member(Some("y")), member(None));
+        let (with_fix, without_fix) = match class {
+            AutofixClass::Advisory => (Action::Acknowledge, Action::Acknowledge),
+            AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual => {
+                (Action::Apply, Action::Defer)
+            }
+        };
+        assert_eq!(action(&[&exact]), with_fix, "{class} {owner}");
+        assert_eq!(action(&[&without]), without_fix, "{class} {owner}");
+        assert_eq!(action(&[&exact, &without]), without_fix, "{class} {owner}");
+        assert_eq!(action(&[&exact, &other]), Action::Skip, "{class} {owner}");
+    }
+}
+
 /// For every pair of routes that ask for work, the more cautious one wins; advisory routes do not
 /// count.
 #[test]

@@ -108,10 +108,16 @@ fn only_explicit_plan_blocks_the_merge() {
     check(
         &report,
         CommandKind::Review,
-        expect!["Not ready: the change does not meet R3 of the plan"],
+        expect!["Not ready: the change meets only a part of R3 of the plan"],
     );
     report.plan.as_mut().unwrap().plan_source = PlanSource::Inferred;
-    check(&report, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
+    check(
+        &report,
+        CommandKind::Review,
+        expect![
+            "Ready to merge: nothing actionable was found. The change meets only a part of R3 of the inferred plan docs/plans/a.md"
+        ],
+    );
 }
 
 #[test]
@@ -171,13 +177,22 @@ fn incomplete_review_is_never_ready() {
             "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: security"
         ],
     );
+    let checks = |issues| Report {
+        reviewers: vec![ReviewerRow { origin: Origin::Code, ..row("ruff", RunOutcome::Failed) }],
+        ..report(issues)
+    };
+    check(&checks(""), CommandKind::Checks, expect!["Incomplete: failed checks: ruff"]);
+    check(
+        &checks("P2"),
+        CommandKind::Checks,
+        expect!["Ready with fixes: 1 issue to fix. The review is incomplete: failed checks: ruff"],
+    );
     let file = |state| FileCoverage { path: "a".to_owned(), state, reason: String::new() };
     let coverage = vec![file(CoverageState::Truncated), file(CoverageState::OutOfScope)];
-    check(
-        &Report { coverage, ..report("") },
-        CommandKind::Review,
-        expect!["Incomplete: 1 file not fully reviewed"],
-    );
+    for command in [CommandKind::Review, CommandKind::Checks] {
+        let report = Report { coverage: coverage.clone(), ..report("") };
+        check(&report, command, expect!["Incomplete: 1 file not fully reviewed (a)"]);
+    }
     let coverage = vec![file(CoverageState::OutOfScope)];
     for command in [CommandKind::Review, CommandKind::Checks] {
         let report = Report { coverage: coverage.clone(), ..report("") };
@@ -202,6 +217,34 @@ fn incomplete_review_is_never_ready() {
         &Report { strategy: Strategy::Static, ..report("") },
         CommandKind::Checks,
         expect!["Checks passed: nothing was found"],
+    );
+}
+
+/// If every reviewer failed, issues of static checks do not make the change "ready with fixes".
+#[test]
+fn unreviewed_change_is_incomplete_even_with_issues() {
+    let row = ReviewerRow {
+        origin: Origin::Model,
+        name: "single".to_owned(),
+        why: String::new(),
+        outcome: RunOutcome::Failed,
+        note: "401".to_owned(),
+    };
+    let unreviewed =
+        |issues| Report { reviewers: vec![row.clone()], status: Status::Error, ..report(issues) };
+    check(
+        &unreviewed("P1 P2"),
+        CommandKind::Review,
+        expect![
+            "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
+        ],
+    );
+    check(
+        &unreviewed("P0"),
+        CommandKind::Review,
+        expect![
+            "Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete: failed reviewers: single; nothing was reviewed"
+        ],
     );
 }
 

@@ -5,8 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::flags::{BudgetFlags, RoleFlags, StrategyFlags, VerbosityFlags, parse_dollars};
+use super::flags::{BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars};
 use super::import::EvalImportArgs;
+use crate::config::key::SourcedValue;
+use crate::config::keys::RawSettings;
+use crate::config::review::StrategyChoice;
 use crate::eval::REPEATS_MAX;
 use crh_llm::Money;
 use crh_review::eval::Rule;
@@ -41,6 +44,9 @@ pub(crate) struct SuiteArgs {
     /// which has no bug); repeatable
     #[arg(long = "case", value_name = "GLOB")]
     pub(crate) cases: Vec<String>,
+    /// Use only the cases that this file lists: one id or glob per line, `#` starts a comment
+    #[arg(long, value_name = "FILE", conflicts_with = "cases")]
+    pub(crate) case_list: Option<PathBuf>,
     /// Folder that contains a clone `OWNER/NAME` of each repository that a case refers to
     #[arg(long, value_name = "DIR")]
     pub(crate) repos: Option<PathBuf>,
@@ -49,8 +55,11 @@ pub(crate) struct SuiteArgs {
 /// How to review the cases.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EvalReviewArgs {
+    /// Who reviews the change; overrides the setting `review.strategy`
+    #[arg(long, value_enum, value_name = "STRATEGY")]
+    pub(crate) strategy: Option<ArmChoice>,
     #[command(flatten)]
-    pub(crate) strategy: StrategyFlags,
+    pub(crate) effort: ReviewEffortFlags,
     /// Run only these reviewers, comma-separated. Without `--case`, crh then uses only the cases
     /// without bugs and the cases in the categories of these reviewers
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -77,6 +86,58 @@ pub(crate) struct EvalReviewArgs {
     // Keep this last: its heading applies to all flags after it.
     #[command(flatten)]
     pub(crate) budget: BudgetFlags,
+}
+
+impl EvalReviewArgs {
+    /// Copies the strategy and its effort to the settings of the command line.
+    pub(crate) fn set_strategy(&self, raw: &mut RawSettings) {
+        self.effort.clone().set(raw);
+        let strategy = self.strategy.map(ArmChoice::strategy);
+        raw.review_strategy = strategy.map(|value| SourcedValue::from_flag("--strategy", value));
+    }
+}
+
+/// A strategy of crh, or the model alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ArmChoice {
+    /// Specialised reviewers, chosen for the change, in parallel
+    Panel,
+    /// One reviewer for the whole diff, in one call plus at most one follow-up
+    Single,
+    /// An orchestrator divides the files among sub-agents that work in parallel
+    Delegate,
+    /// Static checks only, no model
+    Static,
+    /// The model alone with diff and tools, without crh's prompts, reviewers, merge and editor
+    Bare,
+}
+
+impl ArmChoice {
+    /// All arms, in the order in which the gate checks them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Static, Self::Single, Self::Delegate, Self::Panel, Self::Bare];
+
+    /// The strategy whose settings and budget apply.
+    pub(crate) fn strategy(self) -> StrategyChoice {
+        match self {
+            Self::Panel => StrategyChoice::Panel,
+            // The model alone reviews like a single reviewer, with the same limits.
+            Self::Single | Self::Bare => StrategyChoice::Single,
+            Self::Delegate => StrategyChoice::Delegate,
+            Self::Static => StrategyChoice::Static,
+        }
+    }
+
+    /// Name as users type it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Panel => "panel",
+            Self::Single => "single",
+            Self::Delegate => "delegate",
+            Self::Static => "static",
+            Self::Bare => "bare",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Args)]
@@ -145,11 +206,14 @@ pub(crate) enum EvalFormatArg {
 pub(crate) struct EvalGateArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// Baseline evaluation, written by `--write-baseline` or `crh eval run`
+    /// Baseline evaluation, written by `--write-baseline` or `crh eval run` (default:
+    /// `eval/baselines/STRATEGY.json`, with the recording `eval/recordings/STRATEGY.jsonl` and the
+    /// case list `eval/cases/STRATEGY.txt` if they exist; without `--strategy`, every strategy that
+    /// has a baseline)
     #[arg(long, value_name = "FILE")]
-    pub(crate) baseline: PathBuf,
+    pub(crate) baseline: Option<PathBuf>,
     /// Compare this stored evaluation with the baseline instead of running reviews
-    #[arg(long, value_name = "EVAL", conflicts_with_all = ["suite", "cases", "write_baseline"])]
+    #[arg(long, value_name = "EVAL", requires = "baseline", conflicts_with_all = ["suite", "cases", "case_list", "write_baseline"])]
     pub(crate) result: Option<PathBuf>,
     /// Write the result to the `--baseline` file instead of comparing with that file
     #[arg(long)]

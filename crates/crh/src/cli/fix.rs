@@ -19,9 +19,9 @@ pub(crate) struct FixArgs {
     /// Print the fixes as a patch and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Undo the fixes of this run
+    /// Undo the fixes of this run (default: the newest run with fixes)
     #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "issue", "dry_run"])]
-    pub(crate) undo: Option<String>,
+    pub(crate) undo: Option<Option<String>>,
     #[command(flatten)]
     pub(crate) fix: FixFlags,
     #[command(flatten)]

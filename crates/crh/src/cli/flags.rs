@@ -47,6 +47,10 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
+    /// Call a review incomplete if it leaves out updates of vendored, generated and lock files,
+    /// submodules or file modes
+    #[arg(long)]
+    strict: bool,
 }
 
 impl ScopeFlags {
@@ -55,6 +59,7 @@ impl ScopeFlags {
         let globs = Some(self.exclude).filter(|globs| !globs.is_empty());
         raw.scope_exclude =
             globs.map(|globs| SourcedValue::from_flag("--exclude", GlobList(globs)));
+        raw.scope_strict = self.strict.then(|| SourcedValue::from_flag("--strict", true));
     }
 }
 
@@ -216,6 +221,11 @@ pub(crate) struct RoleFlags {
 }
 
 impl RoleFlags {
+    /// Uses this model for all roles unless the user named one.
+    pub(crate) fn set_default_model(&mut self, model: String) {
+        self.model.model.get_or_insert(model);
+    }
+
     /// Copies the given flags to the settings of the command line.
     pub(crate) fn set(self, raw: &mut RawSettings) -> Result<(), Failure> {
         self.model.set(raw)?;
@@ -273,6 +283,13 @@ pub(crate) struct StrategyFlags {
     /// Who reviews the change; overrides the setting `review.strategy`
     #[arg(long, value_enum, value_name = "STRATEGY")]
     strategy: Option<StrategyChoice>,
+    #[command(flatten)]
+    effort: ReviewEffortFlags,
+}
+
+/// Flags for how much effort reviewers spend.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ReviewEffortFlags {
     /// How many reviewers to run; overrides the setting `review.depth`
     #[arg(long, value_enum, value_name = "DEPTH")]
     depth: Option<DepthChoice>,
@@ -295,6 +312,18 @@ impl StrategyFlags {
     pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.review_strategy =
             self.strategy.map(|value| SourcedValue::from_flag("--strategy", value));
+        self.effort.set(raw);
+    }
+}
+
+impl ReviewEffortFlags {
+    /// Uses this profile of limits unless the user gave one.
+    pub(crate) fn set_default_budget(&mut self, budget: BudgetChoice) {
+        self.budget.get_or_insert(budget);
+    }
+
+    /// Copies the given flags to the settings of the command line.
+    pub(crate) fn set(self, raw: &mut RawSettings) {
         raw.review_depth = self.depth.map(|value| SourcedValue::from_flag("--depth", value));
         raw.review_budget = self.budget.map(|value| SourcedValue::from_flag("--budget", value));
         raw.review_language = self.lang.map(|value| SourcedValue::from_flag("--lang", value));

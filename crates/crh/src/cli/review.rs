@@ -20,6 +20,10 @@ use crate::config::panel::DepthChoice;
 pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
+    /// File with the title and body of a change without a pull request: the title on the first
+    /// line, or JSON with `title` and `body`; `-` reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workspace", "packed", "resume"])]
+    pub(crate) description: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
     /// Print the planned reviewers and the maximum cost, then exit without reviewing

@@ -41,7 +41,11 @@ pub(crate) struct TargetArgs {
     /// `mode:MODE` mean `--base REF` and `--mode MODE`
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
-    /// Compare the current branch with this branch or commit instead of detecting the base
+    /// Review only these files and folders. A TARGET that is a path and no revision counts too
+    #[arg(last = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Compare the current branch, or the branch TARGET, with this branch or commit instead of
+    /// detecting the base
     #[arg(long, value_name = "REF")]
     pub(crate) base: Option<String>,
     /// Review uncommitted changes only, including untracked files

@@ -1,6 +1,7 @@
 //! Opens the source of a change: the current repository with its settings and private store, or a
 //! diff without a repository.
 
+mod path_args;
 mod target_failure;
 
 use std::collections::BTreeSet;
@@ -16,6 +17,7 @@ use super::{forge, interrupts, store};
 use crate::cli::{ModeArg, TargetArgs};
 use crate::config::environment::{Environment, INDEX_FILE};
 use crate::config::file::ConfigFile;
+use crate::config::key::SourcedValue;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -43,9 +45,18 @@ const EXCLUDED_SHOWN_MAX: usize = 5;
 pub(super) type UnreadableAttributes = (String, String);
 
 /// Parses the target arguments.
-pub(super) fn parse_target(args: TargetArgs) -> Result<ParsedTarget, Failure> {
+pub(super) fn parse_target(
+    args: TargetArgs,
+    flags: &mut RawSettings,
+    environment: &Environment,
+) -> Result<ParsedTarget, Failure> {
+    let (words, paths) = path_args::split(args.words, args.paths, environment);
+    if !paths.is_empty() {
+        let globs = path_args::globs(&paths, environment)?;
+        flags.scope_paths = Some(SourcedValue::from_flag("PATH", globs));
+    }
     let diff = args.diff.as_deref().map(input::bytes).transpose()?;
-    let flags = TargetFlags {
+    let target_flags = TargetFlags {
         base: args.base,
         uncommitted: args.uncommitted,
         staged: args.staged,
@@ -53,7 +64,7 @@ pub(super) fn parse_target(args: TargetArgs) -> Result<ParsedTarget, Failure> {
         diff,
         modes: args.mode.into_iter().map(requested_mode).collect(),
     };
-    ParsedTarget::new(&args.words, flags).or_fail(FailureKind::Usage)
+    ParsedTarget::new(&words, target_flags).or_fail(FailureKind::Usage)
 }
 
 fn requested_mode(mode: ModeArg) -> RequestedMode {
@@ -95,6 +106,9 @@ pub(super) struct ChangeSource {
     /// Settings before the change.
     pub(super) settings_before: Settings,
     pub(super) store: Option<Store>,
+    /// Base branch from the user's settings. The checkout cannot set it, because the change under
+    /// review would choose what it is compared with.
+    base_branch: BaseBranch,
     /// Config file at the tip of the target branch, even if it is invalid.
     tip_config: Option<ConfigFile>,
     /// Revision whose `.gitattributes` apply.
@@ -150,7 +164,7 @@ impl ChangeSource {
     ) -> Result<Self, Failure> {
         let source = match (target, pull) {
             (_, Some(pull)) if !pull.has_clone => Self::without_clone(pull, environment, flags),
-            (Target::Diff(_), _) => Self::without_repository(environment, flags),
+            (Target::Diff(_), _) => Self::for_diff(environment, flags, output_paths),
             (
                 Target::CurrentBranch
                 | Target::Against(_)
@@ -207,7 +221,61 @@ impl ChangeSource {
             (change, _) => change,
         };
         let pull_forge = pull.as_ref().map(|pull| &pull.forge);
-        Ok((source, change.map_err(|error| target_failure(error, *mode, pull_forge))?))
+        let to_failure = |error| target_failure(error, *mode, pull_forge);
+        let mut change = change.map_err(to_failure)?;
+        if let Some(branch) = source.base_branch_of_base(target, &change, environment, flags)? {
+            source.base_branch = branch;
+            change = source.resolve_change(target, untracked).map_err(to_failure)?;
+        }
+        change.notes.extend(source.ignored_base_note(target));
+        Ok((source, change))
+    }
+
+    /// The base branch that the config of the detected base sets, if crh must compare with another
+    /// branch. An invalid config sets nothing.
+    fn base_branch_of_base(
+        &self,
+        target: &Target,
+        change: &PinnedChange,
+        environment: &Environment,
+        flags: &RawSettings,
+    ) -> Result<Option<BaseBranch>, Failure> {
+        let (Some(store), Some(base)) = (&self.store, &change.base) else { return Ok(None) };
+        if !self.detects_base(target) {
+            return Ok(None);
+        }
+        let objects = store.bare().objects().or_fail(FailureKind::External)?;
+        let file = file_at(store.repository(), &objects, base, base).ok().flatten();
+        let settings = config::load(environment, file.as_ref(), flags.clone()).ok();
+        let branch = settings.map(|settings| settings.base_branch.value);
+        Ok(branch.filter(|branch| *branch != self.base_branch))
+    }
+
+    /// Whether the base of the target is detected or configured, and not named by the user or a
+    /// forge.
+    fn detects_base(&self, target: &Target) -> bool {
+        match target {
+            Target::CurrentBranch | Target::Named(_) => self.proposal.is_none(),
+            Target::Against(_)
+            | Target::Uncommitted
+            | Target::Staged
+            | Target::Commit(_)
+            | Target::Range(_)
+            | Target::PullRequest(_)
+            | Target::Diff(_) => false,
+        }
+    }
+
+    /// A note if the checkout's config names another base branch than crh used.
+    fn ignored_base_note(&self, target: &Target) -> Option<String> {
+        let BaseBranch::Named(name) = &self.settings.base_branch.value else { return None };
+        let is_ignored =
+            self.detects_base(target) && self.settings.base_branch.value != self.base_branch;
+        is_ignored.then(|| {
+            format!(
+                "`base.branch = \"{name}\"` of the checkout is ignored, since a change must not choose its base; pass `--base {name}`, or merge the setting first"
+            )
+        })
     }
 
     /// Whether the current checkout contains the change. Call this function before
@@ -233,6 +301,7 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
+            base_branch: settings.base_branch.value.clone(),
             settings,
             store: Some(store),
             attributes,
@@ -241,7 +310,25 @@ impl ChangeSource {
         })
     }
 
-    /// For a diff file. The config of the current repository applies, if there is one.
+    /// For a diff file. Inside a repository, crh reads the files of the diff there.
+    fn for_diff(
+        environment: &Environment,
+        flags: RawSettings,
+        output_paths: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
+        if Repository::discover(&environment.folder).is_err() {
+            return Self::without_repository(environment, flags);
+        }
+        let location = ConfigLocation::Checkout;
+        Self::in_repository(environment, flags.clone(), output_paths, location).or_else(|failure| {
+            let source = Self::without_repository(environment, flags)?;
+            let why = ui::one_line(&format!("{:#}", failure.error));
+            ui::note(&format!("reviewing the diff without the repository: {why}"));
+            Ok(source)
+        })
+    }
+
+    /// For a diff file alone. The config of the current repository applies, if there is one.
     fn without_repository(environment: &Environment, flags: RawSettings) -> Result<Self, Failure> {
         let file = match Repository::discover(&environment.folder) {
             Ok(repository) => repository_file(&repository)?,
@@ -251,6 +338,7 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
+            base_branch: BaseBranch::Detected,
             settings,
             store: None,
             attributes,
@@ -290,10 +378,12 @@ impl ChangeSource {
             ConfigLocation::Checkout => repository_file(&repository)?,
             ConfigLocation::TargetBranchTip => None,
         };
+        let user_settings = config::load(environment, None, flags.clone())?;
         let settings = config::load(environment, file.as_ref(), flags)?;
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
+            base_branch: user_settings.base_branch.value,
             settings,
             store: Some(store),
             attributes,
@@ -371,8 +461,10 @@ impl ChangeSource {
         self.settings.scope_generated = settings_before.scope_generated.clone();
         self.attributes = AttributesAt::Old;
         self.settings.scope_max_file_bytes = settings_before.scope_max_file_bytes.clone();
+        self.settings.scope_strict = settings_before.scope_strict.clone();
         self.settings.review_depth = settings_before.review_depth.clone();
         self.settings.reviewers_off = settings_before.reviewers_off.clone();
+        self.settings.review_fail_on = settings_before.review_fail_on.clone();
     }
 
     fn resolve_change(
@@ -387,7 +479,7 @@ impl ChangeSource {
             };
         };
         let options = ResolveOptions {
-            base_branch: match &self.settings.base_branch.value {
+            base_branch: match &self.base_branch {
                 BaseBranch::Named(name) => Some(name),
                 BaseBranch::Detected => None,
             },
@@ -535,10 +627,12 @@ pub(super) fn decide_scope(
             .or_fail(FailureKind::Usage)
     };
     let rules = ScopeRules {
+        paths: globs(&settings.scope_paths.value)?,
         exclude: globs(&settings.scope_exclude.value)?,
         include: globs(&settings.scope_include.value)?,
         generated: globs(&settings.scope_generated.value)?,
         max_file_bytes: settings.scope_max_file_bytes.value.get(),
+        strict: settings.scope_strict.value,
     };
     let (Some(objects), Some((base, head))) = (objects, commits) else {
         return Ok((scope::decide_scope(diff, &DiffOnly, &rules), Vec::new()));

@@ -78,6 +78,7 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     // The example has defects, so they do not fail the command. An incomplete review does.
     flags.review_fail_on = Some(SourcedValue::from_flag("--fail-on", FailOn::Never));
     let request = Wanted {
+        description: None,
         asked: CommandKind::Review,
         target: TargetArgs {
             mode: mode(args.keep.as_deref()).into_iter().collect(),

@@ -1,5 +1,6 @@
 //! `crh doctor`: checks the setup and prints how to fix what is missing.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde::Serialize;
@@ -290,7 +291,8 @@ fn sandbox_and_analysers(
                 let version = probe.as_ref().ok().map(|_| linters.version(name));
                 (name, version)
             });
-            analysers_check(&versions.collect::<Vec<_>>())
+            let check = analysers_check(&versions.collect::<Vec<_>>());
+            with_shims(check, &linters.shims().collect::<Vec<_>>())
         }
         (false, None) => analysers_check(&[]),
     };
@@ -330,6 +332,24 @@ fn analysers_check(linters: &[(&str, Option<Result<String, String>>)]) -> Doctor
     };
     let names: Vec<String> = linters.iter().map(describe).collect();
     DoctorCheck::works("analysers", names.join(", "))
+}
+
+/// Adds linters that crh does not use because only a shim is installed.
+fn with_shims(check: DoctorCheck, shims: &[(&str, PathBuf)]) -> DoctorCheck {
+    let [(name, path), ..] = shims else { return check };
+    let names: Vec<String> = shims
+        .iter()
+        .map(|(name, path)| format!("{name} (unusable: `{}` is a shim)", path.display()))
+        .collect();
+    let detail = match check.state {
+        CheckState::Works => format!("{}, {}", check.detail, names.join(", ")),
+        CheckState::Missing | CheckState::Broken => names.join(", "),
+    };
+    let folder = path.parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+    let remedy = format!(
+        "a version manager cannot start `{name}` in the sandbox: put the folder of the real program before `{folder}` in `PATH`"
+    );
+    DoctorCheck { detail, remedy, ..check }
 }
 
 #[cfg(test)]
@@ -430,6 +450,21 @@ mod tests {
                                      -> crh can use ruff, eslint, shellcheck, semgrep, tsc
                 ok       analysers   ruff 0.14.1, eslint v9.39.1, semgrep (unusable: no Python)
                 ok       analysers   ruff (not run)
+            "#]],
+        );
+    }
+
+    #[test]
+    fn shims_are_listed_with_a_remedy() {
+        let shims = [("ruff", PathBuf::from("/home/ann/.pyenv/shims/ruff"))];
+        let eslint = analysers_check(&[("eslint", Some(Ok("v9.39.1".to_owned())))]);
+        check(
+            &[with_shims(analysers_check(&[]), &shims), with_shims(eslint, &shims)],
+            expect![[r#"
+                missing  analysers   ruff (unusable: `/home/ann/.pyenv/shims/ruff` is a shim)
+                                     -> a version manager cannot start `ruff` in the sandbox: put the folder of the real program before `/home/ann/.pyenv/shims` in `PATH`
+                ok       analysers   eslint v9.39.1, ruff (unusable: `/home/ann/.pyenv/shims/ruff` is a shim)
+                                     -> a version manager cannot start `ruff` in the sandbox: put the folder of the real program before `/home/ann/.pyenv/shims` in `PATH`
             "#]],
         );
     }

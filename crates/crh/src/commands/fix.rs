@@ -17,6 +17,7 @@ use crate::fix::{Asker, Standing};
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
+use crh_pipeline::run_folder;
 use crh_pipeline::run_folder::{OPTIONS_FILE, RunFolder};
 use crh_review::report::Report;
 
@@ -27,7 +28,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     require_repository(environment)?;
     roll_back_interrupted_fix(environment)?;
     if let Some(run) = &args.undo {
-        return undo(run, &args, environment).map(|()| ExitCode::SUCCESS);
+        return undo(run.as_deref(), &args, environment).map(|()| ExitCode::SUCCESS);
     }
     let stored_run =
         run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), args.run.as_deref())?;
@@ -134,9 +135,14 @@ fn recovery_message(Recovered { files, is_taking_back }: &Recovered) -> String {
     format!("{event}: {}", files.join(", "))
 }
 
-/// Undoes all fixes of a run.
-fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
-    let stored_run = run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), Some(run))?;
+/// Undoes all fixes of a run, by default of the newest run with fixes.
+fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<(), Failure> {
+    let run_dir = args.runs.run_dir.as_deref();
+    let newest = match run {
+        Some(_) => None,
+        None => newest_fixed_run(environment, run_dir)?,
+    };
+    let stored_run = run_lookup::run_folder(environment, run_dir, run.or(newest.as_deref()))?;
     let folder = RunFolder::resume(stored_run.path()).map_err(run_lookup::folder_failure)?;
     let repository = Repository::discover(&environment.folder).or_fail(FailureKind::Usage)?;
     let Some(root) = &repository.work_tree else {
@@ -170,6 +176,21 @@ fn undo(run: &str, args: &FixArgs, environment: &Environment) -> Result<(), Fail
         return Ok(());
     }
     print_restored(&files)
+}
+
+/// Name of the newest run whose fixes are in the checkout.
+fn newest_fixed_run(
+    environment: &Environment,
+    run_dir: Option<&Path>,
+) -> Result<Option<String>, Failure> {
+    let runs = run_lookup::runs_folder(environment, run_dir)?;
+    let names = run_folder::list_runs(&runs).map_err(run_lookup::folder_failure)?;
+    let has_fixes = |name: &String| {
+        let folder = RunFolder::open(&runs.join(name));
+        let report = folder.ok().and_then(|folder| folder.report().ok());
+        report.is_some_and(|report| !report.applied_fixes.is_empty())
+    };
+    Ok(names.into_iter().map(|run| run.run_id).find(has_fixes))
 }
 
 fn print_restored(files: &[String]) -> Result<(), Failure> {

@@ -1,5 +1,5 @@
 //! Ctrl-C handling: the first Ctrl-C stops the current work, so that partial results are reported.
-//! The second one kills running git fetches and exits.
+//! The second one kills running git fetches and exits. SIGTERM stops the work in the same way.
 //!
 //! Signals are handled on their own thread, so the second Ctrl-C works even while the main thread
 //! is busy or blocked on output.
@@ -14,10 +14,10 @@ use crate::ui;
 
 /// Global Ctrl-C state.
 struct InterruptState {
-    /// Whether the SIGINT listener runs.
-    has_ctrl_c_listener: bool,
-    /// Whether the SIGTERM and SIGHUP listeners run.
-    has_termination_listeners: bool,
+    /// Whether the SIGINT and SIGTERM listeners run.
+    has_stop_listeners: bool,
+    /// Whether the SIGHUP listener runs.
+    has_hangup_listener: bool,
     /// Callbacks that stop the current work, which may be nested. If empty, Ctrl-C exits.
     stop_callbacks: Vec<(u64, StopCallback)>,
     /// Number of active guards, stopped or not.
@@ -31,8 +31,8 @@ struct InterruptState {
 type StopCallback = Box<dyn FnOnce() + Send>;
 
 static STATE: Mutex<InterruptState> = Mutex::new(InterruptState {
-    has_ctrl_c_listener: false,
-    has_termination_listeners: false,
+    has_stop_listeners: false,
+    has_hangup_listener: false,
     stop_callbacks: Vec::new(),
     active_guards: 0,
     last_id: 0,
@@ -52,29 +52,29 @@ impl InterruptState {
     }
 }
 
-/// Starts the Ctrl-C listener, so that an interrupted fetch leaves no git process behind.
+/// Listens for Ctrl-C and SIGTERM, so that an interrupted fetch leaves no git process behind.
 pub(crate) fn watch_ctrl_c() -> Result<(), Failure> {
     let mut state = lock_state();
-    if state.has_ctrl_c_listener {
+    if state.has_stop_listeners {
         return Ok(());
     }
-    spawn_listener(SignalKind::interrupt())?;
-    state.has_ctrl_c_listener = true;
+    for kind in [SignalKind::interrupt(), SignalKind::terminate()] {
+        spawn_listener(kind)?;
+    }
+    state.has_stop_listeners = true;
     Ok(())
 }
 
-/// Makes SIGTERM and SIGHUP act like Ctrl-C, so that the terminal and the working tree are
-/// restored.
-pub(crate) fn watch_termination() -> Result<(), Failure> {
+/// Makes SIGHUP act like Ctrl-C too, so that the terminal and the working tree are restored. Only
+/// questions need this: `nohup crh review` must go on.
+pub(crate) fn watch_hangup() -> Result<(), Failure> {
     watch_ctrl_c()?;
     let mut state = lock_state();
-    if state.has_termination_listeners {
+    if state.has_hangup_listener {
         return Ok(());
     }
-    for kind in [SignalKind::terminate(), SignalKind::hangup()] {
-        spawn_listener(kind)?;
-    }
-    state.has_termination_listeners = true;
+    spawn_listener(SignalKind::hangup())?;
+    state.has_hangup_listener = true;
     Ok(())
 }
 

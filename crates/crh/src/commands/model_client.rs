@@ -93,7 +93,7 @@ impl<T: Toolbox> ModelClient<T> {
         if let Some(error) = self.context.transcript.error() {
             ui::warn(&format!("the transcript is incomplete: {error}"));
         }
-        let UsageTotals { llm_calls, guessed_calls, tool_calls, usage, money } =
+        let UsageTotals { llm_calls, guessed_calls, tool_calls, usage, money, .. } =
             self.context.ledger.spent();
         if llm_calls == 0 {
             return;
@@ -145,29 +145,39 @@ pub(crate) fn model_failure(error: QuestionError) -> Failure {
 pub(crate) fn failure_kind(error: &ModelError) -> FailureKind {
     match error {
         ModelError::BadKey { .. }
+        | ModelError::NoKey { .. }
         | ModelError::NoCredit { .. }
         | ModelError::BadRequest { .. }
         | ModelError::ContextFull { .. }
+        | ModelError::PromptCut { .. }
         | ModelError::NotRecorded { .. } => FailureKind::Usage,
         ModelError::RateLimited { .. }
         | ModelError::Overloaded { .. }
         | ModelError::Broken { .. }
         | ModelError::Refused { .. }
         | ModelError::CutStream { .. }
-        | ModelError::Transport { .. } => FailureKind::External,
+        | ModelError::Transport { .. }
+        | ModelError::NoServer { .. } => FailureKind::External,
     }
 }
 
 fn hint(error: &ModelError) -> &'static str {
     match error {
-        ModelError::BadKey { .. } => {
+        ModelError::BadKey { .. } | ModelError::NoKey { .. } => {
             "`crh model list` shows which variable holds a provider's key; for your own server set `model.keys` in your config"
         }
         ModelError::NoCredit { .. } => "check your account on the vendor's billing page",
+        ModelError::BadRequest { message } if message.contains("try pulling it") => {
+            "download it with `ollama pull MODEL`; `ollama list` shows the models that are there"
+        }
+        ModelError::BadRequest { message } if message.contains("does not support tools") => {
+            "use a model with tool support, or set `tools = false` for it in `models` of your config"
+        }
+        ModelError::NoServer { .. } => "start the server, or correct the URL of the model",
         ModelError::BadRequest { .. } => {
             "`crh model list` shows known models; `crh model check` tests one"
         }
-        ModelError::ContextFull { .. } => {
+        ModelError::ContextFull { .. } | ModelError::PromptCut { .. } => {
             "shorten the question, or use a model with a larger context"
         }
         ModelError::NotRecorded { .. } => "record it again with `--record FILE`",

@@ -1,6 +1,6 @@
 //! Opens the models that the settings select.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::config::models::{ModelChoice, ModelRole};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
 use crh_llm::{
-    Cassette, LiveName, Model, ModelCatalogue, ModelEnvironment, ModelName, ModelSetupError,
-    Provider, Recorder, Redactor, ResolveError, ResolvedModel, VendorClient,
+    Cassette, LiveModel, LiveName, Model, ModelCatalogue, ModelEnvironment, ModelName,
+    ModelSetupError, Provider, Recorder, Redactor, ResolveError, ResolvedModel, VendorClient,
 };
 use crh_pipeline::review_options::ModelSet;
 
@@ -25,6 +25,8 @@ pub(crate) struct ModelResolver<'e> {
     pub(crate) catalogue: ModelCatalogue,
     pub(crate) model_environment: ModelEnvironment,
     environment: &'e Environment,
+    /// Hash of the prompts, stored in recordings; `None` if recordings do not need one.
+    prompts: Option<String>,
 }
 
 /// The model for each role.
@@ -51,10 +53,18 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn new(settings: &Settings, environment: &'e Environment) -> Result<Self, Failure> {
         let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
         let keys = settings.model_keys.value.0.clone();
-        let names = ModelEnvironment::relevant_variables(&catalogue, &keys);
-        let model_environment =
-            ModelEnvironment::new(environment.secrets(names), keys).map_err(resolve_failure)?;
-        Ok(Self { catalogue, model_environment, environment })
+        let headers = settings.model_headers.value.0.clone();
+        let mut names = ModelEnvironment::relevant_variables(&catalogue, &keys);
+        names.extend(headers.values().flat_map(BTreeMap::values).map(String::as_str));
+        let model_environment = ModelEnvironment::new(environment.secrets(names), keys)
+            .and_then(|model_environment| model_environment.with_headers(headers.clone()))
+            .map_err(resolve_failure)?;
+        Ok(Self { catalogue, model_environment, environment, prompts: None })
+    }
+
+    /// Stores the hash of the prompts in recordings.
+    pub(crate) fn with_prompts(self, version: &str) -> Self {
+        Self { prompts: Some(version.to_owned()), ..self }
     }
 
     /// Masks all API keys and tokens that are set, used or not.
@@ -174,7 +184,8 @@ impl<'e> ModelResolver<'e> {
     }
 
     fn recorder(&self, file: &Path) -> Result<Arc<Recorder>, Failure> {
-        let recorder = Recorder::create(&self.environment.folder.join(file), self.redactor())
+        let path = self.environment.folder.join(file);
+        let recorder = Recorder::create_for(&path, self.redactor(), self.prompts.as_deref())
             .with_context(|| format!("cannot record to `{}`", file.display()))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| {
@@ -187,13 +198,14 @@ impl<'e> ModelResolver<'e> {
         Ok(
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
-                    let client =
-                        VendorClient::new(model.endpoint, &self.environment.network_settings());
+                    let LiveModel { name, endpoint, headers, facts } = *model;
+                    let client = VendorClient::new(endpoint, &self.environment.network_settings())
+                        .and_then(|client| client.with_headers(headers));
                     let client = client.map_err(|error| {
                         let hint = setup_hint(&error);
                         Failure::new(FailureKind::Usage, error).hint(hint)
                     })?;
-                    Model::live(model.name.to_string(), model.facts, client)
+                    Model::live(name.to_string(), facts, client)
                 }
                 ResolvedModel::Replay(file) => {
                     let file = self.environment.folder.join(file);
@@ -210,12 +222,14 @@ impl<'e> ModelResolver<'e> {
     }
 }
 
-/// Variables that hold API keys: those of the catalogue and of `model.keys`.
+/// Variables that hold API keys: those of the catalogue, of `model.keys` and of `model.headers`.
 pub(crate) fn key_variables(settings: &Settings) -> Result<BTreeSet<String>, Failure> {
     let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
     let catalogue_variables =
         Provider::ALL.into_iter().filter_map(|provider| catalogue.provider(provider).key.clone());
-    Ok(catalogue_variables.chain(settings.model_keys.value.0.values().cloned()).collect())
+    let headers = settings.model_headers.value.0.values().flat_map(BTreeMap::values);
+    let configured = settings.model_keys.value.0.values().chain(headers).cloned();
+    Ok(catalogue_variables.chain(configured).collect())
 }
 
 /// Warns if the recording is incomplete.
@@ -229,6 +243,7 @@ pub(crate) fn warn_if_recording_failed(model: &Model) {
 fn setup_hint(error: &ModelSetupError) -> &'static str {
     match error {
         ModelSetupError::Key => "`crh model list` shows which variable holds it",
+        ModelSetupError::Header(_) => "correct the header in your config, or its variable",
         ModelSetupError::Network(crh_http::ClientSetupError::Proxy { .. }) => {
             "check `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`, in upper and lower case"
         }

@@ -99,8 +99,8 @@ impl PrepareSummary {
 
 pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Failure> {
     let PrepareArgs { target, output, scope, git, cache } = args;
-    let request = PrepareRequest::parse(target, output, environment)?;
     let mut flags = RawSettings::default();
+    let request = PrepareRequest::parse(target, output, &mut flags, environment)?;
     scope.set(&mut flags);
     git.set(&mut flags);
     let _temporary_store = cache.temporary_store(&mut flags)?;
@@ -140,6 +140,7 @@ impl PrepareRequest {
     fn parse(
         target: TargetArgs,
         output: PrepareOutputArgs,
+        flags: &mut RawSettings,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let include_untracked = target.include_untracked;
@@ -151,7 +152,7 @@ impl PrepareRequest {
             None => Audience::OnePerson,
         };
         let skip_rules = SkipRules::from_no_skip_flag(target.no_skip, audience);
-        let parsed = change_source::parse_target(target)?;
+        let parsed = change_source::parse_target(target, flags, environment)?;
         reject_plan(&parsed)?;
         let untracked = change_source::untracked_policy(include_untracked, &parsed.target)?;
         let PrepareOutputArgs { out: folder, pack: archive } = output;

@@ -8,10 +8,11 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, input, ui};
+use crh_git::Repository;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_review::diff::Diff;
 use crh_review::render;
-use crh_review::render::{Colour, FileLinks, ListedFindings};
+use crh_review::render::{Colour, FileLinks, ListedFindings, TextStyle};
 use crh_review::report::{Report, SCHEMA_VERSION};
 
 pub(crate) fn run(args: RenderArgs, environment: &Environment) -> Result<(), Failure> {
@@ -65,7 +66,23 @@ pub(crate) fn print_report(
     let settings = config::load(environment, None, flags)?;
     let listed = listed_findings(output.all);
     let context = RenderContext { diff, listed, ..RenderContext::default() };
-    ui::result_text(&render_report(report, context, output.format, &settings, environment)?)
+    let text = render_report(report, context, output.format, &settings, environment)?;
+    print_rendered(&text, output.format)
+}
+
+/// Writes a rendered report to standard output.
+pub(crate) fn print_rendered(text: &str, format: FormatArg) -> Result<(), Failure> {
+    match format {
+        FormatArg::Annotations => ui::result_commands(text),
+        FormatArg::Text
+        | FormatArg::Json
+        | FormatArg::Markdown
+        | FormatArg::Sarif
+        | FormatArg::Envelope
+        | FormatArg::Comment
+        | FormatArg::Quickfix
+        | FormatArg::Html => ui::result_text(text),
+    }
 }
 
 /// Renders a report for standard output.
@@ -81,14 +98,16 @@ pub(crate) fn render_report(
             let supports_styles = ui::stdout_supports_styles(environment);
             let colour = choose_colour(settings.color.value, supports_styles);
             let links = choose_links(colour, supports_styles, context.checkout);
-            render::text(report, colour, &links, context.listed)
+            let style =
+                TextStyle { colour, links, listed: context.listed, width: ui::stdout_columns() };
+            render::text(report, &style)
         }
         FormatArg::Json => render::json(report).or_fail(FailureKind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
         FormatArg::Sarif => render::sarif(report).or_fail(FailureKind::Bug)?,
         FormatArg::Envelope => render::envelope(report),
         FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
-        FormatArg::Quickfix => render::quickfix(report),
+        FormatArg::Quickfix => render::quickfix(report, &folder_in_repository(environment)),
         FormatArg::Annotations => render::annotations(report),
         FormatArg::Html => {
             // Mask secrets in the diff, as in the report.
@@ -96,6 +115,17 @@ pub(crate) fn render_report(
             render::html(report, diff.as_ref()).or_fail(FailureKind::Bug)?
         }
     })
+}
+
+/// The current folder from the root of its repository. Empty outside a repository.
+fn folder_in_repository(environment: &Environment) -> String {
+    let repository = Repository::discover(&environment.folder).ok();
+    let root = repository.and_then(|repository| repository.work_tree);
+    let folder = environment.folder.canonicalize().ok();
+    let relative = root.zip(folder).and_then(|(root, folder)| {
+        folder.strip_prefix(root).ok().map(|path| path.to_string_lossy().into_owned())
+    });
+    relative.unwrap_or_default()
 }
 
 fn choose_colour(choice: Color, supports_styles: bool) -> Colour {

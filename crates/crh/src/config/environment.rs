@@ -22,6 +22,8 @@ const CACHE_HOME: &str = "XDG_CACHE_HOME";
 const STATE_HOME: &str = "XDG_STATE_HOME";
 /// Set by CI services.
 pub(crate) const CI: &str = "CI";
+/// Set by the runner of GitHub Actions.
+pub(crate) const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
 /// Default GitHub and the current pull request; set in GitHub Actions.
 pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_SERVER_URL",
@@ -86,6 +88,7 @@ impl Environment {
             STATE_HOME,
             INDEX_FILE,
             CI,
+            GITHUB_ACTIONS,
             PATH,
             TERM,
             GH_HOST_VARIABLE,

@@ -19,6 +19,9 @@ pub(crate) enum KeyAccess {
     /// Users, the environment and flags. The key affects the user's machine or costs, so a
     /// repository must not set it.
     UserOnly,
+    /// Users, the environment and flags. The value of a repository counts only if it is stricter,
+    /// and a flag overrides it.
+    RepositoryStricter,
 }
 
 /// How a flag combines with values of lower precedence.
@@ -132,17 +135,26 @@ impl<T> SourcedValue<T> {
 }
 
 impl<T: ConfigValue> ResolvedSetting<T> {
-    /// Takes the first value that is set in `lower_sources` (by descending precedence), else the
-    /// default. Then applies the flag.
+    /// Takes the first value of the variable, the repository and the user, else the default. Then
+    /// applies the flag.
     pub(crate) fn resolve(
-        effect: FlagEffect,
+        spec: &KeySpec,
         flag: Option<SourcedValue<T>>,
-        lower_sources: [Option<SourcedValue<T>>; 3],
+        [variable, repository, user]: [Option<SourcedValue<T>>; 3],
         default: impl FnOnce() -> T,
     ) -> Self {
-        let highest = lower_sources.into_iter().flatten().next();
-        let base = highest
-            .unwrap_or_else(|| SourcedValue { value: default(), origin: SettingOrigin::Default });
+        let effect = spec.flag.map_or(FlagEffect::Replaces, |flag| flag.effect);
+        let default = || SourcedValue { value: default(), origin: SettingOrigin::Default };
+        let base = match spec.access {
+            KeyAccess::Anyone | KeyAccess::UserOnly => {
+                variable.or(repository).or(user).unwrap_or_else(default)
+            }
+            KeyAccess::RepositoryStricter => {
+                let base = variable.or(user).unwrap_or_else(default);
+                let stricter = repository.filter(|set| set.value.is_not_milder_than(&base.value));
+                stricter.unwrap_or(base)
+            }
+        };
         let mut setting = Self { value: base.value, origins: vec![base.origin] };
         match (flag, effect) {
             (None, _) => {}
@@ -207,7 +219,7 @@ macro_rules! settings {
                 let SettingSources { flags, variables, repository, user } = sources;
                 Self {$(
                     $field: ResolvedSetting::resolve(
-                        $spec.flag.map_or(FlagEffect::Replaces, |flag| flag.effect),
+                        &$spec,
                         flags.$field,
                         [variables.$field, repository.$field, user.$field],
                         || $default(environment),

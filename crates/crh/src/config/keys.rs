@@ -20,7 +20,9 @@ use super::key::{
     SourcedValue, settings,
 };
 use super::launchpad::{CREDENTIALS_VARIABLE, CredentialsFile, ServiceRoot};
-use super::models::{EffortChoice, KeyVariables, ModelChoice, ModelTable, RoleEfforts};
+use super::models::{
+    EffortChoice, HeaderTable, KeyVariables, ModelChoice, ModelTable, RoleEfforts,
+};
 use super::panel::{DepthChoice, ReviewerNames, ReviewerTiers};
 use super::resolve::SettingSources;
 use super::review::{
@@ -73,8 +75,9 @@ settings! {
     };
 
     /// Facts about models that extend or override the built-in table: `context` and `max_output` in
-    /// tokens, `tools`, `schema`, `effort` (accepts a reasoning effort), `wire` (its API), and `price` in US dollars per million tokens. `crh model list`
-    /// shows the table.
+    /// tokens, `tools`, `schema`, `effort` (accepts a reasoning effort), `wire` (its API), `price` in US
+    /// dollars per million tokens, and `same_as`, the name of a known model with the same facts. `crh
+    /// model list` shows the table.
     models: ModelTable = |_| ModelTable::default(), KeySpec {
         section: None,
         name: "models",
@@ -133,6 +136,18 @@ settings! {
         example: r#"["docs/**", "*.snap"]"#,
     };
 
+    /// Review only files that match one of these globs, if there are any. `crh review -- PATH` and
+    /// `crh check PATH` set it for one review.
+    scope_paths: GlobList = |_| GlobList::default(), KeySpec {
+        section: Some("scope"),
+        name: "paths",
+        default: DefaultValue::Literal("[]"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: r#"["services/a/"]"#,
+    };
+
     /// Files to review even if they are generated, vendored or lock files.
     scope_include: GlobList = |_| GlobList::default(), KeySpec {
         section: Some("scope"),
@@ -164,6 +179,18 @@ settings! {
         variable: None,
         flag: None,
         example: "250_000",
+    };
+
+    /// Whether a review is incomplete if it leaves out files that the base accepts: updates of
+    /// vendored, generated and lock files, submodules and file modes.
+    scope_strict: bool = |_| false, KeySpec {
+        section: Some("scope"),
+        name: "strict",
+        default: DefaultValue::Literal("false"),
+        access: KeyAccess::Anyone,
+        variable: None,
+        flag: Some(KeyFlag { name: "--strict", value: "", effect: FlagEffect::Replaces }),
+        example: "true",
     };
 
     /// Branch to compare changes with.
@@ -342,6 +369,18 @@ settings! {
         example: r#"{ "https://gateway.example" = "GATEWAY_KEY" }"#,
     };
 
+    /// Further headers for your own servers and gateways, by the origin of the server: the name of a
+    /// header and the name of the environment variable with its value.
+    model_headers: HeaderTable = |_| HeaderTable::default(), KeySpec {
+        section: Some("model"),
+        name: "headers",
+        default: DefaultValue::Literal("{}"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: r#"{ "https://gateway.example" = { x-team = "GATEWAY_TEAM" } }"#,
+    };
+
     /// Model tier of a reviewer, by its name: `strong` uses `model.escalation`, `mid` uses
     /// `model.reviewer`. `crh reviewers` shows the default tiers.
     model_tiers: ReviewerTiers = |_| ReviewerTiers::default(), KeySpec {
@@ -392,12 +431,12 @@ settings! {
     };
 
     /// `crh review` and `crh check` exit with code 1 if there is an issue of this severity or
-    /// worse.
+    /// worse. A repository can make it stricter; a milder value of a repository has no effect.
     review_fail_on: FailOn = |_| FailOn::P1, KeySpec {
         section: Some("review"),
         name: "fail_on",
         default: DefaultValue::Literal(r#""P1""#),
-        access: KeyAccess::UserOnly,
+        access: KeyAccess::RepositoryStricter,
         variable: None,
         flag: Some(KeyFlag { name: "--fail-on", value: "SEVERITY", effect: FlagEffect::Replaces }),
         example: r#""P2""#,

@@ -11,7 +11,7 @@ use toml::de::{DeValue, ValueDeserializer};
 
 use super::review::ChoiceValue;
 use super::value::{ConfigValue, PathContext, ValueError, quoted, text, type_mismatch};
-use crh_llm::{Effort, ModelCatalogue, ModelEntry, ModelName};
+use crh_llm::{Effort, HeaderVariables, ModelCatalogue, ModelEntry, ModelName};
 
 /// The model for a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -201,6 +201,31 @@ impl ConfigValue for KeyVariables {
             Ok((origin.get_ref().to_string(), name.to_owned()))
         });
         variables.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.0)
+    }
+}
+
+/// Environment variables with the values of headers, by server origin and name of the header.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HeaderTable(pub(crate) HeaderVariables);
+
+impl ConfigValue for HeaderTable {
+    type TomlType = BTreeMap<String, BTreeMap<String, String>>;
+    const EXPECTED: &'static str = "a table that maps the origin of a server to headers and the names of variables, such as `{ \"https://gateway.example\" = { x-team = \"GATEWAY_TEAM\" } }`";
+
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
+        let table = value.get_ref().as_table().ok_or_else(|| type_mismatch::<Self>(value))?;
+        let headers = table.iter().map(|(origin, headers)| {
+            if !headers.get_ref().is_table() {
+                return Err(type_mismatch::<Self>(headers));
+            }
+            let variables = KeyVariables::from_toml(headers, paths)?;
+            Ok((origin.get_ref().to_string(), variables.0))
+        });
+        headers.collect::<Result<_, _>>().map(Self)
     }
 
     fn json(&self) -> serde_json::Value {

@@ -104,7 +104,7 @@ pub(crate) fn template() -> String {
 /// Keys that a repository may set. Top-level keys come first, as TOML requires.
 fn repository_keys() -> impl Iterator<Item = &'static ConfigKey> {
     KEYS.iter().filter(|key| match key.spec.access {
-        KeyAccess::Anyone => true,
+        KeyAccess::Anyone | KeyAccess::RepositoryStricter => true,
         KeyAccess::UserOnly => false,
     })
 }

@@ -16,7 +16,7 @@ const WORD_MAX: usize = 40;
 /// Who wrote a config file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConfigOwner {
-    /// The repository: may set only keys with [`KeyAccess::Anyone`].
+    /// The repository: may not set keys with [`KeyAccess::UserOnly`].
     Repository,
     /// The user: may set every key.
     User,
@@ -34,8 +34,8 @@ impl ConfigOwner {
     fn may_set(self, key: &ConfigKey) -> bool {
         match (self, key.spec.access) {
             (Self::Repository, KeyAccess::UserOnly) => false,
-            (Self::Repository, KeyAccess::Anyone)
-            | (Self::User, KeyAccess::Anyone | KeyAccess::UserOnly) => true,
+            (Self::Repository, KeyAccess::Anyone | KeyAccess::RepositoryStricter)
+            | (Self::User, _) => true,
         }
     }
 }

@@ -23,6 +23,11 @@ const LANGUAGE_MAX: usize = 40;
 pub(crate) trait ChoiceValue: ValueEnum + JsonSchema {
     /// The words; completes "must be".
     const CHOICES: &'static str;
+
+    /// Strictness of the value, for keys that a repository can only make stricter.
+    fn strictness(&self) -> u8 {
+        0
+    }
 }
 
 impl<T: ChoiceValue> ConfigValue for T {
@@ -31,6 +36,10 @@ impl<T: ChoiceValue> ConfigValue for T {
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
         Self::from_str(text::<Self>(value)?, false).map_err(|_| type_mismatch::<Self>(value))
+    }
+
+    fn is_not_milder_than(&self, other: &Self) -> bool {
+        self.strictness() >= other.strictness()
     }
 
     fn json(&self) -> serde_json::Value {
@@ -159,6 +168,16 @@ pub(crate) enum FailOn {
 
 impl ChoiceValue for FailOn {
     const CHOICES: &'static str = "`P0`, `P1`, `P2`, `P3` or `never`";
+
+    fn strictness(&self) -> u8 {
+        match self {
+            Self::Never => 0,
+            Self::P0 => 1,
+            Self::P1 => 2,
+            Self::P2 => 3,
+            Self::P3 => 4,
+        }
+    }
 }
 
 impl FailOn {

@@ -68,6 +68,12 @@ pub(crate) trait ConfigValue: Sized {
     /// The value as JSON; null if there is none.
     fn json(&self) -> serde_json::Value;
 
+    /// Whether a repository may replace the other value by this one, for keys that a repository
+    /// cannot make milder.
+    fn is_not_milder_than(&self, _other: &Self) -> bool {
+        false
+    }
+
     /// Adds the value of a flag. Types other than lists are replaced.
     fn add(&mut self, flag_value: Self) {
         *self = flag_value;

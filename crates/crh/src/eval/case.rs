@@ -1,6 +1,7 @@
 //! A case: a change with known defects.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::wrong::{Wrong, shown};
 use crh_review::diff::{Diff, FileChange};
@@ -40,9 +41,9 @@ pub(crate) struct Case {
 pub(crate) enum Source {
     /// Whole files before and after.
     Files { base: Files, head: Files },
-    /// Two commits of the repository `owner/name`, and the diff in case the repository is not
-    /// available.
-    Commits { repo: String, base: String, head: String, diff: Vec<u8> },
+    /// Two commits of the repository `owner/name`, the clone beside the case if there is one, and the
+    /// diff in case no clone has the commits.
+    Commits { repo: String, clone: Option<PathBuf>, base: String, head: String, diff: Vec<u8> },
     /// Only a diff.
     Diff(Vec<u8>),
 }
@@ -74,7 +75,7 @@ impl Case {
                     }
                 }
             }
-            Source::Commits { repo, base, head, diff } => {
+            Source::Commits { repo, clone: _, base, head, diff } => {
                 [repo, base, head].into_iter().for_each(|name| seen.add(name));
                 seen.add(diff);
             }

@@ -99,6 +99,7 @@ impl External {
                     verdict: String::new(),
                     summary: String::new(),
                     effort: Effort::default(),
+                    funnel: None,
                 })
                 .collect();
         }
@@ -205,6 +206,7 @@ fn reported(raw: RawReport) -> Result<Reported, Wrong> {
     let text = if text == title { String::new() } else { text };
     Ok(Reported {
         span,
+        also: Vec::new(),
         title,
         text,
         evidence: raw.evidence.unwrap_or_default(),

@@ -303,10 +303,12 @@ fn roles(diff: &Diff) -> Vec<FileRole> {
 
 fn scope_of(diff: &Diff) -> scope::Scope {
     let rules = ScopeRules {
+        paths: PathGlobs::default(),
         exclude: PathGlobs::default(),
         include: PathGlobs::default(),
         generated: PathGlobs::default(),
         max_file_bytes: u64::MAX,
+        strict: false,
     };
     scope::decide_scope(diff, &DiffOnly, &rules)
 }

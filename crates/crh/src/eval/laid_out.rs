@@ -77,7 +77,7 @@ fn without_diff(case: &Case, head: Option<&str>) -> Failure {
         (Source::Commits { repo, .. }, None) => Wrong::new(format!(
             "the commits of `{repo}` are not available, and the case has no diff"
         ))
-        .hint("pass a folder with clones named `owner/name`"),
+        .hint("put a clone beside the `case.toml` as `repo`, or pass a folder with clones named `owner/name`"),
         _ => Wrong::new("base and head are equal").hint("remove the case"),
     };
     wrong.at(format!("the case `{}`", case.id))
@@ -85,13 +85,13 @@ fn without_diff(case: &Case, head: Option<&str>) -> Failure {
 
 /// Available repositories of the cases.
 fn lenders(cases: &[Case], repos: Option<&Path>) -> Vec<Repository> {
-    let names = cases.iter().filter_map(|case| match &case.source {
-        Source::Commits { repo, .. } => Some(repo.as_str()),
+    let sources = cases.iter().filter_map(|case| match &case.source {
+        Source::Commits { repo, clone, .. } => Some((repo.as_str(), clone.as_deref())),
         Source::Files { .. } | Source::Diff(_) => None,
     });
-    let names: BTreeSet<&str> = names.collect();
-    let Some(repos) = repos else { return Vec::new() };
-    names.into_iter().filter_map(|name| found(name, repos)).collect()
+    let (names, clones): (BTreeSet<&str>, Vec<Option<&Path>>) = sources.unzip();
+    let named = names.into_iter().filter_map(|name| found(name, repos?));
+    clones.into_iter().flatten().filter_map(repository).chain(named).collect()
 }
 
 /// Finds the clone of `owner/name` below a folder, under any of the usual layouts.

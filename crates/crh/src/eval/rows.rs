@@ -38,6 +38,8 @@ pub(crate) struct Row {
 pub(crate) struct RowKey<'a> {
     /// The build of crh: another build may review differently.
     pub(crate) build: &'a str,
+    /// The strategy, or the model alone.
+    pub(crate) arm: &'a str,
     /// Content hash of a case, or a commit.
     pub(crate) change: &'a str,
     pub(crate) terms: &'a ReviewOptions,

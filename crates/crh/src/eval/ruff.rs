@@ -139,6 +139,7 @@ fn reports(ruff: &Ruff, case: &PythonCase<'_>) -> Result<Vec<Reported>, RuffErro
 fn reported(path: &str, found: RuffFinding) -> Option<Reported> {
     Some(Reported {
         span: Span::new(path, found.line, found.line, Side::New)?,
+        also: Vec::new(),
         category: Some(category(&found.rule)),
         title: found.message,
         text: found.rule,

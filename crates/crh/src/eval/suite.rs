@@ -80,6 +80,7 @@ impl Suite {
             seen.add(format!("{} expected, {} known bad", expected.len(), known_bad.len()));
             for issue in expected {
                 let Expected { category, severity, description, omission, .. } = issue;
+                let category = category.map_or_else(|| "any".to_owned(), |it| it.to_string());
                 seen.add(format!("{category} {severity} {omission}"));
                 seen.add(description);
                 seen.add(format!("{} words, {} places", issue.keywords.len(), issue.spans.len()));

@@ -84,7 +84,7 @@ impl Table<'_> {
         let reviewed = report.clone();
         let place = Place::of(checkout)?;
         left::keep_open(self.begun, &place);
-        interrupts::watch_termination()?;
+        interrupts::watch_hangup()?;
         // Covers the time between two questions until the undo is done.
         let _whole = InterruptGuard::watch(|| {})?;
         let flow = Flow::new(report, self.safe_fixes);

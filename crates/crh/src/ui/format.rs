@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
+use super::one_line;
 use crh_agent::UsageTotals;
 use crh_llm::Money;
 use crh_pipeline::events::Stage;
@@ -94,20 +95,25 @@ pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     }
 }
 
-/// The reviewers with reasons on one line: `Review team: correctness (always), security -- tokens
-/// are compared`.
+/// The reviewers with reasons, one per line and escaped.
 pub(super) fn team(team: &[(String, String)]) -> String {
-    let member = |(name, reason): &(String, String)| match reason.as_str() {
-        "always" => format!("{name} (always)"),
-        reason => format!("{name} -- {reason}"),
-    };
-    format!("Review team: {}", team.iter().map(member).collect::<Vec<_>>().join(", "))
+    let member =
+        |(name, reason): &(String, String)| format!("  {}", one_line(&format!("{name}: {reason}")));
+    let members: Vec<String> = team.iter().map(member).collect();
+    format!("Review team:\n{}", members.join("\n"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crh_llm::TokenUsage;
+
+    #[test]
+    fn team_is_a_list() {
+        let member = |name: &str, why: &str| (name.to_owned(), why.to_owned());
+        let team = team(&[member("correctness", "always"), member("data", "a\n  fake: b")]);
+        assert_eq!(team, "Review team:\n  correctness: always\n  data: a fake: b");
+    }
 
     #[test]
     fn numbers_are_rounded() {

@@ -71,6 +71,14 @@ pub(super) fn line(
             LineDetail::Every => (format!("reviewed {path}"), LinePriority::Transient),
             LineDetail::Brief => (status(state), LinePriority::Status),
         },
+        ReviewEvent::RunEnded { run, failure: Some(failure), .. }
+            if state.failures.get(failure).is_some_and(|count| *count > 1) =>
+        {
+            (
+                format!("{} failed with the same error", format::run_title(run)),
+                LinePriority::Transient,
+            )
+        }
         ReviewEvent::RunEnded { run, failure: Some(failure), .. } => {
             (format!("{} failed: {failure}", format::run_title(run)), LinePriority::Permanent)
         }
@@ -94,18 +102,17 @@ pub(super) fn line(
         ReviewEvent::Spent { .. } => (status(state), LinePriority::Status),
         ReviewEvent::Warning { text } => (format!("warning: {text}"), LinePriority::Permanent),
     };
-    Some(ProgressLine { text: one_line(&text), priority })
+    // The team takes several lines, which are escaped already.
+    let is_list = matches!(event, ReviewEvent::TeamChosen { .. });
+    let text = if is_list { text } else { one_line(&text) };
+    Some(ProgressLine { text, priority })
 }
 
-/// The status line: files, active reviewers, tokens, cost.
+/// The status line: reviewers, active runs, tokens, cost.
 fn status(state: &ProgressState) -> String {
     let mut parts = Vec::new();
-    if let Some(files) = state.files {
-        parts.push(format!(
-            "{} of {} reviewed",
-            state.reviewed_count(),
-            format::count(files, "file", "files")
-        ));
+    if let Some((done, total)) = state.reviewer_progress() {
+        parts.push(format!("{done} of {} done", format::count(total, "reviewer", "reviewers")));
     }
     if !state.runs.is_empty() {
         parts.push(format!("{} active", format::count(state.runs.len(), "run", "runs")));

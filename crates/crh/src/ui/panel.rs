@@ -56,24 +56,18 @@ fn stage_line(state: &ProgressState, elapsed: Duration, width: usize) -> String 
     let stage = state.stage.map_or("Starting", format::stage);
     let start = format!("{spinner} {stage}");
     let clock = format!(" {}", format::clock(elapsed));
-    let files = match state.files {
-        Some(files) if files > 0 => {
-            format!("{}/{}", state.reviewed_count(), format::count(files, "file", "files"))
-        }
-        Some(_) | None => return justify(&start, &clock, width),
+    let Some((done, total)) = state.reviewer_progress() else {
+        return justify(&start, &clock, width);
     };
+    let reviewers = format!("{done}/{}", format::count(total, "reviewer", "reviewers"));
     // Two blanks before the bar, two after it, and one before the clock.
-    let width_without_bar = columns(&start) + columns(&files) + columns(&clock) + 5;
+    let width_without_bar = columns(&start) + columns(&reviewers) + columns(&clock) + 5;
     match width.checked_sub(width_without_bar) {
         Some(available_width) if available_width >= *BAR_WIDTH.start() => {
-            let bar = bar(
-                state.reviewed_count(),
-                state.files.unwrap_or(0),
-                available_width.min(*BAR_WIDTH.end()),
-            );
-            justify(&format!("{start}  {bar}  {files}"), &clock, width)
+            let bar = bar(done, total, available_width.min(*BAR_WIDTH.end()));
+            justify(&format!("{start}  {bar}  {reviewers}"), &clock, width)
         }
-        Some(_) | None => justify(&format!("{start}  {files}"), &clock, width),
+        Some(_) | None => justify(&format!("{start}  {reviewers}"), &clock, width),
     }
 }
 

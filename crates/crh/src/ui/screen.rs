@@ -8,6 +8,7 @@ use std::io::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
+use super::workflow_commands::{AllowedCommands, guarded};
 use crh_review::columns;
 
 /// Size to assume if the terminal does not report one.
@@ -154,8 +155,9 @@ impl Screen {
 }
 
 fn write(text: &str) {
+    let text = guarded(text.as_bytes(), AllowedCommands::None);
     // If standard error fails, there is no place to report it.
-    io::stderr().write_all(text.as_bytes()).ok();
+    io::stderr().write_all(&text).ok();
 }
 
 /// Escape sequences that replace the old panel by text and a new panel.

@@ -1,27 +1,30 @@
 //! Current state of a review, derived from its events.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::one_line;
 use crh_agent::UsageTotals;
 use crh_llm::Money;
 use crh_pipeline::events::{ReviewEvent, Stage};
+use crh_pipeline::plan::is_static;
 
 /// Current state of a review. All texts are escaped and on one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ProgressState {
     pub(super) stage: Option<Stage>,
-    /// Number of files under review; none before planning.
-    pub(super) files: Option<usize>,
     /// Cost limit; none before planning.
     pub(super) budget: Option<Money>,
-    /// Files marked as reviewed.
-    pub(super) reviewed: BTreeSet<String>,
+    /// Number of reviewers that the panel chose; zero in other strategies.
+    pub(super) team_size: usize,
+    /// Names of the reviewers and sub-agents that started, without static checks.
+    pub(super) started_reviewers: BTreeSet<String>,
     /// Active runs, oldest first.
     pub(super) runs: Vec<ActiveRun>,
     /// Findings of finished runs.
     pub(super) findings: usize,
+    /// Errors of failed runs, with the number of runs that had the error.
+    pub(super) failures: BTreeMap<String, usize>,
     pub(super) totals: UsageTotals,
 }
 
@@ -43,16 +46,19 @@ impl ProgressState {
     pub(super) fn apply(&mut self, event: &ReviewEvent, elapsed: Duration) {
         match event {
             ReviewEvent::StageStarted { stage } => self.stage = Some(*stage),
-            ReviewEvent::Planned { files, budget } => {
-                self.files = Some(*files);
-                self.budget = Some(*budget);
+            ReviewEvent::Planned { budget, .. } => self.budget = Some(*budget),
+            ReviewEvent::TeamChosen { team } => self.team_size = team.len(),
+            ReviewEvent::RunStarted { run, label, .. } => {
+                if self.stage == Some(Stage::Review) && !is_static(run) {
+                    self.started_reviewers.insert(one_line(run));
+                }
+                self.runs.push(ActiveRun {
+                    name: one_line(run),
+                    label: one_line(label),
+                    last_tool_call: String::new(),
+                    started_at: elapsed,
+                });
             }
-            ReviewEvent::RunStarted { run, label, .. } => self.runs.push(ActiveRun {
-                name: one_line(run),
-                label: one_line(label),
-                last_tool_call: String::new(),
-                started_at: elapsed,
-            }),
             ReviewEvent::ToolCalled { run, tool, about } => {
                 let tool_call = one_line(&format!("{tool} {about}"));
                 let name = one_line(run);
@@ -60,24 +66,30 @@ impl ProgressState {
                     run.last_tool_call = tool_call;
                 }
             }
-            ReviewEvent::FileReviewed { path } => {
-                self.reviewed.insert(path.clone());
-            }
-            ReviewEvent::RunEnded { run, findings, .. } => {
+            ReviewEvent::RunEnded { run, findings, failure, .. } => {
+                if let Some(failure) = failure {
+                    *self.failures.entry(failure.clone()).or_default() += 1;
+                }
                 let name = one_line(run);
                 self.runs.retain(|active| active.name != name);
                 self.findings += findings;
             }
             ReviewEvent::Spent { totals } => self.totals = *totals,
             ReviewEvent::StageEnded { .. }
-            | ReviewEvent::TeamChosen { .. }
+            | ReviewEvent::FileReviewed { .. }
             | ReviewEvent::Refused { .. }
             | ReviewEvent::Warning { .. } => {}
         }
     }
 
-    /// Number of reviewed files, at most the number of files under review.
-    pub(super) fn reviewed_count(&self) -> usize {
-        self.reviewed.len().min(self.files.unwrap_or(usize::MAX))
+    /// How many reviewers are done, and of how many; `None` outside of the review stage.
+    pub(super) fn reviewer_progress(&self) -> Option<(usize, usize)> {
+        let is_active = |name: &&String| self.runs.iter().any(|run| run.name == **name);
+        let started_count = self.started_reviewers.len();
+        let active_count = self.started_reviewers.iter().filter(is_active).count();
+        // A reviewer may have several runs, and the last ones may still wait.
+        let total = started_count.max(self.team_size);
+        (self.stage == Some(Stage::Review) && total > 0)
+            .then_some((started_count - active_count, total))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::format;
 use crh_review::finding::Severity;
+use crh_review::render::marked_verdict;
 use crh_review::report::{Fate, Report};
 
 /// Verdict, issue counts, cost, time, and the run folder.
@@ -19,7 +20,7 @@ pub(super) fn summary_line(report: &Report) -> String {
     if !report.artifact.is_empty() {
         parts.push(crh_review::escape_invisible(&report.artifact).replace('\n', "\\n"));
     }
-    format!("{} · {}", report.verdict, parts.join(" · "))
+    format!("{} · {}", marked_verdict(report), parts.join(" · "))
 }
 
 /// Open issues by severity, and the number of fixed ones.
@@ -60,12 +61,12 @@ mod tests {
     #[test]
     fn summary_line_shows_verdict_counts_and_cost() {
         let mut report = report();
-        expect!["Not ready · 1 P0, 1 P1, 1 P3, 1 fixed · 2 findings not shown · 0.12 USD · 0 ms · .crh/runs/20260101-000000_0123456789abcdef/"].assert_eq(&summary_line(&report));
+        expect!["Not ready (incomplete) · 1 P0, 1 P1, 1 P3, 1 fixed · 2 findings not shown · 0.12 USD · 0 ms · .crh/runs/20260101-000000_0123456789abcdef/"].assert_eq(&summary_line(&report));
         report.stats.latency_seconds_e2e = crh_review::report::Decimal(83_200_000);
         report.artifact = "/tmp/a\nb\u{1b}[2J".to_owned();
         report.applied_fixes.clear();
         report.suppressed.clear();
-        expect![[r#"Not ready · 1 P0, 1 P1, 1 P2, 1 P3 · 0.12 USD · 83 s · /tmp/a\nb\u{1b}[2J"#]]
+        expect![[r#"Not ready (incomplete) · 1 P0, 1 P1, 1 P2, 1 P3 · 0.12 USD · 83 s · /tmp/a\nb\u{1b}[2J"#]]
             .assert_eq(&summary_line(&report));
         expect!["Incomplete · no issues · 0.00 USD · 0 ms"]
             .assert_eq(&summary_line(&Report::default()));

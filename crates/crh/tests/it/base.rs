@@ -56,9 +56,10 @@ fn stale_base_is_refreshed() {
 }
 
 #[test]
-fn named_base_is_refreshed_or_reported_as_behind() {
+fn named_base_is_taken_as_it_is_in_the_clone() {
     let upstream = upstream();
     let clone = upstream.cloned(&[]);
+    let fetched = clone.id("origin/main");
     upstream.write("main.md", "three\n");
     let three = upstream.commit("three");
     clone.git(&["fetch", "--quiet", "origin", &three]);
@@ -66,12 +67,24 @@ fn named_base_is_refreshed_or_reported_as_behind() {
     work(&clone);
     let user = User::new();
     let remote = user.prepared(clone.path(), &["base:origin/main"], "out");
-    assert_eq!((&summary(&remote)["baseRev"], remote.stderr.as_str()), (&three.into(), ""));
+    assert_eq!((&summary(&remote)["baseRev"], remote.stderr.as_str()), (&fetched.into(), ""));
     clone.git(&["fetch", "--quiet", "origin"]);
     let local = user.prepared(clone.path(), &["--base", "main"], "out");
     assert_eq!(summary(&local)["baseRev"], clone.id("main"));
     let note = "note: `main` is behind `origin/main`; pass `--base origin/main` to compare with the newer commit\n";
     assert_eq!(local.stderr, note);
+}
+
+#[test]
+fn named_branch_is_compared_with_the_base_flag() {
+    let repo = upstream();
+    work(&repo);
+    repo.git(&["switch", "--quiet", "main"]);
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["feature", "--base", "main~1"], "out");
+    let range = user.prepared(repo.path(), &["main~1...feature"], "out");
+    assert_eq!(summary(&output)["baseRev"], repo.id("main~1"));
+    assert_eq!(summary(&output)["headRev"], summary(&range)["headRev"]);
 }
 
 #[test]
@@ -102,7 +115,7 @@ fn shallow_clone_is_deepened() {
     let user = User::new();
     let out = user.path("out");
     let args = ["prepare", "--offline", "--base", "HEAD~1", "--out", out.to_str().unwrap()];
-    assert_eq!(user.crh(clone.path(), &args).run().code, 2, "what is not here is not guessed");
+    assert_eq!(user.crh(clone.path(), &args).run().code, 3, "what is not here is not guessed");
 }
 
 #[test]
@@ -122,7 +135,7 @@ fn partial_clone_fetches_missing_objects_before_review() {
     let args = ["tool", "repo_read", r#"{"path": "main.md", "ref": "base"}"#];
     let args = [&args[..], &["--workspace", out.to_str().unwrap()]].concat();
     let reply = user.crh(clone.path(), &args).run();
-    assert!(reply.stdout.contains(r#""content": "two\n""#), "{reply:?}");
+    assert!(reply.stdout.ends_with("    1  two\n"), "{reply:?}");
     let fresh = User::new();
     let out = fresh.path("out");
     let args = ["prepare", "--offline", "--out", out.to_str().unwrap(), target[0]];
@@ -145,24 +158,55 @@ fn renamed_default_branch_is_detected() {
     check(&clone, &three);
 }
 
-#[test]
-fn unreachable_remote_is_an_error() {
-    let clone = upstream().cloned(&[]);
+/// A clone whose remote cannot be reached, with work on a branch.
+fn unreachable_clone(options: &[&str]) -> Repo {
+    let clone = upstream().cloned(options);
     work(&clone);
-    let user = User::new();
-    let out = user.path("out");
-    let args = ["prepare", "--out", out.to_str().unwrap()];
-    let output = user.crh(clone.path(), &args).run();
-    assert_eq!(output.code, 3, "{output:?}");
-    let says = "error: cannot reach the remote `origin` to update the base: ";
-    assert!(output.stderr.starts_with(says), "{output:?}");
-    let hint = "hint: `--offline` uses the base as it was last fetched\n";
-    assert!(output.stderr.ends_with(hint), "{output:?}");
-    user.prepared(clone.path(), &["--offline"], "out");
+    clone.git(&["remote", "set-url", "origin", "file:///nowhere/at/all"]);
+    clone
 }
 
 #[test]
-fn unreachable_named_base_is_an_error() {
+fn unreachable_remote_gives_a_stale_base_and_one_warning() {
+    let clone = unreachable_clone(&[]);
+    let user = User::new();
+    let stale = "note: cannot reach the remote `origin` to update the base; crh uses what was fetched before, so the base may be stale\n";
+    for target in [&[][..], &["feature"]] {
+        let output = user.prepared(clone.path(), target, "out");
+        assert_eq!(summary(&output)["baseRev"], clone.id("origin/main"), "{target:?}");
+        assert_eq!(output.stderr, stale, "{target:?}");
+    }
+    for args in [&["check"][..], &["reviewers"], &["review", "--strategy", "static"]] {
+        let output = user.crh(clone.path(), args).run();
+        assert!(matches!(output.code, 0 | 4), "{}", output.shown());
+        assert_eq!(output.stderr.matches("may be stale").count(), 1, "{}", output.shown());
+    }
+    for target in
+        [&["base:origin/main"][..], &["HEAD~1..HEAD"], &["main...feature"], &["--offline"]]
+    {
+        let output = user.prepared(clone.path(), target, "out");
+        assert_eq!(output.stderr, "", "{target:?}");
+    }
+}
+
+#[test]
+fn unreachable_remote_without_any_base_is_an_error() {
+    let clone = unreachable_clone(&[]);
+    clone.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    clone.git(&["branch", "--delete", "--force", "main"]);
+    let user = User::new();
+    let output = user.crh(clone.path(), &["check"]).run();
+    assert_eq!(output.code, 3, "{output:?}");
+    let says = "error: cannot reach the remote `origin` to update the base: ";
+    assert!(output.stderr.starts_with(says), "{output:?}");
+    assert!(
+        output.stderr.ends_with("or name a base in this clone with `--base REF`\n"),
+        "{output:?}"
+    );
+}
+
+#[test]
+fn shallow_clone_without_the_merge_base_is_an_error_offline() {
     let upstream = upstream();
     upstream.git(&["branch", "old"]);
     upstream.git(&["switch", "--quiet", "--create", "feature"]);
@@ -180,9 +224,39 @@ fn unreachable_named_base_is_an_error() {
         "exit 3\nerror: this shallow clone does not contain the merge base of `origin/main` and `HEAD`\n\
          hint: remove `--offline`, or fetch the commits with git\n---\n"
     );
-    upstream.git(&["branch", "--delete", "--force", "old"]);
-    let gone = user.refused(&clone, &["prepare", "--base", "origin/old", "--out", "out"]);
-    assert!(gone.starts_with("exit 2\nerror: no branch or commit named `origin/old`"), "{gone}");
+}
+
+#[test]
+fn revision_that_a_shallow_clone_lacks_is_not_read_from_another_branch() {
+    let upstream = upstream();
+    work(&upstream);
+    upstream.write("work.md", "more work\n");
+    upstream.commit("more work");
+    // The default branch is `main`, and the clone has `feature`.
+    upstream.git(&["switch", "--quiet", "main"]);
+    let clone = upstream.cloned(&["--depth=1", "--no-single-branch", "--branch=feature"]);
+    let user = User::new();
+    let output = user.prepared(clone.path(), &["HEAD~1..HEAD"], "out");
+    assert_eq!(summary(&output)["baseRev"], upstream.id("feature~1"));
+    assert_eq!(summary(&output)["headRev"], upstream.id("feature"));
+    let fresh = User::new();
+    let args = ["prepare", "--offline", "--out", "out", "HEAD~1..HEAD"];
+    let refused = fresh.refused(&clone, &args);
+    assert!(
+        refused.starts_with("exit 3\nerror: the commit `HEAD~1` is not in this clone"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn tag_takes_precedence_over_a_branch_as_in_git() {
+    let repo = upstream();
+    repo.git(&["branch", "both", "main"]);
+    repo.git(&["tag", "both", "main~1"]);
+    work(&repo);
+    let user = User::new();
+    let output = user.prepared(repo.path(), &["both..HEAD"], "out");
+    assert_eq!(summary(&output)["baseRev"], repo.id("main~1"));
 }
 
 #[test]

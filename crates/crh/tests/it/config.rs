@@ -70,9 +70,11 @@ fn config_show_prints_values_with_origin() {
             checks.analysers        "auto"                            built in
             checks.ignore           {}                                built in
             scope.exclude           ["docs/**", "*.md", "a"]          crh.toml:2, --exclude
+            scope.paths             []                                built in
             scope.include           []                                built in
             scope.generated         []                                built in
             scope.max_file_bytes    1000000                           built in
+            scope.strict            false                             built in
             base.branch             "trunk"                           crh.toml:5
             git.offline             true                              CRH_OFFLINE
             github.drafts           "skip"                            built in
@@ -88,6 +90,7 @@ fn config_show_prints_values_with_origin() {
             model.effort            "auto"                            built in
             model.efforts           {}                                built in
             model.keys              {}                                built in
+            model.headers           {}                                built in
             model.tiers             {}                                built in
             review.depth            "auto"                            built in
             review.strategy         "panel"                           built in
@@ -274,6 +277,12 @@ fn config_show_prints_values_with_origin() {
                 ],
                 "value": null
               },
+              "model.headers": {
+                "from": [
+                  "built in"
+                ],
+                "value": {}
+              },
               "model.keys": {
                 "from": [
                   "built in"
@@ -383,6 +392,18 @@ fn config_show_prints_values_with_origin() {
                   "built in"
                 ],
                 "value": 1000000
+              },
+              "scope.paths": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "scope.strict": {
+                "from": [
+                  "built in"
+                ],
+                "value": false
               },
               "state.folder": {
                 "from": [
@@ -784,6 +805,37 @@ fn schema_contains_keys_a_repository_may_set() {
                       "type": "string"
                     }
                   ]
+                },
+                "fail_on": {
+                  "default": "P1",
+                  "description": "`crh review` and `crh check` exit with code 1 if there is an issue of this severity or worse. A repository can make it stricter; a milder value of a repository has no effect.",
+                  "oneOf": [
+                    {
+                      "const": "P0",
+                      "description": "Breaks production or security",
+                      "type": "string"
+                    },
+                    {
+                      "const": "P1",
+                      "description": "Wrong behaviour on realistic input",
+                      "type": "string"
+                    },
+                    {
+                      "const": "P2",
+                      "description": "Real, but affects few cases",
+                      "type": "string"
+                    },
+                    {
+                      "const": "P3",
+                      "description": "Any issue",
+                      "type": "string"
+                    },
+                    {
+                      "const": "never",
+                      "description": "Never exit with code 1",
+                      "type": "string"
+                    }
+                  ]
                 }
               },
               "type": "object"
@@ -835,6 +887,11 @@ fn schema_contains_keys_a_repository_may_set() {
                   "format": "uint64",
                   "minimum": 1,
                   "type": "integer"
+                },
+                "strict": {
+                  "default": false,
+                  "description": "Whether a review is incomplete if it leaves out files that the base accepts: updates of vendored, generated and lock files, submodules and file modes.",
+                  "type": "boolean"
                 }
               },
               "type": "object"

@@ -1,10 +1,12 @@
 //! `crh eval` at the command line. `crh_review::eval` tests how scores are calculated.
 
+mod arms;
 mod gating;
 mod judge;
 mod noise;
 mod outside;
 mod panel;
+mod pull_requests;
 mod ruff;
 mod running;
 mod shipped;

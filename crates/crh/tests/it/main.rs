@@ -12,6 +12,7 @@ mod fixing;
 mod github;
 mod help;
 mod hostile;
+mod hostile_branch;
 mod injection;
 mod interactive;
 mod launchpad;

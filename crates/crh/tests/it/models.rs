@@ -243,6 +243,10 @@ fn model_check_reports_working_features() {
     let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
     expect![[r#"
         exit 0
+        note: testing text, streaming and usage
+        note: testing tools
+        note: testing schema
+        note: testing caching
         ---
         openai:gpt-4.1-mini
           text        works  `one, two, three`
@@ -252,6 +256,7 @@ fn model_check_reports_working_features() {
           schema      works  `{"capital": "Oslo", "letters": 4}`
           caching     works  4390 of 4397 tokens read from the vendor's cache
           cost: 0.0023 USD
+        crh can review with this model.
     "#]]
     .assert_eq(&shown(&user, &model, &output));
 }
@@ -272,6 +277,10 @@ fn model_check_reports_failures_and_missing_model() {
     let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
     expect![[r#"
         exit 0
+        note: testing text, streaming and usage
+        note: testing tools
+        note: testing schema
+        note: testing caching
         ---
         openai:gpt-4.1-mini
           text        works  `1`
@@ -281,12 +290,15 @@ fn model_check_reports_failures_and_missing_model() {
           schema      no     does not match the schema: `Oslo, 4`
           caching     no     the second call read no tokens from the vendor's cache
           cost: 0.0143 USD
+        This model is too weak for reviews: neither tool calls nor JSON answers work.
+        Long reviews cost more, since the server caches no prompts.
     "#]]
     .assert_eq(&shown(&user, &model, &output));
     let model = FakeModel::start().on("check", [bad_key()]);
     let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
     expect![[r#"
         exit 2
+        note: testing text, streaming and usage
         error: the API key was rejected: Incorrect API key provided: [redacted].
         hint: `crh model list` shows which variable holds a provider's key; for your own server set `model.keys` in your config
         ---
@@ -296,6 +308,122 @@ fn model_check_reports_failures_and_missing_model() {
     let output =
         user.crh(&user.path(""), &["model", "check", unreachable, "--max-cost", "0"]).run();
     assert_eq!(output.code, 3, "{}", output.shown());
+}
+
+#[test]
+fn cloud_recipes_reach_their_paths_with_their_keys() {
+    let user = User::new();
+    let model = FakeModel::start().on("ask", (0..5).map(|_| says("Yes.")));
+    let origin = model.url().trim_end_matches("/v1").to_owned();
+    let config = format!(
+        "[model.keys]\n\"{origin}\" = \"CLOUD_KEY\"\n\
+         [models.\"openai:prod-review\"]\nsame_as = \"openai:gpt-4.1-mini\"\n"
+    );
+    user.write(".config/crh/config.toml", &config);
+    for (name, path, expected) in [
+        // Amazon Bedrock
+        ("openai:openai.gpt-oss-120b-1:0", "/openai/v1", "/openai/v1/chat/completions"),
+        // Vertex AI
+        (
+            "openai:google/gemini-2.5-flash",
+            "/v1/projects/p/locations/l/endpoints/openapi",
+            "/v1/projects/p/locations/l/endpoints/openapi/chat/completions",
+        ),
+        // GitHub Models
+        ("openai:openai/gpt-4.1", "/inference", "/inference/chat/completions"),
+        // Azure, with a deployment of its own name
+        ("openai:prod-review", "/openai/v1", "/openai/v1/chat/completions"),
+        ("openai-responses:prod-review", "/openai/v1", "/openai/v1/responses"),
+    ] {
+        let name = format!("{name}@{origin}{path}");
+        let args = ["ask", "--model", &name, "Is 7 prime?"];
+        let output = user.crh(&user.path(""), &args).env("CLOUD_KEY", KEY).run();
+        assert_eq!((output.code, output.stdout.as_str()), (0, "Yes.\n"), "{}", output.shown());
+        let request = model.requests().pop().unwrap();
+        assert_eq!(request.path, expected);
+        assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    }
+}
+
+#[test]
+fn configured_headers_go_to_their_server_only() {
+    let user = User::new();
+    let model = FakeModel::start().on("ask", [says("Yes.")]);
+    let origin = model.url().trim_end_matches("/v1").to_owned();
+    let config = format!(
+        "[model.headers.\"{origin}\"]\napi-key = \"CLOUD_KEY\"\nX-Team = \"TEAM\"\n\
+         [model.headers.\"https://other.example\"]\nx-other = \"OTHER\"\n"
+    );
+    user.write(".config/crh/config.toml", &config);
+    let name = format!("openai:x@{origin}/v1");
+    let ask = || user.crh(&user.path(""), &["ask", "--model", &name, "Is 7 prime?"]);
+    let output = ask().env("CLOUD_KEY", KEY).env("TEAM", "reviews").run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let request = model.requests().pop().unwrap();
+    assert_eq!(request.header("api-key"), Some(KEY));
+    assert_eq!(request.header("x-team"), Some("reviews"));
+    assert_eq!((request.header("x-other"), request.header("authorization")), (None, None));
+    let unset = ask().env("CLOUD_KEY", KEY).run().shown().replace(&origin, "http://fake");
+    expect![[r#"
+        exit 2
+        error: `model.headers` needs `TEAM` for `http://fake`, and it is not set
+        hint: set `TEAM`, or remove the header from your configuration
+        ---
+    "#]]
+    .assert_eq(&unset);
+}
+
+#[test]
+fn mistyped_model_gets_a_suggestion() {
+    let user = User::new();
+    let ask = |name: &str| {
+        let program = user.crh(&user.path(""), &["ask", "--model", name, "hi"]);
+        program.env("OPENAI_API_KEY", KEY).env("ANTHROPIC_API_KEY", KEY).run().stderr
+    };
+    let first_line = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    assert_eq!(
+        first_line(ask("anthropic:claude-opus-4.8")),
+        "error: the price of `anthropic:claude-opus-4.8` is unknown (did you mean `anthropic:claude-opus-4-8`?)"
+    );
+    assert_eq!(
+        first_line(ask("openai:gpt-5")),
+        "error: the price of `openai:gpt-5` is unknown (did you mean `openai:gpt-5.4` or `openai:gpt-5.5` or `openai:gpt-5.4-mini`?)"
+    );
+    assert!(ask("claude-opus-4.8").contains("did you mean `anthropic:claude-opus-4-8`"));
+    assert!(
+        ask("openai:x@notaurl").contains("must be a URL that starts with `http://` or `https://`")
+    );
+}
+
+#[test]
+fn stopped_local_server_is_asked_once() {
+    let user = User::new();
+    // Port 9 of the loopback interface is closed.
+    let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";
+    let output = user.crh(&user.path(""), &["ask", "--model", name, "hi"]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let says = "error: no model server is running: connection failed: ";
+    assert!(output.stderr.starts_with(says), "{}", output.shown());
+    assert!(output.stderr.contains("hint: start the server"), "{}", output.shown());
+}
+
+#[test]
+fn ollama_errors_are_shown_without_retries() {
+    let user = User::new();
+    for (status, message, hint) in [
+        (404, "model \"qwen9\" not found, try pulling it first", "ollama pull"),
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools", "tools = false"),
+    ] {
+        let body = json!({ "error": { "message": message, "type": "api_error" } });
+        let model = FakeModel::start().on("ask", [fails_with(status, body)]);
+        let name = format!("ollama:x@{}", model.url());
+        let output = user.crh(&user.path(""), &["ask", "--model", &name, "hi"]).run();
+        assert_eq!(output.code, 2, "{}", output.shown());
+        let error = format!("error: the model rejected the request: {message}\n");
+        assert!(output.stderr.starts_with(&error), "{}", output.shown());
+        assert!(output.stderr.contains(hint), "{}", output.shown());
+        assert_eq!(model.requests().len(), 1);
+    }
 }
 
 #[test]

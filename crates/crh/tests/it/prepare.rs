@@ -173,13 +173,12 @@ fn edits_after_snapshot_are_ignored() {
     let read = |path: &str| {
         let arguments = format!(r#"{{"path": "{path}"}}"#);
         let args = ["tool", "repo_read", &arguments, "--workspace", out.to_str().unwrap()];
-        let reply: Value =
-            serde_json::from_str(&user.crh(repo.path(), &args).run().stdout).unwrap();
-        reply["content"].as_str().unwrap().to_owned()
+        user.crh(repo.path(), &args).run().stdout
     };
-    assert_eq!(read("unstaged.md"), "as it is\n");
-    assert_eq!(read("untracked.md"), "4\n");
-    assert_eq!(read("staged.md"), "3\n");
+    let text = |path: &str, line: &str| format!("{path} at head, lines 1-1 of 1:\n    1  {line}\n");
+    assert_eq!(read("unstaged.md"), text("unstaged.md", "as it is"));
+    assert_eq!(read("untracked.md"), text("untracked.md", "4"));
+    assert_eq!(read("staged.md"), text("staged.md", "3"));
     assert_eq!(read("second.md"), "2\n");
 }
 
@@ -202,6 +201,88 @@ fn diff_file_needs_no_repository() {
         assert_eq!(refused.code, 2, "{place:?}: {refused:?}");
         let says = "error: the change is only a diff: there is no repository to read from\n";
         assert!(refused.stderr.starts_with(says), "{place:?}: {refused:?}");
+    }
+}
+
+/// The diff, piped into `crh prepare` in a repository. Returns the summary and the notes.
+fn prepare_diff(repo: &Repo, diff: &str) -> (Value, String) {
+    let user = User::new();
+    let out = user.path("out");
+    let args = ["prepare", "--diff", "-", "--out", out.to_str().unwrap()];
+    let output = user.crh(repo.path(), &args).stdin(diff.as_bytes()).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    (summary(&output), output.stderr)
+}
+
+#[test]
+fn diff_of_the_checkout_has_the_files_of_the_repository() {
+    let repo = Repo::new();
+    repo.write("a.py", "one = 1\ntwo = 2\nthree = 3\n");
+    repo.write("logo.png", "\0one");
+    repo.commit("first");
+    repo.write("a.py", "one = 1\ntwo = 22\nthree = 3\n");
+    repo.write("logo.png", "\0two");
+    repo.commit("second");
+    repo.write("a.py", "one = 1\ntwo = 22\nthree = 33\n");
+    let git_diff =
+        |args: &[&str]| String::from_utf8(repo.git(&[&["diff"], args].concat())).unwrap();
+    let is_resolved = |diff: &str| {
+        let (summary, notes) = prepare_diff(&repo, diff);
+        assert_eq!(summary["headRev"].is_null(), notes.contains("does not match"), "{notes}");
+        !summary["headRev"].is_null()
+    };
+    for args in [&["HEAD~1"][..], &["HEAD~1", "HEAD"], &["HEAD"], &["-U0", "HEAD~1"]] {
+        assert!(is_resolved(&git_diff(args)), "{args:?}");
+    }
+    let diff = git_diff(&[]);
+    assert!(!is_resolved(&diff.replace("@@ -1,3 +1,3 @@", "@@ -41,3 +41,3 @@")));
+    assert!(!is_resolved(&diff.replace("three", "four")));
+    repo.git(&["checkout", "--quiet", "--", "a.py"]);
+    assert!(is_resolved(&diff), "a patch for the last commit");
+}
+
+#[test]
+fn paths_restrict_the_scope() {
+    let repo = Repo::new();
+    repo.write("README.md", "text\n");
+    repo.commit("first");
+    repo.git(&["switch", "--quiet", "--create", "work"]);
+    for path in ["services/a/x.py", "services/ab/x.py", "services/b/y [1].py", "top.py"] {
+        repo.write(path, "import os\n");
+    }
+    repo.commit("second");
+    repo.git(&["branch", "services/ab"]);
+    let user = User::new();
+    let in_scope = |folder: &str, args: &[&str]| {
+        let output = user.prepared(&repo.path().join(folder), args, "out");
+        let scope = summary(&output)["scope"].clone();
+        let files = scope["files"].as_array().unwrap().iter();
+        let files = files.filter(|file| file["decision"]["is"] == "in");
+        files.map(|file| file["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(in_scope("", &["services/a"]), "services/a/x.py");
+    assert_eq!(in_scope("", &["--", "services/a", "top.py"]), "services/a/x.py top.py");
+    assert_eq!(in_scope("", &["main..work", "--", "services/b/y [1].py"]), "services/b/y [1].py");
+    assert_eq!(in_scope("services/b", &["../a/"]), "services/a/x.py");
+    assert_eq!(in_scope("services", &["."]).matches("services/").count(), 3);
+    // A revision takes precedence, as in git.
+    assert_eq!(in_scope("", &["services/ab", "--base", "main"]).split(".py").count(), 5);
+    let outside = user.crh(repo.path(), &["check", "--", "../other"]).run();
+    assert_eq!(outside.code, 2, "{}", outside.shown());
+    assert!(outside.stderr.contains("is outside the repository"), "{}", outside.shown());
+}
+
+#[test]
+fn quickfix_paths_are_relative_to_the_current_folder() {
+    let repo = Repo::new();
+    repo.write("services/a/x.py", "x = 1\n");
+    repo.commit("first");
+    repo.write("services/a/x.py", "x = 1\nbreakpoint()\n");
+    let user = User::new();
+    for (folder, start) in [("", "services/a/x.py:2:"), ("services/a", "x.py:2:")] {
+        let args = ["check", "--uncommitted", "--format", "quickfix", "--fail-on", "never"];
+        let output = user.crh(&repo.path().join(folder), &args).run();
+        assert!(output.stdout.starts_with(start), "{}", output.shown());
     }
 }
 
@@ -235,7 +316,7 @@ fn repository_path_may_contain_any_characters() {
     for place_of in [["--workspace", out], ["--packed", pack]] {
         let args = [&["tool", "repo_read", r#"{"path": "new ümläut.md"}"#], &place_of[..]].concat();
         let output = user.crh(&place, &args).run();
-        assert!(output.stdout.contains(r#""content": "new\n""#), "{output:?}");
+        assert!(output.stdout.ends_with("    1  new\n"), "{output:?}");
     }
 }
 
@@ -333,12 +414,16 @@ fn hook_uses_the_index_of_the_commit() {
 }
 
 #[test]
-fn branch_takes_precedence_over_tag() {
+fn tag_takes_precedence_over_branch_as_in_git() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.git(&["tag", "feature"]);
     repo.git(&["switch", "--quiet", "--create", "feature"]);
     repo.write("a.md", "b\n");
     let head = repo.commit("feature");
-    let output = User::new().prepared(repo.path(), &["feature"], "out");
+    let output = User::new().prepared(repo.path(), &["heads/feature"], "out");
     assert_eq!(summary(&output)["headRev"], head);
+    let out = User::new().path("out");
+    let args = ["prepare", "feature", "--out", out.to_str().unwrap()];
+    let refused = User::new().crh(repo.path(), &args).run();
+    assert!(refused.stderr.contains("nothing to review"), "{refused:?}");
 }

@@ -200,7 +200,7 @@ pub(crate) fn with_model(program: Program, model: &FakeModel) -> Program {
 }
 
 /// Runs with the fake model as OpenAI.
-fn with_key(program: Program, model: &FakeModel) -> Program {
+pub(crate) fn with_key(program: Program, model: &FakeModel) -> Program {
     program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url())
 }
 

@@ -85,14 +85,14 @@ fn ignore_comment_suppresses_and_warns_if_new() {
         &repo,
         &[],
         expect![[r#"
-        exit 1
-        c.py:1 secrets/aws-access-key P0
-        suppressed c.py:7: `crh:ignore secrets` on line 7, added by this change: it is revoked
-        suppressed a.py:2: `crh:ignore syntax` on line 1: a template
-        suppressed b.py:1: `# noqa: E999` on line 1, added by this change
-        warning: secrets: this change suppresses 1 finding about itself: `c.py:7`
-        warning: syntax: this change suppresses 1 finding about itself: `b.py:1`
-    "#]],
+            exit 1
+            c.py:1 secrets/aws-access-key P0
+            suppressed c.py:7: `crh:ignore secrets` on line 7, added by this change: it is revoked
+            suppressed a.py:2: `crh:ignore syntax` on line 1: a template
+            suppressed b.py:1: `# noqa: E999` on line 1, added by this change
+            warning: secrets: this change suppresses 1 finding about itself: AWS access key in the code (`c.py:7`)
+            warning: syntax: this change suppresses 1 finding about itself: The file does not parse (`b.py:1`)
+        "#]],
     );
 }
 
@@ -320,13 +320,13 @@ fn foreign_change_cannot_suppress_its_findings() {
 }
 
 #[test]
-fn verdict_mentions_suppressed_findings() {
+fn change_is_not_green_by_its_own_ignore_comment() {
     let user = User::new();
     let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
     stage(&repo, &[("b.py", "def g(:  # noqa: E999\n    pass\n".to_owned())]);
     let args = ["check", "--staged", "--mode", "report-only", "--quiet"];
     let said = user.refused(&repo, &args);
-    assert!(said.contains("nothing was found except 1 suppressed finding"), "{said}");
+    assert!(said.contains("Incomplete: the change suppresses 1 finding about itself"), "{said}");
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn sarif_results_join_the_review() {
             suppressed a.js:10: `crh:ignore js/eval` on line 10, added by this change: a test
             warning: sarif-codeql: 1 result on lines that this change does not add is left out; pass `--sarif-base FILE` to compare with the base
             warning: sarif-codeql: 1 result has no line in a file of the reviewed tree and is left out
-            warning: sarif-codeql: this change suppresses 1 finding about itself: `a.js:10`
+            warning: sarif-codeql: this change suppresses 1 finding about itself: This evaluates text (`a.js:10`)
         "#]],
     );
     check(
@@ -416,7 +416,7 @@ fn sarif_results_join_the_review() {
             a.js:4 codeql/js/eval P1
             suppressed a.js:10: `crh:ignore js/eval` on line 10, added by this change: a test
             warning: sarif-codeql: 1 result has no line in a file of the reviewed tree and is left out
-            warning: sarif-codeql: this change suppresses 1 finding about itself: `a.js:10`
+            warning: sarif-codeql: this change suppresses 1 finding about itself: This evaluates text (`a.js:10`)
         "#]],
     );
     check(
@@ -439,6 +439,7 @@ fn sarif_results_join_the_review() {
         exit 1
         ---
         a.js:4:1: P1 codeql/js/eval: This evaluates text
+        a.js:10:1: P1 codeql/js/eval: This evaluates text
     "#]]
     .assert_eq(&user.refused(&repo, &args));
     let args = ["check", "--staged", "--sarif", &head, "--format", "sarif", "--quiet"];

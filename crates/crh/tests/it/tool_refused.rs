@@ -315,14 +315,11 @@ fn wrong_repository_for_workspace_is_rejected() {
         expect![[r#"
             exit 0
             ---
-            {
-              "content": "fn number() -> u32 {\n    // the answer\n    42\n}\n",
-              "endLine": 4,
-              "path": "src/lib.rs",
-              "startLine": 1,
-              "totalLines": 4,
-              "truncated": false
-            }
+            src/lib.rs at head, lines 1-4 of 4:
+                1  fn number() -> u32 {
+                2      // the answer
+                3      42
+                4  }
         "#]],
     );
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::script::{Case, case};
 use crate::{EstimatedRequest, RunStep, ToolOutcome};
 use crh_llm::{
-    Abilities, ModelError, ModelReply, StopCause, TokenUsage, Turn, TurnPart, estimated_tokens,
+    Abilities, CallArguments, ModelError, ModelReply, StopCause, TokenUsage, ToolCall, Turn,
+    TurnPart, estimated_tokens,
 };
 
 /// The first question, counted at ten tokens, and the second.
@@ -45,4 +46,47 @@ fn changed_protocol_discards_the_count() {
     run.on_failure(ModelError::BadRequest { message: "unknown field `tools`".to_owned() });
     let RunStep::Ask(ask) = run.next(Duration::ZERO) else { panic!("{run:?}") };
     assert_eq!(ask.input, estimated_tokens(&ask.request));
+}
+
+/// Ends of a run whose task has 9,000 words and whose replies have these input counts.
+fn end_after(counts: &[u64]) -> Option<String> {
+    let mut run = case().run_with_task(&"word ".repeat(9_000));
+    for (index, count) in counts.iter().enumerate() {
+        let RunStep::Ask(_) = run.next(Duration::ZERO) else { panic!("{run:?}") };
+        let arguments = serde_json::json!({ "path": index.to_string() });
+        let call = ToolCall {
+            id: format!("c{index}"),
+            name: "read".to_owned(),
+            arguments: CallArguments::Json(arguments),
+            signatures: Vec::new(),
+        };
+        let turn = Turn { parts: vec![TurnPart::Call(call)] };
+        let usage = Some(TokenUsage { input: *count, output: 1, ..TokenUsage::default() });
+        run.on_reply(ModelReply { turn, stop: StopCause::Calls, usage, served: None });
+        if let RunStep::CallTools(_) = run.next(Duration::ZERO) {
+            run.on_tool_results(vec![ToolOutcome::Answered("text".to_owned())]);
+        }
+    }
+    match run.next(Duration::ZERO) {
+        RunStep::Stop(end) => end.outcome.failure(),
+        RunStep::Ask(_) | RunStep::CallTools(_) => None,
+    }
+}
+
+#[test]
+fn run_fails_if_the_server_reads_a_part_of_the_prompt() {
+    let failure = end_after(&[4_060]).unwrap();
+    assert!(failure.contains("read only 4060 of at least 600"), "{failure}");
+    assert!(failure.contains("OLLAMA_CONTEXT_LENGTH"), "{failure}");
+}
+
+#[test]
+fn honest_counts_never_fail_a_run() {
+    // The fewest tokens that a tokenizer could make of these words, and more.
+    for count in [6_100, 9_000, 20_000] {
+        assert_eq!(end_after(&[count, count + 10]), None, "{count}");
+    }
+    // The server does not count cached tokens.
+    assert_eq!(end_after(&[9_000, 1_500, 40]), None);
+    assert_eq!(end_after(&[12]), None);
 }

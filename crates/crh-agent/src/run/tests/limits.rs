@@ -270,7 +270,7 @@ fn failed_attempts_count() {
 
 #[test]
 fn a_result_too_large_for_the_grace_turn_ends_the_run() {
-    case().priced().limits(|limits| limits.money = Money::cents(20)).check(
+    case().priced().limits(|limits| limits.money = Money::cents(6)).check(
         "
         in=500 out=100 cost=1 read a
         ok x*60000
@@ -444,7 +444,7 @@ fn run_without_tools_must_answer_at_once() {
 
 #[test]
 fn forecast_includes_the_largest_results() {
-    case().limits(|limits| limits.tokens = 14_000).check(
+    case().limits(|limits| limits.tokens = 9_000).check(
         "
         in=300 out=10 read a
         ok a*8000

@@ -75,8 +75,12 @@ impl Case {
     }
 
     pub(super) fn run(&self) -> AgentRun<String> {
+        self.run_with_task("TASK")
+    }
+
+    pub(super) fn run_with_task(&self, task_text: &str) -> AgentRun<String> {
         let mut conversation = Conversation::new("RULES");
-        conversation.push_user("TASK", CacheMark::Breakpoint);
+        conversation.push_user(task_text, CacheMark::Breakpoint);
         let task = AgentTask {
             caller: "tester".to_owned(),
             conversation,

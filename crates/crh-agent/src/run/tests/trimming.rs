@@ -6,7 +6,7 @@ use super::script::case;
 
 #[test]
 fn old_results_are_trimmed_and_may_be_requested_again() {
-    case().facts(|facts| facts.context = 14_000).check(
+    case().facts(|facts| facts.context = 8_500).check(
         "
         ~thought ; read a
         ok a*8000
@@ -84,22 +84,45 @@ fn vendor_count_overrides_the_estimate() {
 
 #[test]
 fn untrimmable_conversation_ends_the_run() {
-    case().facts(|facts| facts.context = 1_100).check(
+    case().facts(|facts| facts.context = 500).check(
         "",
         expect![[r#"
         stop ContextFull
     "#]],
     );
+}
+
+#[test]
+fn results_that_exceed_the_context_are_cut() {
     case().facts(|facts| facts.context = 12_000).check(
         "
-        read a
-        ok a*30000
+        read a ; read b
+        ok a*30000 ; ok b*100
+        submit done
         ",
         expect![[r#"
             ask Work
                 user: TASK
-            call read a
-            stop ContextFull
+            call read a; read b
+            ask Work
+                model calls c0: read a
+                model calls c1: read b
+                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (16491 characters)
+                c1 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
+fn small_context_is_tried_before_the_task_is_refused() {
+    // The estimate of the first request is more than the context, the real size is not.
+    case().facts(|facts| (facts.context, facts.max_output) = (1_100, 800)).check(
+        "in=600 out=10 submit done",
+        expect![[r#"
+            ask Work
+                user: TASK
+            stop Answered("done")
         "#]],
     );
 }
@@ -179,7 +202,7 @@ fn context_full_error_trims_and_retries() {
 
 #[test]
 fn grace_turn_trims_old_results_to_fit_the_limits() {
-    case().limits(|limits| limits.tokens = 16_500).check(
+    case().limits(|limits| limits.tokens = 11_500).check(
         "
         in=300 out=10 read a
         ok a*8000

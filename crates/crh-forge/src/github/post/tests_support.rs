@@ -98,6 +98,7 @@ pub(crate) fn fresh() -> PullRequestState {
             author: Some(GitHubUser { id: 2, login: "author".to_owned() }),
             by_bot: false,
             from_fork: false,
+            association: None,
         },
         files: vec![FilePatch {
             path: "a.rs".to_owned(),

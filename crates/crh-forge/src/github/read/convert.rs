@@ -117,6 +117,7 @@ fn pull_properties(pull: &wire::Pull) -> PullRequestProperties {
             .is_some_and(|user| user.kind == "Bot" || user.login.ends_with("[bot]")),
         // If the repository of the head is gone, it was a fork.
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
+        association: pull.author_association.as_deref().map(association),
     }
 }
 

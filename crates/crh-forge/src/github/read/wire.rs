@@ -33,6 +33,9 @@ pub(super) struct Pull {
     #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) user: Option<User>,
+    /// Missing in some answers of GitHub Enterprise.
+    #[serde(default)]
+    pub(super) author_association: Option<String>,
     #[serde(default)]
     pub(super) draft: bool,
     pub(super) state: String,

@@ -25,6 +25,9 @@ pub(super) fn intended_vote(
         Verdict::ReadyToMerge if !posting.options.approve => {
             Err(SkippedVote { word, why: "approving is not enabled" })
         }
+        Verdict::ReadyToMerge if report.is_suppressed_by_change() => {
+            Err(SkippedVote { word, why: "the change suppresses findings about itself" })
+        }
         Verdict::ReadyToMerge if proposal_state.proposal.registrant == proposal_state.viewer => {
             Err(SkippedVote {
                 word,

@@ -54,6 +54,20 @@ fn status_classifies_an_empty_body() {
 }
 
 #[test]
+fn api_error_with_a_client_status_is_a_bad_request() {
+    let body =
+        r#"{"error": {"message": "model not found, try pulling it first", "type": "api_error"}}"#;
+    check(
+        &[(404, body), (400, body), (500, body)],
+        expect![[r#"
+            BadRequest { message: "model not found, try pulling it first" }
+            BadRequest { message: "model not found, try pulling it first" }
+            Broken { message: "model not found, try pulling it first" }
+        "#]],
+    );
+}
+
+#[test]
 fn full_context_is_recognised_for_many_servers() {
     for (status, body) in [
         (

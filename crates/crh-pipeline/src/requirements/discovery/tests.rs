@@ -12,8 +12,13 @@ const PLANS: &[&str] = &[
 
 /// Result as `source path`, with notes.
 fn search_result(title: &str, body: &str, branch: &str) -> String {
+    search_in(DescriptionSource::Proposal, title, body, branch)
+}
+
+fn search_in(body_source: DescriptionSource, title: &str, body: &str, branch: &str) -> String {
     let plans: Vec<String> = PLANS.iter().map(|path| (*path).to_owned()).collect();
-    let clues = RequirementsClues { explicit: None, title, body, branch, plans: &plans };
+    let clues =
+        RequirementsClues { explicit: None, title, body, body_source, branch, plans: &plans };
     let RequirementsSearch { document, notes } =
         discover(&clues, |_| Some("# Requirements\n- R1: it\n".to_owned()));
     let document = document.map(|plan| format!("{} {}", plan.source, plan.path));
@@ -26,6 +31,7 @@ fn explicit_document_wins() {
         explicit: Some(("plans/mine.md", "# Requirements\n- R1: it\n")),
         title: "",
         body: "docs/plans/refunds.md",
+        body_source: DescriptionSource::Proposal,
         branch: "refunds",
         plans: &["docs/plans/refunds.md".to_owned()],
     };
@@ -58,6 +64,19 @@ fn existing_link_in_description_is_explicit() {
     ] {
         check(other, "");
     }
+}
+
+#[test]
+fn plan_mentioned_in_a_commit_message_is_inferred() {
+    let check = |body: &str, expected: &str| {
+        assert_eq!(search_in(DescriptionSource::Commits, "Pay", body, ""), expected, "{body}");
+    };
+    let (explicit, inferred) = ("explicit docs/plans/refunds.md", "inferred docs/plans/refunds.md");
+    check("This follows up on docs/plans/refunds.md in part.", inferred);
+    check("See `docs/plans/refunds.md`.", inferred);
+    check("Plan: the part of docs/plans/refunds.md that is left", inferred);
+    check("Body.\n\nPlan: docs/plans/refunds.md", explicit);
+    check("plan: `./docs/plans/refunds.md`.", explicit);
 }
 
 #[test]
@@ -108,8 +127,14 @@ fn branch_match_must_be_unique() {
 #[test]
 fn unreadable_document_is_noted() {
     let plans = ["docs/plans/refunds.md".to_owned()];
-    let clues =
-        RequirementsClues { explicit: None, title: "", body: "", branch: "refunds", plans: &plans };
+    let clues = RequirementsClues {
+        explicit: None,
+        title: "",
+        body: "",
+        body_source: DescriptionSource::Proposal,
+        branch: "refunds",
+        plans: &plans,
+    };
     let search = discover(&clues, |_| None);
     assert_eq!(search.document, None);
     assert_eq!(search.notes, ["the plan `docs/plans/refunds.md` could not be read"]);

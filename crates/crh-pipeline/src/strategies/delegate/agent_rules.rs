@@ -83,6 +83,9 @@ impl ToolClass {
     fn from_tool(tool: &str) -> Self {
         match tool {
             "repo_read" | "repo_grep" | "read_file" | "search_code" => Self::Lookup,
+            "find_definition" | "find_callers" | "find_implementations" | "get_function" => {
+                Self::Repository
+            }
             "get_function_context" | "run_ruff" => Self::Repository,
             _ if tool.starts_with("repo_") => Self::Repository,
             "agent_files_list" => Self::AgentFiles,
@@ -339,6 +342,10 @@ mod tests {
             repo_ls no yes
             repo_grep no yes
             repo_stat no yes
+            find_definition no yes
+            find_callers no yes
+            find_implementations no yes
+            get_function no yes
             repo_log no yes
             repo_blame no yes
             read_file no yes

@@ -68,7 +68,10 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
     match outcome {
         AgentOutcome::Cancelled => false,
         AgentOutcome::Model(error) => match error {
-            ModelError::BadKey { .. } | ModelError::NoCredit { .. } => false,
+            ModelError::BadKey { .. }
+            | ModelError::NoKey { .. }
+            | ModelError::NoCredit { .. }
+            | ModelError::NoServer { .. } => false,
             // A model without a price is never asked.
             ModelError::BadRequest { .. } => ctx.models.reviewer.facts().price.is_some(),
             ModelError::RateLimited { .. }
@@ -78,6 +81,7 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
             | ModelError::Refused { .. }
             | ModelError::CutStream { .. }
             | ModelError::Transport { .. }
+            | ModelError::PromptCut { .. }
             | ModelError::NotRecorded { .. } => true,
         },
         AgentOutcome::Answered(_)

@@ -28,7 +28,8 @@ pub(super) async fn judge_requirements(
     let question = ModelQuestion {
         assignment: assignment.clone(),
         model: ctx.models.for_tier(ModelTier::Strong),
-        prompt: ctx.prompts.requirements(document),
+        conversation: ctx.prompts.conversation(&ctx.prompts.requirements(document)),
+        tools: ctx.prompts.tools(),
         purpose: CallPurpose::Work,
         turns: TURNS,
         tool_calls: TOOL_CALLS,

@@ -12,7 +12,7 @@ use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
 use crate::prompts::{Prompts, ReviewerBrief};
 use crate::report_repair::{RepairOutcome, ReportRepair};
 use crate::review_context::{ReviewContext, rate_limit_wait};
-use crate::reviewers::{Returns, Reviewer};
+use crate::reviewers::{PanelRole, Returns, Reviewer};
 use crate::runs;
 use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
 use crate::tools::session::{
@@ -23,12 +23,14 @@ use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, ProgressListener, RunLimits,
     SubmitTool, drive,
 };
-use crh_llm::Model;
+use crh_llm::{Model, ToolSpec};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
-/// Maximum turns: the prompt contains the diff, so a reviewer looks up a few things and reports.
-const TURNS: u32 = 8;
+/// Maximum turns of a finder, and of other reviewers. The prompt contains the diff and the context
+/// pack, so a reviewer looks up a few things, reports, and may correct its report.
+const FINDER_TURNS: u32 = 4;
+const TURNS: u32 = 3;
 /// Maximum tool calls: one or two lookups per candidate.
 const TOOL_CALLS: u32 = 60;
 /// Maximum tokens. This stops a runaway reviewer before it spends the budget of all reviewers.
@@ -81,8 +83,8 @@ pub(super) async fn run_attempt(
     let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem));
     let task = AgentTask {
         caller: name.clone(),
-        conversation: prompts.conversation(&prompts.lens(&brief, &static_findings)),
-        tools: prompts.tools(),
+        conversation: prompts.reviewer_conversation(&brief, &static_findings),
+        tools: offered_tools(reviewer, prompts),
         submit: report_tool(reviewer, repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
@@ -98,7 +100,7 @@ pub(super) async fn run_attempt(
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener = ProgressListener::new(move |_| cache_notifier.mark_warm());
     let finished = Box::pin(drive(
-        AgentRun::new(task, limits(ctx, &earlier_attempts), model.facts()),
+        AgentRun::new(task, limits(ctx, reviewer, &earlier_attempts), model.facts()),
         &run_context,
     ))
     .await;
@@ -119,14 +121,31 @@ pub(super) async fn run_attempt(
 }
 
 /// Limits of an attempt: the limits of the run minus the usage of earlier attempts.
-fn limits(ctx: &ReviewContext, earlier_attempts: &RunRecord) -> RunLimits {
+fn limits(ctx: &ReviewContext, reviewer: &Reviewer, earlier_attempts: &RunRecord) -> RunLimits {
     let used_totals = &earlier_attempts.totals;
+    let turns = match reviewer.role {
+        PanelRole::Finder => FINDER_TURNS,
+        PanelRole::Specialist | PanelRole::Upkeep | PanelRole::UpkeepPart | PanelRole::Extra => {
+            TURNS
+        }
+    };
     RunLimits {
-        turns: TURNS,
+        turns,
         tool_calls: TOOL_CALLS.saturating_sub(used_totals.tool_calls),
         tokens: TOKENS.saturating_sub(used_totals.usage.input + used_totals.usage.output),
         money: ctx.options.budget.money,
         wall: ctx.working_time(),
+    }
+}
+
+/// Tools for look-ups. Upkeep has none: it judges what the prompt shows, and look-ups would cost more
+/// than its minor findings are worth.
+fn offered_tools(reviewer: &Reviewer, prompts: &Prompts) -> Vec<ToolSpec> {
+    match reviewer.role {
+        PanelRole::Upkeep => Vec::new(),
+        PanelRole::Finder | PanelRole::Specialist | PanelRole::UpkeepPart | PanelRole::Extra => {
+            prompts.tools()
+        }
     }
 }
 

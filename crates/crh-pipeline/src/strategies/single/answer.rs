@@ -158,7 +158,7 @@ pub(super) enum InvalidJudgements {
 }
 
 /// The submit tool, as the model sees it.
-pub(super) fn submit_spec() -> ToolSpec {
+pub(crate) fn submit_spec() -> ToolSpec {
     /// Cached, since deriving a schema is slow and crh counts its tokens for every question.
     static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
         let (description, schema) =

@@ -19,7 +19,8 @@ mod second_round;
 
 use tokio::time::Instant;
 
-use self::answer::{Draft, read_draft, submit_spec};
+pub(crate) use self::answer::submit_spec;
+use self::answer::{Draft, read_draft};
 use self::budget::{draft_token_limits, output_tokens};
 use self::material::{Material, choose_material};
 use self::question::{SingleQuestion, TURNS, announce_run, ask};

@@ -98,10 +98,12 @@ impl Scene {
         let bare = BareRepository::new(&repo.path().join(".git"));
         let revisions = Revisions::new(bare, &repo.id("HEAD~1"), &repo.id("HEAD")).unwrap();
         let rules = ScopeRules {
+            paths: PathGlobs::default(),
             exclude: PathGlobs::default(),
             include: PathGlobs::default(),
             generated: PathGlobs::default(),
             max_file_bytes: u64::MAX,
+            strict: false,
         };
         let subject = ChangeUnderReview {
             tool_context: ToolContext::new()

@@ -51,10 +51,10 @@ async fn missing_requirement_of_named_plan_is_severe() {
     let given = RequirementsFile { path: PLACE.to_owned(), text: PLAN.to_owned() };
     let scene = scene(&[PLACE]).with_change(|scene| scene.terms.panel.plan = Some(given));
     check(scene, expect![[r#"
-        NotReady: the change does not meet R2, R3 of the plan
+        NotReady: the change does not meet R2 and meets only a part of R3 of the plan
           correctness (asked for by `--reviewers`) Completed
-        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
-        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
+        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, manual -> downstream-resolver) by requirements
+        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, manual -> downstream-resolver) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
           R1 Met shop/cart.py:3 shows it
           R2 NotAddressed shop/cart.py:3 shows it
@@ -64,13 +64,15 @@ async fn missing_requirement_of_named_plan_is_severe() {
 
 #[tokio::test]
 async fn plan_named_in_description_counts_like_an_argument() {
-    let scene = scene(&[PLACE])
-        .with_change(|scene| scene.contents.metadata.body = format!("Does `{PLACE}`, all of it."));
+    let scene = scene(&[PLACE]).with_change(|scene| {
+        scene.contents.metadata.url = "https://forge.example/o/r/pull/7".to_owned();
+        scene.contents.metadata.body = format!("Does `{PLACE}`, all of it.");
+    });
     check(scene, expect![[r#"
-        NotReady: the change does not meet R2, R3 of the plan
+        NotReady: the change does not meet R2 and meets only a part of R3 of the plan
           correctness (asked for by `--reviewers`) Completed
-        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, manual -> downstream-resolver) by requirements
-        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, manual -> downstream-resolver) by requirements
+        #1 P1 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, manual -> downstream-resolver) by requirements
+        #2 P1 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, manual -> downstream-resolver) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Explicit)
           R1 Met shop/cart.py:3 shows it
           R2 NotAddressed shop/cart.py:3 shows it
@@ -84,10 +86,10 @@ async fn plan_guessed_from_branch_does_not_block() {
     let scene =
         scene(&[PLACE]).with_change(|scene| scene.contents.metadata.source_git_path = branch);
     check(scene, expect![[r#"
-        ReadyToMerge: nothing actionable was found
+        ReadyToMerge: nothing actionable was found. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
           correctness (asked for by `--reviewers`) Completed
-        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, advisory -> human) by requirements
-        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, advisory -> human) by requirements
+        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
+        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
           R1 Met shop/cart.py:3 shows it
           R2 NotAddressed shop/cart.py:3 shows it
@@ -118,10 +120,10 @@ async fn newest_of_several_named_plans_is_a_hint() {
     let body = format!("After `{older}`, now {PLACE}.");
     let scene = scene(&[older, PLACE]).with_change(|scene| scene.contents.metadata.body = body);
     check(scene, expect![[r#"
-        ReadyToMerge: nothing actionable was found
+        ReadyToMerge: nothing actionable was found. The change does not meet R2 and meets only a part of R3 of the inferred plan docs/plans/2026-01-05-order-averages-plan.md
           correctness (asked for by `--reviewers`) Completed
-        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (1, ByCode, advisory -> human) by requirements
-        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (1, ByCode, advisory -> human) by requirements
+        #1 P3 docs/plans/2026-01-05-order-averages-plan.md:6 R2 of the plan is not addressed: An empty order has no total (0.75, NotRun, advisory -> human) by requirements
+        #2 P3 docs/plans/2026-01-05-order-averages-plan.md:7 R3 of the plan is only partly addressed: Names are trimmed (0.75, NotRun, advisory -> human) by requirements
         plan docs/plans/2026-01-05-order-averages-plan.md (Inferred)
           R1 Met shop/cart.py:3 shows it
           R2 NotAddressed shop/cart.py:3 shows it

@@ -114,10 +114,12 @@ impl Scene {
         let open = move || Ok(Revisions::new(bare, &base, &head).unwrap());
         let none = PathGlobs::default;
         let rules = ScopeRules {
+            paths: PathGlobs::default(),
             exclude: none(),
             include: none(),
             generated: none(),
             max_file_bytes: 1 << 20,
+            strict: false,
         };
         let subject = ChangeUnderReview {
             tool_context: ToolContext::new().with_workspace(workspace).with_repository(open),

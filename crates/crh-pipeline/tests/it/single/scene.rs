@@ -88,10 +88,12 @@ impl SingleScene {
         let (folder, workspace) = write_and_open(&one_round(raw));
         let none = PathGlobs::default;
         let rules = ScopeRules {
+            paths: PathGlobs::default(),
             exclude: none(),
             include: none(),
             generated: none(),
             max_file_bytes: 1 << 20,
+            strict: false,
         };
         let bare = BareRepository::new(&repo.path().join(".git"));
         let open = move || Ok(Revisions::new(bare, &base, &head).unwrap());

@@ -13,10 +13,13 @@ use crate::eval::scores::{Estimate, effort};
 type Metric = fn(&Tally) -> Option<f64>;
 
 /// Metrics whose loss is a regression. More reports alone are not a regression.
-const QUALITY: [(&str, Metric, Better); 6] = [
+const QUALITY: [(&str, Metric, Better); 9] = [
     ("precision", Tally::precision, Better::More),
     ("recall", Tally::recall, Better::More),
     ("f1", Tally::f1, Better::More),
+    ("comment_precision", Tally::comment_precision, Better::More),
+    ("comment_recall", Tally::comment_recall, Better::More),
+    ("comment_f1", Tally::comment_f1, Better::More),
     ("paired_recall", Tally::paired_recall, Better::More),
     ("clean_flagged", Tally::clean_flagged, Better::Less),
     ("findings_per_change", Tally::findings_per_change, Better::Neither),

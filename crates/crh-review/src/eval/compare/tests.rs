@@ -174,21 +174,27 @@ fn unstarted_repeats_do_not_shift_scores() {
         &all,
         &some,
         expect![[r#"
-        precision 1 -> 1: 0 [0 0]
-        recall 0.25 -> 0.25: 0 [0 0]
-        f1 0.4 -> 0.4: 0 [0 0]
-        findings_per_change 0.25 -> 0.25: 0 [0 0]
-    "#]],
+            precision 1 -> 1: 0 [0 0]
+            recall 0.25 -> 0.25: 0 [0 0]
+            f1 0.4 -> 0.4: 0 [0 0]
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 0.25 -> 0.25: 0 [0 0]
+            comment_f1 0.4 -> 0.4: 0 [0 0]
+            findings_per_change 0.25 -> 0.25: 0 [0 0]
+        "#]],
     );
     check_differences(
         &some,
         &all,
         expect![[r#"
-        precision 1 -> 1: 0 [0 0]
-        recall 0.25 -> 0.25: 0 [0 0]
-        f1 0.4 -> 0.4: 0 [0 0]
-        findings_per_change 0.25 -> 0.25: 0 [0 0]
-    "#]],
+            precision 1 -> 1: 0 [0 0]
+            recall 0.25 -> 0.25: 0 [0 0]
+            f1 0.4 -> 0.4: 0 [0 0]
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 0.25 -> 0.25: 0 [0 0]
+            comment_f1 0.4 -> 0.4: 0 [0 0]
+            findings_per_change 0.25 -> 0.25: 0 [0 0]
+        "#]],
     );
     check_regressions(EvaluationKind::Model, &all, &some, expect![[r#""#]]);
     check(
@@ -241,12 +247,15 @@ fn twin_that_failed_on_one_side_makes_no_pair() {
         &table(""),
         &table("failed"),
         expect![[r#"
-        precision 1 -> 1: 0 [0 0]
-        recall 0.5 -> 0.5: 0 [0 0]
-        f1 0.666667 -> 0.666667: 0 [0 0]
-        paired_recall 0 -> 0: 0 [0 0]
-        findings_per_change 0.5 -> 0.5: 0 [0 0]
-    "#]],
+            precision 1 -> 1: 0 [0 0]
+            recall 0.5 -> 0.5: 0 [0 0]
+            f1 0.666667 -> 0.666667: 0 [0 0]
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 0.5 -> 0.5: 0 [0 0]
+            comment_f1 0.666667 -> 0.666667: 0 [0 0]
+            paired_recall 0 -> 0: 0 [0 0]
+            findings_per_change 0.5 -> 0.5: 0 [0 0]
+        "#]],
     );
 }
 
@@ -276,6 +285,9 @@ fn number_of_reports_has_no_direction() {
         ("precision", Better::More),
         ("recall", Better::More),
         ("f1", Better::More),
+        ("comment_precision", Better::More),
+        ("comment_recall", Better::More),
+        ("comment_f1", Better::More),
         ("clean_flagged", Better::Less),
         ("findings_per_change", Better::Neither),
     ];
@@ -290,10 +302,11 @@ fn number_of_reports_has_no_direction() {
         &quiet,
         &loud,
         expect![[r#"
-        precision 0 -> 0: 0 [0 0]
-        clean_flagged 1 -> 1: 0 [0 0]
-        findings_per_change 1 -> 3: 2 [2 2] real
-    "#]],
+            precision 0 -> 0: 0 [0 0]
+            comment_precision 0 -> 0: 0 [0 0]
+            clean_flagged 1 -> 1: 0 [0 0]
+            findings_per_change 1 -> 3: 2 [2 2] real
+        "#]],
     );
     check_regressions(EvaluationKind::Model, &quiet, &loud, expect![[r#""#]]);
 }
@@ -403,6 +416,9 @@ fn difference_is_significant_if_interval_excludes_zero() {
             precision 0.666667 -> 0.769231: 0.102564 [-0.033333 0.257143]
             recall 0.25 -> 0.5: 0.25 [0.117647 0.391304] real
             f1 0.363636 -> 0.606061: 0.242424 [0.10538 0.388889] real
+            comment_precision 0.666667 -> 0.769231: 0.102564 [-0.033333 0.257143]
+            comment_recall 0.25 -> 0.5: 0.25 [0.117647 0.391304] real
+            comment_f1 0.363636 -> 0.606061: 0.242424 [0.10538 0.388889] real
             clean_flagged 0.25 -> 0.3: 0.05 [0 0.166667]
             findings_per_change 0.25 -> 0.433333: 0.183333 [0.083333 0.283333] real
         "#]],
@@ -427,6 +443,9 @@ fn cost_and_pairs_are_compared_if_present() {
             precision 1 -> 1: 0 [0 0]
             recall 1 -> 1: 0 [0 0]
             f1 1 -> 1: 0 [0 0]
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 1 -> 1: 0 [0 0]
+            comment_f1 1 -> 1: 0 [0 0]
             paired_recall 1 -> 0: -1 [-1 -1] real
             findings_per_change 1 -> 1: 0 [0 0]
             cost_usd_per_run 0.5 -> 0.75: 0.25 [0.25 0.25] real
@@ -442,23 +461,29 @@ fn five_differing_cases_are_not_significant() {
         &before,
         &suite(|case| case < 15, |_| false),
         expect![[r#"
-        precision 1 -> 1: 0 [0 0]
-        recall 0.25 -> 0.375: 0.125 [0.026316 0.241379]
-        f1 0.4 -> 0.545455: 0.145455 [0.031837 0.2746]
-        clean_flagged 0 -> 0: 0 [0 0]
-        findings_per_change 0.166667 -> 0.25: 0.083333 [0.016667 0.166667]
-    "#]],
+            precision 1 -> 1: 0 [0 0]
+            recall 0.25 -> 0.375: 0.125 [0.026316 0.241379]
+            f1 0.4 -> 0.545455: 0.145455 [0.031837 0.2746]
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 0.25 -> 0.375: 0.125 [0.026316 0.241379]
+            comment_f1 0.4 -> 0.545455: 0.145455 [0.031837 0.2746]
+            clean_flagged 0 -> 0: 0 [0 0]
+            findings_per_change 0.166667 -> 0.25: 0.083333 [0.016667 0.166667]
+        "#]],
     );
     check_differences(
         &before,
         &suite(|case| case < 16, |_| false),
         expect![[r#"
-        precision 1 -> 1: 0 [0 0]
-        recall 0.25 -> 0.4: 0.15 [0.047619 0.27027] real
-        f1 0.4 -> 0.571429: 0.171429 [0.055556 0.315928] real
-        clean_flagged 0 -> 0: 0 [0 0]
-        findings_per_change 0.166667 -> 0.266667: 0.1 [0.033333 0.183333] real
-    "#]],
+            precision 1 -> 1: 0 [0 0]
+            recall 0.25 -> 0.4: 0.15 [0.047619 0.27027] real
+            f1 0.4 -> 0.571429: 0.171429 [0.055556 0.315928] real
+            comment_precision 1 -> 1: 0 [0 0]
+            comment_recall 0.25 -> 0.4: 0.15 [0.047619 0.27027] real
+            comment_f1 0.4 -> 0.571429: 0.171429 [0.055556 0.315928] real
+            clean_flagged 0 -> 0: 0 [0 0]
+            findings_per_change 0.166667 -> 0.266667: 0.1 [0.033333 0.183333] real
+        "#]],
     );
 }
 
@@ -489,10 +514,13 @@ fn model_loss_is_a_regression_only_if_significant() {
         &before,
         &much,
         expect![[r#"
-        precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
-        recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
-        f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
-    "#]],
+            precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+            recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+            f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+            comment_precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+            comment_recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+            comment_f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
+        "#]],
     );
     let noisy = suite(|case| case < 20, |case| case < 58);
     check_regressions(
@@ -500,10 +528,12 @@ fn model_loss_is_a_regression_only_if_significant() {
         &before,
         &noisy,
         expect![[r#"
-        precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
-        f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
-        clean_flagged rose from 0.250 to 0.900: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
-    "#]],
+            precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+            f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+            comment_precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+            comment_f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+            clean_flagged rose from 0.250 to 0.900: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
+        "#]],
     );
 }
 
@@ -521,6 +551,7 @@ fn judged_and_unjudged_are_compared_by_text() {
     };
     let judged_by = crate::eval::evaluation::JudgedBy {
         model: String::new(),
+        brief: String::new(),
         prompt: String::new(),
         cost_usd: Default::default(),
         unanswered: 0,

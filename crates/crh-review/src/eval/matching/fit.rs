@@ -13,7 +13,7 @@ use crate::eval::case::{Expected, KnownBad, Span};
 use crate::eval::evaluation::{CaseRun, Reported};
 
 /// Maximum distance of a report from an issue, from the agent specification.
-const MAX_LINE_GAP: u32 = 3;
+pub(in crate::eval) const MAX_LINE_GAP: u32 = 3;
 /// Larger distances count as this many lines.
 const MAX_COUNTED_LINES: u32 = 999;
 
@@ -82,6 +82,7 @@ impl<'a> ReportToMatch<'a> {
     fn sort_key(&self) -> impl Ord + use<'a> {
         let Reported {
             span,
+            also,
             title,
             text,
             evidence: _,
@@ -91,7 +92,7 @@ impl<'a> ReportToMatch<'a> {
             key,
             reviewers: _,
         } = self.reported;
-        (span, category, title, text, severity, confidence, key)
+        (span, also, category, title, text, severity, confidence, key)
     }
 
     fn words(&self) -> &WordSet {
@@ -116,9 +117,10 @@ impl Matcher {
         issue: &IssueToMatch<'_>,
         report: &ReportToMatch<'_>,
     ) -> Option<u32> {
-        let distance = distance(&issue.expected.spans, &report.reported.span);
+        let spans = &issue.expected.spans;
+        let distance = distance(spans, report.reported);
         let is_near = distance.is_some_and(Distance::is_near);
-        let in_file = || is_in_same_file(&issue.expected.spans, &report.reported.span);
+        let in_file = || spans.is_empty() || is_in_same_file(spans, report.reported);
         let is_match = match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
                 is_near && self.category_matches(issue, report)
@@ -141,11 +143,11 @@ impl Matcher {
         report: &ReportToMatch<'_>,
     ) -> bool {
         let Expected { spans, on_twin, .. } = issue.expected;
-        let span = &report.reported.span;
-        let in_file = || is_in_same_file(spans, span) || is_in_same_file(on_twin, span);
+        let reported = report.reported;
+        let in_file = || is_in_same_file(spans, reported) || is_in_same_file(on_twin, reported);
         match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
-                distance(on_twin, span).is_some_and(Distance::is_near)
+                distance(on_twin, reported).is_some_and(Distance::is_near)
                     && self.category_matches(issue, report)
             }
             Rule::Text => in_file() && issue.text_matches(report),
@@ -163,16 +165,15 @@ impl Matcher {
         known_bad: &[KnownBad],
         report: &ReportToMatch<'_>,
     ) -> Option<usize> {
-        let span = &report.reported.span;
         let matching_labels = known_bad.iter().enumerate().filter_map(|(index, label)| {
             let spans = std::slice::from_ref(&label.span);
-            let distance = distance(spans, span);
+            let distance = distance(spans, report.reported);
             let is_match = match self.rule {
                 Rule::Category | Rule::Family | Rule::FileLine => {
                     distance.is_some_and(Distance::is_near)
                 }
                 Rule::Text | Rule::Judge => {
-                    is_in_same_file(spans, span)
+                    is_in_same_file(spans, report.reported)
                         && Description::new(&label.description, &[]).matches(report.words())
                 }
             };
@@ -188,7 +189,7 @@ impl Matcher {
     }
 
     fn category_matches(&self, issue: &IssueToMatch<'_>, report: &ReportToMatch<'_>) -> bool {
-        let expected = issue.expected.category;
+        let Some(expected) = issue.expected.category else { return true };
         match self.rule {
             Rule::Category => report.reported.category == Some(expected),
             Rule::Family => report
@@ -208,8 +209,7 @@ impl Matcher {
         report: &ReportToMatch<'_>,
     ) -> u32 {
         let word_difference = 1000 - issue.description().similarity(report.words());
-        let category_difference =
-            u32::from(report.reported.category != Some(issue.expected.category));
+        let category_difference = u32::from(report.reported.category != issue.expected.category);
         let Distance { line_gap, boundary_difference } = distance.unwrap_or(Distance {
             line_gap: MAX_COUNTED_LINES,
             boundary_difference: MAX_COUNTED_LINES,
@@ -234,24 +234,29 @@ impl Distance {
     }
 }
 
-/// Distance to the nearest of `spans`; `None` if none is in the same file and side.
-fn distance(spans: &[Span], reported_span: &Span) -> Option<Distance> {
-    let same_file = spans
-        .iter()
-        .filter(|span| span.file() == reported_span.file() && span.side() == reported_span.side());
+/// Distance of the nearest place of a report to the nearest of `spans`; `None` if none is in the same
+/// file and side.
+fn distance(spans: &[Span], reported: &Reported) -> Option<Distance> {
+    reported.places().filter_map(|place| place_distance(spans, place)).min()
+}
+
+fn place_distance(spans: &[Span], place: &Span) -> Option<Distance> {
+    let same_file =
+        spans.iter().filter(|span| span.file() == place.file() && span.side() == place.side());
     let distances = same_file.map(|span| Distance {
         line_gap: span
             .line_start()
-            .saturating_sub(reported_span.line_end())
-            .max(reported_span.line_start().saturating_sub(span.line_end())),
+            .saturating_sub(place.line_end())
+            .max(place.line_start().saturating_sub(span.line_end())),
         boundary_difference: span
             .line_start()
-            .abs_diff(reported_span.line_start())
-            .saturating_add(span.line_end().abs_diff(reported_span.line_end())),
+            .abs_diff(place.line_start())
+            .saturating_add(span.line_end().abs_diff(place.line_end())),
     });
     distances.min()
 }
 
-fn is_in_same_file(spans: &[Span], reported_span: &Span) -> bool {
-    spans.iter().any(|span| span.file() == reported_span.file())
+fn is_in_same_file(spans: &[Span], reported: &Reported) -> bool {
+    let mut places = reported.places();
+    places.any(|place| spans.iter().any(|span| span.file() == place.file()))
 }

@@ -443,7 +443,7 @@ fn text_rule_requires_same_file_and_words() {
             "case c\nexpect f:1 \"{description}\"\nreport g:1 \"{title}\"\nreport f:9 \"{title}\""
         );
         let case = evaluation(Rule::Text, &table).cases.remove(0);
-        let pairs = text_matches(&case.labels, &case.runs[0]);
+        let pairs = matching_pairs(&case.labels, &case.runs[0], Rule::Text);
         assert!(!pairs.contains(&(0, 0)), "it is in another file");
         pairs.contains(&(0, 1))
     };

@@ -97,11 +97,12 @@ fn matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
 
 fn category_matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
     match (rule, reported.category) {
-        (Rule::Category, said) => said == Some(issue.category),
+        (Rule::Category, said) => said == issue.category,
         // Two of the three categories belong to one family.
         (Rule::Family, said) => {
             said.is_some()
-                && (said == Some(Category::Security)) == (issue.category == Category::Security)
+                && (said == Some(Category::Security))
+                    == (issue.category == Some(Category::Security))
         }
         (Rule::FileLine, _) => true,
         (Rule::Text | Rule::Judge, _) => unreachable!(),

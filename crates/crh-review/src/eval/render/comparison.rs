@@ -135,6 +135,7 @@ pub(super) fn differences(comparison: &Comparison) -> SectionTable {
 fn metric_name(name: &str) -> String {
     match name {
         "f1" => "F1".to_owned(),
+        "comment_f1" => "comment F1".to_owned(),
         "clean_flagged" => "clean changes flagged".to_owned(),
         "cost_usd_per_run" => "cost per run, USD".to_owned(),
         "latency_seconds_median" => "median time per run, s".to_owned(),

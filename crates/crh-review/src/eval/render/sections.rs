@@ -11,8 +11,10 @@ use super::figures::{
     amount, count, estimate, fine, format_or_undefined, money, seconds, share, signed,
 };
 use super::reviewer_table::reviewers_section;
-use crate::eval::scores::{Calibration, Paired, Quality, SeverityAgreement, Share, Stability};
-use crate::eval::{Agreement, JudgedBy, Rule, Sheet};
+use crate::eval::scores::{
+    Calibration, CommentScores, Paired, Quality, SeverityAgreement, Share, Stability,
+};
+use crate::eval::{Agreement, FunnelCounts, FunnelStep, JudgedBy, Rule, Sheet};
 use crate::render::html::with_thousands;
 
 /// Maximum number of groups per breakdown.
@@ -81,7 +83,8 @@ pub(super) struct GroupRecall {
 /// runs.
 pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     let scores = &sheet.scores;
-    let mut sections = vec![counts(sheet), quality(sheet)];
+    let mut sections = vec![counts(sheet), quality(sheet), comments(sheet)];
+    sections.extend(funnel(&scores.funnel));
     sections.extend(scores.paired.as_ref().map(|paired| pairs(sheet, paired)));
     sections.extend(recall_by(sheet));
     sections.extend(reviewers_section(&scores.reviewers));
@@ -229,6 +232,78 @@ fn quality(sheet: &Sheet) -> Section {
             }),
         ],
     }
+}
+
+fn comments(sheet: &Sheet) -> Section {
+    let baselines =
+        sheet.baselines.iter().map(|baseline| (short_line(&baseline.name), &baseline.comments));
+    let own_row = std::iter::once((plain_tool_name(sheet), &sheet.scores.comments));
+    let all: Vec<(String, &CommentScores)> = own_row.chain(baselines).collect();
+    let count_rows = all.iter().map(|(name, scores)| {
+        let counts = [scores.expected, scores.found, scores.comments, scores.unmatched];
+        let cells = counts.iter().map(|number| with_thousands(u64::from(*number))).collect();
+        TableRow { name: name.clone(), cells }
+    });
+    let quality_rows = all.iter().map(|(name, scores)| {
+        let cells = [scores.precision, scores.recall, scores.f1];
+        let cells = cells.iter().map(|cell| estimate(cell, share)).collect();
+        TableRow { name: name.clone(), cells }
+    });
+    Section {
+        id: "comments",
+        short: "Comments",
+        title: "Published comments",
+        says: vec![
+            "Counted as public benchmarks do: an issue is found if at least one comment matches it, and a comment is wrong if it matches none."
+                .to_owned(),
+        ],
+        body: vec![
+            SectionBody::Table(SectionTable {
+                columns: vec!["Reviewer", "Expected", "Found", "Comments", "Wrong"],
+                rows: count_rows.collect(),
+            }),
+            SectionBody::Table(SectionTable {
+                columns: vec!["Reviewer", "Precision", "Recall", "F1"],
+                rows: quality_rows.collect(),
+            }),
+        ],
+    }
+}
+
+fn funnel(steps: &[FunnelCounts]) -> Option<Section> {
+    let row = |counts: &FunnelCounts| {
+        let name = match counts.step {
+            Some(FunnelStep::Raised) => "Raised by a reviewer",
+            Some(FunnelStep::Shape) => "In the required format",
+            Some(FunnelStep::Evidence) => "Quoted code exists",
+            Some(FunnelStep::Merged) => "Merged into issues",
+            Some(FunnelStep::Edited) => "Kept by editor and validation",
+            None => "Published",
+        };
+        let FunnelCounts { reports, found, expected, .. } = *counts;
+        let recall = (expected > 0).then(|| f64::from(found) / f64::from(expected));
+        TableRow {
+            name: name.to_owned(),
+            cells: vec![
+                with_thousands(u64::from(reports)),
+                format!("{found}/{expected}"),
+                format_or_undefined(recall, share),
+            ],
+        }
+    };
+    (!steps.is_empty()).then(|| Section {
+        id: "funnel",
+        short: "Funnel",
+        title: "From findings to comments",
+        says: vec![
+            "Findings up to the quoted code, then issues. Recall is the share of expected issues that something at this step matches."
+                .to_owned(),
+        ],
+        body: vec![SectionBody::Table(SectionTable {
+            columns: vec!["Step", "Number", "Issues found", "Recall"],
+            rows: steps.iter().map(row).collect(),
+        })],
+    })
 }
 
 fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
@@ -395,13 +470,35 @@ fn stability(stability: &Stability) -> Section {
             count(stability.complete_cases as usize, "case"),
             stability.repeats
         )],
-        body: vec![SectionBody::Facts(vec![
-            ("A report recurs", format_or_undefined(stability.returns, share)),
-            ("Variance of being found", format_or_undefined(stability.hit_variance, fine)),
-            ("Severity or category changes", format_or_undefined(stability.class_changes, share)),
-            ("Standard deviation of F1", format_or_undefined(stability.f1_deviation, fine)),
-        ])],
+        body: vec![
+            SectionBody::Facts(vec![
+                ("A report recurs", format_or_undefined(stability.returns, share)),
+                ("Variance of being found", format_or_undefined(stability.hit_variance, fine)),
+                (
+                    "Severity or category changes",
+                    format_or_undefined(stability.class_changes, share),
+                ),
+                ("Standard deviation of F1", format_or_undefined(stability.f1_deviation, fine)),
+            ]),
+            returning_comments(stability),
+        ],
     }
+}
+
+/// How many comments one run has, two runs have, and so on.
+fn returning_comments(stability: &Stability) -> SectionBody {
+    let total: u32 = stability.by_runs.iter().sum();
+    let rows = (1..).zip(&stability.by_runs).map(|(runs, number): (usize, &u32)| TableRow {
+        name: format!("{runs} of {}", stability.repeats),
+        cells: vec![
+            with_thousands(u64::from(*number)),
+            format_or_undefined((total > 0).then(|| f64::from(*number) / f64::from(total)), share),
+        ],
+    });
+    SectionBody::Table(SectionTable {
+        columns: vec!["In so many runs", "Different comments", "Share"],
+        rows: rows.collect(),
+    })
 }
 
 fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {

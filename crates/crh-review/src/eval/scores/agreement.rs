@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Agreement;
 use super::graded::GradedCase;
 use crate::eval::bootstrap::rounded;
-use crate::eval::matching::text_matches;
+use crate::eval::matching::{Rule, matching_pairs};
 
 /// Numbers of pairs by answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(super) fn agreement(cases: &[&GradedCase<'_>]) -> Agreement {
             };
             let by_judge: BTreeSet<_> = judged.iter().filter(is_valid).copied().collect();
             let by_text = match run.is_reviewed() {
-                true => text_matches(labels, run.run),
+                true => matching_pairs(labels, run.run, Rule::Text),
                 false => BTreeSet::new(),
             };
             let both = by_judge.intersection(&by_text).count() as u64;
@@ -75,7 +75,6 @@ impl Votes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::matching::Rule;
     use crate::eval::scores::graded::grade_cases;
     use crate::eval::tests_support::evaluation;
 

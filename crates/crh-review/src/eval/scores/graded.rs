@@ -1,8 +1,10 @@
 //! The runs that count, with the matching of their reports.
 
-use crate::eval::case::Span;
+use std::collections::BTreeSet;
+
+use crate::eval::case::{Labels, Span};
 use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
-use crate::eval::matching::{ReportClasses, Rule, classify_reports};
+use crate::eval::matching::{ReportClasses, Rule, classify_reports, matching_pairs};
 use crate::finding::{Category, Side};
 
 /// A case with the runs that count.
@@ -20,6 +22,27 @@ pub(in crate::eval) struct GradedRun<'a> {
     pub(in crate::eval) reported: &'a [Reported],
     /// Classification of the reports.
     pub(in crate::eval) classes: ReportClasses,
+    /// Counts with the report as the unit.
+    pub(in crate::eval) comments: CommentCounts,
+}
+
+/// Counts with the published comment as the unit: one comment can find several issues, and several
+/// comments about one issue are all right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::eval) struct CommentCounts {
+    /// Expected issues that at least one comment matches.
+    pub(in crate::eval) found: usize,
+    /// Comments that match no expected issue.
+    pub(in crate::eval) unmatched: usize,
+}
+
+impl CommentCounts {
+    fn new(labels: &Labels, run: &CaseRun, rule: Rule) -> Self {
+        let pairs = matching_pairs(labels, run, rule);
+        let found: BTreeSet<usize> = pairs.iter().map(|(issue, _)| *issue).collect();
+        let matched: BTreeSet<usize> = pairs.iter().map(|(_, report)| *report).collect();
+        Self { found: found.len(), unmatched: run.reported.len() - matched.len() }
+    }
 }
 
 /// Identity of a report across runs: the tool's own id, or else place and category. Words do not
@@ -65,17 +88,20 @@ impl<'a> ReportIdentity<'a> {
 pub(in crate::eval) fn grade_cases(evaluation: &Evaluation, rule: Rule) -> Vec<GradedCase<'_>> {
     let cases = evaluation.cases.iter().map(|case| {
         let runs = case.runs.iter().enumerate().filter_map(|(repeat, run)| {
-            let (reported, sorted) = match run.ending {
-                Ending::Reviewed | Ending::Incomplete(_) => {
-                    (run.reported.as_slice(), classify_reports(&case.labels, run, rule))
-                }
+            let (reported, classes, comments) = match run.ending {
+                Ending::Reviewed | Ending::Incomplete(_) => (
+                    run.reported.as_slice(),
+                    classify_reports(&case.labels, run, rule),
+                    CommentCounts::new(&case.labels, run, rule),
+                ),
                 Ending::Failed(_) => {
                     let missed = (0..case.labels.expected.len()).collect();
-                    (Default::default(), ReportClasses { missed, ..ReportClasses::default() })
+                    let classes = ReportClasses { missed, ..ReportClasses::default() };
+                    (Default::default(), classes, CommentCounts::default())
                 }
                 Ending::NotRun(_) => return None,
             };
-            Some(GradedRun { repeat, run, reported, classes: sorted })
+            Some(GradedRun { repeat, run, reported, classes, comments })
         });
         GradedCase { case, runs: runs.collect() }
     });

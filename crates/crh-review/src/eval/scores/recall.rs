@@ -11,6 +11,9 @@ use crate::eval::matching::{Rule, classify_reports};
 const SIZES: [(u32, &str); 4] =
     [(10, "1–10"), (50, "11–50"), (200, "51–200"), (u32::MAX, "over 200")];
 
+/// Name of the group of issues without a category.
+const UNKNOWN: &str = "unknown";
+
 /// Recall by severity, category, language, size and kind, over all runs.
 pub(super) fn recall_by(cases: &[&GradedCase<'_>]) -> RecallBy {
     let mut recall = RecallBy::default();
@@ -21,9 +24,11 @@ pub(super) fn recall_by(cases: &[&GradedCase<'_>]) -> RecallBy {
         let size = size_limits.find(|max_lines| labels.lines <= *max_lines);
         for (issue_index, issue) in labels.expected.iter().enumerate() {
             let kind = if issue.omission { "omission" } else { "present" };
+            let category =
+                issue.category.map_or_else(|| UNKNOWN.to_owned(), |category| category.to_string());
             let shares = [
                 recall.severity.entry(issue.severity.to_string()).or_default(),
-                recall.category.entry(issue.category.to_string()).or_default(),
+                recall.category.entry(category).or_default(),
                 recall.language.entry(labels.language.clone()).or_default(),
                 recall.kind.entry(kind.to_owned()).or_default(),
                 sizes.entry(size.unwrap_or(u32::MAX)).or_default(),

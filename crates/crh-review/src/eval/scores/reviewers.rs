@@ -24,8 +24,8 @@ pub(super) fn reviewers(about: &About, cases: &[GradedCase<'_>]) -> Vec<Reviewer
                 true => counts.add_twin(run),
                 false => counts.add(about, case, run),
             }
-            for issue in &case.case.labels.expected {
-                *expected.entry(issue.category).or_default() += 1;
+            for category in case.case.labels.expected.iter().filter_map(|issue| issue.category) {
+                *expected.entry(category).or_default() += 1;
             }
         }
     }
@@ -67,7 +67,7 @@ impl<'a> CountsByReviewer<'a> {
         for (issue, report) in &run.classes.matched {
             let category = case.case.labels.expected[*issue].category;
             self.count_report(run, *report, |name, row| {
-                match about.lenses.get(name) == Some(&category) {
+                match category.is_some() && about.lenses.get(name).copied() == category {
                     true => row.own.matched += 1,
                     false => row.others += 1,
                 }

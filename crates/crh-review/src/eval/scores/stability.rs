@@ -2,7 +2,7 @@
 //!
 //! All numbers are unbiased: their expected value does not depend on the number of repeats.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Stability;
 use super::graded::{GradedCase, GradedRun, grade_cases};
@@ -10,7 +10,7 @@ use super::quality::count;
 use super::tally::Tally;
 use crate::eval::bootstrap::{Counts, ratio, rounded};
 use crate::eval::evaluation::{Evaluation, Reported};
-use crate::eval::matching::{ReportClasses, Rule};
+use crate::eval::matching::{MAX_LINE_GAP, ReportClasses, Rule};
 use crate::finding::{Category, Severity, Side};
 
 /// Severity and category of a report.
@@ -41,6 +41,10 @@ pub(super) fn stability(evaluation: &Evaluation, cases: &[&GradedCase<'_>]) -> O
         repeats: evaluation.repeats,
         complete_cases: count(complete.len() as u64),
         returns: recurrence(&reports).map(rounded),
+        by_runs: comments_by_runs(
+            by_place.iter().filter(|case| !case.is_twin()),
+            evaluation.repeats,
+        ),
         hit_variance: hit_variance(cases).map(rounded),
         class_changes: class_changes(&reports).map(rounded),
         f1_deviation: f1_deviation(&complete).map(rounded),
@@ -104,6 +108,43 @@ fn recurrence(cases: &[CaseReports<'_>]) -> Option<f64> {
     ratio(returned, possible)
 }
 
+/// Number of comments that one run has, that two runs have, and so on, over the cases with all
+/// repeats.
+fn comments_by_runs<'a>(cases: impl Iterator<Item = &'a GradedCase<'a>>, repeats: u32) -> Vec<u32> {
+    let repeats = usize::try_from(repeats).unwrap_or_default();
+    let mut by_runs = vec![0; repeats];
+    for case in cases.filter(|case| case.runs.len() == repeats) {
+        let mut comments: Vec<(ReportPlace<'_>, usize)> = case
+            .runs
+            .iter()
+            .flat_map(|run| places(run).map(|(place, _)| (place, run.repeat)))
+            .collect();
+        comments.sort_unstable();
+        for group in comments.chunk_by(|(left, _), (right, _)| left.is_near(*right)) {
+            let runs: BTreeSet<usize> = group.iter().map(|(_, repeat)| *repeat).collect();
+            if let Some(number) = by_runs.get_mut(runs.len() - 1) {
+                *number += 1;
+            }
+        }
+    }
+    by_runs
+}
+
+impl ReportPlace<'_> {
+    /// Whether two places of different runs count as the same.
+    fn is_near(self, other: ReportPlace<'_>) -> bool {
+        match (self, other) {
+            (ReportPlace::Expected(left), ReportPlace::Expected(right)) => left == right,
+            (
+                ReportPlace::Line(file, side, line),
+                ReportPlace::Line(other_file, other_side, next),
+            ) => file == other_file && side == other_side && line.abs_diff(next) <= MAX_LINE_GAP,
+            (ReportPlace::Expected(_), ReportPlace::Line(..))
+            | (ReportPlace::Line(..), ReportPlace::Expected(_)) => false,
+        }
+    }
+}
+
 /// How often two runs with the same report differ in its class.
 fn class_changes(cases: &[CaseReports<'_>]) -> Option<f64> {
     let (mut different, mut pairs) = (0, 0);
@@ -151,4 +192,40 @@ fn f1_deviation(complete: &[&GradedCase<'_>]) -> Option<f64> {
 
 fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::eval::matching::Rule;
+    use crate::eval::scores::score;
+    use crate::eval::tests_support::evaluation;
+
+    #[test]
+    fn comments_are_counted_by_the_runs_that_have_them() {
+        // The expected issue is in two runs, the comment on lines 60 to 62 in three, two others in
+        // one. Case `b` misses a run.
+        let table = "
+            case a
+            expect f:10
+            run
+            report f:10 bug
+            report f:60
+            report g:1
+            run
+            report f:11 bug
+            report f:62
+            report f:61
+            run
+            report f:60
+            report f:90
+            case b
+            run
+            report f:1
+            run not-run
+            run
+            report f:1
+            ";
+        let stability = score(&evaluation(Rule::Category, table)).stability.unwrap();
+        assert_eq!((stability.complete_cases, stability.by_runs), (1, vec![2, 1, 1]));
+    }
 }

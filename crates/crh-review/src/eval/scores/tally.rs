@@ -18,6 +18,8 @@ pub(in crate::eval) struct Tally {
     pub(in crate::eval) known_bad: u64,
     pub(in crate::eval) on_clean: u64,
     pub(in crate::eval) unlabelled: u64,
+    pub(in crate::eval) found: u64,
+    pub(in crate::eval) unmatched: u64,
     pub(in crate::eval) clean_runs: u64,
     pub(in crate::eval) clean_reported: u64,
     pub(in crate::eval) clean_flagged: u64,
@@ -60,6 +62,8 @@ impl Tally {
             known_bad: run.classes.known_bad.len() as u64,
             on_clean: run.classes.on_clean.len() as u64,
             unlabelled: run.classes.unlabelled.len() as u64,
+            found: run.comments.found as u64,
+            unmatched: run.comments.unmatched as u64,
             clean_runs: u64::from(is_clean),
             clean_reported: if is_clean { run.reported.len() as u64 } else { 0 },
             clean_flagged: u64::from(is_clean && !run.reported.is_empty()),
@@ -85,6 +89,21 @@ impl Tally {
     /// F1. Zero without reports.
     pub(in crate::eval) fn f1(&self) -> Option<f64> {
         f1(self.matched, self.reported, self.expected)
+    }
+
+    /// Found issues per found issue or unmatched comment; `None` without comments.
+    pub(in crate::eval) fn comment_precision(&self) -> Option<f64> {
+        ratio(self.found, self.found + self.unmatched)
+    }
+
+    /// Found issues per expected issue.
+    pub(in crate::eval) fn comment_recall(&self) -> Option<f64> {
+        ratio(self.found, self.expected)
+    }
+
+    /// F1 of the two. Zero without comments.
+    pub(in crate::eval) fn comment_f1(&self) -> Option<f64> {
+        f1(self.found, self.found + self.unmatched, self.expected)
     }
 
     /// Reports per change.
@@ -133,6 +152,8 @@ impl Counts for Tally {
         self.known_bad += times * other.known_bad;
         self.on_clean += times * other.on_clean;
         self.unlabelled += times * other.unlabelled;
+        self.found += times * other.found;
+        self.unmatched += times * other.unmatched;
         self.clean_runs += times * other.clean_runs;
         self.clean_reported += times * other.clean_reported;
         self.clean_flagged += times * other.clean_flagged;

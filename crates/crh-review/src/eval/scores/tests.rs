@@ -650,6 +650,7 @@ fn judge_agreement_is_counted_if_judged() {
     assert_eq!(score(&evaluation).judge, None);
     evaluation.judged_by = Some(crate::eval::evaluation::JudgedBy {
         model: String::new(),
+        brief: String::new(),
         prompt: String::new(),
         cost_usd: Default::default(),
         unanswered: 0,

@@ -97,9 +97,12 @@ fn kind_and_hint(
             (FailureKind::Usage, Some("pass the output of `git diff` or `git show`"))
         }
         TargetError::Base(error) => match error {
-            BaseError::Remote { .. } => {
-                (FailureKind::External, Some("`--offline` uses the base as it was last fetched"))
-            }
+            BaseError::Remote { .. } => (
+                FailureKind::External,
+                Some(
+                    "check the network and the remote's URL, or name a base in this clone with `--base REF`",
+                ),
+            ),
             BaseError::Git(_) => (FailureKind::External, None),
             BaseError::MissingObjects(_) => {
                 (FailureKind::Usage, Some("remove `--offline`, or run `git fetch --unshallow`"))
@@ -109,7 +112,9 @@ fn kind_and_hint(
             | BaseError::Ambiguous(_)
             | BaseError::Unrelated { .. } => (
                 FailureKind::Usage,
-                Some("set the base with `--base REF`, or with `base.branch` in `crh.toml`"),
+                Some(
+                    "set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings",
+                ),
             ),
         },
         TargetError::NotFetched(_) => (FailureKind::Bug, None),

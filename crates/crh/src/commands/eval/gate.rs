@@ -1,58 +1,220 @@
 //! `crh eval gate`: fails if reviews have become worse than a baseline.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use clap::ValueEnum;
 
 use super::lenses::Lenses;
 use super::measured::Opened;
 use super::reviews::{End, Reviews};
 use super::sheet;
-use crate::cli::EvalGateArgs;
+use crate::cli::{ArmChoice, EvalGateArgs, EvalReviewArgs, RuleArg, SuiteArgs};
 use crate::config::environment::Environment;
+use crate::config::review::BudgetChoice;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_pipeline::run_folder::write_atomic;
-use crh_review::eval::{Evaluation, compare, regressions, score};
+use crh_review::eval::{About, Evaluation, compare, regressions, score};
 use crh_review::stable_json;
+
+/// Folders of the project's own results, by strategy.
+const BASELINES: &str = "eval/baselines";
+const RECORDINGS: &str = "eval/recordings";
+const CASE_LISTS: &str = "eval/cases";
+
+/// Placeholder in a command if the model of the baseline is unknown.
+const ANY_MODEL: &str = "MODEL";
+
+/// One comparison with a baseline.
+struct Gate {
+    suite: SuiteArgs,
+    review: EvalReviewArgs,
+    baseline: PathBuf,
+    rule: Option<RuleArg>,
+    result: Option<PathBuf>,
+    write_baseline: bool,
+    /// What a user types to select the files of this gate again.
+    words: Vec<String>,
+    /// Model and budget of the baseline; empty if there is none.
+    about: About,
+}
 
 pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
     ui::set_verbosity(args.review.verbosity.verbosity());
-    let rule = args.match_args.rule;
-    let before = match args.write_baseline {
-        true => None,
-        // Read the baseline before any model is paid.
-        false => Some(sheet::stored(&args.baseline, rule, environment)?),
-    };
-    let after = match &args.result {
-        Some(result) => sheet::stored(result, rule, environment)?,
-        None => {
-            let lenses = Lenses::of(&args.review)?;
-            let opened = Opened::new(&args.suite, &lenses, environment)?;
-            let reviews = Reviews::open(&args.review, &lenses, environment)?;
-            let repeats = args.review.repeat.get();
-            let rule = sheet::rule(rule);
-            let (evaluation, end) =
-                opened.review(&reviews, repeats, rule, environment, |_, _, _| {})?;
-            if end == End::Interrupted {
-                return Ok(ui::interrupted());
-            }
-            evaluation
-        }
-    };
-    match before {
-        None if sheet::endings(&after).any(sheet::is_missing) => {
-            Err(Failure::usage("cannot write a baseline: not every case was reviewed")
-                .hint("the rows above say why; finished cases are not reviewed again"))
-        }
-        None => write(args, after, environment).map(|()| ExitCode::SUCCESS),
-        Some(before) => hold(&before, &after),
+    match (&args.baseline, args.review.strategy) {
+        (Some(baseline), _) => Gate::new(args, baseline, environment).run(environment),
+        (None, Some(arm)) => Gate::for_arm(args, arm, environment).run(environment),
+        (None, None) => run_all(args, environment),
     }
+}
+
+/// Checks every strategy that has a baseline.
+fn run_all(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    let has_baseline =
+        |arm: &ArmChoice| environment.folder.join(arm_file(BASELINES, *arm, "json")).is_file();
+    let arms: Vec<ArmChoice> = ArmChoice::ALL.into_iter().filter(has_baseline).collect();
+    if arms.is_empty() || args.write_baseline {
+        return Err(Failure::usage("no strategy is given")
+            .hint("pass `--strategy`, or `--baseline FILE` for a baseline elsewhere"));
+    }
+    let mut last = ExitCode::SUCCESS;
+    for arm in arms {
+        ui::result_text(&format!("strategy {}\n", arm.name()))?;
+        let code = Gate::for_arm(args, arm, environment).run(environment)?;
+        // A regression counts more than a missing case.
+        if last == ExitCode::SUCCESS || code == ExitCode::from(1) {
+            last = code;
+        }
+    }
+    Ok(last)
+}
+
+/// A file of a strategy, relative to the current folder.
+fn arm_file(folder: &str, arm: ArmChoice, extension: &str) -> PathBuf {
+    Path::new(folder).join(format!("{}.{extension}", arm.name()))
+}
+
+impl Gate {
+    fn new(args: &EvalGateArgs, baseline: &Path, environment: &Environment) -> Self {
+        let stored = sheet::stored(baseline, None, environment).ok();
+        Self {
+            suite: args.suite.clone(),
+            review: args.review.clone(),
+            baseline: baseline.to_owned(),
+            rule: args.match_args.rule,
+            result: args.result.clone(),
+            write_baseline: args.write_baseline,
+            words: vec!["--baseline".to_owned(), quoted(baseline)],
+            about: stored.map(|evaluation| evaluation.about).unwrap_or_default(),
+        }
+    }
+
+    /// The baseline, the recording and the case list of a strategy, and the budget of the baseline.
+    fn for_arm(args: &EvalGateArgs, arm: ArmChoice, environment: &Environment) -> Self {
+        let mut gate = Self::new(args, &arm_file(BASELINES, arm, "json"), environment);
+        gate.words.clear();
+        gate.review.strategy = Some(arm);
+        let existing = |folder: &str, extension: &str| {
+            let file = arm_file(folder, arm, extension);
+            environment.folder.join(&file).is_file().then_some(file)
+        };
+        if arm != ArmChoice::Static
+            && let Some(recording) = existing(RECORDINGS, "jsonl")
+        {
+            gate.review.model.set_default_model(format!("replay:{}", recording.display()));
+        }
+        if gate.suite.cases.is_empty() && gate.suite.case_list.is_none() {
+            gate.suite.case_list = existing(CASE_LISTS, "txt");
+        }
+        let budget = <BudgetChoice as ValueEnum>::from_str(&gate.about.budget, false);
+        if let Ok(budget) = budget {
+            gate.review.effort.set_default_budget(budget);
+        }
+        gate
+    }
+
+    fn run(&self, environment: &Environment) -> Result<ExitCode, Failure> {
+        let before = match self.write_baseline {
+            true => None,
+            // Read the baseline before any model is paid.
+            false => Some(sheet::stored(&self.baseline, self.rule, environment)?),
+        };
+        let after = match &self.result {
+            Some(result) => sheet::stored(result, self.rule, environment)?,
+            None => {
+                let lenses = Lenses::of(&self.review)?;
+                let opened = Opened::new(&self.suite, &lenses, environment)?;
+                let reviews = Reviews::open(&self.review, &lenses, environment)?;
+                if let Some(prompts) = reviews.outdated_prompts() {
+                    let now = reviews.prompt_version();
+                    let why = format!("it was made with the prompts `{prompts}`, now `{now}`");
+                    return self.outdated(&reviews, &why);
+                }
+                let repeats = self.review.repeat.get();
+                let rule = sheet::rule(self.rule, &opened.suite, reviews.arm())?;
+                let (evaluation, end) =
+                    opened.review(&reviews, repeats, rule, environment, |_, _, _| {})?;
+                if end == End::Interrupted {
+                    return Ok(ui::interrupted());
+                }
+                match reviews.unrecorded_count() {
+                    0 => {}
+                    1 => return self.outdated(&reviews, "1 question is not in it"),
+                    count => {
+                        let why = format!("{count} questions are not in it");
+                        return self.outdated(&reviews, &why);
+                    }
+                }
+                evaluation
+            }
+        };
+        match before {
+            None if sheet::endings(&after).any(sheet::is_missing) => {
+                Err(Failure::usage("cannot write a baseline: not every case was reviewed")
+                    .hint("the rows above say why; finished cases are not reviewed again"))
+            }
+            None => write(&self.baseline, after, environment).map(|()| ExitCode::SUCCESS),
+            Some(before) => hold(&before, &after),
+        }
+    }
+
+    /// Says that a recording is out of date, and how to renew it.
+    fn outdated(&self, reviews: &Reviews, why: &str) -> Result<ExitCode, Failure> {
+        let recording = reviews.recording().map(quoted).unwrap_or_default();
+        let command = self.renewing_command(reviews, &recording);
+        ui::result_text(&crh_review::escape_invisible(&format!(
+            "worse: the recording {recording} is out of date: {why}\n  renew it with: {command}\n"
+        )))?;
+        Ok(ExitCode::from(1))
+    }
+
+    /// The commands that record the reviews again and write the baseline.
+    fn renewing_command(&self, reviews: &Reviews, recording: &str) -> String {
+        let mut common: Vec<String> = self.suite.suite.iter().map(|suite| quoted(suite)).collect();
+        common.extend(["--strategy".to_owned(), reviews.arm().name()]);
+        if let Some(file) = &self.suite.case_list {
+            common.extend(["--case-list".to_owned(), quoted(file)]);
+        }
+        for glob in &self.suite.cases {
+            common.extend(["--case".to_owned(), quoted(Path::new(glob))]);
+        }
+        if !self.review.reviewers.is_empty() {
+            common.extend(["--reviewers".to_owned(), self.review.reviewers.join(",")]);
+        }
+        let budget = reviews.budget().split('+').next().unwrap_or_default();
+        common.extend(["--budget".to_owned(), budget.to_owned()]);
+        let common = common.join(" ");
+        // A recording of several models does not say which role each of them had.
+        let model = match self.about.model.as_str() {
+            "" => ANY_MODEL,
+            several if several.contains('+') => ANY_MODEL,
+            model => model,
+        };
+        let mut gate = self.words.join(" ");
+        if !gate.is_empty() {
+            gate = format!(" --model replay:{recording} {gate}");
+        }
+        format!(
+            "crh eval run {common} --model {model} --record {recording} && crh eval gate {common}{gate} --write-baseline"
+        )
+    }
+}
+
+/// A path as a word of a shell command.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-~".contains(char);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Writes the baseline without values that differ between runs or that no comparison reads.
 fn write(
-    args: &EvalGateArgs,
+    baseline: &Path,
     mut evaluation: Evaluation,
     environment: &Environment,
 ) -> Result<(), Failure> {
@@ -62,10 +224,11 @@ fn write(
             run.effort.latency_ms = 0;
             run.summary.clear();
             run.reported.iter_mut().for_each(|reported| reported.evidence.clear());
+            run.funnel = None;
         }
     }
     let text = stable_json(&evaluation).or_fail(FailureKind::Bug)?;
-    let path = environment.folder.join(&args.baseline);
+    let path = environment.folder.join(baseline);
     write_atomic(&path, text.as_bytes())
         .with_context(|| format!("writing `{}`", path.display()))
         .or_fail(FailureKind::Usage)?;

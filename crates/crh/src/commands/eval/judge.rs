@@ -20,7 +20,7 @@ use crate::{config, ui};
 use crh_llm::{Model, ModelFacts, Money, Redactor};
 use crh_pipeline::judge;
 use crh_pipeline::judge::{DefectMatches, EvalJudge, JudgeAnswer, JudgeQuestion};
-use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Rule};
+use crh_review::eval::{CaseRun, Ending, Evaluation, JudgedBy, Labels, Reported, Rule};
 use crh_review::report::Decimal;
 
 /// Replaying a recording is free.
@@ -44,6 +44,9 @@ struct Open {
     run: usize,
     /// Name for people.
     shown: String,
+    /// Indices of the findings before publication that the question is about; `None` if it is about
+    /// the published comments.
+    findings: Option<Vec<usize>>,
     question: JudgeQuestion,
 }
 
@@ -95,7 +98,7 @@ impl Bench {
                 .hint("`crh model list` shows providers and models")
         })?;
         let mut flags = RawSettings::default();
-        args.review.strategy.clone().set(&mut flags);
+        args.review.set_strategy(&mut flags);
         let settings = config::load(environment, None, flags)?;
         let known = ModelResolver::new(&settings, environment)?;
         let model = match reviews.recorder() {
@@ -133,9 +136,17 @@ impl Bench {
         let mut shown = TaskProgress::new(open.len(), self.verbosity, environment);
         let mut sums = Sums::default();
         let mut ended = |at: usize, ended: Ended| {
-            let Open { case, run, shown: name, .. } = &open[at];
+            let Open { case, run, shown: name, findings, .. } = &open[at];
             shown.task_ended(&line(name, &ended.pairs), ended.before);
-            evaluation.cases[*case].runs[*run].judged = sums.add(ended);
+            let pairs = sums.add(ended);
+            let run = &mut evaluation.cases[*case].runs[*run];
+            match (findings, &mut run.funnel) {
+                (Some(findings), Some(funnel)) => {
+                    let to_index = |(issue, number): (usize, usize)| (issue, findings[number]);
+                    funnel.judged = pairs.map(|pairs| pairs.into_iter().map(to_index).collect());
+                }
+                (_, _) => run.judged = pairs,
+            }
         };
         let mut unknown = Vec::new();
         for (at, name) in names.iter().enumerate() {
@@ -149,6 +160,14 @@ impl Bench {
             ended(at, said);
         })?;
         drop(shown);
+        for run in evaluation.cases.iter_mut().flat_map(|case| &mut case.runs) {
+            // Every finding was published as it was, so its answer is known.
+            if let Some(funnel) = &mut run.funnel
+                && funnel.unpublished(&run.reported).is_empty()
+            {
+                funnel.judged = Some(Vec::new());
+            }
+        }
         sums.warn(open.len());
         self.sign(evaluation, prompt, &sums);
         Ok(())
@@ -216,6 +235,7 @@ impl Bench {
         evaluation.judged_by = Some(JudgedBy {
             model: self.model.name().to_owned(),
             prompt,
+            brief: judge::brief(),
             cost_usd: Decimal(sums.cost_usd),
             unanswered: sums.unanswered,
         });
@@ -253,7 +273,7 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
     let labels: BTreeMap<&str, &Labels> = cases.collect();
     let mut open = Vec::new();
     for (case, cases) in evaluation.cases.iter().enumerate() {
-        for (run, CaseRun { ending, reported, .. }) in cases.runs.iter().enumerate() {
+        for (run, CaseRun { ending, reported, funnel, .. }) in cases.runs.iter().enumerate() {
             let number = open.len() + 1;
             let question = match (ending, &cases.labels.twin_of) {
                 // Reports of such a run do not count.
@@ -265,11 +285,26 @@ fn open(evaluation: &Evaluation) -> Vec<Open> {
                     .get(of.as_str())
                     .and_then(|of| JudgeQuestion::for_twin(number, &of.expected, reported)),
             };
-            let Some(question) = question else { continue };
             let repeat =
                 if cases.runs.len() == 1 { String::new() } else { format!(" ({})", run + 1) };
             let shown = format!("{}{repeat}", cases.labels.id);
-            open.push(Open { case, run, shown, question });
+            if let Some(question) = question {
+                open.push(Open { case, run, shown: shown.clone(), findings: None, question });
+            }
+            let is_reviewed = match ending {
+                Ending::Reviewed | Ending::Incomplete(_) => true,
+                Ending::Failed(_) | Ending::NotRun(_) => false,
+            };
+            let about_findings = funnel.as_ref().filter(|_| is_reviewed).and_then(|funnel| {
+                let findings = funnel.unpublished(reported);
+                let reports: Vec<Reported> =
+                    findings.iter().map(|at| funnel.reports[*at].reported.clone()).collect();
+                let number = open.len() + 1;
+                let question = JudgeQuestion::new(number, &cases.labels.expected, &reports)?;
+                let shown = format!("{shown}, findings");
+                Some(Open { case, run, shown, findings: Some(findings), question })
+            });
+            open.extend(about_findings);
         }
     }
     open

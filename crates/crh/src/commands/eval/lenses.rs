@@ -11,6 +11,7 @@ use crate::eval::case::Case;
 use crate::failure::Failure;
 use crate::ui;
 use crh_pipeline::reviewers::{Returns, Reviewer, ReviewerCatalogue};
+use crh_review::eval::Expected;
 use crh_review::finding::Category;
 
 /// Reviewers named by `--reviewers`, in catalogue order. If empty, each change gets its usual
@@ -79,7 +80,8 @@ impl Lenses {
         let categories: BTreeSet<Category> = self.named.iter().map(|it| it.category).collect();
         let is_for_them = |case: &Case| {
             let expected = &case.expected;
-            expected.is_empty() || expected.iter().any(|it| categories.contains(&it.category))
+            let is_theirs = |it: &Expected| it.category.is_some_and(|it| categories.contains(&it));
+            expected.is_empty() || expected.iter().any(is_theirs)
         };
         let changes = cases.iter().filter(|case| case.twin_of.is_none() && is_for_them(case));
         let chosen: BTreeSet<String> = changes.map(|case| case.id.clone()).collect();

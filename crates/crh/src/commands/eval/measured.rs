@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::super::review::quiet::{Described, Subject};
+use super::super::review::description::TitleAndBody;
+use super::super::review::quiet::Subject;
 use super::lenses::{Lenses, lenses};
-use super::reviews::{End, Reviews, Task};
+use super::reviews::{Arm, End, Reviews, Task};
 use super::sheet;
 use crate::cli::SuiteArgs;
 use crate::config::environment::Environment;
@@ -17,7 +18,7 @@ use crate::eval::laid_out::{LaidOut, lay_out};
 use crate::eval::rows::Row;
 use crate::eval::suite::Suite;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::ui;
+use crate::{input, ui};
 use crh_git::PathGlobs;
 use crh_pipeline::target_args::Target;
 use crh_review::eval::{
@@ -52,7 +53,9 @@ impl Opened {
             None => usual(environment)?,
         };
         let mut suite = Suite::read(&place)?;
-        match args.cases.as_slice() {
+        let listed = args.case_list.as_deref();
+        let listed = listed.map(|file| case_list(&environment.folder.join(file))).transpose()?;
+        match listed.as_ref().unwrap_or(&args.cases).as_slice() {
             [] => lenses.choose(&mut suite.cases)?,
             globs => choose(&mut suite, globs)?,
         }
@@ -113,7 +116,7 @@ impl Opened {
 
     fn tasks(&self) -> impl Iterator<Item = Task> {
         self.suite.cases.iter().zip(&self.laid_out).map(|(case, laid_out)| {
-            let described = Described { title: case.title.clone(), body: case.body.clone() };
+            let (title, body) = (case.title.clone(), case.body.clone());
             let (target, change) = match &laid_out.head {
                 // The commit id covers both trees, the title and the body.
                 Some(head) => (Target::Commit(head.clone()), head.clone()),
@@ -123,7 +126,8 @@ impl Opened {
                     (Target::Diff(diff), content_id(&all))
                 }
             };
-            Task { subject: Subject { target, described: Some(described) }, change }
+            let description = Some(TitleAndBody { title, body });
+            Task { subject: Subject { target, description }, change }
         })
     }
 
@@ -132,11 +136,12 @@ impl Opened {
             tool: concat!("crh ", env!("CARGO_PKG_VERSION")).to_owned(),
             suite: self.suite.name.clone(),
             suite_hash: self.suite.hash(),
-            strategy: reviews.strategy().to_string(),
+            strategy: reviews.arm().name(),
             reviewers: reviews.reviewers().to_vec(),
-            lenses: match reviews.strategy() {
-                Strategy::Panel => lenses(),
-                Strategy::Single | Strategy::Delegate | Strategy::Static => BTreeMap::new(),
+            lenses: match reviews.arm() {
+                Arm::Strategy(Strategy::Panel) => lenses(),
+                Arm::Strategy(Strategy::Single | Strategy::Delegate | Strategy::Static)
+                | Arm::Bare => BTreeMap::new(),
             },
             model: reviews.model(),
             budget: reviews.budget().to_owned(),
@@ -154,6 +159,18 @@ fn usual(environment: &Environment) -> Result<PathBuf, Failure> {
     }
     Err(Failure::usage(format!("`{USUAL}` does not exist here"))
         .hint("name the suite as an argument; `crh eval import` creates cases from commits"))
+}
+
+/// Ids or globs of a case list, one per line.
+fn case_list(file: &Path) -> Result<Vec<String>, Failure> {
+    let text = String::from_utf8_lossy(&input::bytes(file)?).into_owned();
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let globs: Vec<String> = lines.filter(|line| !line.is_empty()).map(str::to_owned).collect();
+    match globs.is_empty() {
+        true => Err(Failure::usage(format!("{} lists no case", input::display_name(file)))
+            .hint("write one id or glob per line")),
+        false => Ok(globs),
+    }
 }
 
 /// Keeps cases whose ids match, together with their twins.

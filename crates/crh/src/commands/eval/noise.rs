@@ -76,7 +76,7 @@ fn commits(repository: &Repository, last: usize) -> Result<Vec<String>, Failure>
 
 fn task(commit: &str) -> Task {
     let target = Target::Commit(commit.to_owned());
-    Task { subject: Subject { target, described: None }, change: commit.to_owned() }
+    Task { subject: Subject { target, description: None }, change: commit.to_owned() }
 }
 
 fn line(run: &CommitRun) -> String {

@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ThreadId;
+use std::time::Instant;
 
 use anyhow::Context;
 
@@ -15,7 +17,7 @@ use super::super::models::ModelResolver;
 use super::super::review::quiet::{Quiet, Subject};
 use super::super::review::terms;
 use super::lenses::Lenses;
-use crate::cli::{EvalReviewArgs, PanelArgs, PromptArgs};
+use crate::cli::{ArmChoice, EvalReviewArgs, PanelArgs, PromptArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::eval::purse::Purse;
@@ -26,12 +28,16 @@ use crate::ui::Verbosity;
 use crate::ui::task_progress::{AlreadyDone, TaskProgress};
 use crate::{config, input, ui};
 use crh_agent::CancelToken;
-use crh_llm::{ModelName, Money, Recorder};
+use crh_llm::{Model, ModelName, Money, Recorder};
+use crh_pipeline::assemble::with_spending;
+use crh_pipeline::bare;
+use crh_pipeline::bare::BareOutcome;
+use crh_pipeline::pipeline::ReviewOutput;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::review_options::ModelSet;
+use crh_pipeline::review_options::{ModelSet, PromptOverrides};
 use crh_review::eval::{CaseRun, Effort, Ending, Reported};
 use crh_review::identity::content_id;
-use crh_review::report::{Report, ReviewMode, Status, Strategy};
+use crh_review::report::{Report, ReviewMode, Stats, Status, Strategy};
 use crh_review::verdict::{CommandKind, is_incomplete};
 
 /// Folder of cached rows, beside the private stores.
@@ -43,11 +49,40 @@ const STOPPING: &str = "stopping; finished reviews are stored; press Ctrl-C agai
 /// Shown after an interruption.
 const GO_ON: &str = "run the same command again to continue";
 
+/// Who reviews: a strategy of crh, or the model alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arm {
+    Strategy(Strategy),
+    Bare,
+}
+
+impl Arm {
+    /// Name as users type it.
+    pub(super) fn name(self) -> String {
+        match self {
+            Self::Strategy(strategy) => strategy.to_string(),
+            Self::Bare => ArmChoice::Bare.name().to_owned(),
+        }
+    }
+
+    /// Hash of the prompts and tools; empty without a model.
+    fn prompt_version(self, overrides: &PromptOverrides) -> String {
+        match self {
+            Self::Strategy(Strategy::Static) => String::new(),
+            Self::Strategy(strategy) => Prompts::strategy_version(strategy, overrides),
+            Self::Bare => bare::version(),
+        }
+    }
+}
+
 /// Settings and state of all reviews.
 pub(super) struct Reviews {
+    arm: Arm,
     quiet: Quiet,
     rows: KeptRows,
     models: Vec<String>,
+    /// The first recording that is replayed.
+    recording: Option<PathBuf>,
     prompt_version: String,
     build: String,
     /// `None` if no model costs money.
@@ -89,7 +124,7 @@ impl Reviews {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let mut flags = RawSettings::default();
-        args.strategy.clone().set(&mut flags);
+        args.set_strategy(&mut flags);
         args.model.clone().set(&mut flags)?;
         args.budget.clone().set(&mut flags);
         lenses.set(&mut flags)?;
@@ -101,9 +136,14 @@ impl Reviews {
         // Canonical names, so that an alias finds the cached rows.
         terms.panel.only = lenses.names();
         lenses.warn_of_notes();
-        let known = ModelResolver::new(&settings, environment)?;
-        let (crew, models, is_paid) = match terms.strategy {
-            Strategy::Static => (None, Vec::new(), false),
+        let arm = match args.strategy {
+            Some(ArmChoice::Bare) => Arm::Bare,
+            Some(_) | None => Arm::Strategy(terms.strategy),
+        };
+        let prompt_version = arm.prompt_version(&terms.overrides);
+        let known = ModelResolver::new(&settings, environment)?.with_prompts(&prompt_version);
+        let (crew, models, recording, is_paid) = match terms.strategy {
+            Strategy::Static => (None, Vec::new(), None, false),
             Strategy::Single | Strategy::Delegate | Strategy::Panel => {
                 if known.has_no_model(&settings) {
                     // A fallback to static checks would measure something else.
@@ -111,14 +151,16 @@ impl Reviews {
                         "pass one with `--model`, or use `--strategy static`, which needs none",
                     ));
                 }
-                let (names, is_paid) = named(&known, &settings, environment)?;
-                (Some(known.open_all(&settings, args.record.as_deref())?), names, is_paid)
+                let (names, recording, is_paid) = named(&known, &settings, environment)?;
+                let crew = known.open_all(&settings, args.record.as_deref())?;
+                (Some(crew), names, recording, is_paid)
             }
         };
         let rows = kept_rows(args, &settings, environment)?;
         let jobs = args.jobs.map_or_else(cores, NonZeroUsize::get).min(JOBS_MAX);
         Ok(Self {
-            prompt_version: Prompts::version(&terms.overrides),
+            arm,
+            prompt_version,
             build: environment.build_id(),
             purse: is_paid.then(|| Purse::new(args.max_total_cost)),
             max_total_cost: args.max_total_cost,
@@ -131,12 +173,13 @@ impl Reviews {
             },
             rows,
             models,
+            recording,
             jobs,
         })
     }
 
-    pub(super) fn strategy(&self) -> Strategy {
-        self.quiet.terms.strategy
+    pub(super) fn arm(&self) -> Arm {
+        self.arm
     }
 
     /// Empty if the user named none.
@@ -156,7 +199,24 @@ impl Reviews {
 
     /// Empty for static reviews.
     pub(super) fn prompt_version(&self) -> &str {
-        if self.quiet.crew.is_some() { &self.prompt_version } else { "" }
+        &self.prompt_version
+    }
+
+    pub(super) fn recording(&self) -> Option<&Path> {
+        self.recording.as_deref()
+    }
+
+    /// Hash of the prompts of a recording that was made with other prompts.
+    pub(super) fn outdated_prompts(&self) -> Option<String> {
+        let mut roles = self.quiet.crew.iter().flat_map(ModelSet::roles);
+        let recorded = roles.find_map(|model| model.recorded_prompts())?;
+        (recorded != self.prompt_version).then(|| recorded.to_owned())
+    }
+
+    /// Number of questions that the recordings could not answer.
+    pub(super) fn unrecorded_count(&self) -> usize {
+        let roles = self.quiet.crew.iter().flat_map(ModelSet::roles);
+        roles.map(Model::unrecorded_count).max().unwrap_or_default()
     }
 
     /// Whether results are deterministic. With repeats, chance decides which recorded answer each
@@ -274,7 +334,10 @@ impl Reviews {
                 }
             },
         };
-        let row = self.reviewed(task, repeat, there, stop);
+        let row = match self.arm {
+            Arm::Strategy(_) => self.reviewed(task, repeat, there, stop),
+            Arm::Bare => self.reviewed_bare(task, repeat, there, stop),
+        };
         if let Some(reserved) = reserved {
             reserved.settle(row.run.effort.cost_usd.0);
         }
@@ -294,6 +357,7 @@ impl Reviews {
         let facts = self.quiet.crew.iter().flat_map(ModelSet::roles).map(|m| m.facts().clone());
         KeptRows::name(&RowKey {
             build: &self.build,
+            arm: &self.arm.name(),
             change: &task.change,
             terms: &self.quiet.terms,
             prompt_version: &self.prompt_version,
@@ -307,9 +371,34 @@ impl Reviews {
     fn reviewed(&self, task: &Task, repeat: u32, there: &Environment, stop: &Stop) -> Row {
         let begun = |cancel| stop.add(cancel);
         match self.quiet.review(&task.subject, repeat.into(), there, begun) {
-            Ok(report) => {
+            Ok(ReviewOutput { report, funnel, .. }) => {
                 let asked = self.quiet.terms.command;
-                Row { run: case_run(&report, asked), report: Some(report) }
+                let run = CaseRun { funnel: Some(funnel), ..case_run(&report, asked) };
+                Row { run, report: Some(report) }
+            }
+            Err(failure) => failed(&format!("{:#}", failure.error)),
+        }
+    }
+
+    /// A review by the model alone. It has no report.
+    fn reviewed_bare(&self, task: &Task, repeat: u32, there: &Environment, stop: &Stop) -> Row {
+        let since = Instant::now();
+        let begun = |cancel| stop.add(cancel);
+        match self.quiet.review_bare(&task.subject, repeat.into(), there, begun) {
+            Ok(BareOutcome { comments, totals }) => {
+                let stats = with_spending(Stats::default(), &totals);
+                let effort = Effort {
+                    cost_usd: stats.cost_usd,
+                    tokens: stats.tokens_used,
+                    llm_calls: stats.llm_calls,
+                    latency_ms: u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX),
+                };
+                let (ending, reported) = match comments {
+                    Ok(comments) => (Ending::Reviewed, comments),
+                    Err(why) => (Ending::Failed(why), Vec::new()),
+                };
+                let row = without_report(ending);
+                Row { run: CaseRun { reported, effort, ..row.run }, ..row }
             }
             Err(failure) => failed(&format!("{:#}", failure.error)),
         }
@@ -336,20 +425,24 @@ impl Stop {
     }
 }
 
-/// Model identities, and whether any model costs money.
+/// Model identities, the first recording, and whether any model costs money.
 fn named(
     models: &ModelResolver<'_>,
     settings: &Settings,
     environment: &Environment,
-) -> Result<(Vec<String>, bool), Failure> {
+) -> Result<(Vec<String>, Option<PathBuf>, bool), Failure> {
     let roles = models.roles(settings)?;
     let mut is_paid = false;
+    let mut recording = None;
     let mut names = Vec::new();
     for name in [roles.reviewer, roles.cheap, roles.escalation, roles.editor] {
         is_paid |= self::is_paid(&name);
         names.push(identity(&name, environment)?);
+        if let ModelName::Replay(file) = name {
+            recording.get_or_insert(file);
+        }
     }
-    Ok((names, is_paid))
+    Ok((names, recording, is_paid))
 }
 
 /// Whether calls of this model cost money.
@@ -408,6 +501,7 @@ fn case_run(report: &Report, asked: CommandKind) -> CaseRun {
             llm_calls: stats.llm_calls,
             latency_ms: stats.latency_seconds_e2e.0 / 1_000,
         },
+        funnel: None,
     }
 }
 
@@ -425,7 +519,11 @@ fn is_lasting(row: &Row) -> bool {
         Status::Ok | Status::Truncated => true,
         Status::Degraded | Status::Error => false,
     };
-    row.report.as_ref().is_some_and(is_whole)
+    match &row.report {
+        Some(report) => is_whole(report),
+        // The model alone writes no report.
+        None => row.run.ending == Ending::Reviewed,
+    }
 }
 
 fn failed(why: &str) -> Row {
@@ -440,6 +538,7 @@ fn without_report(ending: Ending) -> Row {
         verdict: String::new(),
         summary: String::new(),
         effort: Effort::default(),
+        funnel: None,
     };
     Row { run, report: None }
 }

@@ -28,7 +28,7 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
     let judge = judge.transpose()?;
     let rule = match judge {
         Some(_) => Rule::Judge,
-        None => sheet::rule(args.match_args.rule),
+        None => sheet::rule(args.match_args.rule, &opened.suite, reviews.arm())?,
     };
     // Create the folder only after all input is validated.
     let folder = sheet::folder(args.out.as_deref(), &opened.suite.name, environment)?;

@@ -2,6 +2,7 @@
 
 use super::lenses::Lenses;
 use super::measured::Opened;
+use super::reviews::Arm;
 use super::sheet;
 use crate::cli::EvalScoreArgs;
 use crate::config::environment::Environment;
@@ -12,6 +13,7 @@ use crate::failure::Failure;
 use crate::ui;
 use crate::ui::Verbosity;
 use crh_review::eval::{About, Evaluation};
+use crh_review::report::Strategy;
 
 pub(super) fn run(args: &EvalScoreArgs, environment: &Environment) -> Result<(), Failure> {
     let opened = Opened::new(&args.suite, &Lenses::default(), environment)?;
@@ -21,7 +23,9 @@ pub(super) fn run(args: &EvalScoreArgs, environment: &Environment) -> Result<(),
         suite_hash: opened.suite.hash(),
         ..About::default()
     };
-    let mut evaluation = opened.unreviewed(about, sheet::rule(args.match_args.rule), 1);
+    let arm = Arm::Strategy(Strategy::default());
+    let rule = sheet::rule(args.match_args.rule, &opened.suite, arm)?;
+    let mut evaluation = opened.unreviewed(about, rule, 1);
     let twins = if args.with_twins { Twins::Asked } else { Twins::IfNamed };
     external::fill(&mut evaluation, &args.results, twins)?;
     warn_of_places(&evaluation, &opened);

@@ -10,11 +10,14 @@ use anyhow::Context;
 
 use super::measured::Opened;
 use super::reviews;
+use super::reviews::Arm;
 use crate::cli::{EvalFormatArg, RuleArg};
 use crate::config::environment;
 use crate::config::environment::Environment;
+use crate::eval::case::Case;
 use crate::eval::ruff;
 use crate::eval::ruff::{SaidByRuff, said_by_ruff};
+use crate::eval::suite::Suite;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::Verbosity;
 use crate::{input, ui};
@@ -230,9 +233,28 @@ pub(super) fn stored(
     Ok(evaluation)
 }
 
-/// The given rule, or the default.
-pub(super) fn rule(given: Option<RuleArg>) -> Rule {
-    given.map(RuleArg::rule).unwrap_or_default()
+/// The given rule, or the default for the suite and the arm. A place cannot decide about comments
+/// that name no line, and the model alone names no category.
+pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: Arm) -> Result<Rule, Failure> {
+    let has_no_place = |case: &Case| case.expected.iter().any(|issue| issue.spans.is_empty());
+    let needs_words = suite.cases.iter().any(has_no_place);
+    match (given, arm) {
+        (None | Some(RuleArg::Text), _) if needs_words => {
+            if given.is_none() {
+                ui::warn(
+                    "some expected comments name no line, so crh compares words; `--judge MODEL` is more reliable",
+                );
+            }
+            Ok(Rule::Text)
+        }
+        (Some(RuleArg::Category | RuleArg::Family | RuleArg::FileLine), _) if needs_words => {
+            Err(Failure::usage("some expected comments name no line, so places cannot match")
+                .hint("use `--judge MODEL`, or `--match text`"))
+        }
+        (Some(rule), _) => Ok(rule.rule()),
+        (None, Arm::Bare) => Ok(Rule::FileLine),
+        (None, Arm::Strategy(_)) => Ok(Rule::default()),
+    }
 }
 
 /// Exit code of the command: nonzero if a case is missing.

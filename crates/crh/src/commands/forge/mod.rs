@@ -86,6 +86,17 @@ impl ForgeProposal {
         !source.eq_ignore_ascii_case(&self.proposal.repo) && !is_users
     }
 
+    /// Whether the change comes from a fork, or its author may not write to the target.
+    pub(crate) fn is_by_stranger(&self) -> bool {
+        let has_no_access = match &self.forge {
+            Forge::GitHub { pull_state, .. } => {
+                pull_state.pull.association.is_some_and(|role| !role.is_trusted())
+            }
+            Forge::Launchpad { .. } => false,
+        };
+        has_no_access || self.is_foreign()
+    }
+
     /// Effective dismissals on the forge. crh does not raise these issues again.
     pub(crate) fn dismissals(&self, instance: &str) -> Vec<ForgeDismissal> {
         let pull_state = match &self.forge {

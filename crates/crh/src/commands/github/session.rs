@@ -184,6 +184,11 @@ fn credentials(
     }
     match find_token(host, default_host, environment) {
         Some(token) => Ok(GitHubCredentials::Token(token.token)),
+        None if is_other_forge(host.name()) => Err(Failure::usage(format!(
+            "crh reads pull requests of GitHub and merge proposals of Launchpad, and `{}` is neither",
+            host.name()
+        ))
+        .hint("check the branch out and run `crh review`, or name the branch")),
         None => {
             let variables = token_variables(host, default_host, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
@@ -192,6 +197,14 @@ fn credentials(
             )))
         }
     }
+}
+
+/// Whether a host runs another forge, by its name. GitHub Enterprise can have any other name.
+fn is_other_forge(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    let words = ["gitlab", "bitbucket", "codeberg", "gitea", "forgejo"];
+    let hosts = ["dev.azure.com", "git.sr.ht"];
+    host.split(['.', '-', ':']).any(|part| words.contains(&part)) || hosts.contains(&host.as_str())
 }
 
 /// The App key, from the variable or from the named file.
@@ -259,5 +272,20 @@ fn failure_with_permissions(error: ForgeError, permissions: &str) -> Failure {
     match hint {
         Some(hint) => failure.hint(hint),
         None => failure,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_forges_are_told_by_their_host() {
+        for host in ["gitlab.com", "gitlab.corp:8443", "git-gitlab.corp", "bitbucket.org"] {
+            assert!(is_other_forge(host), "{host}");
+        }
+        for host in ["github.com", "ghe.corp:8443", "git.corp", "notgitlab.example"] {
+            assert!(!is_other_forge(host), "{host}");
+        }
     }
 }

@@ -49,6 +49,8 @@ struct ModelCheckRow {
 struct ModelCheckReport {
     model: String,
     checks: Vec<ModelCheckRow>,
+    /// What the results mean for reviews.
+    conclusion: String,
     cost_usd: f64,
 }
 
@@ -79,6 +81,7 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     }
     let checked = ModelCheckReport {
         model: client.model().name().to_owned(),
+        conclusion: conclusion(&checks),
         checks,
         cost_usd: client.spent().as_dollars(),
     };
@@ -92,8 +95,16 @@ async fn checks(
     client: &ModelClient,
     pieces: &AtomicU32,
 ) -> Result<Vec<ModelCheckRow>, QuestionError> {
+    // A local model may take minutes.
+    let announce = |test: &str| ui::note(&format!("testing {test}"));
+    announce("text, streaming and usage");
     let mut checks = text_and_streaming(client, pieces).await?;
-    checks.extend([tools(client).await, schema(client).await, caching(client).await]);
+    announce("tools");
+    checks.push(tools(client).await);
+    announce("schema");
+    checks.push(schema(client).await);
+    announce("caching");
+    checks.push(caching(client).await);
     Ok(checks)
 }
 
@@ -269,5 +280,27 @@ fn report_text(checked: &ModelCheckReport, spent: Money) -> String {
         let mark = if *works { "works" } else { "no" };
         out += &format!("  {name:10}  {mark:5}  {}\n", crh_review::escape_invisible(observation));
     }
-    out + &format!("  cost: {spent}\n")
+    out + &format!("  cost: {spent}\n{}\n", checked.conclusion)
+}
+
+/// What the results mean for reviews with this model.
+fn conclusion(checks: &[ModelCheckRow]) -> String {
+    let works = |name: &str| checks.iter().any(|row| row.name == name && row.works);
+    let mut sentences = vec![match (works("text"), works("tools"), works("schema")) {
+        (false, _, _) => "crh cannot review with this model: it gives no answer.",
+        (true, true, _) => "crh can review with this model.",
+        (true, false, true) => {
+            "crh can review with this model, but without native tool calls the reviews are weaker: set `tools = false` for it in `models`."
+        }
+        (true, false, false) => {
+            "This model is too weak for reviews: neither tool calls nor JSON answers work."
+        }
+    }];
+    if works("text") && !works("usage") {
+        sentences.push("Costs are estimates, since the server counts no tokens.");
+    }
+    if works("text") && !works("caching") {
+        sentences.push("Long reviews cost more, since the server caches no prompts.");
+    }
+    sentences.join("\n")
 }

@@ -10,6 +10,7 @@ use super::super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup}
 use super::super::github::SkipRules;
 use super::super::models::ModelResolver;
 use super::super::{change_source, forge, github, launchpad, run_lookup};
+use super::description::TitleAndBody;
 use super::pinned::{Origin, Pinned};
 use super::place::Place;
 use super::recovery::Tree;
@@ -51,6 +52,8 @@ pub(in crate::commands) const BASIS: &str = "stages/basis.json";
 pub(super) struct Beginning {
     pub(super) asked: CommandKind,
     pub(super) typed: target_args::ParsedTarget,
+    /// Replaces the title and body of the commits.
+    pub(super) description: Option<TitleAndBody>,
     pub(super) looked_for: PullRequestLookup,
     pub(super) posts: Posts,
     pub(super) rules: SkipRules,
@@ -181,7 +184,12 @@ impl Beginning {
         let trust = self.trust_in(pinned.origin);
         let analysers = self.analysers(&settings, trust, environment);
         subject.tool_context = subject.tool_context.with_analysers(analysers.clone());
-        let checks = CheckOptions { analysers, change_origin: pinned.work(), ..checks };
+        let checks = CheckOptions {
+            analysers,
+            change_origin: pinned.work(),
+            author: pinned.author(),
+            ..checks
+        };
         let made = Made {
             terms: &terms,
             checks: &checks,
@@ -341,6 +349,12 @@ impl Beginning {
                 .hint("use `--sink launchpad`"));
             }
         }
+        if let (Some(pull), Some(_)) = (pull, &self.description) {
+            let message =
+                format!("`--description` given, but the {} has a description", pull.word());
+            return Err(Failure::usage(message)
+                .hint("leave it out, or pass `--no-pr` to review the branch alone"));
+        }
         self.wish.is_for(pull)?;
         ExpectedHead::check(self.head.as_ref(), pull)
     }
@@ -362,7 +376,12 @@ impl Beginning {
                     environment,
                     self.flags.clone(),
                     runs,
-                    |change| change_source::print_notes(change),
+                    |change| {
+                        if let Some(description) = &self.description {
+                            description.apply(change);
+                        }
+                        change_source::print_notes(change);
+                    },
                 )?;
                 self.needs(pull.as_ref())?;
                 Ok(pinned)
@@ -501,10 +520,12 @@ fn id(pinned: &Pinned, terms: &ReviewOptions, crew: Option<&ModelSet>) -> String
     review_id(&ReviewKey {
         repo: &pinned.change.repo,
         pr_number: &pinned.change.pr_number,
+        base_sha: &pinned.change.base_sha,
         head_sha: &pinned.change.head_sha,
         prompt_version: &Prompts::version(&terms.overrides),
         model: &crew.map(ModelSet::names).unwrap_or_default(),
         budget_profile: &terms.budget.name,
+        strategy: &terms.strategy.to_string(),
     })
 }
 

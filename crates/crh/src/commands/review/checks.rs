@@ -14,7 +14,7 @@ use crate::input;
 use crh_git::{BareRepository, ReadError};
 use crh_lint::sarif::SarifFile;
 use crh_pipeline::checks::{
-    BASELINE, Baseline, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin,
+    BASELINE, Baseline, ChangeAuthor, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin,
 };
 
 /// Maximum size of a baseline. A large repository has a few thousand rows of a hundred bytes.
@@ -92,6 +92,7 @@ pub(in crate::commands) fn terms(
     };
     Ok(CheckOptions {
         change_origin: ChangeOrigin::default(),
+        author: ChangeAuthor::default(),
         analysers: None,
         ignore: ignore.collect::<Result<_, Failure>>()?,
         baseline,

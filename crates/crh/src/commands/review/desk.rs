@@ -130,7 +130,7 @@ fn carried_out(
     // Abandoned tools end by themselves.
     runtime.shutdown_background();
     progress.end();
-    let ReviewOutput { report, records } = reviewed;
+    let ReviewOutput { report, records, funnel: _ } = reviewed;
     let (end, completion) = match journal.cancel().is_cancelled() {
         true => (End::Interrupted, Completion::Stopped),
         false => (End::Finished, Completion::At(Timestamp::from_system_time(environment.now()))),

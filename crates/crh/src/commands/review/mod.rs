@@ -4,6 +4,7 @@
 mod again;
 mod begin;
 pub(super) mod checks;
+pub(super) mod description;
 mod desk;
 mod fixing;
 mod naming;
@@ -22,11 +23,13 @@ pub(super) mod reviewers;
 pub(super) mod since;
 pub(crate) mod terms;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(super) use self::begin::BASIS;
 pub(crate) use self::begin::Begun;
 use self::begin::{Beginning, GoesOn, Kept, Posts};
+use self::description::TitleAndBody;
 pub(crate) use self::fixing::{chosen_fixes, safe_fixes};
 use self::outcome::{Bar, End, Incomplete, Outcome};
 use self::progress::Progress;
@@ -63,6 +66,8 @@ const STOPPED: &str = "the review was stopped; `crh post RUN` posts the findings
 pub(super) struct Wanted {
     pub(super) asked: CommandKind,
     pub(super) target: TargetArgs,
+    /// File with the title and body of the change.
+    pub(super) description: Option<PathBuf>,
     pub(super) prepared: WorkspaceArgs,
     pub(super) estimate: bool,
     pub(super) output: OutputArgs,
@@ -98,6 +103,7 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     let wanted = Wanted {
         asked: CommandKind::Review,
         target: args.target,
+        description: args.description,
         prepared: args.workspace,
         estimate: args.estimate,
         output: args.output,
@@ -123,6 +129,7 @@ pub(super) fn check(args: CheckArgs, environment: &Environment) -> Result<ExitCo
     let wanted = Wanted {
         asked: CommandKind::Checks,
         target: args.target,
+        description: None,
         prepared: args.workspace,
         estimate: false,
         output: args.output,
@@ -169,7 +176,7 @@ fn headless_failure(failure: &Failure) -> String {
 
 fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
-    let Wanted { panel, prompts, trust, sarif, questions, .. } = wanted;
+    let Wanted { description, panel, prompts, trust, sarif, questions, .. } = wanted;
     let mut flags = wanted.flags;
     ui::set_verbosity(output.verbosity.verbosity());
     belongs_together(&prepared)?;
@@ -188,7 +195,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         }
     };
     let rules = SkipRules::from_no_skip_flag(target.no_skip, audience);
-    let typed = change_source::parse_target(target)?;
+    let typed = change_source::parse_target(target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
     let known = prepared
         .resume
@@ -198,9 +205,11 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
+    let description = description.map(|file| TitleAndBody::load(&file, environment)).transpose()?;
     let beginning = Beginning {
         asked,
         typed,
+        description,
         looked_for,
         posts,
         rules,
@@ -500,5 +509,6 @@ fn show(
         checkout: begun.checkout.as_deref(),
         listed: render::listed_findings(output.all),
     };
-    ui::result_text(&render::render_report(report, beside, format, &begun.settings, environment)?)
+    let text = render::render_report(report, beside, format, &begun.settings, environment)?;
+    render::print_rendered(&text, format)
 }

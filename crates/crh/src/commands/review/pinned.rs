@@ -23,7 +23,7 @@ use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{BareRepository, PathEntry};
 use crh_pipeline::change_under_review::ChangeUnderReview;
-use crh_pipeline::checks::ChangeOrigin;
+use crh_pipeline::checks::{ChangeAuthor, ChangeOrigin};
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::pack::{BranchPolicy, PackedChange};
 use crh_pipeline::resolve::{CheckoutMatch, PinnedChange, UntrackedPolicy};
@@ -55,6 +55,10 @@ pub(super) struct Pinned {
     pub(super) checked_out: CheckoutMatch,
     pub(super) silencing: Silencing,
     pub(super) origin: Origin,
+    /// Whether the author may lack write access to the repository.
+    is_by_stranger: bool,
+    /// Whether the change has commits, which another author may have made.
+    has_commits: bool,
     /// Issues that were dismissed on the forge.
     pub(super) dismissed: Vec<ForgeDismissal>,
     /// Where the git attributes are read from.
@@ -75,15 +79,23 @@ pub(super) struct Found {
     checkout: Option<PathBuf>,
     #[serde(default)]
     checked_out: CheckoutMatch,
+    #[serde(default)]
+    paths: Vec<String>,
     exclude: Vec<String>,
     include: Vec<String>,
     generated: Vec<String>,
     max_file_bytes: NonZeroU64,
+    #[serde(default)]
+    strict: bool,
     silencing: Silencing,
     /// SARIF files, which are read again.
     pub(super) sarif: Vec<PathBuf>,
     pub(super) sarif_base: Vec<PathBuf>,
     origin: Origin,
+    #[serde(default)]
+    is_by_stranger: bool,
+    #[serde(default)]
+    has_commits: bool,
     #[serde(default)]
     attributes: AttributesAt,
     #[serde(default)]
@@ -168,6 +180,7 @@ impl Pinned {
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
+        let has_commits = !change.commits.is_empty();
         notes.extend(unusable);
         notes.extend(lost);
         let (contents, more) =
@@ -195,6 +208,8 @@ impl Pinned {
                 (_, Some(pull)) if pull.is_foreign() => Origin::Forge,
                 (_, _) => Origin::Repository,
             },
+            has_commits,
+            is_by_stranger: pull.as_ref().is_some_and(ForgeProposal::is_by_stranger),
             dismissed: pull
                 .as_ref()
                 .map(|pull| pull.dismissals(opened.settings.instance.value.as_str()))
@@ -266,6 +281,8 @@ impl Pinned {
         let pinned = Self {
             silencing,
             origin: Origin::Prepared,
+            is_by_stranger: true,
+            has_commits: true,
             attributes,
             settings,
             change,
@@ -284,8 +301,10 @@ impl Pinned {
             None => pinned,
             Some(Resumed { found, .. }) => {
                 let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
-                let Found { alone, dismissed, checked_out, .. } = found.clone();
-                let pinned = Self { checked_out, alone, dismissed, ..pinned };
+                let Found { alone, dismissed, checked_out, is_by_stranger, .. } = found.clone();
+                let has_commits = found.has_commits;
+                let pinned = Self { checked_out, alone, dismissed, is_by_stranger, ..pinned };
+                let pinned = Self { has_commits, ..pinned };
                 Self { change, notes, untracked, checkout, origin, ..pinned }
             }
         })
@@ -298,9 +317,13 @@ impl Pinned {
 
     pub(super) fn work(&self) -> ChangeOrigin {
         match self.checkout {
-            Some(_) => ChangeOrigin::InCheckout,
-            None => ChangeOrigin::Elsewhere,
+            Some(_) if !self.has_commits => ChangeOrigin::InCheckout,
+            Some(_) | None => ChangeOrigin::Elsewhere,
         }
+    }
+
+    pub(super) fn author(&self) -> ChangeAuthor {
+        if self.is_by_stranger { ChangeAuthor::Stranger } else { ChangeAuthor::Trusted }
     }
 
     /// Hashes of the attribute files that select the reviewed files, if they are from another
@@ -336,14 +359,18 @@ impl Pinned {
             untracked: self.untracked.clone(),
             checkout: self.checkout.clone(),
             checked_out: self.checked_out,
+            paths: globs(&self.settings.scope_paths.value),
             exclude: globs(&self.settings.scope_exclude.value),
             include: globs(&self.settings.scope_include.value),
             generated: globs(&self.settings.scope_generated.value),
             max_file_bytes: self.settings.scope_max_file_bytes.value,
+            strict: self.settings.scope_strict.value,
             silencing: self.silencing.clone(),
             sarif: files(&sarif.sarif),
             sarif_base: files(&sarif.sarif_base),
             origin: self.origin,
+            is_by_stranger: self.is_by_stranger,
+            has_commits: self.has_commits,
             attributes: self.attributes.clone(),
             alone: self.alone.clone(),
             dismissed: self.dismissed.clone(),
@@ -387,8 +414,9 @@ impl Pinned {
 impl Found {
     /// The rules that select files and findings.
     pub(super) fn rules_of_review(&self) -> impl Serialize + '_ {
-        let Self { exclude, include, generated, max_file_bytes, silencing, .. } = self;
-        (exclude, include, generated, max_file_bytes, silencing)
+        let Self { paths, exclude, include, generated, max_file_bytes, strict, silencing, .. } =
+            self;
+        (paths, exclude, include, generated, max_file_bytes, strict, silencing)
     }
 
     /// Restores the rules that selected the files.
@@ -397,10 +425,12 @@ impl Found {
             let globs = globs.iter().map(|glob| GlobPattern::parse(glob));
             globs.collect::<Result<_, _>>().map(GlobList).map_err(Failure::usage)
         };
+        settings.scope_paths.value = globs(&self.paths)?;
         settings.scope_exclude.value = globs(&self.exclude)?;
         settings.scope_include.value = globs(&self.include)?;
         settings.scope_generated.value = globs(&self.generated)?;
         settings.scope_max_file_bytes.value = self.max_file_bytes;
+        settings.scope_strict.value = self.strict;
         Ok(())
     }
 }

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use tempfile::TempDir;
+
+use super::description::TitleAndBody;
 use super::pinned::Pinned;
 use crate::config::environment::Environment;
 use crate::config::key::SourcedValue;
@@ -10,15 +13,16 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_agent::{CancelToken, Ledger, TranscriptDetail};
 use crh_llm::Redactor;
+use crh_pipeline::bare::{BareOutcome, BareReview};
+use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::journal::ReviewJournal;
-use crh_pipeline::pipeline::ReviewInputs;
+use crh_pipeline::pipeline::{ReviewInputs, ReviewOutput};
 use crh_pipeline::resolve::{PinnedChange, UntrackedPolicy};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::target_args::Target;
 use crh_pipeline::{pipeline, run_folder, target_args};
 use crh_review::PastDecisions;
 use crh_review::finding::Severity;
-use crh_review::report::Report;
 
 /// Reviewers and options for all changes.
 #[derive(Debug, Clone)]
@@ -32,15 +36,16 @@ pub(crate) struct Quiet {
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) target: Target,
-    /// Title and description that replace those of the commits.
-    pub(crate) described: Option<Described>,
+    /// Replaces the title and body of the commits.
+    pub(crate) description: Option<TitleAndBody>,
 }
 
-/// Title and description of a change.
-#[derive(Debug, Clone)]
-pub(crate) struct Described {
-    pub(crate) title: String,
-    pub(crate) body: String,
+/// A change that is ready for review.
+struct QuietReview {
+    change: Arc<ChangeUnderReview>,
+    journal: ReviewJournal,
+    /// Holds the workspace.
+    _folder: TempDir,
 }
 
 impl Quiet {
@@ -52,8 +57,51 @@ impl Quiet {
         seed: u64,
         environment: &Environment,
         begun: impl FnOnce(CancelToken),
-    ) -> Result<Report, Failure> {
+    ) -> Result<ReviewOutput, Failure> {
         let since = Instant::now();
+        let review = self.open(subject, environment)?;
+        begun(review.journal.cancel().clone());
+        let inputs = ReviewInputs {
+            change: review.change.clone(),
+            options: self.terms.clone(),
+            checks: Arc::default(),
+            models: self.crew.clone(),
+            ledger: Ledger::open(self.terms.budget.ledger_budget()),
+            remembered: PastDecisions::default(),
+            min_severity: self.min_severity,
+            intent_prompt: None,
+            journal: review.journal.clone(),
+            run_id: String::new(),
+            retry_seed: seed,
+            started: since,
+        };
+        block_on(pipeline::run_review(inputs))
+    }
+
+    /// Lets the model alone review a change. Like [`Self::review`] otherwise.
+    pub(crate) fn review_bare(
+        &self,
+        subject: &Subject,
+        seed: u64,
+        environment: &Environment,
+        begun: impl FnOnce(CancelToken),
+    ) -> Result<BareOutcome, Failure> {
+        let review = self.open(subject, environment)?;
+        begun(review.journal.cancel().clone());
+        let crew = self.crew.as_ref();
+        let model = crew.ok_or_else(|| Failure::usage("no model is configured"))?.reviewer.clone();
+        let bare = BareReview {
+            change: review.change.clone(),
+            model,
+            budget: self.terms.budget.clone(),
+            journal: review.journal.clone(),
+            retry_seed: seed,
+        };
+        block_on(bare.run())?.or_fail(FailureKind::External)
+    }
+
+    /// Resolves a change and writes its workspace.
+    fn open(&self, subject: &Subject, environment: &Environment) -> Result<QuietReview, Failure> {
         let asked =
             target_args::ParsedTarget { target: subject.target.clone(), mode: None, plan: None };
         let flags = RawSettings {
@@ -61,8 +109,8 @@ impl Quiet {
             ..RawSettings::default()
         };
         let describe = |change: &mut PinnedChange| {
-            if let Some(Described { title, body }) = subject.described.clone() {
-                (change.title, change.body) = (title, body);
+            if let Some(description) = &subject.description {
+                description.apply(change);
             }
         };
         let pinned = Pinned::target(
@@ -76,7 +124,7 @@ impl Quiet {
         )?;
         let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
         let workspace = folder.path().join(run_folder::WORKSPACE);
-        let subject_of_review = pinned.subject(&workspace)?;
+        let change = Arc::new(pinned.subject(&workspace)?);
         let journal = ReviewJournal::open(
             None,
             self.redactor.clone(),
@@ -84,28 +132,15 @@ impl Quiet {
             Vec::new(),
             |_| {},
         );
-        begun(journal.cancel().clone());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.or_fail(FailureKind::External)?;
-        let reviewed = runtime.block_on(async {
-            pipeline::run_review(ReviewInputs {
-                change: Arc::new(subject_of_review),
-                options: self.terms.clone(),
-                checks: Arc::default(),
-                models: self.crew.clone(),
-                ledger: Ledger::open(self.terms.budget.ledger_budget()),
-                remembered: PastDecisions::default(),
-                min_severity: self.min_severity,
-                intent_prompt: None,
-                journal: journal.clone(),
-                run_id: String::new(),
-                retry_seed: seed,
-                started: since,
-            })
-            .await
-        });
-        // Abandoned tools end by themselves.
-        runtime.shutdown_background();
-        Ok(reviewed.report)
+        Ok(QuietReview { change, journal, _folder: folder })
     }
+}
+
+fn block_on<T>(review: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    let reviewed = runtime.block_on(review);
+    // Abandoned tools end by themselves.
+    runtime.shutdown_background();
+    Ok(reviewed)
 }

@@ -33,6 +33,7 @@ pub(in crate::commands) fn reopened(
     let beginning = Beginning {
         asked: CommandKind::Review,
         typed: target_args::ParsedTarget { target: Target::CurrentBranch, mode: None, plan: None },
+        description: None,
         looked_for: PullRequestLookup::from_no_pr_flag(true),
         posts: Posts::Nothing,
         rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),

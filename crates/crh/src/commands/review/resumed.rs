@@ -96,6 +96,7 @@ fn as_it_began(beginning: &Beginning) -> Result<(), Failure> {
         ("--plan", panel.plan.is_some() || typed.plan.is_some()),
         ("--waive", !panel.waive.is_empty()),
         ("--exclude", flags.scope_exclude.is_some()),
+        ("PATH", flags.scope_paths.is_some()),
         ("--system-prompt", prompts.system_prompt.is_some()),
         ("--reviewer-prompt", prompts.reviewer_prompt.is_some()),
         ("--mode report-only", typed.mode == Some(target_args::RequestedMode::ReportOnly)),

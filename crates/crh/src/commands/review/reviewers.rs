@@ -13,6 +13,7 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_pipeline::context::Panel;
+use crh_pipeline::resolve::PinnedChange;
 use crh_pipeline::reviewers::{ModelTier, Reviewer, ReviewerOrigin};
 use crh_pipeline::{context, run_folder};
 use crh_review::stable_json;
@@ -46,10 +47,12 @@ pub(in crate::commands) fn run(
     args.display.set(&mut flags);
     let include_untracked = args.target.include_untracked;
     let looked_for = PullRequestLookup::from_no_pr_flag(args.target.no_pr);
-    let asked = change_source::parse_target(args.target)?;
+    let asked = change_source::parse_target(args.target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &asked.target)?;
     let mut pull = forge::find_proposal(&asked.target, looked_for, environment, &flags)?;
-    let pinned = Pinned::target(&asked, &mut pull, untracked, environment, flags, None, |_| {})?;
+    let print_notes = |change: &mut PinnedChange| change.notes.iter().for_each(|it| ui::note(it));
+    let pinned =
+        Pinned::target(&asked, &mut pull, untracked, environment, flags, None, print_notes)?;
     let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
     let subject = pinned.subject(&folder.path().join(run_folder::WORKSPACE))?;
     let terms = panel::terms(&pinned.settings, &PanelArgs::default());

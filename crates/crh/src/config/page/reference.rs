@@ -64,6 +64,7 @@ fn row(key: &ConfigKey) -> String {
     let access = match spec.access {
         KeyAccess::Anyone => "repository, you",
         KeyAccess::UserOnly => "you",
+        KeyAccess::RepositoryStricter => "you; repository if stricter",
     };
     let path = spec.path();
     let anchor = path.replace('.', "");

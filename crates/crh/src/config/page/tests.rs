@@ -66,7 +66,7 @@ fn every_template_line_can_be_uncommented() {
     for key in KEYS {
         let (_, origins) = (key.resolved)(&settings);
         let from_file = matches!(origins, [SettingOrigin::File { .. }]);
-        assert_eq!(from_file, key.spec.access == KeyAccess::Anyone, "{}", key.spec.path());
+        assert_eq!(from_file, key.spec.access != KeyAccess::UserOnly, "{}", key.spec.path());
     }
 }
 
@@ -97,9 +97,11 @@ fn values_are_shown_as_toml_and_escaped() {
         checks.analysers        "auto"                            built in
         checks.ignore           {}                                built in
         scope.exclude           ["a", "b"]                        crh.toml:5
+        scope.paths             []                                built in
         scope.include           []                                built in
         scope.generated         []                                built in
         scope.max_file_bytes    1000000                           built in
+        scope.strict            false                             built in
         base.branch             detected from the repository      built in
         git.offline             false                             built in
         github.drafts           "skip"                            built in
@@ -115,6 +117,7 @@ fn values_are_shown_as_toml_and_escaped() {
         model.effort            "auto"                            built in
         model.efforts           {}                                built in
         model.keys              {}                                built in
+        model.headers           {}                                built in
         model.tiers             {}                                built in
         review.depth            "auto"                            built in
         review.strategy         "panel"                           built in
@@ -169,6 +172,9 @@ fn template_has_description_and_default() {
         ## Changed files larger than this many bytes are not reviewed.
         ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
+        ## Whether a review is incomplete if it leaves out files that the base accepts: updates of vendored, generated and lock files, submodules and file modes.
+        ## Value: `true` or `false`. Example: strict = true
+        # strict = false
 
         [base]
         ## Branch to compare changes with.
@@ -193,6 +199,9 @@ fn template_has_description_and_default() {
         ## How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something to review in this change, and `full` runs all core reviewers and the specialised reviewers that the change needs.
         ## Value: `lite`, `auto` or `full`. Example: depth = "full"
         # depth = "auto"
+        ## `crh review` and `crh check` exit with code 1 if there is an issue of this severity or worse. A repository can make it stricter; a milder value of a repository has no effect.
+        ## Value: `P0`, `P1`, `P2`, `P3` or `never`. Example: fail_on = "P2"
+        # fail_on = "P1"
 
         [reviewers]
         ## Reviewers that never run in this repository.

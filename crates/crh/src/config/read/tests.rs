@@ -235,7 +235,7 @@ fn first_error_of_a_file_is_reported() {
         "[scope]\nzoo = 1\nalso = 2\n[base]\nno = 1",
         expect![[r#"
             crh.toml:2:1: unknown key `zoo` in `[scope]`
-            hint: a repository may set: `exclude`, `include`, `generated`, `max_file_bytes`
+            hint: a repository may set: `exclude`, `include`, `generated`, `max_file_bytes`, `strict`
         "#]],
     );
 }

@@ -5,6 +5,7 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::config::key::SourcedValue;
 use crate::config::page::settings_text;
+use crate::config::review::FailOn;
 use crate::config::value::{Color, GlobList, GlobPattern};
 
 fn file(name: &str, text: &str) -> Option<ConfigFile> {
@@ -99,6 +100,41 @@ fn flags_override_everything_and_exclude_adds() {
             color                   "auto"                            --color
             scope.exclude           ["ours", "*.md"]                  crh.toml:2, --exclude
             git.offline             true                              --offline
+        "#]],
+    );
+}
+
+#[test]
+fn repository_can_only_make_fail_on_stricter() {
+    let with_user = |user, repository, expected| {
+        check(SettingInput { user, repository, ..SettingInput::default() }, expected);
+    };
+    with_user(
+        "",
+        "[review]\nfail_on = 'P2'",
+        expect![[r#"
+            review.fail_on          "P2"                              crh.toml:2
+        "#]],
+    );
+    with_user("", "[review]\nfail_on = 'never'", expect![""]);
+    with_user(
+        "[review]\nfail_on = 'P3'",
+        "[review]\nfail_on = 'P2'",
+        expect![[r#"
+            review.fail_on          "P3"                              ~/.config/crh/config.toml:2
+        "#]],
+    );
+    check(
+        SettingInput {
+            repository: "[review]\nfail_on = 'P2'",
+            flags: RawSettings {
+                review_fail_on: Some(SourcedValue::from_flag("--fail-on", FailOn::Never)),
+                ..RawSettings::default()
+            },
+            ..SettingInput::default()
+        },
+        expect![[r#"
+            review.fail_on          "never"                           --fail-on
         "#]],
     );
 }

@@ -38,7 +38,7 @@ fn content_hash_covers_what_a_review_sees() {
     };
     let commits = |repo: &str, diff: &str| {
         let (base, head) = ("1".repeat(40), "2".repeat(40));
-        Source::Commits { repo: repo.to_owned(), base, head, diff: diff.into() }
+        Source::Commits { repo: repo.to_owned(), clone: None, base, head, diff: diff.into() }
     };
     let mut seen = vec![
         Case { title: "Other".to_owned(), ..case() },

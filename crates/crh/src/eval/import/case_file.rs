@@ -49,13 +49,22 @@ fn words(text: &mut String, title: &str, body: &str) {
 fn expected(text: &mut String, issue: &Expected) {
     let Expected { spans, category, severity, description, keywords, omission, on_twin: _ } = issue;
     let mut spans = spans.iter();
+    if category.is_none() || spans.len() == 0 {
+        *text += "\n[[comment]]\n";
+        spans.next().into_iter().for_each(|span| place(text, span));
+        *text += &format!("severity = {}\n", string(&severity.to_string()));
+        *text += &format!("text = {}\n", string(description));
+        return;
+    }
     *text += "\n[[expected]]\n";
     spans.next().into_iter().for_each(|span| place(text, span));
     if description.starts_with(DRAFT) {
         *text +=
             "# Edit this: what is wrong, category, severity, and whether these lines show it.\n";
     }
-    *text += &format!("category = {}\n", string(&category.to_string()));
+    if let Some(category) = category {
+        *text += &format!("category = {}\n", string(&category.to_string()));
+    }
     *text += &format!("severity = {}\n", string(&severity.to_string()));
     *text += &format!("description = {}\n", string(description));
     if !keywords.is_empty() {

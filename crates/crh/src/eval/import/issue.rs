@@ -45,7 +45,7 @@ pub(super) fn of_fix(diff: &Diff, roles: &[FileRole], said: &ImportIssueArgs) ->
     }
     let draft = || format!("{DRAFT} what goes wrong with which input, and why");
     Some(Expected {
-        category: said.category.unwrap_or(Category::Bug),
+        category: Some(said.category.unwrap_or(Category::Bug)),
         severity: said.severity.unwrap_or(Severity::P2),
         description: said.description.clone().unwrap_or_else(draft),
         keywords: Vec::new(),

@@ -22,7 +22,7 @@ fn case(fixture: &str, places: &[&str]) -> Case {
     }
     let expected = places.iter().map(|place| Expected {
         spans: vec![span(place)],
-        category: Category::Bug,
+        category: Some(Category::Bug),
         severity: Severity::P1,
         description: "d".to_owned(),
         keywords: Vec::new(),
@@ -179,6 +179,7 @@ fn case_becomes_a_commit_with_message_and_size() {
 
 fn commits(repo: &str, base: &str, head: &str, diff: &[u8]) -> Case {
     let source = Source::Commits {
+        clone: None,
         repo: repo.to_owned(),
         base: base.to_owned(),
         head: head.to_owned(),
@@ -254,7 +255,7 @@ fn case_without_a_change_is_refused() {
         + &refused(commits(name, &head, &head, b""), Some(parent));
     expect![[r#"
         the case `x`: the commits of `o/r` are not available, and the case has no diff
-        pass a folder with clones named `owner/name`
+        put a clone beside the `case.toml` as `repo`, or pass a folder with clones named `owner/name`
         the case `x`: base and head are equal
         remove the case
     "#]]

@@ -31,6 +31,7 @@ fn case(id: &str, language: &str, ending: Ending) -> CaseRuns {
         verdict: String::new(),
         summary: String::new(),
         effort: Effort::default(),
+        funnel: None,
     };
     let labels = Labels {
         id: id.to_owned(),

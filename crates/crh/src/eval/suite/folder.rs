@@ -1,5 +1,6 @@
 //! A case as a folder: `case.toml`, the files before the change in `base`, and the added or
-//! modified files in `head`.
+//! modified files in `head`. A real pull request has a clone in `repo` instead, or names its
+//! repository, and `case.toml` names the two commits.
 
 use std::path::Path;
 use std::{fs, io};
@@ -8,7 +9,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::labels::{RawExpected, RawKnownBad};
+use super::labels::{RawComment, RawExpected, RawKnownBad};
 use super::{Found, checked, labels};
 use crate::eval::case::{Case, Files, Source, applied};
 use crate::eval::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
@@ -26,6 +27,9 @@ pub(crate) const HEAD: &str = "head";
 /// The change as a diff, for a case without `head`.
 pub(crate) const DIFF: &str = "change.diff";
 
+/// The clone of a pull request's repository.
+pub(crate) const CLONE: &str = "repo";
+
 /// Hundreds of times the size of a hand-written case.
 const CASE_FILE_MAX: usize = 1 << 20;
 
@@ -37,10 +41,16 @@ const CASE_KEYS: &[&str] = &[
     "removed",
     "draft",
     "twin_of",
+    "repo",
+    "base_commit",
+    "head_commit",
+    "comment",
     "expected",
     "known_bad",
     "twin",
 ];
+/// Language of a pull request that does not name one.
+const MIXED: &str = "mixed";
 const TWIN_KEYS: &[&str] = &["title", "body"];
 
 /// Contents of `case.toml`.
@@ -49,9 +59,14 @@ struct RawCase {
     title: String,
     #[serde(default)]
     body: String,
-    language: String,
+    language: Option<String>,
     #[serde(default)]
     licence: String,
+    repo: Option<String>,
+    base_commit: Option<String>,
+    head_commit: Option<String>,
+    #[serde(default)]
+    comment: Vec<RawComment>,
     #[serde(default)]
     removed: Vec<String>,
     #[serde(default)]
@@ -82,14 +97,18 @@ pub(super) fn read(folder: &Path) -> Result<Vec<Found>, Failure> {
     let id = id.or_else(whole).unwrap_or_default();
     let place = format!("`{}/{CASE_FILE}`", shown(&id));
     let raw = raw_case(folder, &place)?;
-    let source = source(folder, &shown(&id), &raw.removed)?;
     let wrong = |wrong: Wrong| wrong.at(&place);
-    let (expected, known_bad) = labels::labels(raw.expected, raw.known_bad).map_err(wrong)?;
+    let source = match pull_request(folder, &id, &raw).map_err(wrong)? {
+        Some(source) => source,
+        None => source(folder, &shown(&id), &raw.removed)?,
+    };
+    let (mut expected, known_bad) = labels::labels(raw.expected, raw.known_bad).map_err(wrong)?;
+    expected.extend(labels::comments(raw.comment).map_err(wrong)?);
     let case = Case {
         id,
         title: raw.title,
         body: raw.body.trim_end().to_owned(),
-        language: raw.language,
+        language: language(raw.language, &source).map_err(wrong)?,
         licence: raw.licence,
         twin_of: raw.twin_of,
         source,
@@ -131,8 +150,11 @@ fn raw_case(folder: &Path, place: &str) -> Result<RawCase, Failure> {
 fn only_known(value: &Value) -> Result<(), Wrong> {
     labels::only(value, CASE_KEYS, "")?;
     labels::only(&value["twin"], TWIN_KEYS, "twin.")?;
-    for (name, keys) in [("expected", labels::EXPECTED_KEYS), ("known_bad", labels::KNOWN_BAD_KEYS)]
-    {
+    for (name, keys) in [
+        ("comment", labels::COMMENT_KEYS),
+        ("expected", labels::EXPECTED_KEYS),
+        ("known_bad", labels::KNOWN_BAD_KEYS),
+    ] {
         for (at, label) in listed(&value[name]) {
             labels::only(label, keys, &format!("{name}[{at}]."))?;
             for (number, span) in listed(&label["also"]) {
@@ -145,6 +167,37 @@ fn only_known(value: &Value) -> Result<(), Wrong> {
 
 fn listed(value: &Value) -> impl Iterator<Item = (usize, &Value)> {
     value.as_array().into_iter().flatten().enumerate()
+}
+
+/// The commits of a real pull request; `None` if the case names none.
+fn pull_request(folder: &Path, id: &str, raw: &RawCase) -> Result<Option<Source>, Wrong> {
+    let (base, head) = match (&raw.base_commit, &raw.head_commit) {
+        (Some(base), Some(head)) => (base.clone(), head.clone()),
+        (None, None) if raw.repo.is_none() => return Ok(None),
+        _ => {
+            return Err(Wrong::new("a pull request needs `base_commit` and `head_commit`")
+                .hint("give all 40 characters of each hash"));
+        }
+    };
+    let has_files = [BASE, HEAD, DIFF].iter().any(|name| folder.join(name).exists());
+    if has_files || !raw.removed.is_empty() {
+        let message = "the change is given twice, by commits and by files";
+        return Err(Wrong::new(message).hint("remove one of them"));
+    }
+    let repo = raw.repo.clone().unwrap_or_else(|| id.to_owned());
+    let clone = Some(folder.join(CLONE)).filter(|clone| clone.is_dir());
+    Ok(Some(Source::Commits { repo, clone, base, head, diff: Vec::new() }))
+}
+
+/// The language of a case. Only a real pull request may leave it out.
+pub(super) fn language(given: Option<String>, source: &Source) -> Result<String, Wrong> {
+    match (given, source) {
+        (Some(language), _) => Ok(language),
+        (None, Source::Commits { .. }) => Ok(MIXED.to_owned()),
+        (None, Source::Files { .. } | Source::Diff(_)) => {
+            Err(Wrong::new("missing field `language`"))
+        }
+    }
 }
 
 /// Reads the change from the files beside `case.toml`.

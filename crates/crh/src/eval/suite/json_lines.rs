@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::labels::{RawExpected, RawKnownBad};
+use super::folder::language;
+use super::labels::{RawComment, RawExpected, RawKnownBad};
 use super::{Found, checked, labels};
 use crate::eval::case::{Case, Files, Source, applied};
 use crate::eval::wrong::{Wrong, shown};
@@ -19,10 +21,13 @@ struct RawCase {
     id: String,
     title: String,
     body: Option<String>,
-    language: String,
+    language: Option<String>,
     licence: Option<String>,
+    #[serde(alias = "repository")]
     repo: Option<String>,
+    #[serde(alias = "base")]
     base_commit: Option<String>,
+    #[serde(alias = "head")]
     head_commit: Option<String>,
     base_files: Option<BTreeMap<String, String>>,
     head_files: Option<BTreeMap<String, String>>,
@@ -31,6 +36,8 @@ struct RawCase {
     pair_of: Option<String>,
     /// Required: a misspelt key must not turn a case into a clean one.
     expected: Vec<RawExpected>,
+    #[serde(default)]
+    comments: Vec<RawComment>,
     #[serde(default)]
     known_bad: Vec<RawKnownBad>,
 }
@@ -58,21 +65,43 @@ fn case(line: &[u8]) -> Result<Case, Wrong> {
     if !value.is_object() {
         return Err(Wrong::new("not a JSON object").hint("write one object per line"));
     }
-    let mut raw: RawCase = labels::read(value)?;
-    let (expected, known_bad) =
+    let mut raw: RawCase = labels::read(with_comments(value))?;
+    let (mut expected, known_bad) =
         labels::labels(std::mem::take(&mut raw.expected), std::mem::take(&mut raw.known_bad))?;
+    expected.extend(labels::comments(std::mem::take(&mut raw.comments))?);
+    let given_language = raw.language.take().map(|language| language.to_lowercase());
+    let (id, title, twin_of) = (raw.id.clone(), raw.title.clone(), raw.pair_of.clone());
+    let body = raw.body.as_deref().unwrap_or_default().trim_end().to_owned();
+    let licence = raw.licence.clone().unwrap_or_default();
+    let source = source(raw)?;
     Ok(Case {
-        id: raw.id.clone(),
-        title: raw.title.clone(),
-        body: raw.body.as_deref().unwrap_or_default().trim_end().to_owned(),
-        language: raw.language.to_lowercase(),
-        licence: raw.licence.clone().unwrap_or_default(),
-        twin_of: raw.pair_of.clone(),
-        source: source(raw)?,
+        id,
+        title,
+        body,
+        language: language(given_language, &source)?,
+        licence,
+        twin_of,
+        source,
         expected,
         known_bad,
         is_draft: false,
     })
+}
+
+/// Moves expected issues that are only a text, under the key `comment`, to `comments`.
+fn with_comments(mut value: Value) -> Value {
+    let Some(expected) = value.get_mut("expected").and_then(Value::as_array_mut) else {
+        return value;
+    };
+    let (comments, issues): (Vec<Value>, Vec<Value>) =
+        std::mem::take(expected).into_iter().partition(|issue| issue["comment"].is_string());
+    *expected = issues;
+    match value.get_mut("comments").and_then(Value::as_array_mut) {
+        Some(known) => known.extend(comments),
+        None if comments.is_empty() => {}
+        None => value["comments"] = Value::Array(comments),
+    }
+    value
 }
 
 /// The best available source: whole files, then commits, then the diff.
@@ -91,7 +120,8 @@ fn source(raw: RawCase) -> Result<Source, Wrong> {
             Ok(Source::Files { base, head })
         }
         (_, _, Some(base), Some(head)) if raw.repo.is_some() => {
-            Ok(Source::Commits { repo: raw.repo.unwrap_or_default(), base, head, diff })
+            let repo = raw.repo.unwrap_or_default();
+            Ok(Source::Commits { repo, clone: None, base, head, diff })
         }
         _ if !diff.is_empty() => Ok(Source::Diff(diff)),
         _ => Err(Wrong::new("the change is missing").hint(

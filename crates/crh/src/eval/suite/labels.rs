@@ -45,6 +45,21 @@ pub(super) struct RawExpected {
     proved: Option<String>,
 }
 
+/// A comment of a person on a real pull request, as written.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct RawComment {
+    #[serde(alias = "comment")]
+    text: String,
+    #[serde(deserialize_with = "severity")]
+    severity: Severity,
+    category: Option<Category>,
+    file: Option<String>,
+    #[serde(alias = "line")]
+    line_start: Option<u32>,
+    line_end: Option<u32>,
+    side: Option<Side>,
+}
+
 /// A known false positive as written.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct RawKnownBad {
@@ -70,6 +85,8 @@ pub(super) const EXPECTED_KEYS: &[&str] = &[
     "note",
     "proved",
 ];
+pub(super) const COMMENT_KEYS: &[&str] =
+    &["text", "severity", "category", "file", "line_start", "line_end", "side"];
 pub(super) const SPAN_KEYS: &[&str] = &["file", "line_start", "line_end", "side"];
 pub(super) const KNOWN_BAD_KEYS: &[&str] =
     &["file", "line_start", "line_end", "side", "description"];
@@ -93,11 +110,35 @@ impl RawExpected {
         };
         Ok(Expected {
             spans: std::iter::once(span).chain(self.also).collect(),
-            category: self.category,
+            category: Some(self.category),
             severity: self.severity,
             description,
             keywords: self.keywords,
             omission: self.omission,
+            on_twin: Vec::new(),
+        })
+    }
+}
+
+impl RawComment {
+    fn expected(self, key: &str) -> Result<Expected, Wrong> {
+        let spans = match (&self.file, self.line_start) {
+            (Some(file), Some(first)) => {
+                vec![span(key, file, (first, self.line_end), self.side)?]
+            }
+            (None, None) => Vec::new(),
+            (Some(_), None) | (None, Some(_)) => {
+                return Err(Wrong::new(format!("`{key}` has only one of `file` and `line_start`"))
+                    .hint("give both, or none if the comment names no line"));
+            }
+        };
+        Ok(Expected {
+            spans,
+            category: self.category,
+            severity: self.severity,
+            description: self.text,
+            keywords: Vec::new(),
+            omission: false,
             on_twin: Vec::new(),
         })
     }
@@ -133,6 +174,12 @@ pub(super) fn labels(
     let known_bad = known_bad.into_iter().enumerate();
     let known_bad = known_bad.map(|(at, raw)| raw.known_bad(&format!("known_bad[{at}]")));
     Ok((expected.collect::<Result<_, _>>()?, known_bad.collect::<Result<_, _>>()?))
+}
+
+/// Reads comments of people as expected issues.
+pub(super) fn comments(comments: Vec<RawComment>) -> Result<Vec<Expected>, Wrong> {
+    let comments = comments.into_iter().enumerate();
+    comments.map(|(at, raw)| raw.expected(&format!("comment[{at}]"))).collect()
 }
 
 /// Parses a severity by any of its synonyms, ignoring case.

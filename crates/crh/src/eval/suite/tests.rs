@@ -53,7 +53,7 @@ fn shown_case(case: &Case) -> String {
         Source::Files { base, head } => {
             format!("  {} -> {}\n", shown_files(base), shown_files(head))
         }
-        Source::Commits { repo, base, head, diff } => {
+        Source::Commits { repo, base, head, diff, .. } => {
             format!("  {repo} {}..{} {}\n", &base[..4], &head[..4], diff.len())
         }
         Source::Diff(diff) => format!("  diff {}\n", diff.len()),
@@ -268,6 +268,73 @@ fn json_lines_file_is_a_suite() {
     );
 }
 
+/// A pull request with more lines at the end of its file.
+fn pull_request(more: &str) -> String {
+    let (base, head) = ("1".repeat(40), "2".repeat(40));
+    format!(
+        "//- s/pr/case.toml\ntitle = \"Share\"\nbase_commit = \"{base}\"\nhead_commit = \"{head}\"\n{more}\n"
+    )
+}
+
+#[test]
+fn pull_request_has_commits_and_comments() {
+    let comments = r#"
+[[comment]]
+text = "Fails without people"
+severity = "High"
+
+[[comment]]
+text = "Rounds down"
+severity = "low"
+category = "logic"
+file = "bill.py"
+line_start = 3
+"#;
+    let (base, head) = ("1".repeat(40), "2".repeat(40));
+    let benchmark = format!(
+        r#"{{"id": "pr-1", "repository": "owner/name", "base": "{base}", "head": "{head}", "title": "Share", "body": null, "expected": [{{"n": 1, "comment": "Fails without people", "severity": "Medium"}}]}}"#
+    );
+    check_all(
+        &[pull_request(comments), line(&benchmark)],
+        expect![[r#"
+        s
+        pr "Share" "" mixed "" None
+          pr 1111..2222 0
+          expected {"spans":[],"severity":"P1","description":"Fails without people"}
+          expected {"spans":[{"file":"bill.py","line_start":3,"line_end":3,"side":"new"}],"category":"logic","severity":"P3","description":"Rounds down"}
+        s
+        pr-1 "Share" "" mixed "" None
+          owner/name 1111..2222 0
+          expected {"spans":[],"severity":"P2","description":"Fails without people"}
+    "#]],
+    );
+}
+
+#[test]
+fn incomplete_pull_request_is_refused() {
+    let comment = |line: &str| {
+        pull_request(&format!("[[comment]]\ntext = \"Wrong\"\nseverity = \"low\"\n{line}"))
+    };
+    check_all(
+        &[
+            with("repo = \"owner/name\""),
+            format!("{}//- s/pr/change.diff\nx\n", pull_request("")),
+            comment("file = \"bill.py\""),
+            comment("line = 3"),
+        ],
+        expect![[r#"
+            error: `a/case.toml`: a pull request needs `base_commit` and `head_commit`
+            hint: give all 40 characters of each hash
+            error: `pr/case.toml`: the change is given twice, by commits and by files
+            hint: remove one of them
+            error: `pr/case.toml`: `comment[0]` has only one of `file` and `line_start`
+            hint: give both, or none if the comment names no line
+            error: `pr/case.toml`: unknown key `comment[0].line`
+            hint: did you mean `file`? The known keys are `text`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`
+        "#]],
+    );
+}
+
 #[test]
 fn empty_suite_is_refused() {
     check(
@@ -340,7 +407,7 @@ fn invalid_case_file_is_reported_with_key() {
         ],
         expect![[r#"
             error: `a/case.toml`: unknown key `titel`
-            hint: did you mean `title`? The known keys are `title`, `body`, `language`, `licence`, `removed`, `draft`, `twin_of`, `expected`, `known_bad`, `twin`
+            hint: did you mean `title`? The known keys are `title`, `body`, `language`, `licence`, `removed`, `draft`, `twin_of`, `repo`, `base_commit`, `head_commit`, `comment`, `expected`, `known_bad`, `twin`
             error: `a/case.toml`: missing field `title`
             error: `a/case.toml`: `title` must be one line of text
             hint: use the title that the author of the change would use

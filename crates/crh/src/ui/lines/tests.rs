@@ -73,8 +73,8 @@ fn every_event_has_a_line() {
         Transient sub-agent-2: read a.rs
         Transient sub-agent-2: call refused: not twice
         Transient reviewed a.rs
-        Status 1 of 2 files reviewed, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
-        Status 1 of 2 files reviewed, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
+        Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
+        Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Permanent sub-agent-1 failed: no answer
         Permanent sub-agent-2 reached its limit (tokens): 1 finding in 12.3 s
         Transient sub-agent-3 finished: 2 findings in 12.3 s
@@ -88,9 +88,9 @@ fn every_event_has_a_line() {
         Transient Reviewing
         Transient sub-agent-1 started: parser, 1 file
         Transient sub-agent-2 started: 2 files
-        Status 1 of 2 files reviewed, 2 runs active, 0 tokens, 0.00 of 2.00 USD
-        Status 1 of 2 files reviewed, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
-        Status 1 of 2 files reviewed, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
+        Status 0 of 2 reviewers done, 2 runs active, 0 tokens, 0.00 of 2.00 USD
+        Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
+        Status 0 of 2 reviewers done, 2 runs active, 12.3k tokens, 0.07 of 2.00 USD
         Permanent sub-agent-1 failed: no answer
         Permanent sub-agent-2 reached its limit (tokens): 1 finding in 12.3 s
         Transient sub-agent-3 finished: 2 findings in 12.3 s

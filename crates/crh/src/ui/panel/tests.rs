@@ -68,7 +68,7 @@ fn panel_of_running_review() {
         &middle(),
         WIDE,
         expect![[r#"
-            ⠴ Reviewing  ██████████░░░░░░░░░░░░░░░░░░░░  12/34 files                   1:23
+            ⠴ Reviewing  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  0/3 reviewers                 1:23
               sub-agent-1  parser and lexer            repo_grep fn pa…ssion in src/** 1:23
               sub-agent-2  payments: charging, refun…  diff_get_file s…ooks/handler.rs 1:23
               sub-agent-3  設定画面と翻訳              thinking                        1:23
@@ -79,12 +79,47 @@ fn panel_of_running_review() {
         &middle(),
         SMALL,
         expect![[r#"
-            ⠴ Reviewing  ██░░░░░  12/34 files  1:23
+            ⠴ Reviewing  0/3 reviewers         1:23
               parser and le…  repo_grep … in src/**
               payments: cha…  diff_get_f…handler.rs
               設定画面と翻訳  thinking
               0.42 of 2.00 USD · 184.3k tokens
         "#]],
+    );
+}
+
+/// One of eight reviewers has read all files.
+#[test]
+fn bar_counts_reviewers_that_are_done() {
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let team = names.map(|name| (name.to_owned(), "always".to_owned())).to_vec();
+    let mut events = vec![
+        ReviewEvent::TeamChosen { team },
+        ReviewEvent::StageStarted { stage: Stage::Review },
+        ReviewEvent::Planned { files: 1, budget: Money::cents(200) },
+    ];
+    events.extend(names[..7].iter().map(|name| started(name, "")));
+    events.push(ReviewEvent::FileReviewed { path: "src/a.rs".to_owned() });
+    events.push(ReviewEvent::RunEnded {
+        run: "a".to_owned(),
+        failure: None,
+        limited: None,
+        findings: 0,
+        took_ms: 20,
+    });
+    check(
+        &events,
+        WIDE,
+        expect![[r#"
+        ⠴ Reviewing  ███░░░░░░░░░░░░░░░░░░░░░░░░░░░  1/8 reviewers                 1:23
+          b  thinking                                                              1:23
+          c  thinking                                                              1:23
+          d  thinking                                                              1:23
+          e  thinking                                                              1:23
+          f  thinking                                                              1:23
+          g  thinking                                                              1:23
+          0.00 of 2.00 USD · 0 tokens · 0 findings
+    "#]],
     );
 }
 

@@ -4,7 +4,10 @@ use std::fs;
 
 use expect_test::expect;
 
-use super::{BROKEN, Bench, CLEAN, TestCase};
+use super::{BROKEN, Bench, CLEAN, TestCase, WRONG};
+use crate::review::script::{answers, finding};
+use crate::review::with_key;
+use crh_testkit::FakeModel;
 
 const GATE: [&str; 7] =
     ["eval", "gate", "suite", "--strategy", "static", "--baseline", "baseline.json"];
@@ -116,4 +119,75 @@ fn compare_shows_flips_per_case() {
         ---
     "#]]
     .assert_eq(&nothing.shown().replace(bench.path("").to_str().unwrap(), "HOME/"));
+}
+
+/// A model that finds the defect of [`WRONG`].
+fn single_model() -> FakeModel {
+    FakeModel::answering(|asked| {
+        let quote = "return total / len(people)";
+        let found = asked.body.to_string().contains("Share the bill");
+        let found = found.then(|| finding("P1", "Division by zero", "bill.py:2", quote));
+        answers(found.as_slice())
+    })
+}
+
+#[test]
+fn gate_finds_the_files_of_a_strategy_and_refuses_an_old_recording() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.path("eval/recordings")).unwrap();
+    bench.user.write("eval/cases/single.txt", "# two cases\npython-wrong # a defect\n*clean\n");
+    let model = single_model();
+    let recording = "eval/recordings/single.jsonl";
+    let record = [
+        "eval",
+        "run",
+        "suite",
+        "--strategy",
+        "single",
+        "--budget",
+        "quick",
+        "--case-list",
+        "eval/cases/single.txt",
+        "--record",
+        recording,
+        "--out",
+        "out",
+        "--jobs",
+        "1",
+    ];
+    let recorded = with_key(bench.crh(&record), &model).run();
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    fs::create_dir_all(bench.path("eval/baselines")).unwrap();
+    let gate = ["eval", "gate", "suite", "--strategy", "single"];
+    let written =
+        bench.crh(&[&gate[..], &["--budget", "quick", "--write-baseline"]].concat()).run();
+    assert_eq!(written.code, 0, "{}{}", written.stdout, written.stderr);
+    // The budget of the baseline applies, and one command checks all strategies.
+    let all = bench.crh(&["eval", "gate", "suite"]).run();
+    assert_eq!(all.code, 0, "{}{}", all.stdout, all.stderr);
+    expect![[r#"
+        strategy single
+        1 of 1 expected issues found, 1 reported, 0 on clean changes
+        no regression in the 2 cases that both evaluations have
+    "#]]
+    .assert_eq(&all.stdout);
+    // A recording of other prompts is refused before a review starts.
+    let text = fs::read_to_string(bench.path(recording)).unwrap();
+    let (header, rest) = text.split_once('\n').unwrap();
+    let mut header: serde_json::Value = serde_json::from_str(header).unwrap();
+    let now = header["prompts"].as_str().unwrap().to_owned();
+    header["prompts"] = "0123456789abcdef".into();
+    fs::write(bench.path(recording), format!("{header}\n{rest}")).unwrap();
+    let old = bench.crh(&gate).run();
+    assert_eq!(old.code, 1, "{}", old.stderr);
+    expect![[r#"
+        worse: the recording eval/recordings/single.jsonl is out of date: it was made with the prompts `0123456789abcdef`, now `NOW`
+          renew it with: crh eval run suite --strategy single --case-list eval/cases/single.txt --budget quick --model openai:gpt-5.4-mini --record eval/recordings/single.jsonl && crh eval gate suite --strategy single --case-list eval/cases/single.txt --budget quick --write-baseline
+    "#]].assert_eq(&old.stdout.replace(&now, "NOW"));
+    // So is a recording that lacks a question, for example after a case changed.
+    fs::write(bench.path(recording), text).unwrap();
+    bench.write(&TestCase { title: "Share the whole bill", ..WRONG });
+    let lacking = bench.crh(&gate).run();
+    assert_eq!(lacking.code, 1, "{}", lacking.stderr);
+    assert!(lacking.stdout.contains("1 question is not in it"), "{}", lacking.stdout);
 }

@@ -78,7 +78,11 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
         note: wrote todo `REPO/.context/compound-engineering/todos/001-ready-p2-the-error-is-swallowed.md`
         note: wrote todo `REPO/.context/compound-engineering/todos/002-ready-p2-the-total-is-divided-by-the-count.md`
         ---
-        Scope:  3 files, +13 -2
+        Scope:  3 files, +13 -2; base 30af60f6ed88, head 27e4f9fd97b0
+        Team:
+          - single: the strategy is `single`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         2 issues (2 P2) in 3 reviewed files.
         Looked at all of it.
@@ -88,7 +92,9 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
             |     except Exception:
             |         pass
             The error is swallowed: an order of two items shows it.
-            Replace with: except Exception: raise
+            Replace lines 4 to 5 with:
+            +     except Exception:
+            +         raise
             bug; found by single; confidence 0.75; confirmed by a second model run; `crh
             fix --issue 1` can fix this
 
@@ -100,11 +106,16 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
             bug; found by single; confidence 0.75; confirmed by a second model run; `crh
             fix --issue 2` can fix this
 
+        Residual work
+          - 1 P2 shop/mail.py:4: `crh fix --issue 1` can fix this
+          - 2 P2 shop/orders.py:5: `crh fix --issue 2` can fix this
+
         Review coverage
           - #1 not fixed: nothing was applied: another crh is changing this checkout
           - #2 not fixed: nothing was applied: another crh is changing this checkout
 
         Ready with fixes: 2 issues to fix
+        Fix order: 1, 2
         exit 0
         ---
         #1 It is done. (shop/orders.py)

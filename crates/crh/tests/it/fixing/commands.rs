@@ -51,6 +51,11 @@ fn fix_then_undo_restores_every_byte() {
     assert_eq!(desk.stored("residual-work.json").as_array().unwrap().len(), 3);
     desk.fix(&[]);
     assert_eq!(desk.files(), after);
+    // A newer run without fixes does not hide the run with fixes.
+    let clean = desk.review(&FakeModel::start().on("single", [answers(&[])]), &[]);
+    assert!(clean.code < 2, "{}", clean.shown());
+    assert_eq!(desk.fix(&["--undo"]).code, 0);
+    assert_eq!(desk.files(), before);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn headless_fixes_once_and_prints_the_envelope() {
         ---
         Code review complete (headless mode).
 
-        Scope: 3 files, +13 -2
+        Scope: 3 files, +13 -2; base 30af60f6ed88, head 27e4f9fd97b0
         Intent: not stated
         Reviewers: secrets, syntax, references, leftovers, workflows, consistency, patterns, injection, single (the strategy is `single`)
         Verdict: Ready with fixes
@@ -172,7 +172,11 @@ fn autofix_writes_todos_and_headless_does_not() {
         exit 1
         note: wrote todo `REPO/.context/compound-engineering/todos/001-ready-p1-a-refund-of-what-was-not-paid.md`
         ---
-        Scope:  3 files, +13 -2
+        Scope:  3 files, +13 -2; base 30af60f6ed88, head 27e4f9fd97b0
+        Team:
+          - single: the strategy is `single`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         2 issues (1 P1, 1 P2) in 3 reviewed files, of which 1 is fixed.
         Looked at all of it.
@@ -188,8 +192,15 @@ fn autofix_writes_todos_and_headless_does_not() {
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
-            Replace with: return result
+            Replace line 5 with:
+            +     return result
             bug; found by single; confidence 0.75; confirmed by a second model run
+
+        Applied fixes
+          - 2: replaced line 5 (shop/orders.py)
+
+        Residual work
+          - 1 P1 shop/orders.py:9: fix by hand
 
         Ready with fixes: 1 issue to fix
     "#]].assert_eq(&desk.shown(&output));

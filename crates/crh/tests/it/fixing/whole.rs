@@ -154,7 +154,7 @@ fn for_others() -> Vec<Value> {
 fn headless_applies_safe_fixes_and_returns_the_rest() {
     let desk = Desk::new();
     let all = [vec![mean(), swallowed()], for_others()].concat();
-    let model = says(&all).on("validate-2", [confirms()]);
+    let model = says(&all);
     check(&desk, &model, &HEADLESS, expect_file!["../../data/modes/headless.txt"]);
 }
 
@@ -214,8 +214,7 @@ fn autofix_reviews_again_and_writes_todos() {
     let all = [vec![mean(), swallowed()], for_others()].concat();
     let model = FakeModel::start()
         .on("single", [answers(&all), answers(&[])])
-        .on("validate-1", [confirms()])
-        .on("validate-2", [confirms()]);
+        .on("validate-1", [confirms()]);
     check(&Desk::new(), &model, &AUTOFIX, expect_file!["../../data/modes/autofix.txt"]);
 }
 

@@ -213,6 +213,23 @@ fn missing_token_names_required_permissions() {
 }
 
 #[test]
+fn gitlab_clone_is_not_told_to_set_gh_host() {
+    let hub = GitHubScenario::new();
+    let repo = Repo::new();
+    repo.write("a.md", "a\n");
+    repo.commit("a");
+    repo.git(&["remote", "add", "origin", "https://gitlab.com/acme/shop.git"]);
+    let output = hub.crh(repo.path(), &["review", "12"]).run();
+    expect![[r#"
+        exit 2
+        error: crh reads pull requests of GitHub and merge proposals of Launchpad, and `gitlab.com` is neither
+        hint: check the branch out and run `crh review`, or name the branch
+        ---
+    "#]]
+    .assert_eq(&output.shown());
+}
+
+#[test]
 fn invalid_pull_request_is_refused() {
     let hub = GitHubScenario::new();
     let mut shown = String::new();

@@ -31,6 +31,12 @@ fn review_is_truncated_when_calls_run_out() {
         Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 1 reviewed file.
         [1] orders: Looked at all of it.
@@ -92,6 +98,12 @@ fn review_is_truncated_when_money_runs_out() {
         Incomplete · no issues · 0.04 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
         [1] orders: Looked at all of it.
@@ -121,18 +133,23 @@ fn tiny_budget_reviews_nothing() {
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues; no file was fully reviewed.
 
         Review coverage
-          - reviewer orchestrator failed: skipped: may cost $0.05, $0.00 left; raise
+          - reviewer orchestrator failed: skipped: may cost $0.04, $0.00 left; raise
             --max-cost
           - reviewer sub-agent-1 failed: sub-agent ended without calling
-            report_findings: skipped: may cost $0.05, $0.00 left; raise --max-cost
+            report_findings: skipped: may cost $0.04, $0.00 left; raise --max-cost
           - shop/mail.py: not reviewed (sub-agent-1 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
           - the orchestrator did not delegate; crh assigned all files itself
-          - the orchestrator did not submit (skipped: may cost $0.05, $0.00 left; raise
+          - the orchestrator did not submit (skipped: may cost $0.04, $0.00 left; raise
             --max-cost); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-1; 2 files not fully
@@ -235,6 +252,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.1014 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about 0.1021 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

@@ -122,7 +122,6 @@ fn repository_cannot_set_prompts() {
     for line in [
         "[review]\nlanguage = \"Klingon\"",
         "[review]\nstrategy = \"static\"",
-        "[review]\nfail_on = \"never\"",
         "[review]\nmin_severity = \"P0\"",
         "[budget]\nusd = 1000.0",
         "[review]\nsystem_prompt = \"evil.md\"",

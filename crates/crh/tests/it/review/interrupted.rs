@@ -96,6 +96,17 @@ fn wait_for_file(path: &Path) {
 }
 
 #[test]
+fn sigterm_reports_partial_results_like_ctrl_c() {
+    let desk = ReviewFixture::with(STORE);
+    let model = model_stuck_at_second();
+    let running = running_review(&desk, &model, &[]);
+    running.terminate();
+    let reviewed = desk.reviewed(running.end());
+    assert_eq!(reviewed.end(), (130, "truncated", "Ready with fixes"));
+    assert!(reviewed.output.stdout.contains("The second item is returned as the first"));
+}
+
+#[test]
 #[expect(clippy::too_many_lines, reason = "most of it is what is printed")]
 fn ctrl_c_reports_partial_results() {
     let desk = ReviewFixture::with(STORE);
@@ -106,6 +117,13 @@ fn ctrl_c_reports_partial_results() {
     assert_eq!(reviewed.end(), (130, "truncated", "Ready with fixes"));
     expect![[r#"
         Scope:  3 files, +3 -3
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - sub-agent-3
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         1 issue (1 P1) in 1 reviewed file.
         [1] first: Looked at all of it.
@@ -117,9 +135,7 @@ fn ctrl_c_reports_partial_results() {
             bug; found by delegate; confidence 0.75; crh cannot fix this; a person must
 
         Review coverage
-          - reviewer orchestrator failed: stopped by the user
-          - reviewer sub-agent-2 failed: stopped by the user
-          - reviewer sub-agent-3 failed: stopped by the user
+          - reviewers orchestrator, sub-agent-2, sub-agent-3 failed: stopped by the user
           - b.py: not reviewed (the review was stopped before this file was reviewed)
           - c.py: not reviewed (the review was stopped before this file was reviewed)
           - 1 P0 or P1 not validated: the review was stopped
@@ -471,13 +487,13 @@ fn unresumable_run_is_an_error_with_hint() {
         $ crh review --resume latest --estimate
         error: the argument '--resume <RUN>' cannot be used with '--estimate'
 
-        Usage: crh review --resume <RUN> [TARGET]...
+        Usage: crh review --resume <RUN> [TARGET]... [-- <PATH>...]
 
         For more information, try '--help'.
         $ crh review --resume latest HEAD~1..HEAD
         error: the argument '--resume <RUN>' cannot be used with '[TARGET]...'
 
-        Usage: crh review --resume <RUN> [TARGET]...
+        Usage: crh review --resume <RUN> [TARGET]... [-- <PATH>...]
 
         For more information, try '--help'.
         $ crh review --resume latest
@@ -487,7 +503,7 @@ fn unresumable_run_is_an_error_with_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a value at line 13 column 1
+        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a string at line 13 column 8
         hint: start a new review without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began

@@ -46,6 +46,12 @@ fn clean_change_is_ready_to_merge() {
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
         The change rewrites how orders are added up.
@@ -73,6 +79,7 @@ fn clean_change_is_ready_to_merge() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one expected report")]
 fn findings_are_shown_with_quotes() {
     let desk = ReviewFixture::new();
     let refunded = "An unpaid order is refunded";
@@ -89,9 +96,15 @@ fn findings_are_shown_with_quotes() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 1
-        Not ready · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
+        Not ready (incomplete) · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         4 issues (1 P0, 1 P1, 1 P2, 1 P3) in 2 reviewed files. 1 finding not shown
           (invalid format).
@@ -132,6 +145,7 @@ fn findings_are_shown_with_quotes() {
 
         Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete:
           1 finding could not be read
+        Fix order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.end(), (1, "ok", "Not ready"));
@@ -158,9 +172,15 @@ fn crashed_reviewer_does_not_affect_others() {
     assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
     expect![[r#"
         exit 4
-        Ready with fixes · 1 P1 · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready with fixes (incomplete) · 1 P1 · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         1 issue (1 P1) in 1 reviewed file.
         The change rewrites how orders are added up.
@@ -287,6 +307,12 @@ fn invented_quote_is_dropped() {
         Incomplete · no issues · 4 findings not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files. 4 findings not shown (quote not found).
         The change rewrites how orders are added up.
@@ -344,6 +370,12 @@ fn malformed_answer_is_retried_twice() {
         Incomplete · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 1 reviewed file.
         The change rewrites how orders are added up.
@@ -408,14 +440,18 @@ fn all_reviewers_failing_is_an_error() {
         Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - sub-agent-2
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues; no file was fully reviewed.
         The change rewrites how orders are added up.
 
         Review coverage
-          - reviewer sub-agent-1 failed: sub-agent ended without calling
-            report_findings: the model rejected the request: no
-          - reviewer sub-agent-2 failed: sub-agent ended without calling
+          - reviewers sub-agent-1, sub-agent-2 failed: sub-agent ended without calling
             report_findings: the model rejected the request: no
           - shop/mail.py: not reviewed (sub-agent-2 failed)
           - shop/orders.py: not reviewed (sub-agent-1 failed)
@@ -442,6 +478,10 @@ fn wrong_api_key_is_reported_once() {
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues; no file was fully reviewed.
 

@@ -49,6 +49,10 @@ fn clean_change_takes_one_call() {
         Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - single: the strategy is `single`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
         Looked at all of it.
@@ -154,6 +158,10 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
         Not ready · 1 P0, 1 P2 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - single: the strategy is `single`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         2 issues (1 P0, 1 P2) in 2 reviewed files. 1 finding not shown (too uncertain).
         Looked at all of it.
@@ -197,6 +205,10 @@ fn quick_uses_second_call_for_repair() {
         Incomplete · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - single: the strategy is `single`
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files. 1 finding not shown (too uncertain).
         Looked at all of it.

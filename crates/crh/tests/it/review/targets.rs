@@ -22,6 +22,22 @@ fn model() -> FakeModel {
 }
 
 #[test]
+fn description_file_gives_title_and_body() {
+    let desk = ReviewFixture::new();
+    let model = model();
+    fs::write(
+        desk.repo.path().join("pr.json"),
+        r#"{"title": "Average orders", "body": "As agreed."}"#,
+    )
+    .unwrap();
+    let args = ["review", "--strategy", "delegate", "--description", "pr.json", "HEAD~1..HEAD"];
+    let output = desk.crh_with_model(&model, &args).run();
+    assert_eq!(output.code, 1, "{}", output.stderr);
+    let asked = model.requests().remove(0).body.to_string();
+    assert!(asked.contains("Average orders") && asked.contains("As agreed."), "{asked}");
+}
+
+#[test]
 fn empty_change_is_an_error() {
     let desk = ReviewFixture::new();
     let model = FakeModel::start();
@@ -72,6 +88,9 @@ fn review_without_model_runs_checks_and_is_incomplete() {
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
 
@@ -94,6 +113,9 @@ fn change_without_files_in_scope_is_incomplete() {
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded)
+        Team:
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues; no file was fully reviewed.
 
@@ -158,6 +180,11 @@ fn default_target_is_branch_with_uncommitted_changes() {
         Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
         The change rewrites how orders are added up.
@@ -191,6 +218,11 @@ fn diff_is_reviewed_without_repository() {
         Ready with fixes · 1 P1, 1 P2 · 0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - orchestrator: the strategy is `delegate`
+          - sub-agent-1
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         2 issues (1 P1, 1 P2) in 2 reviewed files.
         The change rewrites how orders are added up.

@@ -16,6 +16,9 @@ fn check_without_findings_passes() {
         Checks passed · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
+        Team:
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         No issues in 2 reviewed files.
 
@@ -48,6 +51,9 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
         Not ready · 1 P0, 1 P1 · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +3 -1
+        Team:
+          - static checks: secrets, syntax, references, leftovers, workflows,
+            consistency, patterns, injection
 
         2 issues (1 P0, 1 P1) in 2 reviewed files.
 
@@ -71,7 +77,11 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             bug; found by syntax, rule syntax/does-not-parse; confidence 0.90; static
             check; fix by hand
 
+        Residual work
+          - 2 P1 b.py:1: fix by hand
+
         Not ready: 1 P0 issue must be fixed before the merge
+        Fix order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&output));
     let reviewed = desk.reviewed(output);

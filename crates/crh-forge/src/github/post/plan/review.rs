@@ -209,6 +209,9 @@ fn choose_vote(
 fn reason_not_to_vote(event: &str, analysis: &PostingAnalysis<'_>) -> Option<PostingSkip> {
     let (viewer, pull) = (&analysis.pull_state.viewer, &analysis.pull_state.pull);
     let not_possible = |why: &str| Some(PostingSkip::NotPossible { why: why.to_owned() });
+    if event == "APPROVE" && analysis.report.is_suppressed_by_change() {
+        return not_possible("the change suppresses findings about itself");
+    }
     if analysis.posting.options.comment_only {
         return not_possible("only the summary comment was requested");
     }

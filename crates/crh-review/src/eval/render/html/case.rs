@@ -51,7 +51,7 @@ struct Badge {
 struct ExpectedView {
     state: Badge,
     severity: String,
-    category: String,
+    category: Option<String>,
     places: Vec<String>,
     places_more: usize,
     description: Vec<Prose>,
@@ -212,7 +212,7 @@ impl ExpectedView {
         Self {
             state,
             severity: expected.severity.to_string(),
-            category: with_spaces(&expected.category),
+            category: expected.category.map(|category| with_spaces(&category)),
             places: places.iter().map(location_text).collect(),
             places_more,
             description: text(&expected.description),

@@ -36,7 +36,7 @@ fn case(title: &str, body: &str, description: &str) -> Case {
                 span("gone.py", 1, 1, Side::Old),
                 span("a \"b\".py", 1, 2, Side::New),
             ],
-            category: Category::ErrorHandling,
+            category: Some(Category::ErrorHandling),
             severity: Severity::P0,
             description: description.to_owned(),
             keywords: vec!["three".to_owned(), "\"3\"".to_owned()],

@@ -1,0 +1,71 @@
+//! Commits before and after a patch that does not come from this repository's history.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::process::{Git, GitError};
+use crate::store::{SNAPSHOT_IDENTITY, Store, remove_if_exists};
+use crate::{SNAPSHOT_SUBJECT, StoreError};
+
+/// Direction in which a patch is applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchDirection {
+    /// From the old to the new state.
+    Forward,
+    /// From the new to the old state.
+    Reverse,
+}
+
+impl Store {
+    /// Commits the state after a patch is applied to a commit, as a child of that commit. Paths in
+    /// `excluded` stay as they are. `None` if the patch does not apply.
+    pub fn apply_patch(
+        &self,
+        commit: &str,
+        patch: &[u8],
+        direction: PatchDirection,
+        excluded: &[Vec<u8>],
+    ) -> Result<Option<String>, StoreError> {
+        let index = self.bare().folder().join("patch-index");
+        let io = |source| StoreError::Io { folder: self.bare().folder().to_owned(), source };
+        // A killed crh may have left these files. The store is locked, so no process uses them.
+        let lock = self.bare().folder().join("patch-index.lock");
+        for path in [&index, &lock] {
+            remove_if_exists(path).map_err(io)?;
+        }
+        let git = self.bare().git().with_variable("GIT_INDEX_FILE", &index);
+        let patched = apply(&git, commit, patch, direction, excluded);
+        remove_if_exists(&index).map_err(io)?;
+        Ok(patched?)
+    }
+}
+
+fn apply(
+    git: &Git,
+    commit: &str,
+    patch: &[u8],
+    direction: PatchDirection,
+    excluded: &[Vec<u8>],
+) -> Result<Option<String>, GitError> {
+    git.run(["read-tree", commit])?;
+    let mut args: Vec<OsString> =
+        ["apply", "--cached", "--unidiff-zero", "--whitespace=nowarn"].map(OsString::from).into();
+    if direction == PatchDirection::Reverse {
+        args.push("--reverse".into());
+    }
+    for path in excluded {
+        let mut option = OsString::from("--exclude=");
+        option.push(std::ffi::OsStr::from_bytes(path));
+        args.push(option);
+    }
+    match git.run_with_input(args, patch) {
+        Ok(_) => {}
+        Err(GitError::Failed { .. }) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let tree = git.text(["write-tree"])?;
+    let git = SNAPSHOT_IDENTITY
+        .iter()
+        .fold(git.clone(), |git, (name, value)| git.with_variable(name, value));
+    git.text(["commit-tree", &tree, "-m", SNAPSHOT_SUBJECT, "-p", commit]).map(Some)
+}

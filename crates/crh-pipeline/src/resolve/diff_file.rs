@@ -1,0 +1,112 @@
+//! Finds the commits of a diff that the user passes, so that checks can read whole files.
+
+use super::{PinnedChange, ResolveOptions, TargetError, from_diff, take_snapshot};
+use crh_git::{Objects, PatchDirection, ReadError, SnapshotScope, Store};
+use crh_review::diff::{Content, Diff, FileDiff, LineKind};
+
+/// Builds a change from a diff. If the diff is one of the checkout, the index or the last commit, or
+/// applies to the last commit, the change has a base and a head.
+pub(super) fn resolve_diff(
+    store: &Store,
+    bytes: Vec<u8>,
+    options: &ResolveOptions<'_>,
+) -> Result<PinnedChange, TargetError> {
+    let mut change = from_diff(bytes)?;
+    match find_ends(store, &change.diff)? {
+        Some((base, head)) => {
+            if store.is_partial() {
+                store.fetch_missing(&[&base, &head], options.network)?;
+            }
+            (change.base, change.head) = (Some(base), Some(head));
+        }
+        None if store.repository().work_tree.is_some() => change.notes.push(
+            "the diff does not match this checkout, so crh reviews the diff without the repository"
+                .to_owned(),
+        ),
+        None => {}
+    }
+    Ok(change)
+}
+
+/// The commits before and after a diff.
+fn find_ends(store: &Store, diff: &Diff) -> Result<Option<(String, String)>, TargetError> {
+    let repository = store.repository();
+    let Some(tip) = repository.head()? else { return Ok(None) };
+    let mut heads = Vec::new();
+    if repository.work_tree.is_some() {
+        heads.push(take_snapshot(store, SnapshotScope::Tracked, Some(&tip))?);
+        if repository.unmerged()?.is_empty() {
+            heads.push(take_snapshot(store, SnapshotScope::Staged, Some(&tip))?);
+        }
+    }
+    heads.push(tip.clone());
+    heads.dedup();
+    // Git cannot apply a binary file without its contents.
+    let without_lines = diff.files().iter().filter(|file| file.content != Content::Text);
+    let excluded: Vec<Vec<u8>> = without_lines.map(|file| file.path.as_bytes().to_vec()).collect();
+    let patched =
+        |commit: &str, direction| store.apply_patch(commit, diff.raw(), direction, &excluded);
+    for head in heads {
+        if let Some(base) = patched(&head, PatchDirection::Reverse)?
+            && has_lines(store, diff, &base, &head)?
+        {
+            return Ok(Some((base, head)));
+        }
+    }
+    match patched(&tip, PatchDirection::Forward)? {
+        Some(head) if has_lines(store, diff, &tip, &head)? => Ok(Some((tip, head))),
+        Some(_) | None => Ok(None),
+    }
+}
+
+/// Whether both commits have the lines of a diff at the same line numbers. Git also applies a patch
+/// whose lines are at other places.
+fn has_lines(store: &Store, diff: &Diff, base: &str, head: &str) -> Result<bool, TargetError> {
+    let objects = store.bare().objects()?;
+    let files = diff.files().iter().filter(|file| file.content == Content::Text);
+    for file in files {
+        if !file_has_lines(&objects, diff, file, base, head)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn file_has_lines(
+    objects: &Objects,
+    diff: &Diff,
+    file: &FileDiff,
+    base: &str,
+    head: &str,
+) -> Result<bool, ReadError> {
+    let old_path = file.old_path.as_ref().unwrap_or(&file.path);
+    let (Some(old), Some(new)) = (
+        content_at(objects, base, old_path.as_bytes())?,
+        content_at(objects, head, file.path.as_bytes())?,
+    ) else {
+        return Ok(true);
+    };
+    let old: Vec<&[u8]> = old.split(|byte| *byte == b'\n').collect();
+    let new: Vec<&[u8]> = new.split(|byte| *byte == b'\n').collect();
+    let is_at = |lines: &[&[u8]], number: u32, text: &[u8]| {
+        (number as usize).checked_sub(1).and_then(|index| lines.get(index)) == Some(&text)
+    };
+    Ok(file.hunks.iter().flat_map(|hunk| diff.lines(hunk)).all(|line| match line.kind {
+        LineKind::Added => is_at(&new, line.new, line.text()),
+        LineKind::Removed => is_at(&old, line.old, line.text()),
+        LineKind::Context => {
+            is_at(&new, line.new, line.text()) && is_at(&old, line.old, line.text())
+        }
+        LineKind::Remark => true,
+    }))
+}
+
+/// Content of a file, empty if it does not exist. None for a submodule, which has no lines.
+fn content_at(objects: &Objects, commit: &str, path: &[u8]) -> Result<Option<Vec<u8>>, ReadError> {
+    match objects.file(commit, path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(ReadError::NoEntry(_)) => Ok(Some(Vec::new())),
+        Err(ReadError::OtherKind { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

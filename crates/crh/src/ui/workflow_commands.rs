@@ -1,0 +1,93 @@
+//! Keeps text from acting as a workflow command of GitHub Actions.
+//!
+//! The runner reads the log of a step. It obeys lines that start with `::`, apart from blanks, and
+//! lines that contain `##[`. Reports quote code and models, so such a line may come from an attacker.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether crh runs in GitHub Actions.
+static IS_GUARDED: AtomicBool = AtomicBool::new(false);
+
+/// Which workflow commands a text may contain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AllowedCommands {
+    None,
+    /// The text consists of crh's own commands.
+    Own,
+}
+
+/// Guards all output from now on.
+pub(super) fn guard() {
+    IS_GUARDED.store(true, Ordering::Relaxed);
+}
+
+/// The text without workflow commands, if crh runs in GitHub Actions.
+pub(super) fn guarded(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
+    if IS_GUARDED.load(Ordering::Relaxed) { without_commands(text, allowed) } else { text.into() }
+}
+
+fn without_commands(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
+    let has_command = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
+    if !has_command(b"::") && !has_command(b"##[") {
+        return text.into();
+    }
+    let mut output = Vec::with_capacity(text.len() + 16);
+    // The runner also ends a line at a carriage return.
+    for line in text.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        let start = line.len() - trim_start(line).len();
+        let (blanks, mut rest) = line.split_at(start);
+        output.extend_from_slice(blanks);
+        if allowed == AllowedCommands::None && rest.starts_with(b"::") {
+            output.extend_from_slice(b": ");
+            rest = &rest[1..];
+        }
+        while let Some(at) = rest.windows(3).position(|window| window == b"##[") {
+            output.extend_from_slice(&rest[..at]);
+            output.extend_from_slice(b"# #[");
+            rest = &rest[at + 3..];
+        }
+        output.extend_from_slice(rest);
+    }
+    output.into()
+}
+
+/// A line without leading blanks, those of Unicode included.
+fn trim_start(line: &[u8]) -> &[u8] {
+    let valid = match std::str::from_utf8(line) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&line[..error.valid_up_to()]).unwrap_or_default(),
+    };
+    &line[valid.len() - valid.trim_start().len()..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &str) {
+        let output = without_commands(text.as_bytes(), AllowedCommands::None);
+        assert_eq!(String::from_utf8_lossy(&output), expected);
+    }
+
+    #[test]
+    fn lines_are_no_workflow_commands() {
+        check("a\n::error::x\nb\n", "a\n: :error::x\nb\n");
+        check(" \t::set-env name=a::b", " \t: :set-env name=a::b");
+        check("\u{2003}\u{a0}::x", "\u{2003}\u{a0}: :x");
+        check("a\r::x\r\n::y", "a\r: :x\r\n: :y");
+        check("a ##[error]x ##[y", "a # #[error]x # #[y");
+        check("::##[x", ": :# #[x");
+        check("###[x", "## #[x");
+        check("std::io\n | ::x\n: :x\n", "std::io\n | ::x\n: :x\n");
+        let invalid = b"\xff\n ::x";
+        assert_eq!(*without_commands(invalid, AllowedCommands::None), *b"\xff\n : :x");
+    }
+
+    #[test]
+    fn own_commands_stay() {
+        let text = b"::error file=a::x ##[y\n";
+        let expected = b"::error file=a::x # #[y\n";
+        assert_eq!(*without_commands(text, AllowedCommands::Own), *expected);
+    }
+}
