@@ -123,10 +123,12 @@ impl ChangeRepository {
         self.complete_pairs(pairs)
     }
 
-    /// The merge base of two commits. `base` itself if the history is missing or unrelated.
+    /// The merge base of two commits. `base` itself if the history is missing or unrelated, or if the
+    /// change goes back from `base` to its ancestor `head`.
     fn merge_base(&self, base: &str, head: &str) -> String {
         let found = self.bare.git().text(["merge-base", base, head]).ok();
-        found.filter(|commit| !commit.is_empty()).unwrap_or_else(|| base.to_owned())
+        let is_usable = |commit: &String| !commit.is_empty() && commit != head;
+        found.filter(is_usable).unwrap_or_else(|| base.to_owned())
     }
 
     /// Replaces pairs of trees by `None` if a changed file is missing, as in a partial clone.

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
-use crate::grade::severity_cap;
+use crate::grade::members_severity_cap;
 use crate::issue::regrade;
 use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
 use crate::report::{Fate, Issue, Validation};
@@ -113,7 +113,7 @@ fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgem
         }
         Some(_) | None => ("editor", ""),
     };
-    regrade(issue, severity.max(severity_cap(issue.category)), judge, reason);
+    regrade(issue, severity.max(members_severity_cap(&issue.members)), judge, reason);
     let editor_probability = match group.judgement {
         EditorJudgement::Probable(probability) => probability,
         EditorJudgement::Minor | EditorJudgement::Refuted(_) => Confidence::ZERO,

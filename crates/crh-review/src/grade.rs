@@ -23,6 +23,12 @@ pub fn severity_cap(category: Category) -> Severity {
     }
 }
 
+/// The highest severity that the categories of an issue's findings allow.
+pub(crate) fn members_severity_cap(members: &[Member]) -> Severity {
+    let caps = members.iter().map(|member| severity_cap(member.finding.category));
+    caps.min().unwrap_or(Severity::P0)
+}
+
 /// Severity after the cap. Static checks and plans keep the severity of their rule.
 pub(crate) fn effective_severity(member: &Member) -> Severity {
     let claimed_severity = member.finding.severity;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::cluster::{CandidatePair, cluster_findings};
 use crate::evidence::Sources;
 use crate::finding::{Confidence, Member, Severity, Side};
-use crate::grade::severity_cap;
+use crate::grade::members_severity_cap;
 use crate::issue::{build_issue, make_keys_unique, nearby_keys, regrade, sort_by_confidence};
 use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
@@ -521,7 +521,8 @@ fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, St
 
 /// Raises the severity if validation confirms the issue and finds it worse than its reviewers did.
 fn raise_severity(issue: &mut Issue, judgement: &Judgement) {
-    let severity = judgement.severity.map(|severity| severity.max(severity_cap(issue.category)));
+    let severity =
+        judgement.severity.map(|severity| severity.max(members_severity_cap(&issue.members)));
     if let Some(severity) = severity.filter(|severity| *severity < issue.severity) {
         regrade(issue, severity, VALIDATION, &judgement.reason);
     }

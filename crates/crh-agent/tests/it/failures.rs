@@ -195,7 +195,7 @@ async fn cancellation_stops_a_call_in_flight() {
 async fn cancellation_stops_a_retry_delay() {
     let (outcome, totals) = cancelled_at("failed", rate_limited(30)).await;
     assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
-    assert_eq!(totals, UsageTotals::default());
+    assert_eq!(totals, UsageTotals { failed_calls: 1, ..UsageTotals::default() });
 }
 
 #[tokio::test]

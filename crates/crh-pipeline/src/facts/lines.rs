@@ -105,10 +105,10 @@ const JOINED_QUERY: &str = r#"(?xi)
         # "SELECT … " + name, "… %s" % name, "…".format(name), sprintf
         [^"'`]* ["'`]{1,3} \s* (?: \+ | % \s* [\w(] | \. \s* (?: format \s* \( | \$ ) | \|\| )
         # f"… {name}", `… ${name}`, "… #{name}", "… $name"
-      | [^"'`]* (?: \$ \{ | \#\{ )
+      | .* (?: \$ \{ | \#\{ )
       )
-  | \b f ["']{1,3} [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b [^"']* \{ \w
-  | \b (?: format!? | sprintf | Sprintf | String\.format ) \s* \( \s* ["'] [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b [^"']* (?: %[sdv] | \{ )
+  | \b f ["']{1,3} [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b .* \{ \w
+  | \b (?: format!? | sprintf | Sprintf | String\.format ) \s* \( \s* ["'] [^"']* \b (?: select \s .* \s from | insert \s+ into | update \s .* \s set | delete \s+ from ) \b .* (?: %[sdv] | \{ )
 "#;
 
 static SHELLS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(SHELL).ok());

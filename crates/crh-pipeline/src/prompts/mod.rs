@@ -433,6 +433,8 @@ fn strategy_files(strategy: Strategy) -> Vec<&'static str> {
         ],
         Strategy::Panel => &[
             files::PanelRules::FILE,
+            files::PanelChange::FILE,
+            files::ContextCode::FILE,
             files::Panel::FILE,
             files::Finder::FILE,
             files::ChangePart::FILE,

@@ -250,7 +250,7 @@ fn empty_or_unknown_triggers_are_refused() {
             entry 1 of `when` is empty: set `fact`, `lines`, `paths`, `words` or `languages`
             entry 2 of `when` has an empty list `words`: fill it or remove it
             entry 1 of `when` has `lines: 0`: write at least 1
-            its front matter is invalid: unknown variant `luck`, expected one of code, code_without_tests, tests, migrations, schema, public_api, guard, comments, standards, solutions, agent_surface, cli, docs, frontend, rails, structure, deletions at line 4, column 15
+            its front matter is invalid: unknown variant `luck`, expected one of code, code_without_tests, tests, migrations, schema, public_api, guard, injection_risk, comments, standards, solutions, agent_surface, cli, docs, frontend, rails, structure, deletions at line 4, column 15
             entry 1 of `when` has the invalid word `a b`: use only letters, digits and `_`
             entry 1 of `when` has the unknown language `cobol`: use one of python, javascript, typescript, tsx, rust, go, java, ruby, c, cpp, csharp, php, kotlin, swift
             entry 1 of `when` cannot be used: `a[` is not a pattern for paths: unclosed character class; missing ']'

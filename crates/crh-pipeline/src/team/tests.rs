@@ -299,6 +299,10 @@ fn small_change_has_one_reviewer_except_guards() {
         expect![[r#"
             correctness -- always
             security -- <injection_risk>
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
         "#]],
     );
     check(

@@ -339,8 +339,8 @@ async fn failed_batch_keeps_its_issues() {
         P2 0.90 not_run Problem 11
         P2 0.90 not_run Problem 12
         validate-1 Completed None
-        validate-2 Failed("the API key was rejected: Incorrect API key provided: .; no key was sent") None
-        note: validate-2 failed: the API key was rejected: Incorrect API key provided: .; no key was sent; 3 issues not validated, 1 of them P0 or P1
+        validate-2 Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .") None
+        note: validate-2 failed: the server requires an API key, and crh sent none: Incorrect API key provided: .; 3 issues not validated, 1 of them P0 or P1
     "#]].assert_eq(&stage.render(&validated));
 }
 

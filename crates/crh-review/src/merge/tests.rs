@@ -252,7 +252,7 @@ fn model_finding_does_not_join_static_findings() {
         secrets f.rs:22 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
         "#,
         expect![[r##"
-            #1 f.rs:20 P0 1.00 a,secrets manual/human report defer "Token in the code"
+            #1 f.rs:21 P0 1.00 a,secrets manual/human report defer "GitHub token in the code"
             #2 f.rs:22 P0 1.00 secrets manual/human report defer "npm token in the code"
         "##]],
     );

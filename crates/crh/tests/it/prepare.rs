@@ -179,7 +179,7 @@ fn edits_after_snapshot_are_ignored() {
     assert_eq!(read("unstaged.md"), text("unstaged.md", "as it is"));
     assert_eq!(read("untracked.md"), text("untracked.md", "4"));
     assert_eq!(read("staged.md"), text("staged.md", "3"));
-    assert_eq!(read("second.md"), "2\n");
+    assert_eq!(read("second.md"), text("second.md", "2"));
 }
 
 #[test]

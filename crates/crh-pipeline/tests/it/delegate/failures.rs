@@ -172,7 +172,7 @@ async fn code_submits_all_if_the_orchestrator_does_not() {
 async fn fatal_error_is_not_retried() {
     let model = FakeModel::start().on("orchestrator", [bad_key()]);
     check(&model, expect![[r#"
-        orchestrator (): Failed("the API key was rejected: Incorrect API key provided: .; no key was sent")
+        orchestrator (): Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .")
           shop/cart.py NotReviewed orchestrator failed
           shop/mail.py NotReviewed orchestrator failed
           shop/tax.py NotReviewed orchestrator failed

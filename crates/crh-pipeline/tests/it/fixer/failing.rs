@@ -121,9 +121,9 @@ async fn unreported_issue_is_not_done() {
 async fn unreachable_model_repairs_nothing() {
     let model = FakeModel::start().on("fixer-1", [edit("cart.py", OLD, NEW), bad_key()]);
     Scene::new(&model).check(expect![[r##"
-        #1 not done: the fixer failed: the API key was rejected: Incorrect API key provided: .; no key was sent
-        #2 not done: the fixer failed: the API key was rejected: Incorrect API key provided: .; no key was sent
-        fixer-1 Failed("the API key was rejected: Incorrect API key provided: .; no key was sent")
+        #1 not done: the fixer failed: the server requires an API key, and crh sent none: Incorrect API key provided: .
+        #2 not done: the fixer failed: the server requires an API key, and crh sent none: Incorrect API key provided: .
+        fixer-1 Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .")
     "##]]).await;
 }
 

@@ -47,7 +47,7 @@ async fn all_reviewers_failed_means_not_reviewed() {
         .on("testing", [bad_request("no")]);
     let scene = Scene::new(CART).with_reviewers(&["correctness", "security", "testing"]);
     let reviewed = scene.check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness, testing, security; 1 file not fully reviewed; nothing was reviewed
+        Incomplete: failed reviewers: correctness, testing, security; 1 file not fully reviewed (shop/cart.py); nothing was reviewed
           correctness (asked for by `--reviewers`) Failed: the model rejected the request: no
           testing (asked for by `--reviewers`) Failed: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: the model rejected the request: no

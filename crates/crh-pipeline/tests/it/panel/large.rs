@@ -74,7 +74,7 @@ async fn unreviewed_part_is_reported() {
         .on("security", [reports(&[])])
         .on("security-2", [bad_request("no")]);
     let reviewed = scene().check(&model, expect![[r#"
-        Incomplete: failed reviewers: correctness, security; 1 file not fully reviewed
+        Incomplete: failed reviewers: correctness, security; 1 file not fully reviewed (store/work.py)
           correctness (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
           security (asked for by `--reviewers`) Failed: part 2 of 2: the model rejected the request: no
         NotReviewed store/work.py: correctness-2 failed; security-2 failed

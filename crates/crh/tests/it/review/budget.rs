@@ -30,7 +30,8 @@ fn review_is_truncated_when_calls_run_out() {
         exit 4
         Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/mail.py); base
+                3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -52,7 +53,7 @@ fn review_is_truncated_when_calls_run_out() {
             small for another request); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-2; 1 file not fully
-          reviewed; the review was cut short
+          reviewed (shop/mail.py); the review was cut short
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -97,7 +98,7 @@ fn review_is_truncated_when_money_runs_out() {
         exit 4
         Incomplete · no issues · 0.04 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -132,7 +133,8 @@ fn tiny_budget_reviews_nothing() {
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
+                shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -153,7 +155,7 @@ fn tiny_budget_reviews_nothing() {
             --max-cost); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-1; 2 files not fully
-          reviewed; nothing was reviewed
+          reviewed (shop/mail.py, shop/orders.py); nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }
@@ -252,6 +254,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.1021 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about 0.1022 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

@@ -116,7 +116,8 @@ fn ctrl_c_reports_partial_results() {
     let reviewed = desk.reviewed(running.end());
     assert_eq!(reviewed.end(), (130, "truncated", "Ready with fixes"));
     expect![[r#"
-        Scope:  3 files, +3 -3
+        Scope:  3 files, +3 -3; 2 files not fully reviewed (b.py, c.py); base
+                db636ddab874, head 3b656f71ce31
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -142,8 +143,8 @@ fn ctrl_c_reports_partial_results() {
           - the review was cancelled and is incomplete
 
         Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
-          orchestrator, sub-agent-2, sub-agent-3; 2 files not fully reviewed; the review
-          was cut short
+          orchestrator, sub-agent-2, sub-agent-3; 2 files not fully reviewed (b.py,
+          c.py); the review was cut short
     "#]]
     .assert_eq(&reviewed.output.stdout);
     // Other progress lines depend on timing.
@@ -152,7 +153,7 @@ fn ctrl_c_reports_partial_results() {
     assert!(said.contains(&format!("warning: {stopping}\n")), "{said}");
     let lines: Vec<&str> = said.lines().rev().take(2).collect();
     assert_eq!(lines[0], "note: resume with `crh review --resume RUN`");
-    assert!(lines[1].starts_with("Ready with fixes · 1 P1 · "), "{said}");
+    assert!(lines[1].starts_with("Ready with fixes (incomplete) · 1 P1 · "), "{said}");
     assert!(lines[1].ends_with(" · REPO/.crh/runs/RUN"), "{said}");
     expect![[r#"
         a.py reviewed
@@ -503,7 +504,7 @@ fn unresumable_run_is_an_error_with_hint() {
         error: `REPO/.crh/runs/RUN/workspace` is not a workspace: there is no `metadata.json` in the workspace
         hint: start a new review without `--resume`
         $ crh review --resume latest
-        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a string at line 13 column 8
+        error: cannot read `stages/found.json` of the run `RUN`: EOF while parsing a value at line 16 column 1
         hint: start a new review without `--resume`
         $ crh review --resume latest
         error: the run `RUN` ended before its review began

@@ -45,7 +45,7 @@ fn clean_change_is_ready_to_merge() {
         exit 0
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -98,7 +98,7 @@ fn findings_are_shown_with_quotes() {
         exit 1
         Not ready (incomplete) · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -174,7 +174,8 @@ fn crashed_reviewer_does_not_affect_others() {
         exit 4
         Ready with fixes (incomplete) · 1 P1 · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/orders.py); base
+                3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -200,7 +201,7 @@ fn crashed_reviewer_does_not_affect_others() {
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
         Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
-          sub-agent-1; 1 file not fully reviewed
+          sub-agent-1; 1 file not fully reviewed (shop/orders.py)
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -306,7 +307,7 @@ fn invented_quote_is_dropped() {
         exit 4
         Incomplete · no issues · 4 findings not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -369,7 +370,8 @@ fn malformed_answer_is_retried_twice() {
         exit 4
         Incomplete · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/orders.py); base
+                3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -387,6 +389,7 @@ fn malformed_answer_is_retried_twice() {
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
         Incomplete: failed reviewers: sub-agent-1; 1 file not fully reviewed
+          (shop/orders.py)
     "#]]
     .assert_eq(&desk.shown(&failed.output));
 }
@@ -439,7 +442,8 @@ fn all_reviewers_failing_is_an_error() {
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
+                shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
@@ -457,7 +461,7 @@ fn all_reviewers_failing_is_an_error() {
           - shop/orders.py: not reviewed (sub-agent-1 failed)
 
         Incomplete: failed reviewers: sub-agent-1, sub-agent-2; 2 files not fully
-          reviewed; nothing was reviewed
+          reviewed (shop/mail.py, shop/orders.py); nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     for format in ["markdown", "envelope", "comment", "html"] {
@@ -477,7 +481,8 @@ fn wrong_api_key_is_reported_once() {
         note: no model reviewed the change, see the report; `crh doctor` and `crh model check MODEL` test your setup
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
+                shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - orchestrator: the strategy is `delegate`
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -491,8 +496,8 @@ fn wrong_api_key_is_reported_once() {
           - shop/mail.py: not reviewed (orchestrator failed)
           - shop/orders.py: not reviewed (orchestrator failed)
 
-        Incomplete: failed reviewers: orchestrator; 2 files not fully reviewed; nothing
-          was reviewed
+        Incomplete: failed reviewers: orchestrator; 2 files not fully reviewed
+          (shop/mail.py, shop/orders.py); nothing was reviewed
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }

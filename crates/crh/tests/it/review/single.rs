@@ -48,7 +48,7 @@ fn clean_change_takes_one_call() {
         exit 0
         Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - single: the strategy is `single`
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -157,7 +157,7 @@ fn quick_makes_at_most_two_calls_and_three_lookups() {
         exit 1
         Not ready · 1 P0, 1 P2 · 1 finding not shown · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - single: the strategy is `single`
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -204,7 +204,7 @@ fn quick_uses_second_call_for_repair() {
         exit 4
         Incomplete · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - single: the strategy is `single`
           - static checks: secrets, syntax, references, leftovers, workflows,

@@ -87,7 +87,7 @@ fn review_without_model_runs_checks_and_is_incomplete() {
         note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +9 -5
+        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
@@ -112,7 +112,8 @@ fn change_without_files_in_scope_is_incomplete() {
         exit 4
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded)
+        Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded); base 3e4bebcd7dbb, head
+                c6b083bca9cf
         Team:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
@@ -179,7 +180,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
         warning: not reviewed because untracked: `shop/new.py` (`git add` them, or pass `--include-untracked`)
         Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
-        Scope:  2 files, +6 -5
+        Scope:  2 files, +6 -5; base 3e4bebcd7dbb, head b3c27c7c177b
         Team:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
