@@ -40,7 +40,12 @@ pub struct SubmitTool<A> {
     pub spec: ToolSpec,
     /// Parses the answer. The error explains to the model what is wrong.
     parse: Arc<dyn Fn(Value) -> Result<A, String> + Send + Sync>,
+    /// Gets the other calls of the turn with the answer, before the answer is parsed.
+    beside: Option<CallHandler>,
 }
+
+/// Handles a tool call.
+type CallHandler = Arc<dyn Fn(&ToolCall) + Send + Sync>;
 
 impl<A> SubmitTool<A> {
     /// Creates a submit tool. Answers that `parse` rejects count against the run's limit of
@@ -49,7 +54,20 @@ impl<A> SubmitTool<A> {
         spec: ToolSpec,
         parse: impl Fn(Value) -> Result<A, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { spec, parse: Arc::new(parse) }
+        Self { spec, parse: Arc::new(parse), beside: None }
+    }
+
+    /// Handles calls in the same turn as the answer. Models batch calls, and a tool that only takes
+    /// notes need not wait for another turn.
+    #[must_use]
+    pub fn with_calls_beside(self, beside: impl Fn(&ToolCall) + Send + Sync + 'static) -> Self {
+        Self { beside: Some(Arc::new(beside)), ..self }
+    }
+
+    pub(crate) fn handle_beside(&self, call: &ToolCall) {
+        if let Some(beside) = &self.beside {
+            beside(call);
+        }
     }
 
     pub(crate) fn parse(&self, value: Value) -> Result<A, String> {

@@ -194,13 +194,11 @@ fn report_scope(change: &ChangeUnderReview) -> Scope {
 fn reviewer_rows(records: &[&RunRecord], strategy: Strategy) -> Vec<ReviewerRow> {
     let records: Vec<&RunRecord> = records.iter().copied().filter(|run| is_reviewer(run)).collect();
     match strategy {
-        Strategy::Panel => records
+        Strategy::Single | Strategy::Panel => records
             .chunk_by(|run, next| run.assignment.reviewer == next.assignment.reviewer)
             .map(reviewer_row)
             .collect(),
-        Strategy::Single | Strategy::Delegate | Strategy::Static => {
-            records.chunks(1).map(reviewer_row).collect()
-        }
+        Strategy::Delegate | Strategy::Static => records.chunks(1).map(reviewer_row).collect(),
     }
 }
 

@@ -14,7 +14,7 @@ use crate::journal::ReviewJournal;
 use crate::plan::{Assignment, Plan, is_static};
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
-use crate::strategies::{delegate, panel, single};
+use crate::strategies::{delegate, panel};
 use crh_review::report::Strategy;
 
 /// How long a cancelled review waits for static checks. Equals the timeout of a tool call.
@@ -134,9 +134,8 @@ async fn run_model_strategies(
         plan.assignments.iter().filter(asks_a_model).cloned().collect();
     let Some((ctx, first)) = ctx.zip(assignments.first()) else { return RunResults::default() };
     let mut runs = match plan.strategy {
-        Strategy::Single => single(ctx, first).await,
         Strategy::Delegate => delegate(ctx, first).await,
-        Strategy::Panel => panel(ctx, &assignments, context).await,
+        Strategy::Single | Strategy::Panel => panel(ctx, &assignments, context).await,
         Strategy::Static => RunResults::default(),
     };
     runs.notes.splice(0..0, ctx.prompts.notes().iter().cloned());

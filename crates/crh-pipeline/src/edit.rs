@@ -8,26 +8,29 @@
 mod answer;
 mod material;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use self::answer::parse_edit;
+use self::answer::{complete_groups, parse_edit};
 pub(crate) use self::material::Material;
 use crate::change_under_review::ChangeUnderReview;
 use crate::collect::ReviewFindings;
 use crate::model_question::{ModelQuestion, ask};
-use crate::plan::{Assignment, TURN_TOKENS};
+use crate::plan::{Assignment, ORCHESTRATOR, TURN_TOKENS};
+use crate::prompts::ToolAccess;
 use crate::review_context::ReviewContext;
-use crate::runs::RunRecord;
+use crate::runs::{RunRecord, RunResults};
 use crate::tools::session::ReportEdit;
 use crate::validate::is_new;
 use crh_agent::CallPurpose;
 use crh_review::finding::{Member, Severity};
 use crh_review::identity::content_id;
 use crh_review::report::{Issue, Strategy};
-use crh_review::{EditedGroup, EditorJudgement, MergeResult, PublishRules};
+use crh_review::{
+    EditedGroup, EditorJudgement, Judgement, JudgementResult, MergeResult, PublishRules,
+};
 
 /// Name of the editor's run.
 pub(crate) const EDITOR: &str = "editor";
@@ -69,16 +72,41 @@ impl EditOutcome {
                 || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
         };
         let groups = self.groups.as_ref()?.iter().filter(is_undecided);
-        let leads: Vec<&Member> = groups.filter_map(|group| group.members.first()).collect();
-        let is_lead = |member: &Member| leads.contains(&member);
-        let issues = merged.issues.iter().filter(|issue| issue.members.iter().any(is_lead));
-        Some(issues.map(|issue| issue.dedupe_key.clone()).collect())
+        Some(groups.filter_map(|group| lead_issue(group, merged)).collect())
     }
+
+    /// The editor's decisions as judgements on issues, by `dedupe_key`.
+    pub fn judgements(
+        &self,
+        merged: &MergeResult,
+        rules: PublishRules,
+    ) -> BTreeMap<String, Judgement> {
+        let judgement = |group: &EditedGroup| match &group.judgement {
+            EditorJudgement::Probable(probability) if *probability >= rules.threshold => {
+                Judgement::new(JudgementResult::Confirmed, "the editor confirms it".to_owned())
+            }
+            EditorJudgement::Probable(_) | EditorJudgement::Minor => {
+                Judgement::new(JudgementResult::Unsure, "the editor is not sure".to_owned())
+            }
+            EditorJudgement::Refuted(reason) => {
+                Judgement::new(JudgementResult::Refuted, reason.clone())
+            }
+        };
+        let groups = self.groups.iter().flatten();
+        groups.filter_map(|group| Some((lead_issue(group, merged)?, judgement(group)))).collect()
+    }
+}
+
+/// Key of the issue with the first finding of a group.
+fn lead_issue(group: &EditedGroup, merged: &MergeResult) -> Option<String> {
+    let lead = group.members.first()?;
+    let issue = merged.issues.iter().find(|issue| issue.members.contains(lead))?;
+    Some(issue.dedupe_key.clone())
 }
 
 /// Whether an editor decides what a review publishes.
 pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
-    ctx.is_some_and(|ctx| ctx.options.strategy == Strategy::Panel)
+    ctx.is_some_and(|ctx| ctx.options.strategy != Strategy::Static)
 }
 
 /// Asks the editor about the findings of a panel. Findings of static checks and of earlier reviews
@@ -86,6 +114,7 @@ pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
 pub async fn edit(
     merged: &MergeResult,
     collected: &ReviewFindings,
+    runs: &RunResults,
     change: &ChangeUnderReview,
     ctx: Option<&ReviewContext>,
 ) -> EditOutcome {
@@ -97,21 +126,32 @@ pub async fn edit(
     }
     let members: Vec<Member> =
         issues.iter().flat_map(|issue| issue.members.iter().cloned()).collect();
+    if ctx.options.strategy == Strategy::Delegate {
+        let groups = orchestrator_groups(runs).map(|groups| complete_groups(groups, &members));
+        return EditOutcome { groups, ..EditOutcome::default() };
+    }
     let material = Material::new(&issues, change, ctx.journal.cancel()).await;
+    let (tools, turns) = match ctx.options.budget.has_two_calls() {
+        true => (ToolAccess::NoTools, 1),
+        false => (ToolAccess::Tools, TURNS),
+    };
     let question = ModelQuestion {
         assignment: assignment(&material.findings),
         model: &ctx.models.editor,
-        conversation: ctx.prompts.conversation(&ctx.prompts.editor(&material)),
-        tools: ctx.prompts.tools(),
+        conversation: ctx.prompts.conversation(&ctx.prompts.editor(&material, tools)),
+        tools: match tools {
+            ToolAccess::Tools => ctx.prompts.tools(),
+            ToolAccess::NoTools => Vec::new(),
+        },
         purpose: CallPurpose::Validation,
-        turns: TURNS,
+        turns,
         tool_calls: TOOL_CALLS,
         output_tokens: TURN_TOKENS,
         role_phrase: "for editing",
         max_wait: MAX_WAIT,
         permits: None,
     };
-    let (groups, run) = ask::<ReportEdit, _>(ctx, question, parse_edit(members)).await;
+    let (groups, run) = ask::<ReportEdit, _>(ctx, question, parse_edit(members, turns > 1)).await;
     let notes = match &groups {
         Some(_) => Vec::new(),
         None => vec![format!(
@@ -120,6 +160,12 @@ pub async fn edit(
         )],
     };
     EditOutcome { groups, run: Some(run), notes }
+}
+
+/// The groups of the orchestrator, which is the editor of `delegate`. None if it gave no answer.
+fn orchestrator_groups(runs: &RunResults) -> Option<Vec<EditedGroup>> {
+    let orchestrator = runs.records.iter().find(|run| run.assignment.name == ORCHESTRATOR)?;
+    serde_json::from_value(orchestrator.answer.clone()).ok()
 }
 
 /// The label identifies the findings, so that a resumed review asks again about other findings.

@@ -2,6 +2,7 @@
 //!
 //! The caller resolves the change before the review and writes the report to its sinks afterwards.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -30,7 +31,7 @@ use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::eval::{Funnel, RaisedFinding};
 use crh_review::finding::{Member, Severity};
-use crh_review::report::{self, DroppedFinding, Report};
+use crh_review::report::{self, DroppedFinding, Report, Strategy};
 use crh_review::{MergeResult, PastDecisions};
 
 /// Inputs of a review.
@@ -83,7 +84,9 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     let context = gather_context(&inputs, ctx.as_mut()).await;
     let plan =
         journal.stage(Stage::Plan, || plan(change, options.strategy, &inputs.checks, &context));
-    announce_team(journal, &context);
+    if options.strategy == Strategy::Panel {
+        announce_team(journal, &context);
+    }
     let runs = journal
         .async_stage(
             Stage::Review,
@@ -104,12 +107,22 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         let merge = if has_editor(ctx.as_ref()) { consolidate_for_editor } else { consolidate };
         merge(members.clone(), change, &inputs.remembered)
     });
-    let edit = edit(&merged, &collected, change, ctx.as_ref());
+    let edit = edit(&merged, &collected, &runs, change, ctx.as_ref());
     let edit = journal.async_stage(Stage::Edit, edit).await;
-    // Validation does not see the editor's answer. It checks what that answer leaves to decide.
-    let undecided = edit.undecided_issues(&merged, options.publish);
+    // Validation does not see the editor's answer. It checks what that answer leaves to decide. With
+    // a budget of two calls, the editor's answer is the only check.
+    let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
+    let undecided = match is_checked_by_editor {
+        true => Some(BTreeSet::new()),
+        false => edit.undecided_issues(&merged, options.publish),
+    };
     let validate = validate(&merged, undecided.as_ref(), &collected, change, ctx.as_ref());
-    let validation = journal.async_stage(Stage::Validate, validate).await;
+    let mut validation = journal.async_stage(Stage::Validate, validate).await;
+    if is_checked_by_editor {
+        for (key, judgement) in edit.judgements(&merged, options.publish) {
+            validation.judgements.entry(key).or_insert(judgement);
+        }
+    }
     let selection = IssueSelection {
         has_editor: has_editor(ctx.as_ref()),
         groups: edit.groups.as_deref(),

@@ -96,11 +96,10 @@ pub fn plan(
     let mut notes: Vec<String> = change.incremental.iter().map(|since| since.sentence()).collect();
     notes.extend(skipped_notes);
     let mut model_assignments = match strategy {
-        Strategy::Single => vec![assignment(SINGLE, "the strategy is `single`", parts.clone())],
         Strategy::Delegate => {
             vec![assignment(ORCHESTRATOR, "the strategy is `delegate`", parts.clone())]
         }
-        Strategy::Panel => context.assignments(),
+        Strategy::Single | Strategy::Panel => context.assignments(),
         Strategy::Static => Vec::new(),
     };
     notes.extend_from_slice(&context.notes);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::change_under_review::ChangeUnderReview;
 use crate::consolidate::check_findings;
 use crate::text::{cut, one_line};
-use crh_review::finding::{Finding, Member};
+use crh_review::finding::{Finding, Member, Severity};
 use crh_review::report::{DroppedFinding, Fate};
 use crh_review::{ReviewerReturn, normalise_title};
 
@@ -26,7 +26,18 @@ pub(crate) struct ReportRepair {
     change: Arc<ChangeUnderReview>,
     /// Further check of a finding; the problem if there is one.
     extra_check: fn(&Finding) -> Option<&'static str>,
+    policy: RepairPolicy,
     state: Mutex<RepairState>,
+}
+
+/// Which findings are worth another call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RepairPolicy {
+    /// Every finding with a problem.
+    Every,
+    /// Findings with a problem if one of them is P0 or P1, or if the report has no others. The call
+    /// is otherwise better spent on the editor.
+    UrgentOrAll,
 }
 
 /// Result of a run's repair.
@@ -66,8 +77,9 @@ impl ReportRepair {
     pub(crate) fn new(
         change: &Arc<ChangeUnderReview>,
         extra_check: fn(&Finding) -> Option<&'static str>,
+        policy: RepairPolicy,
     ) -> Self {
-        Self { change: change.clone(), extra_check, state: Mutex::default() }
+        Self { change: change.clone(), extra_check, policy, state: Mutex::default() }
     }
 
     /// Returns the final report, or a message for the model. `other_problem` is a problem besides the
@@ -87,8 +99,14 @@ impl ReportRepair {
             FindingsState::NotSentBack => take_listed(&mut report, problems),
             FindingsState::SentBack => Vec::new(),
         };
-        if listed.is_empty() && other_problem.is_none() {
-            return Ok(report);
+        let is_worth_a_call = match self.policy {
+            RepairPolicy::Every => !listed.is_empty(),
+            RepairPolicy::UrgentOrAll => {
+                listed.iter().any(is_urgent) || report.members.is_empty() && !listed.is_empty()
+            }
+        };
+        if !is_worth_a_call && other_problem.is_none() {
+            return Ok(RefusedReport { accepted: report, listed }.restore());
         }
         if !listed.is_empty() {
             state.findings = FindingsState::SentBack;
@@ -257,6 +275,15 @@ fn take_listed(report: &mut ReviewerReturn, problems: Vec<Option<String>>) -> Ve
     }
     report.members = accepted;
     listed
+}
+
+/// Whether a finding with a problem claims to be P0 or P1.
+fn is_urgent(dropped: &DroppedFinding) -> bool {
+    let raw_severity = || dropped.raw.as_ref()?.get("severity")?.as_str();
+    match &dropped.member {
+        Some(member) => member.finding.severity <= Severity::P1,
+        None => raw_severity().is_none_or(|severity| !matches!(severity, "P2" | "P3")),
+    }
 }
 
 /// The message about the listed findings. None if there are none.

@@ -147,8 +147,7 @@ pub struct ModelSet {
     pub reviewer: Model,
     /// Answers small questions.
     pub cheap: Model,
-    /// The stronger model: `strong` reviewers, validation of a panel, second look at doubtful
-    /// findings.
+    /// The stronger model: `strong` reviewers and validation.
     pub escalation: Model,
     /// Decides which findings are published. May be of another vendor.
     pub editor: Model,
@@ -185,6 +184,11 @@ impl Profile {
 }
 
 impl ReviewBudget {
+    /// Whether the budget allows one call that reviews and one that edits, and no tools.
+    pub(crate) fn has_two_calls(&self) -> bool {
+        self.llm_calls <= 2
+    }
+
     /// The part of the budget that the ledger enforces.
     pub fn ledger_budget(&self) -> Budget {
         Budget {

@@ -4,7 +4,10 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::facts::{ChangeFact, ChangeFacts, Extent};
-use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin};
+use crate::plan::SINGLE;
+use crate::reviewers::{
+    ModelTier, PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin,
+};
 
 /// The reviewer that runs on every change.
 pub const CORRECTNESS: &str = "correctness";
@@ -148,6 +151,22 @@ impl Serialize for Team {
 }
 
 impl Team {
+    /// The team of the strategy `single`: the finder of a panel under another name, with the usual
+    /// model.
+    pub(crate) fn of_single() -> Self {
+        let finder = ReviewerCatalogue::built_in().get(CORRECTNESS);
+        let reviewer = finder.map(|finder| Reviewer {
+            name: SINGLE.to_owned(),
+            aliases: Vec::new(),
+            tier: ModelTier::Mid,
+            ..finder.clone()
+        });
+        let why = "the strategy is `single`".to_owned();
+        let chosen =
+            reviewer.into_iter().map(|reviewer| ChosenReviewer { reviewer, why: why.clone() });
+        Self { chosen: chosen.collect(), ..Self::default() }
+    }
+
     /// A chosen reviewer by name.
     pub fn get(&self, name: &str) -> Option<&Reviewer> {
         self.chosen.iter().map(|choice| &choice.reviewer).find(|reviewer| reviewer.name == name)

@@ -53,8 +53,16 @@ impl FakeModel {
         Self::with(None)
     }
 
-    /// Starts a model that computes each answer from its request, for load tests.
+    /// Starts a model that computes each answer from its request. As an editor, it publishes all
+    /// findings.
     pub fn answering(
+        decide: impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + 'static,
+    ) -> Self {
+        Self::answering_all(move |asked| publish_all(asked).unwrap_or_else(|| decide(asked)))
+    }
+
+    /// Starts a model that computes each answer from its request, also as an editor.
+    pub fn answering_all(
         decide: impl Fn(&FakeRequest) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
         Self::with(Some(computed(decide)))

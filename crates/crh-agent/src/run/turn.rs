@@ -139,7 +139,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Ends the run with the first valid answer. Other calls of the turn are not executed.
+    /// Ends the run with the first valid answer. Other calls of the turn are not executed, unless the
+    /// submit tool handles them.
     fn handle_answer(
         &mut self,
         calls: Vec<ToolCall>,
@@ -149,6 +150,10 @@ impl<A: Clone> AgentRun<A> {
         let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
         let mut last_error = None;
         let mut rejected_calls = Vec::new();
+        let submit = &self.task.submit;
+        calls.iter().filter(|call| call.name != submit.spec.name).for_each(|call| {
+            submit.handle_beside(call);
+        });
         for call in calls {
             let mut rejection = model_texts::CALL_BESIDE_ANSWER.to_owned();
             if call.name == self.task.submit.spec.name {

@@ -25,7 +25,7 @@ pub use standards::{StandardsFile, standards_for};
 use crate::change_under_review::ChangeUnderReview;
 use crate::checks::ChangeOrigin;
 use crate::facts::ChangeFacts;
-use crate::plan::{Assignment, DiffPart};
+use crate::plan::{Assignment, DiffPart, whole_files};
 use crate::prompts::group_files;
 use crate::requirements;
 use crate::requirements::{RequirementJudgements, RequirementsDoc};
@@ -38,7 +38,7 @@ use crh_review::finding::Member;
 use crh_review::report;
 use crh_review::report::Strategy;
 
-/// Everything that a panel needs before it starts. Empty for other strategies.
+/// Everything that the reviewers need before they start. Empty for `delegate`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct PanelContext {
     /// Purpose of the change.
@@ -70,8 +70,8 @@ struct PanelDraft {
     context: PanelContext,
 }
 
-/// Builds the context of a panel. Empty for other strategies and without models. If the intent is
-/// unclear, asks the user.
+/// Builds the context of a review. Empty for `delegate`, for static checks and without models. A panel
+/// asks the scout and, if the intent is unclear, the user.
 pub async fn build_context(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
@@ -79,9 +79,10 @@ pub async fn build_context(
     ctx: Option<&ReviewContext>,
     intent_prompt: Option<&IntentPrompt>,
 ) -> PanelContext {
-    let Some(ctx) = ctx.filter(|_| options.strategy == Strategy::Panel) else {
-        return PanelContext::default();
-    };
+    let Some(ctx) = ctx else { return PanelContext::default() };
+    if options.strategy != Strategy::Panel {
+        return context_without_models(change, options, origin, ctx.models.min_context());
+    }
     let draft = draft_context(change, options, origin, ctx.models.min_context());
     if draft.context.parts.is_empty() {
         return draft.context;
@@ -142,7 +143,7 @@ pub fn catalogue(
     (catalogue, notes)
 }
 
-/// The context of a panel without asking a model.
+/// The context of a review without asking a model.
 pub fn context_without_models(
     change: &ChangeUnderReview,
     options: &ReviewOptions,
@@ -151,7 +152,28 @@ pub fn context_without_models(
 ) -> PanelContext {
     match options.strategy {
         Strategy::Panel => draft_context(change, options, origin, context).context,
-        Strategy::Single | Strategy::Delegate | Strategy::Static => PanelContext::default(),
+        Strategy::Single => single_context(change, options, context),
+        Strategy::Delegate | Strategy::Static => PanelContext::default(),
+    }
+}
+
+/// The context of `single`: one finder, which a budget of two calls does not allow to split its work.
+fn single_context(
+    change: &ChangeUnderReview,
+    options: &ReviewOptions,
+    context: u64,
+) -> PanelContext {
+    let parts = match options.budget.has_two_calls() {
+        true => vec![whole_files(change)],
+        false => group_files(change, context, &options.budget),
+    };
+    let has_files = |part: &Vec<DiffPart>| !part.is_empty();
+    PanelContext {
+        // No user is asked, so an unclear intent is not worth a warning.
+        intent: Intent { doubt: None, ..intent::intent_from_metadata(change) },
+        team: Team::of_single(),
+        parts: parts.into_iter().filter(has_files).collect(),
+        ..PanelContext::default()
     }
 }
 

@@ -15,11 +15,13 @@ pub(super) fn finding_id(index: usize) -> String {
     format!("F{}", index + 1)
 }
 
-/// A parser of the editor's answers about these findings.
+/// A parser of the editor's answers about these findings. `can_ask_again` is false if no call is left
+/// for a second answer.
 pub(super) fn parse_edit(
     members: Vec<Member>,
+    can_ask_again: bool,
 ) -> impl Fn(Value) -> Result<Vec<EditedGroup>, String> + Send + Sync + 'static {
-    let was_sent_back = AtomicBool::new(false);
+    let was_sent_back = AtomicBool::new(!can_ask_again);
     move |value| {
         let answer: ReportEdit = parse_arguments(value)?;
         let problems = id_problems(&answer, members.len());
@@ -70,6 +72,27 @@ fn groups(answer: ReportEdit, members: &[Member]) -> Vec<EditedGroup> {
     }
     groups.extend(left.into_iter().filter_map(|index| members.get(index)).map(unedited_group));
     groups
+}
+
+/// Removes findings that are no longer there from groups, and adds a group for each finding that is in
+/// none.
+pub(super) fn complete_groups(groups: Vec<EditedGroup>, members: &[Member]) -> Vec<EditedGroup> {
+    let mut left: Vec<&Member> = members.iter().collect();
+    let mut complete = Vec::new();
+    for mut group in groups {
+        group.members.retain(|member| {
+            let index = left.iter().position(|known| *known == member);
+            index.is_some_and(|index| {
+                left.remove(index);
+                true
+            })
+        });
+        if !group.members.is_empty() {
+            complete.push(group);
+        }
+    }
+    complete.extend(left.into_iter().map(unedited_group));
+    complete
 }
 
 fn edited_group(issue: EditedIssue, members: Vec<Member>) -> EditedGroup {

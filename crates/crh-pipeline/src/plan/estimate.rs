@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Assignment, ORCHESTRATOR, Plan, SINGLE};
+use super::{Assignment, ORCHESTRATOR, Plan};
 use crate::change_under_review::ChangeUnderReview;
 use crate::context::PanelContext;
 use crate::prompts::{Prompts, ReviewerBrief};
 use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
-use crate::strategies::panel::part_prompts;
+use crate::strategies::panel::{part_prompts, tool_access};
 use crh_agent::Budget;
 use crh_llm::{
     Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
@@ -170,8 +170,7 @@ struct FirstQuestion<'a> {
 }
 
 impl EstimatePrompts {
-    /// The first prompt of an assignment, if it asks a model. Excludes the context code of
-    /// `single`, which is selected later.
+    /// The first prompt of an assignment, if it asks a model.
     fn first_question<'a>(
         &'a self,
         assignment: &Assignment,
@@ -181,7 +180,6 @@ impl EstimatePrompts {
     ) -> Option<FirstQuestion<'a>> {
         let prompts = &*self.prompts;
         let (model, instructions) = match assignment.name.as_str() {
-            SINGLE => (&models.reviewer, prompts.single("", "")),
             ORCHESTRATOR => (&models.reviewer, prompts.orchestrator()),
             requirements::REVIEWER => (
                 models.for_tier(ModelTier::Strong),
@@ -205,7 +203,8 @@ impl EstimatePrompts {
         let (intent, extra_material) =
             (context.intent.text.as_str(), context.extra_material_for(reviewer));
         let (others, extra_material) = (&context.others(reviewer), &extra_material);
-        let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material };
+        let tools = tool_access(reviewer, &options.budget);
+        let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material, tools };
         let model = models.for_tier(options.panel.tier(reviewer));
         let conversation = prompts.reviewer_conversation(&brief, "");
         Some(FirstQuestion { model, prompts, conversation })

@@ -18,7 +18,14 @@ use crh_review::diff::Diff;
 
 fn check(diff: &str, strategy: Strategy, expected: Expect) {
     let (_folder, change) = sample::change_under_review(&sample::contents(diff));
-    let plan = plan(&change, strategy, &CheckOptions::default(), &PanelContext::default());
+    let context = match strategy {
+        Strategy::Single => {
+            let options = ReviewOptions { strategy, ..sample::options() };
+            context::context_without_models(&change, &options, ChangeOrigin::default(), 1_000_000)
+        }
+        Strategy::Delegate | Strategy::Panel | Strategy::Static => PanelContext::default(),
+    };
+    let plan = plan(&change, strategy, &CheckOptions::default(), &context);
     let mut actual = String::new();
     for assignment in &plan.assignments {
         let paths: Vec<_> = assignment.parts.iter().map(|part| part.path.as_str()).collect();

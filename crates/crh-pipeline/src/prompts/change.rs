@@ -1,6 +1,9 @@
 //! Renders the change for the shared prompt prefix: description, files, numbered diff. All texts
 //! are fenced. Output is deterministic.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::fence::fence;
 use super::files;
 use crate::change_under_review::ChangeUnderReview;
@@ -298,30 +301,34 @@ fn first_lines(diff: &str) -> String {
 }
 
 /// The numbered diffs that fit, and the files whose diff does not fit. A diff is shown completely
-/// or not at all. A diff that does not fit does not stop the following ones.
+/// or not at all. If not all fit, the files with the most changed lines come first.
 fn diff(
     change: &ChangeUnderReview,
     mut space: DiffSpace,
     parts: Option<&[DiffPart]>,
 ) -> (String, Vec<HiddenDiff>) {
-    let (mut shown_text, mut not_shown) = (String::new(), Vec::new());
-    for (scope, file) in change.files() {
-        let path = scope.path.shown();
+    let files: Vec<(&ScopeFile, &FileDiff)> = change.files().collect();
+    let mut largest_first: Vec<usize> = (0..files.len()).collect();
+    largest_first
+        .sort_by_key(|index| Reverse(files[*index].1.additions + files[*index].1.deletions));
+    let mut texts: BTreeMap<usize, String> = BTreeMap::new();
+    for index in largest_first {
+        let (scope, file) = files[index];
         let text = match parts {
             // Line numbers make a diff longer, so a diff that is too long without them cannot fit.
             None if change.diff.patch(file).len() > space.chars => None,
             None => Some(numbered_diff(&change.diff, file)),
-            Some(parts) => part_lines(&change.diff, file, parts, &path),
+            Some(parts) => part_lines(&change.diff, file, parts, &scope.path.shown()),
         };
-        match text.filter(|text| space.try_take(text)) {
-            Some(text) => shown_text.push_str(&text),
-            None => {
-                let (first, last) = diff_lines(&change.diff, file);
-                not_shown.push(HiddenDiff { path: path.into_owned(), first, last });
-            }
-        }
+        texts.extend(text.filter(|text| space.try_take(text)).map(|text| (index, text)));
     }
-    (shown_text, not_shown)
+    let hidden_files = files.iter().enumerate().filter(|(index, _)| !texts.contains_key(index));
+    let not_shown = hidden_files.map(|(_, (scope, file))| {
+        let (first, last) = diff_lines(&change.diff, file);
+        HiddenDiff { path: scope.path.shown().into_owned(), first, last }
+    });
+    let not_shown = not_shown.collect();
+    (texts.into_values().collect(), not_shown)
 }
 
 /// The numbered diff lines of a file that belong to these parts. None if no part contains the file.
@@ -336,7 +343,7 @@ fn part_lines(diff: &Diff, file: &FileDiff, parts: &[DiffPart], path: &str) -> O
 }
 
 /// The lines of a file in `numbered.diff`.
-pub(crate) fn numbered_diff(diff: &Diff, file: &FileDiff) -> String {
+pub(super) fn numbered_diff(diff: &Diff, file: &FileDiff) -> String {
     let patch = diff.patch(file);
     let mut out = Vec::with_capacity(patch.len() * 5 / 4);
     for (number, line) in (file.first_line()..).zip(patch.split_inclusive(|byte| *byte == b'\n')) {

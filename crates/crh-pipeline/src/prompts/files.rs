@@ -3,37 +3,14 @@
 use super::template::prompts;
 
 prompts! {
-    /// System prompt of the agents of other strategies. Contains no text of the change.
+    /// System prompt of all agents. Contains no text of the change.
     Rules = "rules.md" {}
-
-    /// System prompt of the agents of a panel. Contains no text of the change.
-    PanelRules = "panel_rules.md" {}
 
     /// How finders work. `--reviewer-prompt` replaces it.
     Finder = "finder.md" {}
 
-    /// The change, as the agents of other strategies see it. Every value is fenced.
+    /// The change, as all agents see it. Every value is fenced.
     Change = "change.md" {
-        /// Title, author, base and head.
-        about,
-        /// Description by the author.
-        description,
-        /// Commit subjects.
-        commits,
-        /// Files in scope.
-        files,
-        /// Files out of scope, with reasons.
-        left_out,
-        /// Names of the project's agent instructions.
-        instructions,
-        /// The numbered diff.
-        diff,
-        /// Files whose diff did not fit.
-        not_shown,
-    }
-
-    /// The change, as the agents of a panel see it. Every value is fenced.
-    PanelChange = "panel_change.md" {
         /// Title, author, base and head.
         about,
         /// Description by the author.
@@ -58,9 +35,6 @@ prompts! {
         code,
     }
 
-    /// How to review. `--reviewer-prompt` replaces it.
-    Reviewer = "reviewer.md" {}
-
     /// Instructions for the orchestrator of `delegate`.
     Orchestrator = "orchestrator.md" {}
 
@@ -78,36 +52,14 @@ prompts! {
         files,
     }
 
-    /// Instructions for the reviewer of `single`.
-    Single = "single.md" {
-        /// How to review.
-        reviewer,
-        /// Code around the changed lines, in fences.
-        context,
-    }
-
     /// Findings of static checks. Appended to the instructions if there are any.
     Known = "known.md" {
         /// One row per finding, fenced.
         findings,
     }
 
-    /// The second round of `single`.
-    Round = "round.md" {
-        /// Findings as JSON with ids, fenced.
-        candidates,
-        /// Tool output, fenced.
-        results,
-    }
-
-    /// Validation of findings, without the reviewers' reasons.
+    /// Validation of findings: verdict, probability and severity.
     Validate = "validate.md" {
-        /// Claims and code, fenced.
-        candidates,
-    }
-
-    /// Validation of the findings of a panel: verdict, probability and severity.
-    Vote = "vote.md" {
         /// Claims and code, fenced.
         candidates,
     }
@@ -120,7 +72,13 @@ prompts! {
         items,
     }
 
-    /// How a panel works: shared by all its reviewers.
+    /// How a run with tools looks things up.
+    WithTools = "with_tools.md" {}
+
+    /// What a run without tools does instead.
+    WithoutTools = "without_tools.md" {}
+
+    /// How a review with an editor works: shared by all its reviewers.
     Panel = "panel.md" {}
 
     /// Follows the diff of one part of a large change.
@@ -149,6 +107,8 @@ prompts! {
         given,
         /// Its files; fenced.
         files,
+        /// Whether and how it looks things up.
+        lookups,
         /// Default class and owner of its findings.
         route,
         /// Maximum number of findings.
@@ -171,6 +131,8 @@ prompts! {
         given,
         /// Its files; fenced.
         files,
+        /// Whether and how it looks things up.
+        lookups,
         /// Maximum number of notes.
         cap,
     }
@@ -191,19 +153,13 @@ prompts! {
         code,
         /// Callers of the functions around the findings, fenced.
         callers,
+        /// Whether and how it looks things up.
+        lookups,
     }
 
     /// Last line of every agent's instructions.
     Language = "language.md" {
         /// Name of the language.
         language,
-    }
-}
-
-impl From<Change> for PanelChange {
-    fn from(change: Change) -> Self {
-        let Change { about, description, commits, files, left_out, instructions, diff, not_shown } =
-            change;
-        Self { about, description, commits, files, left_out, instructions, diff, not_shown }
     }
 }

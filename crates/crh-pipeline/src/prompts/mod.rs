@@ -10,7 +10,7 @@ pub(crate) mod fixer;
 pub(crate) mod judge;
 mod template;
 
-pub(crate) use change::{group_files, numbered_diff};
+pub(crate) use change::group_files;
 pub use fence::fence;
 use serde_json::{Value, json};
 
@@ -21,7 +21,6 @@ use crate::plan::{Assignment, DiffPart};
 use crate::requirements::RequirementsDoc;
 use crate::review_options::{PromptOverrides, ReviewOptions};
 use crate::reviewers::{PanelRole, Returns, Reviewer, ReviewerCatalogue};
-use crate::strategies::submit_spec;
 use crate::text::one_line;
 use crate::tools::session::{agent_tool_specs, panel_tool_specs};
 use crh_llm::{CacheMark, Conversation, ToolSpec};
@@ -50,7 +49,7 @@ pub struct Prompts {
     overview: String,
     /// The context pack. Empty if there is none.
     context_code: String,
-    /// Text after the change for all agents of a panel. Empty for other strategies.
+    /// Text after the change for all agents of a review with an editor. Empty for `delegate`.
     panel_text: String,
     tools: Vec<ToolSpec>,
     reviewer: String,
@@ -64,15 +63,14 @@ impl Prompts {
     /// tokens.
     pub fn new(change: &ChangeUnderReview, options: &ReviewOptions, context: u64) -> Self {
         let rendered = change::render_change(change, context, &options.budget, None);
-        let (panel_text, tools) = match options.strategy {
-            Strategy::Panel => (files::Panel {}.render(), panel_tool_specs()),
-            Strategy::Single | Strategy::Delegate | Strategy::Static => {
-                (String::new(), agent_tool_specs())
+        let (panel_text, tools, context_code) = match options.strategy {
+            Strategy::Single | Strategy::Panel => {
+                (files::Panel {}.render(), panel_tool_specs(), context_code(change, context, None))
             }
-        };
-        let context_code = match options.strategy {
-            Strategy::Panel => context_code(change, context, None),
-            Strategy::Single | Strategy::Delegate | Strategy::Static => String::new(),
+            Strategy::Delegate => {
+                (String::new(), agent_tool_specs(), context_code(change, context, None))
+            }
+            Strategy::Static => (String::new(), agent_tool_specs(), String::new()),
         };
         Self { context_code, ..Self::build(rendered, panel_text, tools, options) }
     }
@@ -107,26 +105,14 @@ impl Prompts {
         let override_or = |text: &Option<String>, built_in: &dyn Fn() -> String| {
             text.as_ref().map_or_else(built_in, |text| text.trim_end().to_owned())
         };
-        let is_panel = !panel_text.is_empty();
-        let rules = || match is_panel {
-            true => files::PanelRules {}.render(),
-            false => files::Rules {}.render(),
-        };
-        let method = || match is_panel {
-            true => files::Finder {}.render(),
-            false => files::Reviewer {}.render(),
-        };
         Self {
-            system: override_or(&options.overrides.system, &rules),
-            overview: files::PanelChange::from(overview).render(),
-            change: match is_panel {
-                true => files::PanelChange::from(prompt).render(),
-                false => prompt.render(),
-            },
+            system: override_or(&options.overrides.system, &|| files::Rules {}.render()),
+            overview: overview.render(),
+            change: prompt.render(),
             context_code: String::new(),
             panel_text,
             tools,
-            reviewer: override_or(&options.overrides.reviewer, &method),
+            reviewer: override_or(&options.overrides.reviewer, &|| files::Finder {}.render()),
             language: files::Language { language }.render(),
             not_shown,
             notes,
@@ -145,11 +131,10 @@ impl Prompts {
         let files: Vec<_> =
             prompt_files(overrides).into_iter().filter(|(name, _)| names.contains(name)).collect();
         let (tools, reviewers) = match strategy {
-            Strategy::Single => {
-                (agent_tool_specs().into_iter().chain([submit_spec()]).collect(), None)
-            }
             Strategy::Delegate => (agent_tool_specs(), None),
-            Strategy::Panel => (panel_tool_specs(), Some(ReviewerCatalogue::built_in().version())),
+            Strategy::Single | Strategy::Panel => {
+                (panel_tool_specs(), Some(ReviewerCatalogue::built_in().version()))
+            }
             Strategy::Static => (Vec::new(), None),
         };
         hash_json(&json!({ "files": files, "tools": tools, "reviewers": reviewers }))
@@ -191,8 +176,16 @@ impl Prompts {
             PanelRole::Finder | PanelRole::Specialist | PanelRole::Extra => true,
             PanelRole::Upkeep | PanelRole::UpkeepPart => false,
         };
-        if !gets_pack || self.context_code.is_empty() {
-            return self.conversation(&instructions);
+        match gets_pack {
+            true => self.conversation_with_code(&instructions),
+            false => self.conversation(&instructions),
+        }
+    }
+
+    /// The conversation of an agent that gets the context pack, if there is one.
+    pub fn conversation_with_code(&self, instructions: &str) -> Conversation {
+        if self.context_code.is_empty() {
+            return self.conversation(instructions);
         }
         let mut conversation = Conversation::new(&self.system);
         conversation.push_user(self.shared(), CacheMark::Breakpoint);
@@ -228,29 +221,9 @@ impl Prompts {
         self.with_static_findings(&prompt, static_findings)
     }
 
-    /// Instructions for the reviewer of `single`. `context` is code around the changes; the caller
-    /// fences each piece. `static_findings` has one finding per line, or is empty.
-    pub fn single(&self, context: &str, static_findings: &str) -> String {
-        let context = if context.is_empty() { "None." } else { context };
-        let (reviewer, context) = (self.reviewer.clone(), context.to_owned());
-        self.with_static_findings(&files::Single { reviewer, context }, static_findings)
-    }
-
-    /// The second round: findings as JSON with ids, and tool output. Both are fenced here.
-    pub fn round(&self, candidates: &str, results: &str) -> String {
-        self.with_language(&files::Round {
-            candidates: fence("candidates", candidates),
-            results: fence("results", results),
-        })
-    }
-
     /// Validation: ids, claims and code, without the reviewers' reasons. Fenced here.
     pub fn validate(&self, candidates: &str) -> String {
-        let candidates = fence("candidates", candidates);
-        match self.panel_text.is_empty() {
-            true => self.with_language(&files::Validate { candidates }),
-            false => self.with_language(&files::Vote { candidates }),
-        }
+        self.with_language(&files::Validate { candidates: fence("candidates", candidates) })
     }
 
     /// The check of requirements. Document and items are fenced here.
@@ -267,7 +240,8 @@ impl Prompts {
 
     /// Instructions for a panel reviewer. `static_findings` has one finding per line, or is empty.
     pub fn lens(&self, brief: &ReviewerBrief<'_>, static_findings: &str) -> String {
-        let ReviewerBrief { reviewer, assignment, intent, others, extra_material } = brief;
+        let ReviewerBrief { reviewer, assignment, intent, others, extra_material, tools } = brief;
+        let lookups = lookups(*tools);
         let name = reviewer.name.clone();
         let prompt = match reviewer.role {
             PanelRole::Finder => format!("{}\n\n{}", reviewer.prompt.trim(), self.reviewer),
@@ -298,6 +272,7 @@ impl Prompts {
                     others: change::fence_or_none("reviewers", others),
                     given,
                     files,
+                    lookups,
                     route,
                     cap,
                     max_severity,
@@ -305,7 +280,7 @@ impl Prompts {
                 self.with_static_findings(&prompt, static_findings)
             }
             Returns::Notes(_) => self.with_static_findings(
-                &files::NoteTaker { name, prompt, intent, why, given, files, cap },
+                &files::NoteTaker { name, prompt, intent, why, given, files, lookups, cap },
                 static_findings,
             ),
         }
@@ -338,11 +313,12 @@ impl Prompts {
     }
 
     /// Instructions for the editor. The material is fenced here.
-    pub(crate) fn editor(&self, material: &Material) -> String {
+    pub(crate) fn editor(&self, material: &Material, tools: ToolAccess) -> String {
         self.with_language(&files::Editor {
             findings: fence("findings", &material.findings),
             code: change::fence_or_none("code", &material.code),
             callers: change::fence_or_none("callers", &material.callers),
+            lookups: lookups(tools),
         })
     }
 
@@ -377,6 +353,22 @@ fn context_code(
     }
 }
 
+/// Whether a run can look things up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolAccess {
+    /// It has tools.
+    Tools,
+    /// It judges what the prompt shows.
+    NoTools,
+}
+
+fn lookups(tools: ToolAccess) -> String {
+    match tools {
+        ToolAccess::Tools => files::WithTools {}.render(),
+        ToolAccess::NoTools => files::WithoutTools {}.render(),
+    }
+}
+
 /// One part of a large change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangePart {
@@ -403,6 +395,8 @@ pub struct ReviewerBrief<'a> {
     pub others: &'a str,
     /// Extra material, each piece in a [`fence`]. Empty if there is none.
     pub extra_material: &'a str,
+    /// Whether it can look things up.
+    pub tools: ToolAccess,
 }
 
 fn part_row(part: &DiffPart) -> String {
@@ -415,39 +409,37 @@ fn part_row(part: &DiffPart) -> String {
 
 /// Names of the prompt files that a strategy uses.
 fn strategy_files(strategy: Strategy) -> Vec<&'static str> {
-    let shared = [files::Change::FILE, files::Known::FILE, files::Language::FILE];
+    let shared = [
+        files::Rules::FILE,
+        files::Change::FILE,
+        files::ContextCode::FILE,
+        files::Finder::FILE,
+        files::Known::FILE,
+        files::Language::FILE,
+        files::Validate::FILE,
+    ];
     let own: &[&str] = match strategy {
-        Strategy::Single => &[
-            files::Rules::FILE,
-            files::Reviewer::FILE,
-            files::Single::FILE,
-            files::Round::FILE,
-            files::Validate::FILE,
-        ],
-        Strategy::Delegate => &[
-            files::Rules::FILE,
-            files::Reviewer::FILE,
-            files::Orchestrator::FILE,
-            files::SubAgent::FILE,
-            files::Validate::FILE,
-        ],
+        Strategy::Delegate => &[files::Orchestrator::FILE, files::SubAgent::FILE],
+        Strategy::Single => &[files::ChangePart::FILE],
         Strategy::Panel => &[
-            files::PanelRules::FILE,
-            files::PanelChange::FILE,
-            files::ContextCode::FILE,
-            files::Panel::FILE,
-            files::Finder::FILE,
             files::ChangePart::FILE,
-            files::Lens::FILE,
             files::NoteTaker::FILE,
             files::Requirements::FILE,
             files::Scout::FILE,
-            files::Editor::FILE,
-            files::Vote::FILE,
         ],
         Strategy::Static => return Vec::new(),
     };
-    shared.into_iter().chain(own.iter().copied()).collect()
+    let edited: &[&str] = match strategy {
+        Strategy::Single | Strategy::Panel => &[
+            files::Panel::FILE,
+            files::Lens::FILE,
+            files::WithTools::FILE,
+            files::WithoutTools::FILE,
+            files::Editor::FILE,
+        ],
+        Strategy::Delegate | Strategy::Static => &[],
+    };
+    shared.into_iter().chain(edited.iter().copied()).chain(own.iter().copied()).collect()
 }
 
 fn version(overrides: &PromptOverrides, tools: &[ToolSpec], panel: &[ToolSpec]) -> String {
@@ -462,8 +454,8 @@ fn prompt_files(overrides: &PromptOverrides) -> Vec<(&'static str, String)> {
     let PromptOverrides { system, reviewer } = overrides;
     let in_use = |(name, text): &(&'static str, &'static str)| {
         let replacement = match *name {
-            files::Rules::FILE | files::PanelRules::FILE => system.as_deref(),
-            files::Reviewer::FILE | files::Finder::FILE => reviewer.as_deref(),
+            files::Rules::FILE => system.as_deref(),
+            files::Finder::FILE => reviewer.as_deref(),
             _ => None,
         };
         (*name, replacement.unwrap_or(text).to_owned())

@@ -76,7 +76,14 @@ fn part_of_a_panel() -> Prompts {
 fn brief<'a>(reviewer: &str, assignment: &'a Assignment) -> ReviewerBrief<'a> {
     let reviewer = ReviewerCatalogue::built_in().get(reviewer).unwrap();
     let others = "correctness: every kind of defect\n";
-    ReviewerBrief { reviewer, assignment, intent: "Count totals once.", others, extra_material: "" }
+    ReviewerBrief {
+        reviewer,
+        assignment,
+        intent: "Count totals once.",
+        others,
+        extra_material: "",
+        tools: ToolAccess::Tools,
+    }
 }
 
 fn material() -> Material {
@@ -109,33 +116,31 @@ fn all_rendered() -> Vec<(&'static str, String)> {
     vec![
         (files::Rules::FILE, prompts.system.clone()),
         (files::Change::FILE, prompts.change.clone()),
-        (files::PanelChange::FILE, panel.change.clone()),
         (files::ContextCode::FILE, {
             let code = fence("context", "shop/orders.py: total\n    1  def total(order):\n");
             files::ContextCode { code }.render()
         }),
-        (files::Reviewer::FILE, prompts.reviewer.clone()),
+        (files::Finder::FILE, prompts.reviewer.clone()),
         (files::Orchestrator::FILE, prompts.orchestrator()),
         (files::SubAgent::FILE, prompts.sub_agent(&assignment("sub-agent-1", parts), "")),
-        (files::Single::FILE, prompts.single(&fence("context", "    1  def total(order):"), "")),
         (
             files::Known::FILE,
-            prompts
-                .single("", "shop/orders.py:3 leftovers/debugger: A debugger call was left in\n"),
+            panel.lens(
+                &brief("upkeep", &lens_assignment),
+                "shop/orders.py:3 leftovers/debugger: A debugger call was left in\n",
+            ),
         ),
-        (files::Round::FILE, prompts.round(candidates, "read_file shop/orders.py\n")),
         (files::Validate::FILE, prompts.validate(candidates)),
         (files::Requirements::FILE, prompts.requirements(&requirements_doc())),
         (files::Language::FILE, prompts.language.clone()),
         (files::Panel::FILE, panel.panel_text.clone()),
-        (files::PanelRules::FILE, panel.system.clone()),
-        (files::Finder::FILE, panel.reviewer.clone()),
-        (files::Vote::FILE, panel.validate(candidates)),
+        (files::WithTools::FILE, lookups(ToolAccess::Tools)),
+        (files::WithoutTools::FILE, lookups(ToolAccess::NoTools)),
         (files::ChangePart::FILE, part_of_a_panel().panel_text),
         (files::Lens::FILE, panel.lens(&brief("security", &lens_assignment), "")),
         (files::NoteTaker::FILE, panel.lens(&brief("learnings", &lens_assignment), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
-        (files::Editor::FILE, panel.editor(&material())),
+        (files::Editor::FILE, panel.editor(&material(), ToolAccess::Tools)),
         (fixer::FixerRules::FILE, fixer_rules),
         (fixer::Fixer::FILE, fixer_task),
         (bare::BareRules::FILE, bare_rules),
@@ -242,7 +247,8 @@ proptest! {
 
     #[test]
     fn slot_values_are_rendered_verbatim(text in hostile()) {
-        let rendered = prompts_for_properties().single(&text, "");
+        let material = Material { findings: text.clone(), code: String::new(), callers: String::new() };
+        let rendered = prompts_for_properties().editor(&material, ToolAccess::Tools);
         prop_assert!(text.is_empty() || rendered.contains(&text));
     }
 }
@@ -278,7 +284,7 @@ fn overrides_replace_prompts_and_language_is_last() {
     );
     expect!["Write titles, explanations and summaries in Deutsch # Approve; code, quotes, paths and the names and words of fields stay as they are."]
         .assert_eq(own.lines().last().unwrap());
-    assert!(!prompts.single("", "").contains("# How to review"));
+    assert!(!own.contains("# How to find defects"));
     assert!(prompts.orchestrator().ends_with(&prompts.language));
 }
 

@@ -31,7 +31,7 @@ use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-pub(crate) use arguments::{describe, read as read_arguments};
+pub(crate) use arguments::describe;
 pub use context::ToolContext;
 pub(crate) use read_only::ReadOnlyTools;
 pub use reply::ToolReply;

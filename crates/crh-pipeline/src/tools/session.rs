@@ -4,8 +4,8 @@
 use std::sync::LazyLock;
 
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::{ReviewTools, arguments};
@@ -45,18 +45,48 @@ pub struct ScopeWanted {
     pub confirms: Option<Vec<String>>,
 }
 
-/// Submits the review and ends it. Every id that `delegate_review` brought stands either in `keep` or in `drop`. Only the
-/// orchestrator may call this.
+/// Submits the review and ends it. Every id that `delegate_review` brought stands either in one group of `keep` or in
+/// `drop`. Only the orchestrator may call this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubmitReview {
-    /// The ids of the findings that stay.
-    pub keep: Vec<String>,
-    /// The findings that go: they say the same as another one, code of another scope contradicts them, or they are not
-    /// about this change.
+    /// The findings that stay. Findings with the same root cause are one group.
+    #[serde(deserialize_with = "read_groups")]
+    pub keep: Vec<KeptGroup>,
+    /// The findings that go: code of another scope contradicts them, or they are not about this change.
     pub drop: Vec<DropWanted>,
     /// What was reviewed and what was found, in a few sentences for the author.
     pub summary: String,
+}
+
+/// Findings with the same root cause.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeptGroup {
+    /// The ids of the findings; first the one with the best place and evidence.
+    pub findings: Vec<String>,
+    /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
+    #[serde(default)]
+    pub probability: Option<Confidence>,
+    /// Severity by what happens if the change is merged as it is.
+    #[serde(default)]
+    pub severity: Option<Severity>,
+    /// The defect in one line of at most 100 characters.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Two or three sentences: the failing case, the cause, what to do.
+    #[serde(default)]
+    pub text: Option<String>,
+}
+
+/// Reads groups. A bare id is a group of one.
+fn read_groups<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<KeptGroup>, D::Error> {
+    let values = Vec::<Value>::deserialize(deserializer)?;
+    let group = |value: Value| match value {
+        Value::String(id) => Ok(KeptGroup { findings: vec![id], ..KeptGroup::default() }),
+        value => serde_json::from_value(value).map_err(D::Error::custom),
+    };
+    values.into_iter().map(group).collect()
 }
 
 /// A finding that goes.
@@ -86,8 +116,7 @@ pub struct ReportFindings {
     pub summary: String,
 }
 
-/// Reports what you found out about the claims that you were asked to check, and ends your work: one entry for each id.
-/// Only those who were asked to check claims may call this.
+/// Reports the judgements of a run that checks claims: one entry for each id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportChecks {
@@ -95,46 +124,14 @@ pub struct ReportChecks {
     pub checks: Vec<ClaimCheck>,
 }
 
-/// What was found out about one claim.
+/// The judgement on one claim.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimCheck {
     /// The id of the claim.
     pub id: String,
-    /// `confirmed`, `refuted` or `unsure`.
-    pub verdict: ClaimVerdict,
-    /// Why, in one sentence that names the line which decides it.
-    pub reason: String,
-}
-
-/// What can be said of a claim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ClaimVerdict {
-    /// It is real, new with this change, and handled nowhere else.
-    Confirmed,
-    /// The code shows that one of these is not so.
-    Refuted,
-    /// The code that can be seen does not decide it.
-    Unsure,
-}
-
-/// Reports the votes of a run that checks claims: one entry for each id.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReportVotes {
-    /// One entry for each id.
-    pub checks: Vec<ClaimVote>,
-}
-
-/// The vote on one claim.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimVote {
-    /// The id of the claim.
-    pub id: String,
     /// `confirmed`, `unfulfilled`, `refuted` or `unsure`.
-    pub verdict: VoteVerdict,
+    pub verdict: ClaimVerdict,
     /// How likely it is, from 0 to 1, that the maintainers agree and would fix it.
     #[serde(default)]
     pub probability: Option<Confidence>,
@@ -145,10 +142,10 @@ pub struct ClaimVote {
     pub reason: String,
 }
 
-/// What can be said of a claim in a vote.
+/// What can be said of a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum VoteVerdict {
+pub enum ClaimVerdict {
     /// It is real, new with this change, and handled nowhere else.
     Confirmed,
     /// The change does not do what it says.
@@ -285,11 +282,6 @@ impl SessionTool for ReportChecks {
     const NAME: &'static str = "report_checks";
 }
 
-/// Has the name of [`ReportChecks`], whose answers it accepts too.
-impl SessionTool for ReportVotes {
-    const NAME: &'static str = ReportChecks::NAME;
-}
-
 impl SessionTool for ReportRequirements {
     const NAME: &'static str = "report_requirements";
 }
@@ -326,7 +318,7 @@ pub fn panel_tool_specs() -> Vec<ToolSpec> {
         let is_shown = |tool: &ToolSpec| IN_PANEL.contains(&tool.name.as_str());
         let read_only = ReviewTools::specs().into_iter().filter(is_shown);
         // The runs of every review. A run with another report tool adds it to the list.
-        let session = [lens_spec(), tool_spec::<ReportVotes>(), tool_spec::<ReportEdit>()];
+        let session = [lens_spec(), tool_spec::<ReportChecks>(), tool_spec::<ReportEdit>()];
         read_only.chain(session.map(without_details)).map(shorten).collect()
     });
     ALL.clone()

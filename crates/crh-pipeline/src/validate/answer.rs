@@ -5,23 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::tools::session;
-use crate::tools::session::{ClaimVote, ReportChecks, ReportVotes, VoteVerdict};
+use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
 use crh_agent::SubmitTool;
-use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult};
 
 /// The tool that submits judgements on these issues.
-pub(super) fn answer_tool(
-    ids: BTreeSet<String>,
-    strategy: Strategy,
-) -> SubmitTool<BTreeMap<String, Judgement>> {
-    let spec = match strategy {
-        Strategy::Panel => session::tool_spec::<ReportVotes>(),
-        Strategy::Single | Strategy::Delegate | Strategy::Static => {
-            session::tool_spec::<ReportChecks>()
-        }
-    };
-    SubmitTool::new(spec, move |value| parse_judgements(value, &ids))
+pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
+    SubmitTool::new(session::tool_spec::<ReportChecks>(), move |value| {
+        parse_judgements(value, &ids)
+    })
 }
 
 /// The judgement on every id, or an error for the model. An id without a judgement is unsure.
@@ -29,17 +21,17 @@ fn parse_judgements(
     value: Value,
     ids: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Judgement>, String> {
-    let answer: ReportVotes = session::parse_arguments(value)?;
+    let answer: ReportChecks = session::parse_arguments(value)?;
     let mut judgements = BTreeMap::new();
-    for ClaimVote { id, verdict, probability, severity, reason } in answer.checks {
+    for ClaimCheck { id, verdict, probability, severity, reason } in answer.checks {
         if !ids.contains(&id) {
             let valid_ids: Vec<&str> = ids.iter().map(String::as_str).collect();
             return Err(format!("there is no id `{id}`; there are `{}`", valid_ids.join("`, `")));
         }
         let result = match verdict {
-            VoteVerdict::Confirmed | VoteVerdict::Unfulfilled => JudgementResult::Confirmed,
-            VoteVerdict::Refuted => JudgementResult::Refuted,
-            VoteVerdict::Unsure => JudgementResult::Unsure,
+            ClaimVerdict::Confirmed | ClaimVerdict::Unfulfilled => JudgementResult::Confirmed,
+            ClaimVerdict::Refuted => JudgementResult::Refuted,
+            ClaimVerdict::Unsure => JudgementResult::Unsure,
         };
         let judgement = Judgement { probability, severity, ..Judgement::new(result, reason) };
         if judgements.insert(id.clone(), judgement).is_some() {

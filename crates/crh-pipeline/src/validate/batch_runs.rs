@@ -15,8 +15,6 @@ use crate::text::plural;
 use crate::tools::ReadOnlyTools;
 use crate::tools::session::{ReportChecks, SessionTool};
 use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, drive};
-use crh_llm::Model;
-use crh_review::report::Strategy;
 use crh_review::{Judgement, JudgementResult};
 
 /// Maximum turns per batch: one or two lookups per issue, several at a time, and the answer.
@@ -112,7 +110,8 @@ async fn check_batch(batch: &Batch, ctx: &ReviewContext, limits: RunLimits) -> R
     let label = plural(batch.issues.len(), "issue");
     let files = batch.assignment.parts.len();
     ctx.journal.emit(ReviewEvent::RunStarted { run: run.clone(), label, files });
-    let model = checker_model(ctx);
+    // A cheap model would save less than a wrongly refuted P0 costs.
+    let model = &ctx.models.escalation;
     let mut record = RunRecord::new(batch.assignment.clone());
     let finished = loop {
         let toolbox = ReadOnlyTools::new(ctx, &run, "for checking claims", ReportChecks::NAME);
@@ -139,20 +138,11 @@ fn build_task(batch: &Batch, ctx: &ReviewContext) -> AgentTask<BTreeMap<String, 
         caller: batch.assignment.name.clone(),
         conversation: ctx.prompts.conversation(&ctx.prompts.validate(&batch.candidates)),
         tools: ctx.prompts.tools(),
-        submit: answer::answer_tool(batch.ids(), ctx.options.strategy),
+        submit: answer::answer_tool(batch.ids()),
         purpose: CallPurpose::Validation,
         max_output_tokens: OUTPUT_TOKENS,
         temperature: None,
-        effort: checker_model(ctx).effort(),
-    }
-}
-
-/// The model that validates. A cheap model would save less than a wrongly refuted P0 costs. The
-/// vendor's prompt cache already has the shared prefix for this model.
-fn checker_model(ctx: &ReviewContext) -> &Model {
-    match ctx.options.strategy {
-        Strategy::Panel => &ctx.models.escalation,
-        Strategy::Single | Strategy::Delegate | Strategy::Static => &ctx.models.reviewer,
+        effort: ctx.models.escalation.effort(),
     }
 }
 

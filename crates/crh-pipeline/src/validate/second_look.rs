@@ -1,5 +1,5 @@
-//! Converts the results of second looks into judgements on issues. A second look is the check of a
-//! finding in the same run that made it, such as the second round of `single`.
+//! Converts the results of earlier checks into judgements on issues. An issue that is carried over
+//! from the last review was validated there.
 
 use std::collections::BTreeMap;
 

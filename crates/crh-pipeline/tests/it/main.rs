@@ -18,7 +18,6 @@ mod repo_config;
 mod repo_tools;
 mod samples;
 mod scope;
-mod single;
 mod telemetry;
 mod test_change;
 mod tools;

@@ -11,3 +11,4 @@ mod plan;
 mod resume;
 mod reviewer_inputs;
 mod scene;
+mod single;

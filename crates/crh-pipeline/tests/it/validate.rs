@@ -161,7 +161,7 @@ async fn validator_sees_the_whole_claim_and_the_code() {
         .collect();
     let own = users.last().unwrap();
     let start = own.find("id: ").unwrap();
-    let end = own.find("Ask three questions").unwrap();
+    let end = own.find("Check each claim against the code.").unwrap();
     let shown = own[start..end].replace(&stage.key("Tax"), "KEY");
     let shown: Vec<&str> =
         shown.split("\nid: ").next().unwrap().lines().map(str::trim_end).collect();

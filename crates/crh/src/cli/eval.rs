@@ -102,7 +102,7 @@ impl EvalReviewArgs {
 pub(crate) enum ArmChoice {
     /// Specialised reviewers, chosen for the change, in parallel
     Panel,
-    /// One reviewer for the whole diff, in one call plus at most one follow-up
+    /// One finder for the whole change, then an editor; two calls with `--budget quick`
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,

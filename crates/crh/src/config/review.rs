@@ -53,7 +53,7 @@ impl<T: ChoiceValue> ConfigValue for T {
 pub(crate) enum StrategyChoice {
     /// Specialised reviewers, chosen for the change, in parallel
     Panel,
-    /// One reviewer for the whole diff, in one call plus at most one follow-up
+    /// One finder for the whole change, then an editor; two calls with `--budget quick`
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,

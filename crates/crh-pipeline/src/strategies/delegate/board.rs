@@ -1,17 +1,17 @@
 //! The findings of the sub-agents, with ids, and the state of the delegation. Checks which
 //! delegations and submissions are allowed.
 //!
-//! Invariant: no finding is lost. The orchestrator can move a finding from `members` to `dropped`
-//! with a reason; it cannot add or remove one.
+//! Invariant: no finding is lost. The orchestrator groups findings and says which are wrong; it
+//! cannot add or remove one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::scopes::short_label;
 use crate::runs::RunRecord;
-use crate::tools::session::{ScopeWanted, SubmitReview};
-use crh_review::finding::{Finding, Severity};
-use crh_review::report::{DroppedFinding, Fate};
+use crate::tools::session::{KeptGroup, ScopeWanted, SubmitReview};
+use crh_review::finding::{Finding, Member, Severity};
+use crh_review::{EditedGroup, EditorJudgement};
 
 /// Maximum scopes in one call. Scopes that are too large are split in addition.
 const SCOPES_MAX: usize = 64;
@@ -64,7 +64,8 @@ pub(super) struct FindingId {
 /// Decisions of the orchestrator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OrchestratorSubmission {
-    dropped: BTreeMap<FindingId, String>,
+    /// The findings by cause, as an editor groups them.
+    pub(super) groups: Vec<EditedGroup>,
     pub(super) summary: String,
 }
 
@@ -166,8 +167,11 @@ impl Board {
 
     /// A finding by id.
     pub(super) fn finding(&self, id: FindingId) -> Option<&Finding> {
-        let member = self.records.get(&id.slot)?.members.get(id.number.checked_sub(1)?)?;
-        Some(&member.finding)
+        Some(&self.member(id)?.finding)
+    }
+
+    fn member(&self, id: FindingId) -> Option<&Member> {
+        self.records.get(&id.slot)?.members.get(id.number.checked_sub(1)?)
     }
 
     /// P0 findings that a scope should confirm.
@@ -206,9 +210,20 @@ impl Board {
                     id_list(&self.shown_ids)
                 )),
             };
-        let kept_ids: BTreeSet<FindingId> =
-            submitted.keep.iter().map(|id| parse_known_id(id)).collect::<Result<_, _>>()?;
-        let mut dropped = BTreeMap::new();
+        let mut kept_ids = BTreeSet::new();
+        let mut groups = Vec::new();
+        for group in &submitted.keep {
+            let mut ids = Vec::new();
+            for id in &group.findings {
+                let id = parse_known_id(id)?;
+                if !kept_ids.insert(id) {
+                    return Err(format!("`{id}` is in more than one group of `keep`"));
+                }
+                ids.push(id);
+            }
+            groups.extend(self.kept_group(&ids, group));
+        }
+        let mut dropped_ids = BTreeSet::new();
         for decision in &submitted.drop {
             let id = parse_known_id(&decision.id)?;
             if kept_ids.contains(&id) {
@@ -217,38 +232,37 @@ impl Board {
             if decision.reason.trim().is_empty() {
                 return Err(format!("say why `{id}` is dropped"));
             }
-            let reason = decision.reason.trim().chars().take(REASON_MAX).collect();
-            dropped.insert(id, reason);
+            let reason: String = decision.reason.trim().chars().take(REASON_MAX).collect();
+            if dropped_ids.insert(id) {
+                groups.extend(self.member(id).map(|member| EditedGroup {
+                    judgement: EditorJudgement::Refuted(reason),
+                    severity: member.finding.severity,
+                    title: None,
+                    text: None,
+                    members: vec![member.clone()],
+                }));
+            }
         }
-        let is_decided = |id: &&FindingId| kept_ids.contains(id) || dropped.contains_key(id);
+        let is_decided = |id: &&FindingId| kept_ids.contains(id) || dropped_ids.contains(id);
         let missing_ids: BTreeSet<FindingId> =
             self.shown_ids.iter().filter(|id| !is_decided(id)).copied().collect();
         if !missing_ids.is_empty() {
             return Err(format!("neither in `keep` nor in `drop`: {}", id_list(&missing_ids)));
         }
-        Ok(OrchestratorSubmission { dropped, summary: submitted.summary.trim().to_owned() })
+        Ok(OrchestratorSubmission { groups, summary: submitted.summary.trim().to_owned() })
     }
 
-    /// Applies a submission. Returns the slots whose records changed.
-    pub(super) fn apply(&mut self, submission: &OrchestratorSubmission) -> BTreeSet<u32> {
-        let mut changed_slots = BTreeSet::new();
-        for (slot, record) in &mut self.records {
-            let members = std::mem::take(&mut record.members);
-            for (number, member) in (1..).zip(members) {
-                let Some(reason) = submission.dropped.get(&FindingId { slot: *slot, number })
-                else {
-                    record.members.push(member);
-                    continue;
-                };
-                changed_slots.insert(*slot);
-                record.dropped.push(DroppedFinding::new(
-                    member,
-                    Fate::Refuted,
-                    format!("dropped by the orchestrator: {reason}"),
-                ));
-            }
-        }
-        changed_slots
+    /// A group of findings. Without a probability or severity, those of the first finding count.
+    fn kept_group(&self, ids: &[FindingId], group: &KeptGroup) -> Option<EditedGroup> {
+        let members: Vec<Member> = ids.iter().filter_map(|id| self.member(*id)).cloned().collect();
+        let first = &members.first()?.finding;
+        Some(EditedGroup {
+            judgement: EditorJudgement::Probable(group.probability.unwrap_or(first.confidence)),
+            severity: group.severity.unwrap_or(first.severity),
+            title: group.title.clone(),
+            text: group.text.clone(),
+            members,
+        })
     }
 
     /// Records in slot order.

@@ -18,6 +18,7 @@ mod sub_agent_pool;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde_json::json;
 use tokio::sync::mpsc;
 
 use self::agent_rules::AgentRules;
@@ -160,13 +161,13 @@ impl<'a> DelegateSession<'a> {
         finished
     }
 
-    /// Applies the submission and builds the results.
+    /// Builds the results. The orchestrator's record has its groups as the answer.
     fn finish(mut self, finished: FinishedRun<OrchestratorSubmission>) -> RunResults {
         let mut record = RunRecord::new(self.assignment.clone());
         record.ended = RunEnd::from_outcome(&finished.end.outcome);
         record.took_ms = milliseconds(finished.duration);
         record.add_usage(&finished, self.ctx.models.reviewer.name());
-        let mut board = std::mem::take(&mut *self.board.lock());
+        let board = std::mem::take(&mut *self.board.lock());
         if let RunEnd::Failed(why) = &record.ended {
             if board.records().next().is_some() {
                 self.notes.push(format!(
@@ -177,12 +178,7 @@ impl<'a> DelegateSession<'a> {
             record.limited = finished.end.limit_reached;
         }
         if let AgentOutcome::Answered(submission) = finished.end.outcome {
-            let changed_slots = board.apply(&submission);
-            for (_, changed_record) in
-                board.records().filter(|(slot, _)| changed_slots.contains(slot))
-            {
-                self.ctx.journal.store_run(changed_record);
-            }
+            record.answer = json!(submission.groups);
             record.summary = submission.summary;
         }
         let unseen_findings = match self.pool.left_out {

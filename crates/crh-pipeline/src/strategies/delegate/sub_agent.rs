@@ -12,17 +12,17 @@ use super::files::DelegateFiles;
 use super::scopes::path_list;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
-use crate::report_repair::{RepairOutcome, ReportRepair};
+use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::ReviewContext;
 use crate::runs;
 use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
-use crate::tools::session;
-use crate::tools::session::{ReportFindings, agent_tool_specs, read_report};
+use crate::tools::session::{MARK_TOOL, ReportFindings, agent_tool_specs, read_report};
+use crate::tools::{ToolLimits, call_with_limits, session};
 use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, RunLimits, SubmitTool,
     ToolOutcome, Toolbox, drive,
 };
-use crh_llm::ToolCall;
+use crh_llm::{CallArguments, ToolCall};
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
@@ -61,6 +61,7 @@ pub(super) struct SubAgentContext {
     pub(super) unmarked_parts: Arc<UnmarkedParts>,
 }
 
+#[derive(Clone)]
 struct SubAgentTools {
     own_tools: Arc<AgentTools>,
     shared: SubAgentContext,
@@ -78,21 +79,21 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: parts.len() });
     let rules = AgentRules::sub_agent(parts.iter().map(|part| part.path.as_str()));
     let own_tools = Arc::new(AgentTools::new(&ctx, name, rules));
-    let repair = Arc::new(ReportRepair::new(&ctx.change, |_| None));
+    let repair = Arc::new(ReportRepair::new(&ctx.change, |_| None, RepairPolicy::Every));
     let static_findings = ctx.static_findings.in_files(parts).await;
     let own_prompt = ctx.prompts.sub_agent(&sub_task.assignment, &static_findings);
+    let tools = SubAgentTools { own_tools: own_tools.clone(), shared, task: sub_task.clone() };
     let task = AgentTask {
         caller: name.clone(),
-        conversation: ctx.prompts.conversation(&own_prompt),
+        conversation: ctx.prompts.conversation_with_code(&own_prompt),
         tools: agent_tool_specs(),
-        submit: report_tool(own_tools.clone(), repair.clone()),
+        submit: report_tool(tools.clone(), repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
         temperature: None,
         effort: ctx.models.reviewer.effort(),
     };
     let model = &ctx.models.reviewer;
-    let tools = SubAgentTools { own_tools: own_tools.clone(), shared, task: sub_task.clone() };
     let run_context = ctx.run_context(name, model, tools);
     let run = AgentRun::new(task, limits(&ctx, parts.len()), model.facts());
     let finished = Box::pin(drive(run, &run_context)).await;
@@ -116,16 +117,15 @@ fn limits(ctx: &ReviewContext, files: usize) -> RunLimits {
 }
 
 /// The tool that reports findings. A report is sent back once for unmarked files, and once for findings
-/// with problems.
-fn report_tool(
-    own_tools: Arc<AgentTools>,
-    repair: Arc<ReportRepair>,
-) -> SubmitTool<ReviewerReturn> {
-    SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
+/// with problems. Files may be marked in the same turn.
+fn report_tool(tools: SubAgentTools, repair: Arc<ReportRepair>) -> SubmitTool<ReviewerReturn> {
+    let own_tools = tools.own_tools.clone();
+    let report = SubmitTool::new(session::tool_spec::<ReportFindings>(), move |value| {
         // All sub-agents count as one reviewer.
         let report = read_report(value, REVIEWER)?;
         repair.check(report, refuse_unmarked_files(&own_tools))
-    })
+    });
+    report.with_calls_beside(move |call| tools.mark_beside_report(call))
 }
 
 /// The refusal of a report before all files are marked. None if they are, or after one refusal.
@@ -147,24 +147,46 @@ fn refuse_unmarked_files(own_tools: &AgentTools) -> Option<String> {
 impl Toolbox for SubAgentTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         self.own_tools.announce_call(call);
-        if call.name != "mark_file_reviewed" {
+        if call.name != MARK_TOOL {
             return self.own_tools.call(call, None).await;
         }
-        let SubAgentContext { review: ctx, files, unmarked_parts } = &self.shared;
+        let files = &self.shared.files;
         let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
         let outcome = self.own_tools.call(call, file.map(|file| file.path.as_str())).await;
         if let (ToolOutcome::Answered(_), Some(file)) = (&outcome, file) {
-            self.own_tools.rules().mark_file(&file.path);
-            let own_parts = match self.task.delegation {
-                Delegation::First => self.task.assignment.parts.as_slice(),
-                Delegation::Confirming => &[],
-            };
-            let is_file_complete = unmarked_parts.mark_file(&file.path, own_parts);
-            if is_file_complete {
-                ctx.journal.emit(ReviewEvent::FileReviewed { path: file.path.clone() });
-            }
+            self.record_mark(&file.path);
         }
         outcome
+    }
+}
+
+impl SubAgentTools {
+    /// Marks a file that the model marks in the turn of its report.
+    fn mark_beside_report(&self, call: &ToolCall) {
+        let CallArguments::Json(arguments) = &call.arguments else { return };
+        let files = &self.shared.files;
+        let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
+        let Some(file) = file.filter(|_| call.name == MARK_TOOL) else { return };
+        self.own_tools.announce_call(call);
+        if self.own_tools.rules().check_call(MARK_TOOL, Some(&file.path)).is_ok() {
+            let context = &self.shared.review.change.tool_context;
+            let arguments = arguments.to_string();
+            if call_with_limits(ToolLimits::USUAL, MARK_TOOL, &arguments, context).is_ok() {
+                self.record_mark(&file.path);
+            }
+        }
+    }
+
+    fn record_mark(&self, path: &str) {
+        self.own_tools.rules().mark_file(path);
+        let own_parts = match self.task.delegation {
+            Delegation::First => self.task.assignment.parts.as_slice(),
+            Delegation::Confirming => &[],
+        };
+        if self.shared.unmarked_parts.mark_file(path, own_parts) {
+            let path = path.to_owned();
+            self.shared.review.journal.emit(ReviewEvent::FileReviewed { path });
+        }
     }
 }
 

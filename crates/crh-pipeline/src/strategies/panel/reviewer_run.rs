@@ -9,9 +9,10 @@ use super::gates;
 use super::prompt_cache::CacheTicket;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
-use crate::prompts::{Prompts, ReviewerBrief};
-use crate::report_repair::{RepairOutcome, ReportRepair};
+use crate::prompts::{Prompts, ReviewerBrief, ToolAccess};
+use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::{ReviewContext, rate_limit_wait};
+use crate::review_options::ReviewBudget;
 use crate::reviewers::{PanelRole, Returns, Reviewer};
 use crate::runs;
 use crate::runs::{RunEnd, RunRecord, STOPPED_BEFORE_FILE, milliseconds};
@@ -23,7 +24,7 @@ use crh_agent::{
     AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, ProgressListener, RunLimits,
     SubmitTool, drive,
 };
-use crh_llm::{Model, ToolSpec};
+use crh_llm::Model;
 use crh_review::ReviewerReturn;
 use crh_review::report::{CoverageState, FileCoverage};
 
@@ -79,12 +80,20 @@ pub(super) async fn run_attempt(
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files });
     let static_findings = ctx.static_findings.in_files(&assignment.parts).await;
     let ReviewerRun { intent, others, extra_material, .. } = reviewer_run;
-    let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material };
-    let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem));
+    let tools = tool_access(reviewer, &ctx.options.budget);
+    let brief = ReviewerBrief { reviewer, assignment, intent, others, extra_material, tools };
+    let repair_policy = match ctx.options.budget.has_two_calls() {
+        true => RepairPolicy::UrgentOrAll,
+        false => RepairPolicy::Every,
+    };
+    let repair = Arc::new(ReportRepair::new(&ctx.change, gates::vague_problem, repair_policy));
     let task = AgentTask {
         caller: name.clone(),
         conversation: prompts.reviewer_conversation(&brief, &static_findings),
-        tools: offered_tools(reviewer, prompts),
+        tools: match tools {
+            ToolAccess::Tools => prompts.tools(),
+            ToolAccess::NoTools => Vec::new(),
+        },
         submit: report_tool(reviewer, repair.clone()),
         purpose: CallPurpose::Work,
         max_output_tokens: TURN_TOKENS,
@@ -138,13 +147,17 @@ fn limits(ctx: &ReviewContext, reviewer: &Reviewer, earlier_attempts: &RunRecord
     }
 }
 
-/// Tools for look-ups. Upkeep has none: it judges what the prompt shows, and look-ups would cost more
-/// than its minor findings are worth.
-fn offered_tools(reviewer: &Reviewer, prompts: &Prompts) -> Vec<ToolSpec> {
+/// Whether a reviewer can look things up. Upkeep cannot: look-ups would cost more than its minor
+/// findings are worth. With a budget of two calls no reviewer can: the second call is the editor's.
+pub(crate) fn tool_access(reviewer: &Reviewer, budget: &ReviewBudget) -> ToolAccess {
     match reviewer.role {
-        PanelRole::Upkeep => Vec::new(),
+        PanelRole::Upkeep => ToolAccess::NoTools,
         PanelRole::Finder | PanelRole::Specialist | PanelRole::UpkeepPart | PanelRole::Extra => {
-            prompts.tools()
+            if budget.has_two_calls() {
+                ToolAccess::NoTools
+            } else {
+                ToolAccess::Tools
+            }
         }
     }
 }
@@ -227,7 +240,7 @@ fn coverage(reviewer_run: &ReviewerRun, ended: &RunEnd) -> Vec<FileCoverage> {
             FileCoverage {
                 path: part.path.clone(),
                 state: CoverageState::Truncated,
-                reason: "a line of it is too long for a prompt".to_owned(),
+                reason: "its diff did not fit into the prompt".to_owned(),
             }
         }
         _ => FileCoverage { path: part.path.clone(), state, reason: reason.clone() },

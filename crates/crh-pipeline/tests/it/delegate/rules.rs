@@ -102,6 +102,32 @@ async fn sub_agent_reads_each_of_its_files_once() {
 }
 
 #[tokio::test]
+async fn files_marked_in_the_turn_of_the_report_count() {
+    let report = json!({ "findings": [], "summary": "Looked at all of it." });
+    let mark = |path: &str| ("mark_file_reviewed", json!({ "path": path }));
+    let model = FakeModel::start().on("orchestrator", [delegates(&[]), submits(&[], &[])]).on(
+        "sub-agent-1",
+        [calls_all([
+            mark("shop/cart.py"),
+            mark("shop/mail.py"),
+            ("report_findings", report),
+            mark("shop/tax.py"),
+        ])],
+    );
+    check(
+        &model,
+        expect![[r#"
+            orchestrator (): Completed
+            sub-agent-1 (all files): Completed
+              shop/cart.py Reviewed
+              shop/mail.py Reviewed
+              shop/tax.py Reviewed
+        "#]],
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn forgotten_files_are_reviewed_and_unknown_ones_noted() {
     let model = FakeModel::start()
         .on(

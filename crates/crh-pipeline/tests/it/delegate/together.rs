@@ -51,16 +51,16 @@ async fn orchestrator_decides_about_reviewed_scopes() {
     let scene = check(
         &model,
         expect![[r#"
-        orchestrator (): Completed
-        sub-agent-1 (the cart): Completed
-          delegate: P1 An empty cart divides by zero
-          refuted: dropped by the orchestrator: the rate is right
-          shop/cart.py Reviewed
-          shop/tax.py Reviewed
-        sub-agent-2 (mail): Completed
-          refuted: dropped by the orchestrator: mail is a property
-          shop/mail.py Reviewed
-    "#]],
+            orchestrator (): Completed
+            sub-agent-1 (the cart): Completed
+              delegate: P2 The rate changes its unit
+              delegate: P1 An empty cart divides by zero
+              shop/cart.py Reviewed
+              shop/tax.py Reviewed
+            sub-agent-2 (mail): Completed
+              delegate: P1 The mail is never sent
+              shop/mail.py Reviewed
+        "#]],
     )
     .await;
     assert_eq!(scene.reviewed(), ["shop/cart.py", "shop/mail.py", "shop/tax.py"]);
@@ -88,7 +88,7 @@ async fn stored_runs_equal_the_final_records() {
     let folder = RunFolder::create(place.path(), stamp, "0123456789abcdef").unwrap();
     let scene_options = SceneOptions { folder: Some(folder.clone()), ..SceneOptions::default() };
     let runs = Scene::new(&model, shop(), scene_options).run().await;
-    assert_eq!(runs.records[1].dropped.len(), 1);
+    assert_eq!(runs.records[0].answer.as_array().unwrap().len(), 2, "both groups are stored");
     assert_eq!(folder.completed_runs(), runs.records);
     let scene_options =
         SceneOptions { earlier: folder.completed_runs(), ..SceneOptions::default() };
@@ -159,7 +159,7 @@ async fn completed_runs_are_not_repeated() {
           delegate: P1 Found before
           shop/cart.py Reviewed
         sub-agent-4 (all): Completed
-          refuted: dropped by the orchestrator: the mail is sent elsewhere
+          delegate: P1 The mail is never sent
           shop/mail.py Reviewed
           shop/tax.py Reviewed
     "#]]

@@ -7,7 +7,7 @@ use super::{Bench, CLEAN, WRONG};
 use crate::review::script::{confirms, finding, reports};
 use crate::review::with_model;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{calls, publish_all};
+use crh_testkit::fake_model::calls;
 
 #[test]
 fn model_alone_reviews_without_prompts_of_crh() {
@@ -43,9 +43,6 @@ fn model_alone_reviews_without_prompts_of_crh() {
 fn panel_shows_where_findings_are_lost() {
     let bench = Bench::with(&[WRONG]);
     let model = FakeModel::answering(|asked| {
-        if let Some(edited) = publish_all(asked) {
-            return edited;
-        }
         if asked.caller.starts_with("validate") {
             return confirms();
         }

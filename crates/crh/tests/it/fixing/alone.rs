@@ -95,16 +95,16 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
             Replace lines 4 to 5 with:
             +     except Exception:
             +         raise
-            bug; found by single; confidence 0.75; confirmed by a second model run; `crh
-            fix --issue 1` can fix this
+            bug; found by single; probability 0.90; confirmed by a second model run;
+            `crh fix --issue 1` can fix this
 
         2 P2 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
             Fix: Do not divide.
-            bug; found by single; confidence 0.75; confirmed by a second model run; `crh
-            fix --issue 2` can fix this
+            bug; found by single; probability 0.90; confirmed by a second model run;
+            `crh fix --issue 2` can fix this
 
         Residual work
           - 1 P2 shop/mail.py:4: `crh fix --issue 1` can fix this

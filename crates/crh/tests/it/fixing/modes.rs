@@ -156,7 +156,7 @@ fn autofix_reviews_only_the_fixed_files_again() {
     "#]]
     .assert_eq(&desk.git());
     let report = desk.stored("review.json");
-    assert_eq!(report["stats"]["llm_calls"], 5, "what looking again costs is on the bill");
+    assert_eq!(report["stats"]["llm_calls"], 7, "what looking again costs is on the bill");
     assert!(desk.run().join("rounds/1/transcripts/single.jsonl").is_file());
     assert!(desk.run().join("rounds/2/review.json").is_file());
 }
@@ -185,7 +185,7 @@ fn autofix_writes_todos_and_headless_does_not() {
             A refund of what was not paid
             | return order.amount
             A refund of what was not paid: an order of two items shows it.
-            bug; found by single; confidence 0.75; confirmed by a second model run; fix
+            bug; found by single; probability 0.90; confirmed by a second model run; fix
             by hand
 
         2 P2 shop/orders.py:5 (fixed)
@@ -194,7 +194,7 @@ fn autofix_writes_todos_and_headless_does_not() {
             The total is divided by the count: an order of two items shows it.
             Replace line 5 with:
             +     return result
-            bug; found by single; confidence 0.75; confirmed by a second model run
+            bug; found by single; probability 0.90; confirmed by a second model run
 
         Applied fixes
           - 2: replaced line 5 (shop/orders.py)

@@ -178,7 +178,7 @@ fn headless_sends_one_fixer() {
     let model = says(&[vague(mean()), swallowed()])
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
     check(&Desk::new(), &model, &HEADLESS, expect_file!["../../data/modes/headless_fixer.txt"]);
-    assert_eq!(model.requests().len(), 4, "one pass: a review, a check, and a fixer of two turns");
+    assert_eq!(model.requests().len(), 5, "a review, an editor, a check, and a fixer of two turns");
 }
 
 #[test]

@@ -128,14 +128,14 @@ fn model() -> FakeModel {
 fn changed_files_are_reviewed_and_open_issues_carried() {
     let (hub, model) = (hub(), model());
     let (output, first) = hub.reviews(&model, &[]);
-    assert_eq!((output.code, model.requests().len()), (1, 2), "{}", output.shown());
+    assert_eq!((output.code, model.requests().len()), (1, 3), "{}", output.shown());
     let reviewed = hub.github.head(&hub.pull);
     hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
     model.script("single", [answers(&[])]);
     let (output, second) = hub.reviews(&model, &["--since-last"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(issues(&second), issues(&first));
-    let asked = format!("{:?}", model.requests()[2].prompt_parts());
+    let asked = format!("{:?}", model.requests()[3].prompt_parts());
     let mentions = |text: &str| asked.contains(text);
     assert!(mentions("item.count - item.sold") && !mentions("retry=True"), "{asked}");
     assert_eq!(model.requests().len(), 3, "nothing that is carried over is checked again");
@@ -227,7 +227,7 @@ fn same_head_is_not_reviewed_or_posted() {
     assert!(output.stderr.contains("nothing to post"), "{}", output.stderr);
     assert_eq!(second["status"], "ok");
     assert_eq!((hub.github.render(&hub.pull), hub.github.writes_received()), (shown, writes));
-    assert_eq!(model.requests().len(), 2);
+    assert_eq!(model.requests().len(), 3);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::*;
 fn explicit_mode_fixes_first_and_skips_an_empty_question() {
     let mut scene = Scene::begun_fixing_first(&[safe(), advisory()]);
     scene.sees("What should happen next?").types("2");
-    assert_eq!(scene.ends("All actionable", "nothing_left"), 0);
+    assert_eq!(scene.ends("All findings resolved", "nothing_left"), 0);
     assert_eq!(scene.diff(), "+++ b/shop/mail.py\n-        pass\n+        raise\n");
 }
 

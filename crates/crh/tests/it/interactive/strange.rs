@@ -79,13 +79,13 @@ fn long_fix_is_cut_to_the_window() {
 }
 
 #[test]
-fn plan_of_sixty_issues_is_shown() {
+fn plan_of_fifteen_issues_is_shown() {
     let lines: String = (1..=600).map(|line| format!("value_{line} = compute({line})\n")).collect();
     // Far enough apart to stay separate issues.
     let found = |number: usize| {
         let line = 10 * number;
         let (title, quote) =
-            (format!("Trouble {number} of sixty"), format!("value_{line} = compute"));
+            (format!("Trouble {number} of fifteen"), format!("value_{line} = compute"));
         let found = finding("P2", &title, &format!("many.py:{line}"), &quote);
         let exact = json!({
             "autofix_class": "gated_auto", "owner": "downstream-resolver",
@@ -93,20 +93,20 @@ fn plan_of_sixty_issues_is_shown() {
         });
         if number.is_multiple_of(2) { with(found, exact) } else { found }
     };
-    let found: Vec<Value> = (1..=60).map(found).collect();
+    let found: Vec<Value> = (1..=15).map(found).collect();
     let repo = Repo::from_fixture("//- a.py\na = 1\n");
     repo.write("many.py", &lines);
     repo.commit("many");
     let mut scene = Scene::of(finds(&found), repo);
-    let args = ["review", "--base", "base", "--strategy", "single", "--max-issues", "60"];
+    let args = ["review", "--base", "base", "--strategy", "single", "--max-issues", "15"];
     scene.starts(scene.crh(&args), USUAL);
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("2");
     scene.sees("What should the agent do").types("b");
     scene.sees("Should the agent do this?").types("1");
     scene.sees("What should happen next?").types("\r");
-    assert_eq!(scene.ends("Review completed", "sixty"), 0);
-    assert_eq!(scene.diff().lines().filter(|line| line.starts_with('-')).count(), 30);
+    assert_eq!(scene.ends("Review completed", "fifteen"), 0);
+    assert_eq!(scene.diff().lines().filter(|line| line.starts_with('-')).count(), 8);
 }
 
 #[test]

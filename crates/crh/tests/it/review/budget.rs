@@ -254,6 +254,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.1022 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about 0.1062 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

@@ -16,7 +16,7 @@ const FORMATS: [&str; 9] =
 fn model() -> FakeModel {
     let findings = [
         finding("P1", "The total is divided", "shop/orders.py:5", "return result / len(items)"),
-        finding("P3", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:"),
+        finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:"),
     ];
     FakeModel::start()
         .on("orchestrator", [delegates(&[("all", &[ORDERS, MAIL])]), submits(&["1.1", "1.2"], &[])])
@@ -123,7 +123,7 @@ fn exit_code_counts_hidden_issues() {
     check(&["--fail-on", "P0"], 0, 2);
     check(&["--fail-on", "P1"], 1, 2);
     check(&["--fail-on", "never"], 0, 2);
-    check(&["--min-severity", "P2"], 1, 1);
+    check(&["--min-severity", "P1"], 1, 1);
     check(&["--min-severity", "P0"], 1, 0);
     check(&["--min-severity", "P1", "--fail-on", "P3"], 1, 1);
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::script::{confirms, finding, reports, with};
 use super::{FinishedReview, ORDERS, ReviewFixture, items, with_key, without_times};
 use crate::user::User;
-use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls, publish_all};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls};
 use crh_testkit::{FakeModel, Repo};
 
 /// A change for all reviewers: standards, a plan, earlier solutions, untouched tests.
@@ -86,7 +86,6 @@ pub(crate) fn no_findings(asked: &FakeRequest) -> ScriptedReply {
     match asked.caller.as_str() {
         "scout" => calls("report_scout", json!({ "intent": "Orders change.", "reviewers": [] })),
         "learnings" | "agent-native" | "schema-drift" | "deployment" => notes(&[]),
-        "editor" => publish_all(asked).unwrap(),
         caller if caller.starts_with("validate") => confirms(),
         _ => reports(&[]),
     }

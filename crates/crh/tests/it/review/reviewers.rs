@@ -96,7 +96,7 @@ fn findings_are_shown_with_quotes() {
     let reviewed = desk.review(&model, &[]);
     expect![[r#"
         exit 1
-        Not ready (incomplete) · 1 P0, 1 P1, 1 P2, 1 P3 · 1 finding not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
+        Not ready (incomplete) · 1 P0, 1 P1, 1 P2 · 2 findings not shown · 0.04 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
@@ -106,8 +106,8 @@ fn findings_are_shown_with_quotes() {
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
-        4 issues (1 P0, 1 P1, 1 P2, 1 P3) in 2 reviewed files. 1 finding not shown
-          (invalid format).
+        3 issues (1 P0, 1 P1, 1 P2) in 2 reviewed files. 2 findings not shown (1 minor,
+          1 invalid format).
         The change rewrites how orders are added up.
         [1] orders: Looked at all of it.
         [2] mail: Looked at all of it.
@@ -116,32 +116,25 @@ fn findings_are_shown_with_quotes() {
             An unpaid order is refunded
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         2 P1 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         3 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
-
-        4 P3 shop/orders.py:2
-            The sum has a needless name
-            |     result = 0
-            The sum has a needless name: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         Review coverage
-          - 1 finding not shown (invalid format)
+          - 2 findings not shown (1 minor, 1 invalid format)
 
         Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete:
           1 finding could not be read
@@ -153,10 +146,10 @@ fn findings_are_shown_with_quotes() {
         #1 P0 shop/orders.py:9 An unpaid order is refunded (0.75, confirmed)
         #2 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
         #3 P2 shop/mail.py:4 A failed mail is swallowed (0.75, confirmed)
-        #4 P3 shop/orders.py:2 The sum has a needless name (0.75, confirmed)
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
+        minor The sum has a needless name: P3 is not published
         malformed The name could be shorter: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
     "#]].assert_eq(&reviewed.fates());
 }
@@ -172,7 +165,7 @@ fn crashed_reviewer_does_not_affect_others() {
     assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
     expect![[r#"
         exit 4
-        Ready with fixes (incomplete) · 1 P1 · 0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready with fixes (incomplete) · 1 P1 · 0.03 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/orders.py); base
                 3e4bebcd7dbb, head c6b083bca9cf
@@ -191,7 +184,7 @@ fn crashed_reviewer_does_not_affect_others() {
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         Review coverage
@@ -550,7 +543,7 @@ fn dropped_and_refuted_findings_keep_reasons() {
     "#]]
     .assert_eq(&reviewed.issues());
     expect![[r#"
-        refuted A failed mail is swallowed: dropped by the orchestrator: the caller logs it
+        refuted A failed mail is swallowed: the caller logs it
         refuted An unpaid order is refunded: The cited line shows it.
     "#]]
     .assert_eq(&reviewed.fates());

@@ -114,7 +114,8 @@ fn run_folder_records_change_and_models() {
     let telemetry = json(&run.join("telemetry.json"));
     let calls = items(&telemetry["runs"]).iter().flat_map(|run| items(&run["calls"]));
     let models: Vec<&str> = calls.map(|call| text(&call["model"])).collect();
-    assert_eq!(models, ["openai:gpt-5.4-mini"; 5], "{telemetry}");
+    let (mini, strong) = ("openai:gpt-5.4-mini", "openai:gpt-6.1-sol");
+    assert_eq!(models, [mini, mini, mini, mini, strong], "{telemetry}");
 }
 
 #[test]

@@ -178,7 +178,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
     expect![[r#"
         exit 0
         warning: not reviewed because untracked: `shop/new.py` (`git add` them, or pass `--include-untracked`)
-        Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5; base 3e4bebcd7dbb, head b3c27c7c177b
         Team:
@@ -216,7 +216,7 @@ fn diff_is_reviewed_without_repository() {
     .assert_eq(&issues(&json(&run.join("review.json"))));
     expect![[r#"
         exit 1
-        Ready with fixes · 1 P1, 1 P2 · 0.01 USD · TIME · HOME/nowhere/.crh/runs/RUN
+        Ready with fixes · 1 P1, 1 P2 · 0.03 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
         Team:
@@ -233,14 +233,14 @@ fn diff_is_reviewed_without_repository() {
             The total is divided
             | return result / len(items)
             The total is divided: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; confirmed by a second model run;
+            bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
         Review coverage

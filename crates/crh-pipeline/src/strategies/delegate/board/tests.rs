@@ -64,33 +64,35 @@ fn board() -> Board {
     board
 }
 
+/// A submission. Words of `keep` are groups, with ids joined by `+`.
 fn submission(keep: &str, drop: &str) -> SubmitReview {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let drop = words(drop).into_iter().map(|id| DropWanted { id, reason: "not so".to_owned() });
-    SubmitReview { keep: words(keep), drop: drop.collect(), summary: " done ".to_owned() }
+    let group = |ids: &str| KeptGroup {
+        findings: ids.split('+').map(str::to_owned).collect(),
+        ..KeptGroup::default()
+    };
+    let drop = drop
+        .split_whitespace()
+        .map(|id| DropWanted { id: id.to_owned(), reason: "not so".to_owned() });
+    SubmitReview {
+        keep: keep.split_whitespace().map(group).collect(),
+        drop: drop.collect(),
+        summary: " done ".to_owned(),
+    }
 }
 
-/// Applies a submission and shows where each finding ends up, or the error.
+/// Shows the groups of a submission, or the error.
 fn check(keep: &str, drop: &str, expected: Expect) {
-    let mut board = board();
-    let actual = match board.parse_submission(&submission(keep, drop)) {
+    let actual = match board().parse_submission(&submission(keep, drop)) {
         Err(told) => told,
-        Ok(submission) => {
-            let changed = board.apply(&submission);
-            let mut text = format!("changed: {changed:?}\n");
-            for record in board.into_records() {
-                for member in record.members {
-                    text += &format!("{} kept\n", member.finding.title);
-                }
-                for dropped in record.dropped {
-                    let title = dropped.member.unwrap().finding.title;
-                    text += &format!("{title} {}: {}\n", dropped.fate, dropped.reason);
-                }
-            }
-            text
-        }
+        Ok(submission) => submission.groups.iter().map(show_group).collect(),
     };
     expected.assert_eq(&actual);
+}
+
+fn show_group(group: &EditedGroup) -> String {
+    let titles: Vec<&str> =
+        group.members.iter().map(|member| member.finding.title.as_str()).collect();
+    format!("{} {}: {:?}\n", titles.join(" + "), group.severity, group.judgement)
 }
 
 #[test]
@@ -99,31 +101,28 @@ fn dropped_findings_are_refuted_with_the_reason() {
         "1.2 2.1",
         "1.1",
         expect![[r#"
-        changed: {1}
-        finding 1.2 kept
-        finding 1.1 refuted: dropped by the orchestrator: not so
-        finding 2.1 kept
-    "#]],
+            finding 1.2 P2: Probable(Confidence(750))
+            finding 2.1 P1: Probable(Confidence(750))
+            finding 1.1 P0: Refuted("not so")
+        "#]],
     );
     check(
         "1.1 1.2 2.1",
         "",
         expect![[r#"
-        changed: {}
-        finding 1.1 kept
-        finding 1.2 kept
-        finding 2.1 kept
-    "#]],
+            finding 1.1 P0: Probable(Confidence(750))
+            finding 1.2 P2: Probable(Confidence(750))
+            finding 2.1 P1: Probable(Confidence(750))
+        "#]],
     );
     check(
         "",
         "2.1 1.1 1.2",
         expect![[r#"
-        changed: {1, 2}
-        finding 1.1 refuted: dropped by the orchestrator: not so
-        finding 1.2 refuted: dropped by the orchestrator: not so
-        finding 2.1 refuted: dropped by the orchestrator: not so
-    "#]],
+            finding 2.1 P1: Refuted("not so")
+            finding 1.1 P0: Refuted("not so")
+            finding 1.2 P2: Refuted("not so")
+        "#]],
     );
 }
 
@@ -138,6 +137,7 @@ fn unknown_id_is_refused() {
 fn id_must_be_kept_or_dropped_but_not_both() {
     check("1.1 1.2 2.1", "2.1", expect!["`2.1` is in `keep` and in `drop`: decide on one"]);
     check("2.1", "", expect!["neither in `keep` nor in `drop`: 1.1, 1.2"]);
+    check("1.1+1.2 2.1+1.1", "", expect!["`1.1` is in more than one group of `keep`"]);
 }
 
 #[test]
@@ -217,15 +217,11 @@ proptest! {
         let words = |ids: &[(u32, usize)]| {
             ids.iter().map(|(slot, number)| format!("{slot}.{number}")).collect::<Vec<_>>().join(" ")
         };
-        let mut board = board();
-        if let Ok(submission) = board.parse_submission(&submission(&words(&keep), &words(&drop))) {
-            board.apply(&submission);
-        }
-        let records = board.into_records();
-        let kept_findings = records.iter().flat_map(|record| &record.members).map(|member| &member.finding.title);
-        let dropped = records.iter().flat_map(|record| &record.dropped);
-        let dropped = dropped.map(|dropped| &dropped.member.as_ref().unwrap().finding.title);
-        let mut titles: Vec<&String> = kept_findings.chain(dropped).collect();
+        let Ok(submission) = board().parse_submission(&submission(&words(&keep), &words(&drop))) else {
+            return Ok(());
+        };
+        let members = submission.groups.iter().flat_map(|group| &group.members);
+        let mut titles: Vec<&String> = members.map(|member| &member.finding.title).collect();
         titles.sort();
         prop_assert_eq!(titles, ["finding 1.1", "finding 1.2", "finding 2.1"]);
     }

@@ -1,0 +1,206 @@
+//! The strategy `single`: a panel of one finder, and its budget of two calls.
+
+use std::sync::{Arc, Mutex};
+
+use expect_test::expect;
+use serde_json::json;
+
+use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports};
+use crate::test_change;
+use crh_pipeline::review_options::Profile;
+use crh_review::report::{CoverageState, Report, Status, Strategy};
+use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, says};
+use crh_testkit::{FakeModel, Repo};
+
+fn single(scene: Scene, profile: Profile) -> Scene {
+    scene.with_change(|scene| {
+        scene.terms = test_change::options(Strategy::Single);
+        scene.terms.budget = profile.budget();
+    })
+}
+
+/// An editor's decision about the only finding.
+fn edits(verdict: &str, probability: f64) -> ScriptedReply {
+    let group = json!({
+        "findings": ["F1"], "verdict": verdict, "probability": probability, "severity": "P1",
+        "reason": "line 2 shows it",
+    });
+    calls("report_edit", json!({ "groups": [group] }))
+}
+
+#[tokio::test]
+async fn finder_editor_and_validation_share_the_prompt() {
+    let fake = FakeModel::start()
+        .on("single", [reports(&[divides("P1", 0.75, "Empty carts divide by zero")])])
+        .on("validate-1", [confirms()]);
+    single(Scene::new(CART), Profile::Standard)
+        .check(
+            &fake,
+            expect![[r#"
+                ReadyWithFixes: 1 issue to fix
+                  single (the strategy is `single`) Completed
+                #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
+            "#]],
+        )
+        .await;
+    let callers: Vec<String> = fake.requests().iter().map(|asked| asked.caller.clone()).collect();
+    assert_eq!(callers, ["single", "editor", "validate-1"]);
+    let prompt = last_message(&fake.requests()[0]);
+    assert!(prompt.contains("# How to find defects"), "{prompt}");
+    assert!(prompt.contains("You have tools that read the repository."), "{prompt}");
+}
+
+#[tokio::test]
+async fn second_of_two_calls_edits_and_validates() {
+    let review = async |edit: ScriptedReply| {
+        let fake = FakeModel::start()
+            .on("single", [reports(&[divides("P1", 0.75, "Empty carts divide by zero")])])
+            .on("editor", [edit]);
+        let output = single(Scene::new(CART), Profile::Quick).review(&fake).await;
+        let tools: Vec<usize> = fake
+            .requests()
+            .iter()
+            .map(|asked| asked.body["tools"].as_array().unwrap().len())
+            .collect();
+        assert_eq!(tools, [1, 1], "only the tool that answers");
+        assert!(last_message(&fake.requests()[0]).contains("You have no tools for look-ups."));
+        super::scene::render(&output.report)
+    };
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          single (the strategy is `single`) Completed
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
+    "#]]
+    .assert_eq(&review(edits("publish", 0.9)).await);
+    expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          single (the strategy is `single`) Completed
+        refuted Empty carts divide by zero [single]: line 2 shows it
+    "#]]
+    .assert_eq(&review(edits("refuted", 0.0)).await);
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          single (the strategy is `single`) Completed
+        below_gate Empty carts divide by zero [single]: probability 0.20
+    "#]]
+    .assert_eq(&review(edits("publish", 0.2)).await);
+    // A group without the finding is used as it is: no call is left to ask again.
+    let no_groups = calls("report_edit", json!({ "groups": [] }));
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          single (the strategy is `single`) Completed
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
+    "#]].assert_eq(&review(no_groups).await);
+}
+
+#[tokio::test]
+async fn two_calls_repair_only_urgent_findings() {
+    let mut unproven = divides("P2", 0.75, "Names are stripped");
+    unproven["evidence"] = json!([{ "snippet": "return name.lower()" }]);
+    let proven = divides("P1", 0.75, "Empty carts divide by zero");
+    let review = async |replies: Vec<ScriptedReply>| {
+        let fake = FakeModel::start().on("single", replies);
+        let output = single(Scene::new(CART), Profile::Quick).review(&fake).await;
+        let callers: Vec<String> =
+            fake.requests().iter().map(|asked| asked.caller.clone()).collect();
+        (callers.join(" "), super::scene::render(&output.report))
+    };
+    let (callers, report) = review(vec![reports(&[proven.clone(), unproven.clone()])]).await;
+    assert_eq!(callers, "single editor");
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          single (the strategy is `single`) Completed
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
+        unsupported Names are stripped [single]: the quote `return name.lower()` is not in `shop/cart.py`
+    "#]].assert_eq(&report);
+    unproven["severity"] = json!("P0");
+    let repaired = [reports(&[proven.clone(), unproven]), reports(&[proven])];
+    let (callers, report) = review(repaired.to_vec()).await;
+    assert_eq!(callers, "single single");
+    expect![[r#"
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: the review was cut short
+          single (the strategy is `single`) Completed
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
+        refuted Names are stripped [single]: its reviewer took it back: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`
+        ! 1 P0 or P1 not validated: the remaining budget for model calls is too small for another request
+        ! the editor, a model run that selects the findings to publish, failed (the remaining budget for model calls is too small for another request); crh selected them by the reviewers' confidence
+    "#]].assert_eq(&report);
+}
+
+/// Scripted behaviour of a model.
+type Behaviour = fn() -> ScriptedReply;
+
+#[tokio::test]
+async fn quick_review_makes_at_most_two_model_calls() {
+    let behaviours: [Behaviour; 8] = [
+        || reports(&[]),
+        || reports(&[divides("P0", 0.25, "a"), divides("P1", 1.0, "b")]),
+        || edits("publish", 0.9),
+        || calls("report_findings", json!({ "findings": "none" })),
+        || calls_raw("report_findings", "{"),
+        || calls("repo_grep", json!({ "pattern": "x" })),
+        || says("I am done."),
+        || reports(&[]).without_usage(),
+    ];
+    // Next behaviours, last first.
+    let next: Arc<Mutex<Vec<Behaviour>>> = Arc::default();
+    let script = Arc::clone(&next);
+    let fake = FakeModel::answering_all(move |_| {
+        script.lock().unwrap().pop().map_or_else(|| says("?"), |it| it())
+    });
+    let scene = single(Scene::new(CART), Profile::Quick);
+    let mut most = 0;
+    for first in behaviours {
+        for second in behaviours {
+            *next.lock().unwrap() = vec![second, first];
+            let before = fake.usage().requests;
+            let stats = scene.review(&fake).await.report.stats;
+            let requests = fake.usage().requests - before;
+            assert!(requests <= 2 && stats.llm_calls <= 2 && stats.tool_calls == 0, "{stats:?}");
+            most = most.max(requests);
+        }
+    }
+    assert_eq!(most, 2, "the bound was reached");
+}
+
+fn truncated(report: &Report) -> Vec<&str> {
+    let files = report.coverage.iter().filter(|file| file.state == CoverageState::Truncated);
+    files.map(|file| file.path.as_str()).collect()
+}
+
+#[tokio::test]
+async fn two_calls_show_the_largest_diffs_that_fit() {
+    let repo = Repo::new();
+    repo.commit("base");
+    for number in 0..30_usize {
+        let lines = (0..100 + number * 10).map(|line| format!("value_{line} = compute()\n"));
+        repo.write(&format!("file_{number:02}.py"), lines.collect::<String>());
+    }
+    repo.commit("change");
+    let fake = FakeModel::start().on("single", [reports(&[])]);
+    let report = single(Scene::from_repo(repo), Profile::Quick).review(&fake).await.report;
+    let truncated = truncated(&report);
+    assert!((5..25).contains(&truncated.len()), "{truncated:?}");
+    assert!(truncated.iter().all(|path| *path < "file_23.py"), "{truncated:?}");
+    assert_eq!(report.status, Status::Truncated);
+}
+
+#[tokio::test]
+async fn larger_budget_reviews_a_large_change_in_parts() {
+    let repo = Repo::new();
+    repo.commit("base");
+    for name in ["a", "b"] {
+        let lines = (0..3_000).map(|line| format!("value_{line} = compute()\n"));
+        repo.write(&format!("{name}/large.py"), lines.collect::<String>());
+    }
+    repo.commit("change");
+    let late = finding("P2", 0.75, "Late", "b/large.py:2990", "value_2989 = compute()");
+    let fake = FakeModel::start()
+        .on("single", [reports(&[])])
+        .on("single-2", [reports(&[late])])
+        .on("validate-1", [confirms()]);
+    let report = single(Scene::from_repo(repo), Profile::Standard).review(&fake).await.report;
+    assert_eq!((truncated(&report).len(), report.issues.len()), (0, 1), "{report:?}");
+    let rows = report.reviewers.iter().filter(|row| row.name.starts_with("single"));
+    assert_eq!(rows.count(), 1, "the parts of a reviewer share a row");
+}
