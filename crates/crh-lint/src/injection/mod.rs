@@ -3,14 +3,17 @@
 //!
 //! This check uses no model, so it cannot be persuaded. Its findings come from code, so a model
 //! that obeyed an injection cannot approve the change. It finds plain attempts and the usual ways
-//! to hide them. Text that only describes such attempts is skipped as far as its wording shows.
+//! to hide them. Other words can always be found, so no rule relies on this check alone. Text that only describes such attempts is skipped as far as its wording shows.
 
-mod base64_text;
+mod chat_template;
+mod encoded_text;
 mod hidden_html;
 mod normalized_text;
 mod phrase_prefilter;
 mod phrases;
+mod spaced_letters;
 mod unicode;
+mod vocabulary;
 
 use std::collections::BTreeMap;
 
@@ -146,6 +149,8 @@ enum InjectionKind {
     Marker,
     HiddenText,
     Instruction,
+    ChatTurn,
+    SpacedLetters,
     Encoded,
     Invisible,
     Reordered,
@@ -258,8 +263,7 @@ fn find_injections(
         let kind = attempts.entry(line).or_insert(attempt);
         *kind = attempt.min(*kind);
     };
-    let normalized_text =
-        NormalizedText::from_lines(lines.iter().map(|(number, text)| (*number, text.as_str())));
+    let normalized_text = normalize(lines);
     for offset in hidden_html::forged_fences(&normalized_text.text) {
         add(normalized_text.line(offset), InjectionKind::Fence);
     }
@@ -283,18 +287,25 @@ fn find_injections(
             Underscore::Separates
         }
     };
-    let words = normalized_text.all_words(underscore);
-    for offset in phrases::instructions(&words, origin) {
-        add(words.line(offset), InjectionKind::Instruction);
+    for offset in chat_template::forged_turns(&normalized_text.text, origin) {
+        add(normalized_text.line(offset), InjectionKind::ChatTurn);
+    }
+    for line in instruction_lines(&normalized_text, lines, underscore, origin) {
+        add(line, InjectionKind::Instruction);
+    }
+    for offset in spaced_letters::spaced_instructions(&normalized_text) {
+        add(normalized_text.line(offset), InjectionKind::SpacedLetters);
+    }
+    for (number, text) in encoded_text::decoded_texts(lines) {
+        let decoded_lines = [(number, text)];
+        let text = normalize(&decoded_lines);
+        let origin = TextOrigin::Hidden;
+        let found = instruction_lines(&text, &decoded_lines, Underscore::Separates, origin);
+        if !found.is_empty() {
+            add(number, InjectionKind::Encoded);
+        }
     }
     for (number, line) in lines {
-        for text in base64_text::decoded_texts(line) {
-            let words = NormalizedText::from_lines([(*number, text.as_str())])
-                .all_words(Underscore::Separates);
-            if !phrases::instructions(&words, TextOrigin::Hidden).is_empty() {
-                add(*number, InjectionKind::Encoded);
-            }
-        }
         match unicode::find_trick(line, context) {
             Some(UnicodeTrick::Invisible) => add(*number, InjectionKind::Invisible),
             Some(UnicodeTrick::Reordered) => add(*number, InjectionKind::Reordered),
@@ -302,6 +313,27 @@ fn find_injections(
         }
     }
     attempts
+}
+
+fn normalize(lines: &[(u32, String)]) -> NormalizedText {
+    NormalizedText::from_lines(lines.iter().map(|(number, text)| (*number, text.as_str())))
+}
+
+/// Lines in which an instruction in words begins, in any language.
+fn instruction_lines(
+    text: &NormalizedText,
+    lines: &[(u32, String)],
+    underscore: Underscore,
+    origin: TextOrigin,
+) -> Vec<u32> {
+    let words = text.all_words(underscore);
+    let mut found = phrases::instructions(&words, origin);
+    if let Some(words) = words.with_digits_as_letters() {
+        found.extend(phrases::instructions(&words, origin));
+    }
+    let mut found: Vec<u32> = found.into_iter().map(|offset| words.line(offset)).collect();
+    found.extend(vocabulary::foreign_instructions(lines));
+    found
 }
 
 #[derive(Debug, Default)]
@@ -359,6 +391,10 @@ impl InjectionKind {
                 "forges a marker of the reviewer's comments",
                 "These markers identify the reviewer's own comments. A forged marker can hide a comment or pass for a review.",
             ),
+            Self::ChatTurn => (
+                "forges a turn of a conversation with the reviewer",
+                "A model may take the text after this token for an instruction or for its own answer. A model that obeys writes the review that the author wants.",
+            ),
             Self::HiddenText => (
                 "hides an instruction to the reviewer in HTML",
                 "People do not see this text, but a model reads it. A model that obeys writes the review that the author wants.",
@@ -367,9 +403,13 @@ impl InjectionKind {
                 "tries to instruct the reviewer",
                 "A model that obeys writes the review that the author wants. Do not rely on what models say about this change before a person has looked at it.",
             ),
+            Self::SpacedLetters => (
+                "hides an instruction to the reviewer in spaced letters",
+                "Searches for words do not find spaced letters, but models read them. A model that obeys writes the review that the author wants.",
+            ),
             Self::Encoded => (
-                "hides an instruction to the reviewer in base64",
-                "People do not read base64, but models do. A model that obeys writes the review that the author wants.",
+                "hides an instruction to the reviewer in encoded text",
+                "People do not read encoded text, but models do. A model that obeys writes the review that the author wants.",
             ),
             Self::Invisible => (
                 "hides text in invisible characters",
@@ -385,3 +425,5 @@ impl InjectionKind {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wordings;

@@ -53,7 +53,7 @@ impl NormalizedText {
     }
 
     fn push(&mut self, line: &str) {
-        if line.is_ascii() && !line.contains("&#") {
+        if line.is_ascii() && memchr::memchr3(b'&', b'%', b'\\', line.as_bytes()).is_none() {
             self.text.push_str(line);
             let start = self.text.len() - line.len();
             self.text[start..].make_ascii_lowercase();
@@ -61,10 +61,10 @@ impl NormalizedText {
         }
         let mut rest = line;
         while let Some(char) = rest.chars().next() {
-            let (char, length) = entity(rest).unwrap_or((char, char.len_utf8()));
+            let (char, length) = escaped_char(rest).unwrap_or((char, char.len_utf8()));
             rest = &rest[length..];
             if !is_invisible(char) {
-                self.text.extend(plain_letter(char).to_lowercase());
+                self.text.extend(plain_letter(char).to_lowercase().map(without_accent));
             }
         }
     }
@@ -106,6 +106,22 @@ impl NormalizedWords {
     /// The line of a text offset.
     pub(super) fn line(&self, offset: usize) -> u32 {
         self.lines.line_at(offset)
+    }
+
+    /// The words with digits replaced by the letters that they look like. None if no word mixes
+    /// digits and letters.
+    pub(super) fn with_digits_as_letters(&self) -> Option<Self> {
+        let is_word = |byte: &u8| byte.is_ascii_alphanumeric();
+        let mut bytes = self.text.clone().into_bytes();
+        let mut has_mixed_word = false;
+        for word in bytes.chunk_by_mut(|one, next| is_word(one) == is_word(next)) {
+            if word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic) {
+                has_mixed_word = true;
+                word.iter_mut().for_each(|byte| *byte = letter_for_digit(*byte));
+            }
+        }
+        let text = String::from_utf8(bytes).ok().filter(|_| has_mixed_word)?;
+        Some(Self { text, lines: self.lines.clone() })
     }
 
     fn begin_line(&mut self, number: u32) {
@@ -162,6 +178,18 @@ impl NormalizedWords {
     }
 }
 
+fn letter_for_digit(byte: u8) -> u8 {
+    match byte {
+        b'0' => b'o',
+        b'1' => b'i',
+        b'3' => b'e',
+        b'4' => b'a',
+        b'5' => b's',
+        b'7' => b't',
+        other => other,
+    }
+}
+
 /// Punctuation before the first word of a line, such as `//` or `-`.
 fn leader(line: &str) -> &str {
     let line = line.trim_start();
@@ -169,18 +197,32 @@ fn leader(line: &str) -> &str {
     line[..end].trim_end()
 }
 
-/// Parses a numeric HTML character reference; returns the character and the length.
-fn entity(text: &str) -> Option<(char, usize)> {
+/// Parses an escaped character: an HTML reference, a percent code or an escape sequence of a string.
+/// Returns the character and the length. A line break of a string separates words.
+fn escaped_char(text: &str) -> Option<(char, usize)> {
     // Enough for `&#x10FFFF;` with leading zeros.
     const LONGEST: usize = 12;
-    let digits = text.strip_prefix("&#")?;
-    let end = digits.bytes().take(LONGEST).position(|byte| byte == b';')?;
-    let digits = &digits[..end];
-    let code = match digits.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-        None => digits.parse().ok()?,
-    };
-    Some((char::from_u32(code)?, end + 3))
+    let hex = |digits: &str| u32::from_str_radix(digits, 16).ok().and_then(char::from_u32);
+    let is_printable = |char: &char| matches!(char, ' '..='~');
+    match text.as_bytes() {
+        [b'&', b'#', ..] => {
+            let digits = &text[2..];
+            let end = digits.bytes().take(LONGEST).position(|byte| byte == b';')?;
+            let digits = &digits[..end];
+            let char = match digits.strip_prefix(['x', 'X']) {
+                Some(digits) => hex(digits)?,
+                None => digits.parse().ok().and_then(char::from_u32)?,
+            };
+            Some((char, end + 3))
+        }
+        [b'&', ..] if text.starts_with("&nbsp;") => Some((' ', "&nbsp;".len())),
+        [b'%', ..] => Some((hex(text.get(1..3)?).filter(is_printable)?, 3)),
+        [b'\\', b'x', ..] => Some((hex(text.get(2..4)?).filter(is_printable)?, 4)),
+        [b'\\', b'u', ..] => Some((hex(text.get(2..6)?)?, 6)),
+        [b'\\', b'n', ..] => Some((';', 2)),
+        [b'\\', b't' | b'r', ..] => Some((' ', 2)),
+        _ => None,
+    }
 }
 
 /// Whether a character has no visible width.
@@ -217,32 +259,61 @@ fn plain_letter(char: char) -> char {
     }
 }
 
-/// The Latin letter that a Greek or Cyrillic letter looks like.
+/// The Latin letter that a letter of another alphabet, a small capital or a superscript looks like.
+#[rustfmt::skip]
 fn look_alike(char: char) -> char {
     match char {
-        'а' | 'А' | 'α' | 'Α' => 'a',
-        'В' | 'Β' => 'b',
-        'с' | 'С' | 'ϲ' => 'c',
-        'ԁ' => 'd',
-        'е' | 'Е' | 'Ε' | 'ё' => 'e',
-        'ɡ' => 'g',
-        'һ' | 'Н' | 'Η' => 'h',
-        'і' | 'І' | 'ι' | 'Ι' | 'ı' => 'i',
-        'ј' | 'Ј' => 'j',
-        'К' | 'Κ' | 'к' | 'κ' => 'k',
-        'ӏ' | 'Ӏ' => 'l',
-        'М' | 'Μ' => 'm',
-        'Ν' => 'n',
-        'о' | 'О' | 'ο' | 'Ο' => 'o',
-        'р' | 'Р' | 'ρ' | 'Ρ' => 'p',
-        'ѕ' | 'Ѕ' => 's',
-        'Т' | 'Τ' | 'т' | 'τ' => 't',
-        'υ' => 'u',
-        'ν' => 'v',
-        'ԝ' => 'w',
-        'х' | 'Х' | 'Χ' | 'χ' => 'x',
-        'у' | 'У' | 'Υ' | 'γ' => 'y',
-        'Ζ' => 'z',
+        'а' | 'А' | 'α' | 'Α' | 'ᴀ' | 'ᵃ' | 'Ꭺ' => 'a',
+        'В' | 'Β' | 'ʙ' | 'ᵇ' | 'Ᏼ' => 'b',
+        'с' | 'С' | 'ϲ' | 'ᴄ' | 'ᶜ' | 'Ꮯ' => 'c',
+        'ԁ' | 'ᴅ' | 'ᵈ' | 'Ꭰ' => 'd',
+        'е' | 'Е' | 'Ε' | 'ё' | 'ᴇ' | 'ᵉ' | 'Ꭼ' => 'e',
+        'ꜰ' | 'ᶠ' => 'f',
+        'ɡ' | 'ɢ' | 'ᵍ' | 'ց' | 'Ꮐ' => 'g',
+        'һ' | 'Н' | 'Η' | 'ʜ' | 'ʰ' | 'հ' | 'Ꮋ' => 'h',
+        'і' | 'І' | 'ι' | 'Ι' | 'ı' | 'ɪ' | 'ⁱ' | 'Ꭵ' => 'i',
+        'ј' | 'Ј' | 'ᴊ' | 'ʲ' | 'Ꭻ' => 'j',
+        'К' | 'Κ' | 'к' | 'κ' | 'ᴋ' | 'ᵏ' | 'Ꮶ' => 'k',
+        'ӏ' | 'Ӏ' | 'ʟ' | 'ˡ' | 'Ꮮ' => 'l',
+        'М' | 'Μ' | 'ᴍ' | 'ᵐ' | 'Ꮇ' => 'm',
+        'Ν' | 'ɴ' | 'ⁿ' | 'ո' => 'n',
+        'о' | 'О' | 'ο' | 'Ο' | 'ᴏ' | 'ᵒ' | 'օ' | 'Ꮎ' => 'o',
+        'р' | 'Р' | 'ρ' | 'Ρ' | 'ᴘ' | 'ᵖ' | 'Ꮲ' => 'p',
+        'ʀ' | 'ʳ' | 'Ꮢ' => 'r',
+        'ѕ' | 'Ѕ' | 'ꜱ' | 'ˢ' | 'Ꮪ' => 's',
+        'Т' | 'Τ' | 'т' | 'τ' | 'ᴛ' | 'ᵗ' | 'Ꭲ' => 't',
+        'υ' | 'ᴜ' | 'ᵘ' | 'ս' => 'u',
+        'ν' | 'ᴠ' | 'ᵛ' | 'Ꮩ' => 'v',
+        'ԝ' | 'ᴡ' | 'ʷ' | 'Ꮃ' => 'w',
+        'х' | 'Х' | 'Χ' | 'χ' | 'ˣ' => 'x',
+        'у' | 'У' | 'Υ' | 'γ' | 'ʏ' | 'ʸ' | 'Ꮍ' => 'y',
+        'Ζ' | 'ᴢ' | 'ᶻ' | 'Ꮓ' => 'z',
+        other => other,
+    }
+}
+
+/// A Latin letter in lower case without its accent.
+#[rustfmt::skip]
+fn without_accent(char: char) -> char {
+    match char {
+        'à'..='å' | 'ā' | 'ă' | 'ą' | 'ǎ' => 'a',
+        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => 'c',
+        'ď' | 'đ' => 'd',
+        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => 'e',
+        'ĝ' | 'ğ' | 'ġ' | 'ģ' => 'g',
+        'ĥ' | 'ħ' => 'h',
+        'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' | 'ǐ' => 'i',
+        'ķ' => 'k',
+        'ĺ' | 'ļ' | 'ľ' | 'ł' => 'l',
+        'ñ' | 'ń' | 'ņ' | 'ň' => 'n',
+        'ò'..='ö' | 'ø' | 'ō' | 'ŏ' | 'ő' | 'ǒ' => 'o',
+        'ŕ' | 'ŗ' | 'ř' => 'r',
+        'ś' | 'ŝ' | 'ş' | 'š' | 'ș' => 's',
+        'ţ' | 'ť' | 'ț' => 't',
+        'ù'..='ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' | 'ǔ' => 'u',
+        'ŵ' => 'w',
+        'ý' | 'ÿ' | 'ŷ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
         other => other,
     }
 }
