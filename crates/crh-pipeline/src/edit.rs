@@ -130,7 +130,7 @@ pub async fn edit(
         let groups = orchestrator_groups(runs).map(|groups| complete_groups(groups, &members));
         return EditOutcome { groups, ..EditOutcome::default() };
     }
-    let material = Material::new(&issues, change, ctx.journal.cancel()).await;
+    let material = Material::new(&issues, &collected.members, change, ctx.journal.cancel()).await;
     let (tools, turns) = match ctx.options.budget.has_two_calls() {
         true => (ToolAccess::NoTools, 1),
         false => (ToolAccess::Tools, TURNS),

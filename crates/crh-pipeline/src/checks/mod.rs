@@ -35,7 +35,8 @@ use crh_review::diff::{Content, Diff, FileChange, FileDiff, LineKind, RepoPath};
 use crh_review::finding::{Member, Origin};
 use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 
-const INJECTION: &str = "injection";
+/// Name of the check for instructions to the reviewer.
+pub(crate) const INJECTION: &str = "injection";
 const SECRETS: &str = "secrets";
 
 /// Maximum number of findings per check. More of them mostly come from generated code. The most

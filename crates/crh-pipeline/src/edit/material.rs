@@ -11,6 +11,7 @@ use tokio::{task, time};
 
 use super::answer::finding_id;
 use crate::change_under_review::ChangeUnderReview;
+use crate::checks::INJECTION;
 use crate::code_reader::CodeReader;
 use crate::text::{cut, one_line};
 use crate::validate::excerpt::excerpt;
@@ -18,7 +19,7 @@ use crh_agent::CancelToken;
 use crh_git::{SearchPattern, SearchQuery, search};
 use crh_review::Location;
 use crh_review::diff::RepoPath;
-use crh_review::finding::{Member, Side};
+use crh_review::finding::{Member, Origin, Side};
 use crh_review::report::Issue;
 use crh_syntax::{Language, SymbolKind};
 
@@ -46,12 +47,16 @@ pub(crate) struct Material {
     pub(crate) code: String,
     /// Callers of the functions that contain findings.
     pub(crate) callers: String,
+    /// Findings about text that addresses reviewers, one per line. Empty if there is none.
+    pub(crate) addressed: String,
 }
 
 impl Material {
-    /// Collects the material for issues whose members get ids in order.
+    /// Collects the material for issues whose members get ids in order. `members` are all findings
+    /// of the review.
     pub(super) async fn new(
         issues: &[&Issue],
+        members: &[Member],
         change: &ChangeUnderReview,
         cancel: &CancelToken,
     ) -> Self {
@@ -62,8 +67,22 @@ impl Material {
             findings: findings_text(issues),
             code: code_text(&locations, &code_reader, change),
             callers: find_callers(names, change, cancel).await,
+            addressed: addressed_text(members),
         }
     }
+}
+
+/// Findings of the check for instructions to the reviewer. Their quotes stay out: the place is
+/// enough.
+fn addressed_text(members: &[Member]) -> String {
+    let is_instruction =
+        |member: &&Member| member.origin == Origin::Code && member.reviewer == INJECTION;
+    let row = |member: &Member| {
+        let finding = &member.finding;
+        let line = finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{}{line} {}\n", one_line(&finding.file), one_line(&finding.title))
+    };
+    members.iter().filter(is_instruction).map(row).collect()
 }
 
 fn findings_text(issues: &[&Issue]) -> String {

@@ -157,6 +157,12 @@ prompts! {
         lookups,
     }
 
+    /// Warning for the editor about text that addresses reviewers.
+    AddressedReviewers = "addressed.md" {
+        /// Findings of the static check, fenced.
+        findings,
+    }
+
     /// Last line of every agent's instructions.
     Language = "language.md" {
         /// Name of the language.

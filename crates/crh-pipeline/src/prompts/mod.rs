@@ -314,12 +314,18 @@ impl Prompts {
 
     /// Instructions for the editor. The material is fenced here.
     pub(crate) fn editor(&self, material: &Material, tools: ToolAccess) -> String {
-        self.with_language(&files::Editor {
+        let task = files::Editor {
             findings: fence("findings", &material.findings),
             code: change::fence_or_none("code", &material.code),
             callers: change::fence_or_none("callers", &material.callers),
             lookups: lookups(tools),
-        })
+        };
+        if material.addressed.is_empty() {
+            return self.with_language(&task);
+        }
+        let warning =
+            files::AddressedReviewers { findings: fence("findings", &material.addressed) };
+        format!("{}\n\n{}", warning.render(), self.with_language(&task))
     }
 
     /// Instructions, followed by the findings of static checks.
@@ -436,6 +442,7 @@ fn strategy_files(strategy: Strategy) -> Vec<&'static str> {
             files::WithTools::FILE,
             files::WithoutTools::FILE,
             files::Editor::FILE,
+            files::AddressedReviewers::FILE,
         ],
         Strategy::Delegate | Strategy::Static => &[],
     };

@@ -91,6 +91,7 @@ fn material() -> Material {
         findings: "F1 by correctness, P1 bug, confidence 0.75, at shop/orders.py:3\n".to_owned(),
         code: "shop/orders.py\n    3  return total\n".to_owned(),
         callers: String::new(),
+        addressed: String::new(),
     }
 }
 
@@ -141,6 +142,11 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (files::NoteTaker::FILE, panel.lens(&brief("learnings", &lens_assignment), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
         (files::Editor::FILE, panel.editor(&material(), ToolAccess::Tools)),
+        (files::AddressedReviewers::FILE, {
+            let addressed = "shop/orders.py:3 An added line tries to instruct the reviewer\n";
+            let material = Material { addressed: addressed.to_owned(), ..material() };
+            panel.editor(&material, ToolAccess::Tools)
+        }),
         (fixer::FixerRules::FILE, fixer_rules),
         (fixer::Fixer::FILE, fixer_task),
         (bare::BareRules::FILE, bare_rules),
@@ -247,7 +253,7 @@ proptest! {
 
     #[test]
     fn slot_values_are_rendered_verbatim(text in hostile()) {
-        let material = Material { findings: text.clone(), code: String::new(), callers: String::new() };
+        let material = Material { findings: text.clone(), ..Material::default() };
         let rendered = prompts_for_properties().editor(&material, ToolAccess::Tools);
         prop_assert!(text.is_empty() || rendered.contains(&text));
     }
