@@ -1,8 +1,8 @@
 //! The headless envelope for programs that call crh. Its wording is specified; callers parse it.
 
 use super::{
-    coverage_gaps, fate_counts, requirement_state, reviewer_with_reason, reviewers_or_disagreement,
-    scope_line, verdict_label,
+    coverage_gaps, fate_counts, model_remarks, requirement_state, reviewer_with_reason,
+    reviewers_or_disagreement, scope_line, verdict_label,
 };
 use crate::finding::{AutofixClass, Owner, Side};
 use crate::report::{Fate, Issue, Plan, Report, Status};
@@ -146,6 +146,9 @@ fn finding(issue: &Issue) -> String {
         for quote in &issue.evidence {
             push_field("Evidence", &quote.snippet);
         }
+    }
+    for remark in model_remarks(issue) {
+        push_field("Remark", &remark);
     }
     out
 }

@@ -2,7 +2,7 @@
 //! as a heading.
 
 use super::comment::prose;
-use super::{location_label, reported_by, validation_label};
+use super::{location_label, model_remarks, reported_by, validation_label};
 use crate::finding::Side;
 use crate::report::{Action, Issue};
 use crate::sanitise;
@@ -12,18 +12,23 @@ const MAX_CODE: usize = 4_000;
 /// Maximum number of quotes.
 const MAX_QUOTES: usize = 10;
 
-/// Severity, category, location, confidence and reviewers as a list item.
+/// Severity, category, location, confidence and reviewers as a list item, and one item for each
+/// remark of a model about the finding of a static check.
 pub(super) fn facts(issue: &Issue, links: Option<&str>) -> String {
     let validation_note =
         validation_label(issue.validation).map(|label| format!("; {label}")).unwrap_or_default();
-    format!(
+    let mut out = format!(
         "- {} {} at {}, confidence {}, reported by {}{validation_note}\n",
         issue.severity,
         issue.category,
         sanitise::code_span(&location_label(issue)),
         issue.confidence,
         prose(&reported_by(issue), links),
-    )
+    );
+    for remark in model_remarks(issue) {
+        out.push_str(&format!("- {}\n", prose(&remark, links)));
+    }
+    out
 }
 
 /// The quotes as list items.

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
+use super::model_remarks;
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report, Status};
 use crate::sanitise::one_line;
@@ -36,6 +37,8 @@ struct ResultRow<'a> {
     confidence: Confidence,
     reviewers: Vec<&'a str>,
     route: String,
+    /// What models say about the finding of a static check.
+    remarks: Vec<String>,
 }
 
 /// The issues as a SARIF log, with static findings over the limit on issues. Pre-existing and
@@ -105,6 +108,7 @@ impl<'a> ResultRow<'a> {
             confidence: issue.confidence,
             reviewers: issue.reviewers.iter().map(String::as_str).collect(),
             route: format!("{} -> {}", issue.autofix_class, issue.owner),
+            remarks: model_remarks(issue),
         }
     }
 
@@ -127,6 +131,7 @@ impl<'a> ResultRow<'a> {
             confidence: finding.confidence,
             reviewers: vec![&member.reviewer],
             route: format!("{} -> {}", finding.autofix_class, finding.owner),
+            remarks: Vec::new(),
         })
     }
 
@@ -187,6 +192,9 @@ fn result(row: &ResultRow<'_>, rules: &[&String]) -> Value {
     let mut message = format!("{}. {}", one_line(row.title), one_line(row.why));
     if let Some(fix) = row.fix {
         message.push_str(&format!(" Fix: {}", one_line(fix)));
+    }
+    for remark in &row.remarks {
+        message.push_str(&format!(" {}", one_line(remark)));
     }
     let mut result = json!({
         "ruleIndex": rules.binary_search(&&rule_id).ok(),

@@ -236,6 +236,41 @@ fn full_report_in_every_format() {
         .assert_eq(&html(&report, Some(&diff)).unwrap());
 }
 
+/// A model agrees with a static check in its own words.
+#[test]
+fn words_of_a_model_beside_a_static_finding_name_the_model() {
+    let quote = "let total = cents * rate;";
+    let check = member("secrets", 11, quote, json!({ "title": "A key is in the code" }));
+    let check = Member { origin: Origin::Code, ..by_rule(check) };
+    let words = json!({ "title": "A key is in the code", "why_it_matters": "No action needed" });
+    let model = member("security", 11, quote, words);
+    let sources = crate::Sources::new(Diff::read(DIFF));
+    let all =
+        crate::consolidate(vec![check, model], &sources, &Default::default(), &BTreeSet::new());
+    let merged = crate::apply_judgements(all, &BTreeMap::new());
+    let report = crate::into_report(Report::default(), merged, CommandKind::Review, 15);
+    let [issue] = report.issues.as_slice() else { panic!("{:?}", report.issues) };
+    assert_ne!(issue.why_it_matters, "No action needed");
+    let diff = Diff::read(DIFF);
+    let outputs = [
+        ("text", text(&report, &TextStyle::default())),
+        ("markdown", markdown(&report)),
+        ("comment", comment(&report, "crh")),
+        ("html", html(&report, Some(&diff)).unwrap()),
+        ("envelope", envelope(&report)),
+        ("ticket", ticket(issue, &report)),
+        ("todo", todo(issue, &report, "1")),
+        ("sarif", sarif(&report).unwrap()),
+    ];
+    for (format, output) in outputs {
+        let output = output.split_whitespace().collect::<Vec<_>>().join(" ");
+        let count = output.matches("No action needed").count();
+        assert_eq!(count, 1, "{format}: {output}");
+        let remark = "security says: A key is in the code. No action needed";
+        assert!(output.contains(remark), "{format}: {output}");
+    }
+}
+
 #[test]
 fn text_wraps_at_the_width_of_the_window() {
     let report = full_report();

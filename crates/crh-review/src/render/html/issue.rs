@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::excerpt::Excerpt;
-use super::prose::{Prose, prose};
+use super::prose::{Prose, prose, prose_list};
 use super::{LabelledValue, labelled_value};
 use crate::diff::Diff;
 use crate::finding::{Severity, Side};
 use crate::place::Quote;
-use crate::render::{location_label, next_step, validation_label};
+use crate::render::{location_label, model_remarks, next_step, validation_label};
 use crate::report::{Issue, Report};
 use crate::sanitise::{escape_invisible, path};
 
@@ -22,6 +22,8 @@ pub(super) struct IssueView {
     fixed: bool,
     why: Prose,
     fix: Option<Prose>,
+    /// What models say about the finding of a static check.
+    remarks: Vec<Prose>,
     replacement: Option<String>,
     replaces: String,
     facts: Vec<LabelledValue>,
@@ -59,6 +61,7 @@ impl IssueView {
             fixed: report.is_fixed(issue.number),
             why: prose(&issue.why_it_matters),
             fix: issue.suggested_fix.as_deref().map(prose),
+            remarks: prose_list(&model_remarks(issue)),
             replacement: issue.replacement.as_deref().map(escape_invisible),
             replaces: if start == end {
                 format!("line {start}")
