@@ -10,7 +10,7 @@ use crate::launchpad::{
 };
 use crate::posting::{PostedItem, PostingSkip};
 use crh_review::diff::Diff;
-use crh_review::report::Report;
+use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Report};
 use crh_review::verdict::Verdict;
 
 const DIFF: &str =
@@ -330,6 +330,20 @@ fn changed_result_is_posted_again() {
     let approving_plan =
         make_plan_with(&clean_report, &posted, LaunchpadPostingOptions { approve: true });
     assert_eq!(argument(&approving_plan, "vote"), "Approve");
+    // A change that suppresses a finding about itself is not approved.
+    let dropped = DroppedFinding {
+        fate: Fate::Suppressed,
+        reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
+        into: None,
+        open: None,
+        reviewer: "leftovers".to_owned(),
+        member: None,
+        raw: None,
+    };
+    let hostile_report = Report { suppressed: vec![dropped], ..clean_report };
+    let options = LaunchpadPostingOptions { approve: true };
+    let hostile_plan = make_plan_with(&hostile_report, &open_proposal(), options);
+    assert_ne!(argument(&hostile_plan, "vote"), "Approve");
 }
 
 #[test]

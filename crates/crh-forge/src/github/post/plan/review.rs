@@ -89,7 +89,8 @@ fn withdrawal(approval: &PullRequestReview, analysis: &PostingAnalysis<'_>) -> G
 /// An own approval that the verdict no longer supports.
 pub(super) fn stale_approval<'a>(analysis: &PostingAnalysis<'a>) -> Option<&'a PullRequestReview> {
     let approval = last_vote(analysis).filter(|review| review.state == "APPROVED");
-    approval.filter(|_| analysis.report.verdict != Verdict::ReadyToMerge)
+    let report = &analysis.report;
+    approval.filter(|_| report.verdict != Verdict::ReadyToMerge || report.is_suppressed_by_change())
 }
 
 fn review_write(

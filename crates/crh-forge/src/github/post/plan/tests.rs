@@ -9,7 +9,7 @@ use super::super::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fr
 use super::super::{AllowedVotes, GitHubPostingOptions, INLINE_MAX};
 use super::*;
 use crate::github::{Association, GitHubUser, InlineComment};
-use crh_review::report::Issue;
+use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
 
 /// Names of the planned writes.
 fn write_names(plan: &GitHubPostingSteps) -> Vec<String> {
@@ -426,6 +426,39 @@ fn thread_of_hidden_issue_is_not_resolved() {
     second.report.pre_existing.push(issue(1, 50));
     second.report.pre_existing[0].title.clone_from(&first.report.issues[0].title);
     assert!(!resolves(&second));
+}
+
+/// A report that passes, of a change that suppresses a finding about itself.
+fn self_suppressed_report(report: Report) -> Report {
+    let dropped = DroppedFinding {
+        fate: Fate::Suppressed,
+        reason: format!("`# noqa` on line 3{ADDED_BY_CHANGE}"),
+        into: None,
+        open: None,
+        reviewer: "leftovers".to_owned(),
+        member: None,
+        raw: None,
+    };
+    Report { suppressed: vec![dropped], ..report }
+}
+
+#[test]
+fn change_that_suppresses_findings_is_not_approved() {
+    let mut review = ReviewFixture::new(&[]);
+    review.options.votes = AllowedVotes { request_changes: true, approve: true };
+    let mut memory = InMemoryGitHub::new(fresh());
+    let mut hostile = ReviewFixture::new(&[]);
+    hostile.options.votes = review.options.votes;
+    hostile.report = self_suppressed_report(hostile.report);
+    let hostile_plan = plan(&hostile.posting(), &fresh());
+    assert_eq!(write_names(&hostile_plan), ["new summary"]);
+    let is_vote = |(item, _): &(PostedItem, PostingSkip)| matches!(item, PostedItem::Vote { .. });
+    assert!(hostile_plan.skipped.iter().any(is_vote), "{:?}", hostile_plan.skipped);
+    // An approval of an earlier round does not stand.
+    assert_eq!(write_names(&post(&review, &mut memory))[0], "vote APPROVE");
+    let id = memory.pull_state.reviews[0].id;
+    let names = write_names(&plan(&hostile.posting(), &memory.pull_state));
+    assert!(names.contains(&format!("withdraw {id}")), "{names:?}");
 }
 
 #[test]
