@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
 use crate::grade::members_severity_cap;
 use crate::issue::regrade;
-use crate::merge::{Judgement, JudgementResult, MergeResult, VALIDATION, number_issues};
+use crate::merge::{
+    Judgement, JudgementResult, MergeResult, VALIDATION, apply_judgement, number_issues,
+};
 use crate::report::{Fate, Issue, Validation};
 use crate::shape::shorten_title;
 use crate::words::collapse_whitespace;
@@ -82,11 +84,16 @@ pub fn apply_edit(
             .first()
             .and_then(|lead| groups.iter().find(|group| group.members.contains(lead)))
             .filter(|_| issue.takes_second_look());
+        let validation = combine_judgements(&issue.members, judgements);
         let Some(group) = group else {
-            merged.issues.push(issue);
+            // An issue that is carried over from an earlier review keeps its validation.
+            let judged = validation.as_ref();
+            match judged.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
+                Some((fate, reason)) => merged.drop_issue(issue, fate, &reason),
+                None => merged.issues.push(issue),
+            }
             continue;
         };
-        let validation = combine_judgements(&issue.members, judgements);
         edit_issue(&mut issue, group, validation.as_ref());
         match decide(&issue, group, validation.as_ref(), rules) {
             Publication::Published => merged.issues.push(issue),

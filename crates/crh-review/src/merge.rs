@@ -492,7 +492,7 @@ fn is_low_confidence(issue: &Issue) -> bool {
 }
 
 /// Applies a judgement. Returns the fate if the issue is dropped.
-fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
+pub(crate) fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Option<(Fate, String)> {
     // Models cannot overrule static checks: a static check may warn about the very text that steers
     // the model.
     if !issue.takes_second_look() {

@@ -285,14 +285,15 @@ fn text_wraps_at_the_width_of_the_window() {
 fn text_shows_exact_replacements() {
     let mut report = full_report();
     report.issues.truncate(1);
-    let mut fix_lines = |replacement: &str, line_end: u32| {
+    let mut fix_lines = |replacement: &str, line_end: u32| -> String {
         let issue = &mut report.issues[0];
         issue.replacement = Some(replacement.to_owned());
         issue.location.line_end = line_end;
         let rendered = text(&report, &TextStyle::default());
         let start = rendered.find("    Fix:").unwrap();
         let end = rendered.find("    security;").unwrap();
-        rendered[start..end].to_owned()
+        let lines = rendered[start..end].lines();
+        lines.map(|line| format!("{}\n", line.strip_prefix("    ").unwrap_or(line))).collect()
     };
     expect![[r#"
             Fix: Log the last four digits.
@@ -306,7 +307,7 @@ fn text_shows_exact_replacements() {
             Delete line 12.
     "#]]
     .assert_eq(&fix_lines("", 12));
-    assert!(fix_lines(&"x\n".repeat(30), 12).ends_with("    + … 10 more lines\n"));
+    assert!(fix_lines(&"x\n".repeat(30), 12).ends_with("\n+ … 10 more lines\n"));
 }
 
 #[test]

@@ -92,4 +92,9 @@ fn eval_page_matches_its_commands_and_gates_pass() {
         assert_eq!(held.code, 0, "{}{}", held.stdout, held.stderr);
     }
     expect_file![root().join("docs/eval.md")].assert_eq(&updated);
+    for strategy in ["panel", "delegate"] {
+        let user = User::new();
+        let held = user.crh(&root(), &["eval", "gate", "--strategy", strategy]).run();
+        assert_eq!(held.code, 0, "{}{}", held.stdout, held.stderr);
+    }
 }

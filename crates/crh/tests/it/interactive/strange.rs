@@ -106,7 +106,7 @@ fn plan_of_fifteen_issues_is_shown() {
     scene.sees("Should the agent do this?").types("1");
     scene.sees("What should happen next?").types("\r");
     assert_eq!(scene.ends("Review completed", "fifteen"), 0);
-    assert_eq!(scene.diff().lines().filter(|line| line.starts_with('-')).count(), 8);
+    assert_eq!(scene.diff().lines().filter(|line| line.starts_with('-')).count(), 7);
 }
 
 #[test]
