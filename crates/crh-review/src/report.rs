@@ -396,7 +396,7 @@ pub struct Queues {
     pub report: Vec<u32>,
 }
 
-/// A fix that this run applied.
+/// A fix that this run applied. Its edits are in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AppliedFix {
     /// Number of the fixed issue.
@@ -405,6 +405,38 @@ pub struct AppliedFix {
     pub description: String,
     /// Changed files.
     pub files: Vec<String>,
+    /// Whether the fix closes its issue.
+    #[serde(default, skip_serializing_if = "FixOutcome::is_done")]
+    pub outcome: FixOutcome,
+}
+
+/// Whether an applied fix closes its issue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FixOutcome {
+    /// The issue is fixed.
+    #[default]
+    Done,
+    /// The review of the fix found the issue again. The issue is open.
+    FoundAgain,
+}
+
+impl FixOutcome {
+    /// Whether the issue is closed.
+    pub fn is_done(&self) -> bool {
+        match self {
+            Self::Done => true,
+            Self::FoundAgain => false,
+        }
+    }
+
+    /// Addition to the description of the fix. Empty if the issue is closed.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::Done => "",
+            Self::FoundAgain => "; the review of the fix found the issue again",
+        }
+    }
 }
 
 /// What happened to a finding.
@@ -687,9 +719,19 @@ impl Report {
         failures
     }
 
+    /// The applied fix of an issue. The issue may be open nevertheless.
+    pub fn fix_of(&self, number: u32) -> Option<&AppliedFix> {
+        self.applied_fixes.iter().find(|fix| fix.number == number)
+    }
+
     /// Whether this run fixed an issue.
     pub fn is_fixed(&self, number: u32) -> bool {
-        self.applied_fixes.iter().any(|fix| fix.number == number)
+        self.fix_of(number).is_some_and(|fix| fix.outcome.is_done())
+    }
+
+    /// Number of fixed issues.
+    pub fn fixed_count(&self) -> usize {
+        self.applied_fixes.iter().filter(|fix| fix.outcome.is_done()).count()
     }
 }
 

@@ -77,7 +77,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         masker.mask_texts([name, why, note]);
     }
     issues.iter_mut().chain(pre_existing).for_each(|issue| masker.mask_issue(issue));
-    for AppliedFix { number: _, description, files } in applied_fixes {
+    for AppliedFix { number: _, description, files, outcome: _ } in applied_fixes {
         masker.mask_text(description);
         masker.mask_paths(files);
     }

@@ -207,7 +207,7 @@ fn counts_sentence(report: &Report) -> String {
             format!("{}{}{files}", plural(issues, "issue"), severity_counts(&report.issues))
         }
     };
-    match report.applied_fixes.len() {
+    match report.fixed_count() {
         0 => {}
         1 => text += ", of which 1 is fixed",
         fixed => text += &format!(", of which {fixed} are fixed"),

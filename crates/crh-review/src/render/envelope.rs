@@ -39,9 +39,9 @@ fn body(report: &Report, outcome: &str) -> String {
     sections.join("\n")
 }
 
-/// Number of fixed `safe_auto` issues. In interactive mode other classes may be fixed, too.
+/// Number of applied `safe_auto` fixes. In interactive mode other classes may be fixed, too.
 fn safe_fixes(report: &Report) -> usize {
-    let fixed_issues = report.issues.iter().filter(|issue| report.is_fixed(issue.number));
+    let fixed_issues = report.issues.iter().filter(|issue| report.fix_of(issue.number).is_some());
     fixed_issues.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
 }
 

@@ -257,7 +257,8 @@ fn requirements(report: &Report) -> Vec<RequirementView> {
 fn lists(report: &Report) -> Vec<PageList> {
     let notes = &report.notes;
     let fixes = report.applied_fixes.iter();
-    let fixes = fixes.map(|fix| prose(&format!("#{}: {}", fix.number, fix.description)));
+    let fixes = fixes
+        .map(|fix| prose(&format!("#{}: {}{}", fix.number, fix.description, fix.outcome.note())));
     let untracked = report.scope.untracked.iter();
     let untracked = untracked.map(|file| vec![ProsePiece { text: path(file), code: true }]);
     let mut lists = vec![

@@ -139,7 +139,8 @@ fn applied_fixes(report: &Report) -> Vec<String> {
         .map(|fix| {
             let files: Vec<String> =
                 fix.files.iter().map(|file| sanitise::code_span(file)).collect();
-            format!("{}: {} ({})", fix.number, prose(&fix.description), files.join(", "))
+            let (what, note) = (prose(&fix.description), fix.outcome.note());
+            format!("{}: {what} ({}){note}", fix.number, files.join(", "))
         })
         .collect()
 }

@@ -10,9 +10,9 @@ use super::*;
 use crate::diff::Diff;
 use crate::finding::{AutofixClass, Member, Origin};
 use crate::report::{
-    AppliedFix, CoverageState, Decimal, FileCoverage, Issue, Plan, PlanSource, Requirement,
-    RequirementState, ReviewMode, ReviewedChange, ReviewerNotes, RunOutcome, SCHEMA_VERSION, Scope,
-    Status,
+    AppliedFix, CoverageState, Decimal, FileCoverage, FixOutcome, Issue, Plan, PlanSource,
+    Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes, RunOutcome,
+    SCHEMA_VERSION, Scope, Status,
 };
 use crate::verdict::{CommandKind, Verdict};
 
@@ -197,6 +197,7 @@ pub(super) fn full_report() -> Report {
             number: 3,
             description: "used `checked_mul`".to_owned(),
             files: vec!["src/pay.rs".to_owned()],
+            outcome: FixOutcome::Done,
         }],
         stats: crate::report::Stats { cost_usd: Decimal(123_456), ..Default::default() },
         ..Report::default()
@@ -418,6 +419,7 @@ fn envelope_counts_only_safe_auto_fixes() {
         number: issue.number,
         description: String::new(),
         files: Vec::new(),
+        outcome: FixOutcome::Done,
     };
     report.applied_fixes = report.issues.iter().map(fix).collect();
     report.issues[0].autofix_class = AutofixClass::SafeAuto;

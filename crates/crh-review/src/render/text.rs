@@ -305,7 +305,8 @@ fn requirements(report: &Report) -> Vec<String> {
 
 fn applied_fixes(report: &Report) -> Vec<String> {
     let fixes = report.applied_fixes.iter().map(|fix| {
-        one_line(&format!("{}: {} ({})", fix.number, fix.description, fix.files.join(", ")))
+        let (number, note) = (fix.number, fix.outcome.note());
+        one_line(&format!("{number}: {} ({}){note}", fix.description, fix.files.join(", ")))
     });
     fixes.collect()
 }

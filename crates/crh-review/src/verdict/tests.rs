@@ -5,7 +5,9 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::finding::tests_support::finding;
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Severity};
-use crate::report::{AppliedFix, FileCoverage, Plan, Requirement, ReviewerRow, RunOutcome};
+use crate::report::{
+    AppliedFix, FileCoverage, FixOutcome, Plan, Requirement, ReviewerRow, RunOutcome,
+};
 
 /// A report with one open issue per word: `P1`, or `P2!` for an advisory one.
 fn report(issues: &str) -> Report {
@@ -79,7 +81,12 @@ fn open_issues_decide_first() {
 #[test]
 fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
-    let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
+    let fix = |number| AppliedFix {
+        number,
+        description: String::new(),
+        files: Vec::new(),
+        outcome: FixOutcome::Done,
+    };
     report.applied_fixes = vec![fix(1)];
     check(&report, CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
     report.applied_fixes.push(fix(2));

@@ -34,6 +34,7 @@ use self::planned_fixes::{PlannedFixes, plan_fixes};
 pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
 pub(crate) use self::standing::Standing;
+use self::standing::add_fix;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::Begun;
@@ -54,6 +55,9 @@ const ADVISORY: &str = "advisory.json";
 pub(crate) const REVIEWED: &str = "stages/report.json";
 
 const NOT_ITS_TURN: &str = "fixing was stopped before";
+/// Reason for an issue whose replacement did not help. The same replacement would be made twice.
+const FOUND_AGAIN: &str =
+    "its replacement is in the tree, and the review of the fix found the issue again";
 
 /// Who decides about edits of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,8 +90,9 @@ pub(crate) fn fix(
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
     let mut fixed = in_tree(begun, report, numbers, asker, environment)?;
-    report.applied_fixes.extend(fixed.applied.iter().cloned());
-    report.applied_fixes.sort_by_key(|fix| fix.number);
+    for fix in &fixed.applied {
+        add_fix(&mut report.applied_fixes, fix.clone());
+    }
     warn(report, &fixed.warnings);
     up_to_date(begun, report);
     fixed.unkept = store(begun, report, &fixed.left).err().map(|why| why.to_string());
@@ -285,6 +290,9 @@ fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, V
         match report.issues.iter().find(|issue| issue.number == *number) {
             Some(_) if report.is_fixed(*number) => {
                 left.push(Left::new(*number, "it is already fixed"));
+            }
+            Some(issue) if report.fix_of(*number).is_some() && is_exact(issue) => {
+                left.push(Left::new(*number, FOUND_AGAIN));
             }
             Some(issue) => issues.push(issue),
             None if report.pre_existing.iter().any(|issue| issue.number == *number) => {

@@ -15,7 +15,7 @@ use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crh_pipeline::fixer::FileEdit;
-use crh_review::report::{AppliedFix, Issue};
+use crh_review::report::{AppliedFix, FixOutcome, Issue};
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,6 +192,7 @@ fn fixes(unit: &Unit<'_>, edits: &[FileEdit]) -> Vec<AppliedFix> {
             number,
             description: unit.described.get(&number).cloned().unwrap_or_default(),
             files: files.map(|edit| edit.path.clone()).collect(),
+            outcome: FixOutcome::Done,
         }
     };
     unit.issues.iter().map(fix).collect()

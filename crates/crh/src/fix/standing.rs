@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::journal::{Asker, Journal, NotApplied};
 use super::{fixes_of, journal};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
-use crh_review::report::AppliedFix;
+use crh_review::report::{AppliedFix, FixOutcome};
 
 /// File with issues that were found again after their fix: fix number by issue number.
 const FOUND_AGAIN: &str = "stages/found-again.json";
@@ -57,22 +57,22 @@ impl Standing {
         self.journals.last_key_value().map_or(0, |(number, _)| *number)
     }
 
-    /// Applied fixes by issue number, without those whose issue was found again.
+    /// Applied fixes by issue number.
     pub(crate) fn applied(&self) -> Vec<AppliedFix> {
         self.applied_after(0)
     }
 
     /// The same, without fixes up to this number.
     pub(crate) fn applied_after(&self, number: u32) -> Vec<AppliedFix> {
-        let mut applied: BTreeMap<u32, AppliedFix> = BTreeMap::new();
+        let mut applied = Vec::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
-            let holds = |fix: &&AppliedFix| {
-                self.found_again.get(&fix.number).is_none_or(|found_again| found_again < at)
-            };
-            let fixes = journal.fixes.iter().filter(holds);
-            applied.extend(fixes.map(|fix| (fix.number, fix.clone())));
+            for fix in &journal.fixes {
+                let holds = self.found_again.get(&fix.number).is_none_or(|found| found < at);
+                let outcome = if holds { fix.outcome } else { FixOutcome::FoundAgain };
+                add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
+            }
         }
-        applied.into_values().collect()
+        applied
     }
 
     /// Stores that these issues were found again after the last fix.
@@ -87,6 +87,18 @@ impl Standing {
     }
 }
 
+/// Adds a fix, ordered by issue number. An earlier fix of the same issue is in the tree, too, so
+/// its files stay.
+pub(super) fn add_fix(fixes: &mut Vec<AppliedFix>, mut fix: AppliedFix) {
+    if let Some(earlier) = fixes.iter().position(|it| it.number == fix.number) {
+        let files: BTreeSet<String> = fixes.remove(earlier).files.into_iter().collect();
+        fix.files =
+            files.into_iter().chain(fix.files).collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    fixes.push(fix);
+    fixes.sort_by_key(|fix| fix.number);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,7 +107,7 @@ mod tests {
     fn standing(fixes: &[&[u32]], found_again: &[(u32, u32)]) -> Standing {
         let fix = |number: &u32| {
             let (description, files) = (format!("fixes #{number}"), Vec::new());
-            AppliedFix { number: *number, description, files }
+            AppliedFix { number: *number, description, files, outcome: FixOutcome::Done }
         };
         let journals =
             fixes.iter().map(|fixes| Journal::of(Asker::Mode, fixes.iter().map(fix).collect()));
@@ -107,15 +119,31 @@ mod tests {
 
     #[test]
     fn refound_issue_is_open_until_fixed_again() {
-        let check = |standing: Standing, after: u32, expected: &[u32]| {
-            let applied = standing.applied_after(after);
-            assert_eq!(applied.iter().map(|fix| fix.number).collect::<Vec<_>>(), expected);
+        let check = |standing: Standing, after: u32, done: &[u32], open: &[u32]| {
+            let (is_done, is_open): (Vec<AppliedFix>, Vec<AppliedFix>) =
+                standing.applied_after(after).into_iter().partition(|fix| fix.outcome.is_done());
+            let numbers = |fixes: &[AppliedFix]| fixes.iter().map(|fix| fix.number).collect();
+            let found: [Vec<u32>; 2] = [numbers(&is_done), numbers(&is_open)];
+            assert_eq!(found, [done, open]);
         };
-        check(standing(&[], &[]), 0, &[]);
-        check(standing(&[&[2, 3], &[1]], &[]), 0, &[1, 2, 3]);
-        check(standing(&[&[2, 3], &[1]], &[]), 1, &[1]);
-        check(standing(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2]);
-        check(standing(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3]);
-        check(standing(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2]);
+        check(standing(&[], &[]), 0, &[], &[]);
+        check(standing(&[&[2, 3], &[1]], &[]), 0, &[1, 2, 3], &[]);
+        check(standing(&[&[2, 3], &[1]], &[]), 1, &[1], &[]);
+        check(standing(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2], &[3]);
+        check(standing(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3], &[]);
+        check(standing(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2], &[3]);
+    }
+
+    #[test]
+    fn second_fix_of_an_issue_keeps_the_files_of_the_first() {
+        let fix = |description: &str, files: &[&str]| {
+            let (description, files) =
+                (description.to_owned(), files.iter().map(|it| (*it).into()));
+            AppliedFix { number: 1, description, files: files.collect(), outcome: FixOutcome::Done }
+        };
+        let mut fixes = Vec::new();
+        add_fix(&mut fixes, fix("first", &["b", "c"]));
+        add_fix(&mut fixes, fix("second", &["a", "b"]));
+        assert_eq!(fixes, [fix("second", &["a", "b", "c"])]);
     }
 }

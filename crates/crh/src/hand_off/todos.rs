@@ -92,13 +92,11 @@ fn written(
 
 /// The open issues that need work by the owner `downstream-resolver`.
 fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
-    let is_fixed =
-        |issue: &Issue| report.applied_fixes.iter().any(|fix| fix.number == issue.number);
     report.issues.iter().filter(move |issue| {
         issue.owner == Owner::DownstreamResolver
             && issue.autofix_class != AutofixClass::Advisory
             && !issue.pre_existing
-            && !is_fixed(issue)
+            && !report.is_fixed(issue.number)
     })
 }
 

@@ -60,16 +60,21 @@ impl Groups {
     fn add(&mut self, issue: &Issue, report: &Report, flow: &Flow) {
         let title = one_line(&issue.title);
         let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
-        let applied = report.applied_fixes.iter().find(|fix| fix.number == issue.number);
-        if let Some(fix) = applied {
+        let fix = report.fix_of(issue.number);
+        if let Some(fix) = fix.filter(|fix| fix.outcome.is_done()) {
             let done = one_line(&fix.description);
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
             return;
         }
         let not_fixed = flow.not_fixed.get(&issue.number).map(|why| one_line(why));
-        // If a safe fix failed first, its reason is shown next to the later decision.
-        let line = |what: &str| match &not_fixed {
-            Some(why) => line(&format!("{what} (safe fix failed: {why})")),
+        // What happened before is shown next to the later decision.
+        let before = match (fix, not_fixed) {
+            (Some(fix), _) => Some(format!("its fix is applied{}", fix.outcome.note())),
+            (None, Some(why)) => Some(format!("safe fix failed: {why}")),
+            (None, None) => None,
+        };
+        let line = |what: &str| match &before {
+            Some(before) => line(&format!("{what} ({before})")),
             None => line(what),
         };
         match flow.decided.get(&issue.number) {
@@ -86,9 +91,10 @@ impl Groups {
                 let place = one_line(url);
                 self.deferred.push(line(if place.is_empty() { "ticket filed" } else { &place }));
             }
+            Some(Decision::Skipped) if fix.is_some() => self.skipped.push(line("not tracked")),
             Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
             Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
-            Some(Decision::Applied | Decision::ToApply) | None => match &not_fixed {
+            Some(Decision::Applied(_) | Decision::ToApply) | None => match &before {
                 Some(_) => self.failed.push(line("left in the report")),
                 None => self.left += 1,
             },

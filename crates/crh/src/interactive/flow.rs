@@ -164,9 +164,10 @@ impl Flow {
                 for number in self.to_apply() {
                     let left = fixed.left.iter().find(|left| left.number == number);
                     let why = left.map_or(NOTHING_SAID, |left| left.why.as_str());
-                    let decision = match report.is_fixed(number) {
-                        true => Decision::Applied,
-                        false => Decision::NotApplied(why.to_owned()),
+                    let decision = match report.fix_of(number).map(|fix| fix.outcome) {
+                        Some(_) if left.is_some() => Decision::NotApplied(why.to_owned()),
+                        Some(outcome) => Decision::Applied(outcome),
+                        None => Decision::NotApplied(why.to_owned()),
                     };
                     self.decided.insert(number, decision);
                 }
@@ -247,7 +248,8 @@ impl Flow {
 
     /// Collects the issues that need a decision.
     fn take_stock(&mut self, report: &Report) {
-        let item = |issue: &Issue| Item { number: issue.number, action: issue.action };
+        let item =
+            |issue: &Issue| Item { number: issue.number, action: open_action(issue, report) };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
         self.items = open(report).filter(|issue| !is_advisory(issue)).map(item).collect();
         self.resolved.advisory = open(report).filter(is_advisory).count();
@@ -469,6 +471,14 @@ fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
     };
     let about = About::NotFiled { number, not_filed: not_filed.clone() };
     Ask { about, picks, recommended: None }
+}
+
+/// The recommended action for an open issue. A fix that did not help is not recommended again.
+fn open_action(issue: &Issue, report: &Report) -> Action {
+    match (issue.action, report.fix_of(issue.number)) {
+        (Action::Apply, Some(_)) => Action::Defer,
+        (action, _) => action,
+    }
 }
 
 fn open(report: &Report) -> impl Iterator<Item = &Issue> {

@@ -61,7 +61,8 @@ pub(super) fn keep_open(begun: &Begun, place: &Place) {
 pub(super) fn keep_answered(begun: &Begun, flow: &Flow) {
     let decided = |(number, decision): (&u32, &Decision)| {
         let (word, detail) = match decision {
-            Decision::ToApply | Decision::Applied => ("applied", ""),
+            Decision::ToApply => ("applied", ""),
+            Decision::Applied(outcome) => ("applied", outcome.note().trim_start_matches("; ")),
             Decision::NotApplied(why) => ("not_applied", why.as_str()),
             Decision::Deferred { url } => ("deferred", url.as_str()),
             Decision::Skipped => ("skipped", ""),

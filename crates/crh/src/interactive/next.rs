@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::destination::Destination;
+use crh_review::report::FixOutcome;
 
 /// The next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -150,7 +151,8 @@ pub(super) enum PlanKind {
 pub(super) enum Decision {
     /// To be fixed after the last decision.
     ToApply,
-    Applied,
+    /// The edit is in the tree; it may not have closed the issue.
+    Applied(FixOutcome),
     /// The fix failed, with the reason.
     NotApplied(String),
     Deferred {

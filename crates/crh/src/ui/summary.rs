@@ -41,7 +41,7 @@ fn counts(report: &Report) -> String {
     } else {
         severity_counts.join(", ")
     };
-    match report.applied_fixes.len() {
+    match report.fixed_count() {
         0 => issues_text,
         fixed_count => format!("{issues_text}, {fixed_count} fixed"),
     }

@@ -16,9 +16,9 @@ mod todos_folder;
 mod verifying;
 mod whole;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,18 @@ impl Desk {
         let args =
             [&["review", "--strategy", "single", "--max-comments", "15"], &CHECKOUT[..], args]
                 .concat();
-        with_model(self.crh(&args), model).run()
+        self.checked(with_model(self.crh(&args), model))
+    }
+
+    /// Runs a program, and compares the stored reports with the checkout.
+    fn checked(&self, program: Program) -> Output {
+        let before = FixState::of(&self.repo);
+        let output = program.run();
+        // Exit code 3 may say that the report could not be stored.
+        if output.code != 3 {
+            before.assert_reported(&self.repo, &output.shown());
+        }
+        output
     }
 
     /// Reviews the checkout without fixes, so that `crh fix` has a run.
@@ -95,7 +106,7 @@ impl Desk {
     }
 
     fn fix(&self, args: &[&str]) -> Output {
-        self.crh(&[&["fix"], args].concat()).run()
+        self.checked(self.crh(&[&["fix"], args].concat()))
     }
 
     /// The output, with values that differ between runs replaced by names.
@@ -139,6 +150,61 @@ impl Desk {
         let refs = refs.replace(&self.repo.id("HEAD"), "HEAD");
         format!("{status}{head}{refs}{staged}")
     }
+}
+
+/// The files of a checkout, and the fixes that its stored reports name.
+pub(crate) struct FixState {
+    files: BTreeMap<String, String>,
+    /// Fixes as JSON, with their run and files.
+    fixes: BTreeMap<(PathBuf, String), BTreeSet<String>>,
+}
+
+impl FixState {
+    pub(crate) fn of(repo: &Repo) -> Self {
+        let mut files = crate::user::tree(repo.path());
+        let is_kept = |name: &str| {
+            [".git", ".crh", ".context"]
+                .iter()
+                .all(|it| name != *it && !name.starts_with(&format!("{it}/")))
+        };
+        files.retain(|name, state| is_kept(name) && !state.ends_with(" folder"));
+        let folder = repo.path().join(".crh/runs");
+        let runs = if folder.exists() { runs(&folder) } else { Vec::new() };
+        let fixes = runs.iter().flat_map(|run| reported_fixes(run)).collect();
+        Self { files, fixes }
+    }
+
+    /// Fails unless the files that changed since are exactly the files of the fixes that reports
+    /// gained or lost.
+    pub(crate) fn assert_reported(&self, repo: &Repo, what: &str) {
+        let now = Self::of(repo);
+        let names = self.files.keys().chain(now.files.keys());
+        // Todo files are new, and no fix.
+        let is_todo = |name: &str| name.ends_with(".md") && !self.files.contains_key(name);
+        let changed: BTreeSet<&String> = names
+            .filter(|name| self.files.get(*name) != now.files.get(*name) && !is_todo(name))
+            .collect();
+        let gained = now.fixes.iter().filter(|(fix, _)| !self.fixes.contains_key(fix));
+        let lost = self.fixes.iter().filter(|(fix, _)| !now.fixes.contains_key(fix));
+        let reported: BTreeSet<&String> = gained.chain(lost).flat_map(|(_, files)| files).collect();
+        assert_eq!(changed, reported, "the report does not match the tree: {what}");
+    }
+}
+
+/// The fixes that the files of a run name. All files name the same.
+fn reported_fixes(run: &Path) -> Vec<((PathBuf, String), BTreeSet<String>)> {
+    let read = |name: &str| fs::read(run.join(name)).ok();
+    let parsed = |name: &str| read(name).and_then(|it| serde_json::from_slice::<Value>(&it).ok());
+    let Some(report) = parsed("review.json") else { return Vec::new() };
+    let fixes = report["applied_fixes"].clone();
+    assert_eq!(parsed("applied-fixes.json").unwrap_or_else(|| json!([])), fixes, "{run:?}");
+    let row = |fix: &Value| {
+        let files = fix["files"].as_array().unwrap().iter();
+        let files = files.map(|file| file.as_str().unwrap().to_owned()).collect();
+        let what = json!([fix["number"], fix["description"], fix["files"]]).to_string();
+        ((run.to_owned(), what), files)
+    };
+    fixes.as_array().unwrap().iter().map(row).collect()
 }
 
 /// A model that reports these findings once and confirms them.
@@ -191,14 +257,17 @@ fn unpaid() -> Value {
     )
 }
 
-/// The title of each issue, and whether it is fixed.
+/// The title of each issue, and whether it is fixed, open, or open although a fix is applied.
 pub(crate) fn issues(report: &Value) -> String {
-    let is_fixed = |number: &Value| {
+    let state = |number: &Value| {
         let fixes = report["applied_fixes"].as_array().unwrap();
-        fixes.iter().any(|fix| fix["number"] == *number)
+        match fixes.iter().find(|fix| fix["number"] == *number) {
+            Some(fix) => fix["outcome"].as_str().unwrap_or("fixed"),
+            None => "open",
+        }
     };
     let row = |issue: &Value| {
-        let state = if is_fixed(&issue["number"]) { "fixed" } else { "open" };
+        let state = state(&issue["number"]);
         format!("#{} {state}: {}\n", issue["number"], issue["title"].as_str().unwrap())
     };
     report["issues"].as_array().unwrap().iter().map(row).collect()

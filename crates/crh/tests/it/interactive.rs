@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::fixing::FixState;
 use crate::review::script::{answers, confirms, finding, with};
 use crate::review::{SHOP, with_model};
 use crate::user::User;
@@ -161,6 +162,8 @@ struct Scene {
     script: String,
     /// The screen when the last key was typed.
     before: String,
+    /// Files and reports when the program started.
+    tree: Option<FixState>,
 }
 
 impl Scene {
@@ -179,7 +182,8 @@ impl Scene {
         let user = User::new();
         executable(&user, "bin/gh", GH);
         let (script, before) = (String::new(), String::new());
-        Self { user, repo, model, hub: None, terminal: None, mode: &[], script, before }
+        let (hub, terminal, tree) = (None, None, None);
+        Self { user, repo, model, hub, terminal, mode: &[], script, before, tree }
     }
 
     /// With `origin` on GitHub, where the base is `main`.
@@ -269,6 +273,7 @@ impl Scene {
 
     fn starts(&mut self, program: Program, (columns, rows): (u16, u16)) {
         self.before.clear();
+        self.tree = Some(FixState::of(&self.repo));
         self.terminal = Some(program.at_terminal(columns, rows));
     }
 
@@ -363,6 +368,7 @@ impl Scene {
         let TerminalOutput { code, full_output: paper, is_restored: is_as_usual, .. } =
             self.terminal.take().unwrap().end();
         assert!(is_as_usual, "{paper}");
+        self.tree.take().unwrap().assert_reported(&self.repo, &paper);
         let last = paper.rfind(from).unwrap_or_else(|| panic!("no {from:?} in:\n{paper}"));
         let rest = self.timeless(&paper[last..]);
         self.script.push_str(&format!("{}\n{rest}exit {code}\n", "=".repeat(80)));

@@ -22,7 +22,7 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::report::{AppliedFix, Decimal, Issue, Report, RunOutcome, Stats};
+use crh_review::report::{AppliedFix, Decimal, FixOutcome, Issue, Report, RunOutcome, Stats};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -141,10 +141,12 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
     let known = |issue: &Issue| {
         let all = || report.issues.iter().chain(&report.pre_existing);
         let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
-        // A fix changes the lines that identify an issue.
+        // A fix changes the lines that identify an issue, and a model may give it another title.
         let is_fixed = |it: &&Issue| {
-            report.is_fixed(it.number)
-                && (&it.title, &it.location.file) == (&issue.title, &issue.location.file)
+            report.fix_of(it.number).is_some()
+                && it.location.file == issue.location.file
+                && (it.title == issue.title
+                    || it.replacement.is_some() && it.replacement == issue.replacement)
         };
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
@@ -178,13 +180,16 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
     TakenIn { new: numbers, found_again }
 }
 
-/// Removes fixes from the report whose issues were found again. Returns their numbers.
+/// Marks the fixes whose issues were found again. They stay in the report, because they are in the
+/// tree. Returns their numbers.
 fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
     let fixed: Vec<u32> =
         found_again.iter().copied().filter(|number| report.is_fixed(*number)).collect();
     let warnings = fixed.iter().map(|number| format!("#{number} was found again after its fix"));
     fix::warn(report, &warnings.collect::<Vec<_>>());
-    report.applied_fixes.retain(|fix| !found_again.contains(&fix.number));
+    for fix in report.applied_fixes.iter_mut().filter(|fix| found_again.contains(&fix.number)) {
+        fix.outcome = FixOutcome::FoundAgain;
+    }
     fixed
 }
 

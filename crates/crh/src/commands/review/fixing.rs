@@ -18,7 +18,7 @@ use crate::ui::Verbosity;
 use crate::{fix, ui};
 use crh_pipeline::target_args;
 use crh_review::finding::Owner;
-use crh_review::report::{AppliedFix, Queue, Report, ReviewMode};
+use crh_review::report::{AppliedFix, FixOutcome, Queue, Report, ReviewMode};
 
 /// Maximum number of rounds; each round is a review of its own.
 const ROUNDS: u32 = 2;
@@ -274,7 +274,8 @@ fn rounds_of_fixes(
     while progress.rounds < rounds && !all.is_stopped {
         // Fixes of an interrupted run are not repeated, only reviewed.
         let standing = Standing::of(run).unwrap_or_default();
-        let waiting = standing.applied_after(progress.looked_at);
+        let mut waiting = standing.applied_after(progress.looked_at);
+        waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
         let open = open(report) + waiting.len();
         let applied = match waiting.is_empty() || rounds == 1 {
             false => waiting,

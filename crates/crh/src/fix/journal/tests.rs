@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use super::super::tree::Found;
 use super::*;
+use crh_review::report::FixOutcome;
 
 /// A checkout and a separate run folder.
 struct Desk {
@@ -97,7 +98,8 @@ fn edits() -> Vec<FileEdit> {
 
 fn fixes() -> Vec<AppliedFix> {
     let files = edits().into_iter().map(|edit| edit.path).collect();
-    vec![AppliedFix { number: 1, description: "capitals".to_owned(), files }]
+    let description = "capitals".to_owned();
+    vec![AppliedFix { number: 1, description, files, outcome: FixOutcome::Done }]
 }
 
 /// For tests that do not check it.

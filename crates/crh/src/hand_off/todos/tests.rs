@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::super::tests_support::{issue, key, report};
 use super::*;
 use crate::config::hand_off::TodoFolder;
-use crh_review::report::AppliedFix;
+use crh_review::report::{AppliedFix, FixOutcome};
 
 fn as_it_is(text: &str) -> String {
     text.to_owned()
@@ -49,7 +49,8 @@ fn only_open_downstream_issues_become_todos() {
         issue(8, json!({"pre_existing": true})),
         issue(9, json!({})),
     ]);
-    let fixed = AppliedFix { number: 9, description: String::new(), files: Vec::new() };
+    let (description, files) = (String::new(), Vec::new());
+    let fixed = AppliedFix { number: 9, description, files, outcome: FixOutcome::Done };
     let all = Report { applied_fixes: vec![fixed], ..all };
     expect![[r#"
         001-ready-p1-trouble-1.md

@@ -6,14 +6,15 @@ use super::super::flow::tests::issue;
 use super::*;
 use crate::fix::SafeFixTiming;
 use crate::fix::outcome::{Fixed, Left};
-use crh_review::report::{AppliedFix, FileCoverage};
+use crh_review::report::{AppliedFix, FileCoverage, FixOutcome};
 use crh_review::verdict::Verdict;
 
 #[test]
 fn every_issue_is_listed_and_failures_come_first() {
     let issues = (1..=8).map(|number| issue(number, "manual", "apply")).collect();
     let files = vec!["src/pay.rs".to_owned()];
-    let applied = AppliedFix { number: 1, description: "Charges once.".to_owned(), files };
+    let (description, outcome) = ("Charges once.".to_owned(), FixOutcome::Done);
+    let applied = AppliedFix { number: 1, description, files, outcome };
     let path = "src/pay.rs".to_owned();
     let report = Report {
         issues,
@@ -30,7 +31,7 @@ fn every_issue_is_listed_and_failures_come_first() {
     let mut flow = Flow::new(&report, SafeFixTiming::BeforeQuestions);
     let url = "https://tracker.example/3".to_owned();
     flow.decided.extend([
-        (1, Decision::Applied),
+        (1, Decision::Applied(FixOutcome::Done)),
         (2, Decision::NotApplied("nothing was applied: the tree has changed".to_owned())),
         (3, Decision::Deferred { url }),
         (4, Decision::Skipped),
@@ -63,6 +64,28 @@ fn every_issue_is_listed_and_failures_come_first() {
         Ready with fixes: 7 issues to fix
     "#]]
     .assert_eq(&text(&report, &flow, 79));
+}
+
+#[test]
+fn fix_that_did_not_help_is_listed_as_applied() {
+    let issues: Vec<Issue> = (1..=3).map(|number| issue(number, "manual", "apply")).collect();
+    let fix = |issue: &Issue| AppliedFix {
+        number: issue.number,
+        description: "Charges once.".to_owned(),
+        files: vec!["src/pay.rs".to_owned()],
+        outcome: FixOutcome::FoundAgain,
+    };
+    let applied_fixes = issues.iter().map(fix).collect();
+    let report = Report { issues, applied_fixes, ..Report::default() };
+    let mut flow = Flow::new(&report, SafeFixTiming::AfterAgreement);
+    flow.decided.extend([
+        (1, Decision::Applied(FixOutcome::FoundAgain)),
+        (2, Decision::Skipped),
+        (3, Decision::Deferred { url: "https://tracker.example/3".to_owned() }),
+    ]);
+    let said = text(&report, &flow, 120);
+    let (said, _) = said.split_once("\nCoverage").unwrap();
+    expect![""].assert_eq(said);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::fix::outcome::Left;
-use crh_review::report::AppliedFix;
+use crh_review::report::{AppliedFix, FixOutcome};
 
 /// An issue with a class and an action, in the matching queue.
 pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> Issue {
@@ -62,6 +62,7 @@ fn fixed(report: &mut Report, numbers: &BTreeSet<u32>, but: &[u32]) -> Fixed {
                 number: *number,
                 description: "Done.".to_owned(),
                 files: vec!["src/pay.rs".to_owned()],
+                outcome: FixOutcome::Done,
             }),
         }
     }

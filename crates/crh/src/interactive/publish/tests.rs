@@ -2,7 +2,7 @@
 
 use super::super::flow::tests::issue;
 use super::*;
-use crh_review::report::AppliedFix;
+use crh_review::report::{AppliedFix, FixOutcome};
 use crh_testkit::Repo;
 
 #[test]
@@ -60,7 +60,12 @@ fn commit_with_other_files_is_not_pushed() {
 fn commit_message_names_the_fixed_issues() {
     let issues = vec![issue(1, "manual", "apply"), issue(2, "manual", "apply")];
     let mut report = Report { issues, ..Report::default() };
-    let fix = |number| AppliedFix { number, description: String::new(), files: Vec::new() };
+    let fix = |number| AppliedFix {
+        number,
+        description: String::new(),
+        files: Vec::new(),
+        outcome: FixOutcome::Done,
+    };
     report.applied_fixes.push(fix(2));
     assert_eq!(message(&report), "fix(review): Trouble 2");
     report.applied_fixes.push(fix(1));

@@ -31,7 +31,7 @@ fn second_fix_is_refused_while_a_fixer_runs() {
     let other = |args: &[&str]| with_model(desk.crh(args), &idle);
     let (turn, heard) = turn_during([other(&["fix"]), other(&["fix", &earlier])]);
     let model = FakeModel::start().on("fixer-1", [turn, reports(2, "done")]);
-    let first = with_model(desk.crh(&["fix"]), &model).run();
+    let first = desk.checked(with_model(desk.crh(&["fix"]), &model));
     let others: String = heard.iter().map(|other| desk.shown(&other)).collect();
     expect![[r#"
         exit 2
@@ -71,7 +71,7 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
     let reviewer = says(&[vague(mean()), swallowed()]);
     let (turn, heard) = turn_during([with_model(desk.crh(&args), &reviewer)]);
     let model = FakeModel::start().on("fixer-1", [turn, reports(1, "done")]);
-    let first = with_model(desk.crh(&["fix"]), &model).run();
+    let first = desk.checked(with_model(desk.crh(&["fix"]), &model));
     let second = heard.recv().unwrap();
     expect![[r#"
         exit 0

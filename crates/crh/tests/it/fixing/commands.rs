@@ -288,7 +288,7 @@ fn run_without_a_checkout_cannot_be_fixed() {
     let outside = desk.user.crh(folder.path(), &["fix"]).run();
     let none = desk.fix(&[]);
     let args = ["review", "--strategy", "single", "HEAD~1..HEAD"];
-    with_model(desk.crh(&args), &says(&[mean()])).run();
+    desk.checked(with_model(desk.crh(&args), &says(&[mean()])));
     let range = desk.fix(&[]);
     let elsewhere = desk.fix(&["2020", "--run-dir", "."]);
     let shown = [outside, none, range, elsewhere].map(|output| desk.shown(&output)).concat();

@@ -283,13 +283,36 @@ fn issue_found_after_its_fix_is_open_again() {
     assert!(output.code < 2, "{}", output.shown());
     let report = desk.stored("review.json");
     expect![[r#"
-        #1 open: It is divided
+        #1 found_again: It is divided
     "#]]
     .assert_eq(&issues(&report));
     let warnings = report["warnings"].to_string();
     assert!(warnings.contains("#1 was found again after its fix"), "{warnings}");
-    assert_eq!(desk.stored("applied-fixes.json"), json!([]));
+    assert_eq!(desk.text(ORDERS).matches("items = list(items)").count(), 1);
     assert_eq!(titles(&desk.stored("residual-work.json")), json!(["It is divided"]));
+}
+
+#[test]
+fn replacement_of_a_fixed_issue_is_not_applied_twice() {
+    let desk = Desk::new();
+    let line = "return result / len(items)";
+    let longer = format!("    items = list(items)\n    {line}");
+    let first = safe("It is divided", "shop/orders.py:5", line, &longer);
+    // After the fix, the model finds the same again at the next line and gives it another title.
+    let second = safe("The total is a mean", "shop/orders.py:6", line, &longer);
+    // Another issue is solved, so that autofix does not stop after the first round.
+    let model = says_in_rounds(&[&[first, swallowed()], &[second], &[]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert!(output.code < 2, "{}", output.shown());
+    expect![[r#"
+        #1 found_again: It is divided
+        #2 fixed: The error is swallowed
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert_eq!(desk.text(ORDERS).matches("items = list(items)").count(), 1);
+    let left = desk.stored("residual-work.json")[0]["left"].clone();
+    let why = "its replacement is in the tree, and the review of the fix found the issue again";
+    assert_eq!(left, json!(why));
 }
 
 #[test]
@@ -372,7 +395,7 @@ fn change_outside_the_checkout_is_not_fixed() {
     for target in targets {
         let before = desk.files();
         let args = [&["review", "--strategy", "single", "--mode", "headless"], target].concat();
-        let output = with_model(desk.crh(&args), &says(&[mean()])).run();
+        let output = desk.checked(with_model(desk.crh(&args), &says(&[mean()])));
         assert!(output.stdout.contains("\nApplied 0 safe_auto fixes.\n"), "{}", output.shown());
         let why =
             "\n- Warning: nothing was applied: the reviewed change is not the current checkout\n";
@@ -381,7 +404,7 @@ fn change_outside_the_checkout_is_not_fixed() {
         assert_eq!(desk.files(), before, "{target:?}");
     }
     let args = ["review", "--strategy", "single", "--mode", "autofix", "HEAD~1..HEAD"];
-    let output = with_model(desk.crh(&args), &says(&[mean()])).run();
+    let output = desk.checked(with_model(desk.crh(&args), &says(&[mean()])));
     assert!(output.code < 2, "{}", output.shown());
     let warnings = desk.stored("review.json")["warnings"].to_string();
     assert!(warnings.contains("nothing was applied: the reviewed change is not"), "{warnings}");

@@ -31,7 +31,7 @@ fn fixer_runs_after_exact_replacements() {
     desk.reviewed(&[vague(mean()), swallowed()]);
     let model = FakeModel::start()
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
-    let output = with_model(desk.crh(&["fix"]), &model).run();
+    let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 0
         ---
@@ -59,8 +59,8 @@ fn broken_or_missing_fixer_work_is_skipped() {
     let model = FakeModel::start()
         .on("fixer-1", [edits(ORDERS, BEFORE, "    return result)\n"), reports(1, "done")])
         .on("fixer-2", [reports(1, "not_done")]);
-    let broken = with_model(desk.crh(&["fix"]), &model).run();
-    let left = with_model(desk.crh(&["fix"]), &model).run();
+    let broken = desk.checked(with_model(desk.crh(&["fix"]), &model));
+    let left = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 1
         warning: #1 not fixed: its fix fails a static check: The file does not parse (shop/orders.py:5, `syntax/does-not-parse`)
@@ -106,7 +106,7 @@ fn fixer_that_edits_elsewhere_or_empties_a_file_is_rejected() {
         let before = desk.files();
         let writes = calls("write_file", json!({ "path": path, "content": content }));
         let model = FakeModel::start().on("fixer-1", [writes, reports(1, "done")]);
-        let shown = desk.shown(&with_model(desk.crh(&["fix"]), &model).run());
+        let shown = desk.shown(&desk.checked(with_model(desk.crh(&["fix"]), &model)));
         let left = format!("warning: #1 not fixed: {expected}\n");
         assert_eq!(shown, format!("exit 1\n{left}---\n0 issues fixed.\n"), "{path}");
         assert_eq!(desk.files(), before, "{path}");
@@ -128,7 +128,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     desk.reviewed(&[vague(mean()), swallowed()]);
     desk.repo.write("shop/log.py", "mine\n");
     let model = FakeModel::start();
-    let refused = with_model(desk.crh(&["fix"]), &model).run();
+    let refused = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 1
         warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
@@ -144,7 +144,7 @@ fn fixer_work_needs_the_reviewed_tree() {
         edits(ORDERS, BEFORE, new)
     });
     let model = model.on("fixer-1", [edit, reports(2, "done")]);
-    let late = with_model(desk.crh(&["fix"]), &model).run();
+    let late = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 1
         warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
@@ -157,7 +157,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     desk.repo.write("untracked.py", "X = 1\n");
     desk.repo.git(&["commit", "--quiet", "--all", "--message", "the fix"]);
     let model = model.on("fixer-2", [edits(ORDERS, BEFORE, new), reports(2, "done")]);
-    let applied = with_model(desk.crh(&["fix"]), &model).run();
+    let applied = desk.checked(with_model(desk.crh(&["fix"]), &model));
     assert_eq!(applied.code, 0, "{}", applied.shown());
     assert!(desk.text(ORDERS).contains(new));
 }

@@ -18,7 +18,7 @@ pub(super) fn finds(findings: &[Value]) -> FakeModel {
 }
 
 pub(super) fn resume(desk: &Desk, model: &FakeModel, args: &[&str]) -> Output {
-    with_model(desk.crh(&[&["review", "--resume", "latest"], args].concat()), model).run()
+    desk.checked(with_model(desk.crh(&[&["review", "--resume", "latest"], args].concat()), model))
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn is_at_work(process: &str) -> bool {
 }
 
 fn resumed(desk: &Desk, model: &FakeModel) -> Output {
-    with_model(desk.crh(&["review", "--resume", "latest"]), model).run()
+    desk.checked(with_model(desk.crh(&["review", "--resume", "latest"]), model))
 }
 
 #[test]

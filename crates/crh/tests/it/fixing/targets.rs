@@ -14,7 +14,7 @@ fn with_branch() -> Desk {
 
 fn headless(desk: &Desk, target: &str) -> Output {
     let args = ["review", target, "--strategy", "single", "--mode", "headless"];
-    with_model(desk.crh(&args), &says(&[mean()])).run()
+    desk.checked(with_model(desk.crh(&args), &says(&[mean()])))
 }
 
 /// Checks that nothing is fixed for this reason, and that the tree does not change.
@@ -80,7 +80,7 @@ fn fixing_review_rolls_back_an_interrupted_fix() {
         // An uncommitted change.
         desk.repo.write("shop/log.py", "mine\n");
         let args = [&["review", "--strategy", "single", "--mode", "headless"], target].concat();
-        let output = with_model(desk.crh(&args), &clean()).run();
+        let output = desk.checked(with_model(desk.crh(&args), &clean()));
         assert!(output.stderr.contains(ROLLED_BACK), "{target:?}: {}", output.shown());
         let status = String::from_utf8(desk.repo.git(&["status", "--porcelain"])).unwrap();
         assert_eq!(status, " M shop/log.py\n", "{target:?}");
@@ -107,7 +107,7 @@ fn other_reviews_do_not_roll_back() {
         let desk = half_fixed();
         desk.repo.git(&["branch", "other", "topic"]);
         let before = desk.files();
-        let output = with_model(desk.crh(&[args, &headless].concat()), &finds(&[])).run();
+        let output = desk.checked(with_model(desk.crh(&[args, &headless].concat()), &finds(&[])));
         assert!(output.code < 2, "{}", output.shown());
         assert_eq!(desk.files(), before, "{args:?}");
         assert!(!output.stderr.contains("rolled back"), "{}", output.shown());

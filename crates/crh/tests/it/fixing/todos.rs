@@ -76,7 +76,7 @@ fn change_outside_the_checkout_gets_no_todos() {
         let desk = Desk::new();
         let before = desk.files();
         let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--mode", mode];
-        let output = with_model(desk.crh(&args), &says(&[unpaid()])).run();
+        let output = desk.checked(with_model(desk.crh(&args), &says(&[unpaid()])));
         assert_eq!((output.code, desk.files()), (1, before), "{mode}");
     }
 }

@@ -268,7 +268,7 @@ fn autofix_outside_the_checkout() {
     let (files, head) = (desk.files(), desk.repo.id("HEAD"));
     let args =
         ["review", "--strategy", "single", "--no-pr", "--mode", "autofix", "main~1..feature"];
-    let output = with_model(desk.crh(&args), &says(&[mean(), unpaid()])).run();
+    let output = desk.checked(with_model(desk.crh(&args), &says(&[mean(), unpaid()])));
     assert_eq!(desk.repo.id("HEAD"), head);
     expect_file!["../../data/modes/autofix_elsewhere.txt"]
         .assert_eq(&whole(&desk, &output, &files));
