@@ -419,6 +419,9 @@ pub enum FixOutcome {
     Done,
     /// The review of the fix found the issue again. The issue is open.
     FoundAgain,
+    /// The issue requires verification, and neither a test command nor a review of the fix has
+    /// verified it. The issue is open.
+    Unverified,
 }
 
 impl FixOutcome {
@@ -426,7 +429,7 @@ impl FixOutcome {
     pub fn is_done(&self) -> bool {
         match self {
             Self::Done => true,
-            Self::FoundAgain => false,
+            Self::FoundAgain | Self::Unverified => false,
         }
     }
 
@@ -435,6 +438,7 @@ impl FixOutcome {
         match self {
             Self::Done => "",
             Self::FoundAgain => "; the review of the fix found the issue again",
+            Self::Unverified => "; the fix is not verified",
         }
     }
 }

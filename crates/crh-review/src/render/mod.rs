@@ -124,23 +124,27 @@ fn fate_label(fate: Fate) -> &'static str {
 /// What the reader can do about an issue, such as `fix by hand`.
 fn next_step(issue: &Issue) -> String {
     let number = issue.number;
+    // Without a test command, `crh fix` does not fix an issue that requires verification.
+    let verify = if issue.requires_verification { " --verify COMMAND" } else { "" };
     match (issue.autofix_class, issue.owner) {
         (
             AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual,
             Owner::Human | Owner::Release,
         ) if issue.action == Action::Apply && issue.replacement.is_some() => {
-            format!("`crh fix --issue {number}` applies this replacement; a person must approve it")
+            format!(
+                "`crh fix --issue {number}{verify}` applies this replacement; a person must approve it"
+            )
         }
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
         (_, Owner::Human) => "crh cannot fix this; a person must".to_owned(),
-        (AutofixClass::SafeAuto, Owner::ReviewFixer) => "`crh fix` can fix this".to_owned(),
+        (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` can fix this"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
-            format!("`crh fix --issue {number}` can fix this")
+            format!("`crh fix --issue {number}{verify}` can fix this")
         }
         (AutofixClass::GatedAuto, _) => {
             format!(
-                "`crh fix --issue {number}` can fix this; the fix changes behaviour, so check the result"
+                "`crh fix --issue {number}{verify}` can fix this; the fix changes behaviour, so check the result"
             )
         }
         (AutofixClass::Manual, _) => "fix by hand".to_owned(),

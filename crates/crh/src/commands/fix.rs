@@ -12,7 +12,7 @@ use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::journal::{Locked, NotApplied, Recovered};
-use crate::fix::outcome::Fixed;
+use crate::fix::outcome::{Fixed, Left};
 use crate::fix::{Asker, Standing};
 use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
@@ -62,14 +62,17 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     if !applied_fixes.is_empty() {
         note_changed_file(&session, &stored_run)?;
     }
+    // Before a fixer is paid for.
+    let told = fix::unverifiable(&session, &report, &numbers, Asker::Command);
+    told.iter().for_each(warn_skipped);
     if args.dry_run {
         let (patch, outcome) = fix::would_fix(&session, &report, &numbers, environment)?;
-        warn_not_fixed(&outcome);
+        warn_not_fixed(&outcome, &told);
         print_patch(&patch)?;
         return Ok(exit_code(&outcome));
     }
     let outcome = fix::fix(&session, &mut report, &numbers, Asker::Command, environment)?;
-    warn_not_fixed(&outcome);
+    warn_not_fixed(&outcome, &told);
     ui::result_text(&fixes_text(&outcome))?;
     match &outcome.unkept {
         None => Ok(exit_code(&outcome)),
@@ -222,13 +225,16 @@ fn print_patch(patch: &[u8]) -> Result<(), Failure> {
     }
 }
 
-fn warn_not_fixed(outcome: &Fixed) {
-    for skipped in &outcome.left {
-        ui::warn(&format!("#{} not fixed: {}", skipped.number, skipped.why));
-    }
+/// Warns about skipped issues that the user was not told about before.
+fn warn_not_fixed(outcome: &Fixed, told: &[Left]) {
+    outcome.left.iter().filter(|skipped| !told.contains(skipped)).for_each(warn_skipped);
     for warning in &outcome.warnings {
         ui::warn(warning);
     }
+}
+
+fn warn_skipped(skipped: &Left) {
+    ui::warn(&format!("#{} not fixed: {}", skipped.number, skipped.why));
 }
 
 fn fixes_text(outcome: &Fixed) -> String {

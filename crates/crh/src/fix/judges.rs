@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use super::ground::Ground;
 use super::outcome::Left;
+use super::second_look::SecondLook;
 use super::verification::{Said, Verification};
 use crate::commands::interrupts;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_pipeline::checks;
 use crh_pipeline::fixer::FileEdit;
 use crh_review::report::Issue;
-
-const NO_VERIFICATION: &str = "its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`";
 
 /// Edits that are applied or dropped together, because their issues overlap.
 #[derive(Debug, Clone)]
@@ -23,6 +22,12 @@ pub(super) struct Unit<'r> {
     pub(super) edits: Vec<FileEdit>,
 }
 
+impl Unit<'_> {
+    pub(super) fn requires_verification(&self) -> bool {
+        self.issues.iter().any(|issue| issue.requires_verification)
+    }
+}
+
 /// Units that passed and units that were dropped.
 pub(super) struct Held<'u, 'r> {
     pub(super) kept: Vec<&'u Unit<'r>>,
@@ -30,6 +35,8 @@ pub(super) struct Held<'u, 'r> {
     pub(super) edits: Vec<FileEdit>,
     pub(super) left: Vec<Left>,
     pub(super) warnings: Vec<String>,
+    /// Whether the verification command passed with the kept units.
+    pub(super) is_verified: bool,
 }
 
 pub(super) struct Judges<'g, 'b> {
@@ -37,6 +44,7 @@ pub(super) struct Judges<'g, 'b> {
     /// Commit that fixes are applied to.
     pub(super) base: &'g str,
     pub(super) verification: Option<&'g Verification<'b>>,
+    pub(super) second_look: SecondLook,
 }
 
 /// Computes the edits of several units.
@@ -65,7 +73,8 @@ impl Judges<'_, '_> {
     ) -> Result<Held<'u, 'r>, Failure> {
         let all: Vec<&Unit<'r>> = units.iter().collect();
         let Some(verification) = self.verification else {
-            return self.unverified(all, made, NO_VERIFICATION);
+            // The caller has left out what cannot be verified.
+            return self.checked(all, made);
         };
         let held = self.checked(all, made)?;
         if held.kept.is_empty() {
@@ -73,7 +82,7 @@ impl Judges<'_, '_> {
         }
         let said = |commit: &str| verification.of_commit(self.ground, commit);
         let (against, unproved) = match said(&held.commit) {
-            Said::Passed => return Ok(held),
+            Said::Passed => return Ok(Held { is_verified: true, ..held }),
             Said::OutOfTime(why) => return Ok(self.untold(held, &unknown(&why))),
             Said::Failed(why) => (failing(&why), Unproved::FailsAnyway(why)),
             Said::Nothing(why) => (not_running(&why), Unproved::NotRun(why)),
@@ -87,7 +96,8 @@ impl Judges<'_, '_> {
                     Said::OutOfTime(why) => Some(Objection::Unknown(unknown(&why))),
                 };
                 let sieve = Sieve { made, objection: &objection };
-                Ok(self.sifted(&held.kept, &against, &sieve)?.after(held.left))
+                let sifted = self.sifted(&held.kept, &against, &sieve)?.after(held.left);
+                Ok(Held { is_verified: true, ..sifted })
             }
             Said::Failed(_) => self.unproved(held, made, &unproved),
             Said::Nothing(why) => self.unproved(held, made, &Unproved::NotRun(why)),
@@ -102,14 +112,18 @@ impl Judges<'_, '_> {
         none
     }
 
-    /// Keeps the units that need no verification, and adds a warning.
+    /// Keeps the units that need no verification, and those that a second look verifies. Adds a
+    /// warning.
     fn unproved<'u, 'r>(
         &self,
         held: Held<'u, 'r>,
         made: Made<'_, 'r>,
         why: &Unproved,
     ) -> Result<Held<'u, 'r>, Failure> {
-        let mut proved = self.unverified(held.kept, made, &why.left())?.after(held.left);
+        let mut proved = match self.second_look {
+            SecondLook::Follows => held,
+            SecondLook::None => self.unverified(held.kept, made, &why.left())?.after(held.left),
+        };
         proved.warnings.push(why.warning());
         Ok(proved)
     }
@@ -121,8 +135,8 @@ impl Judges<'_, '_> {
         made: Made<'_, 'r>,
         why: &str,
     ) -> Result<Held<'u, 'r>, Failure> {
-        let needs = |unit: &&Unit<'_>| unit.issues.iter().any(|issue| issue.requires_verification);
-        let (needing, others): (Vec<_>, Vec<_>) = units.into_iter().partition(needs);
+        let (needing, others): (Vec<_>, Vec<_>) =
+            units.into_iter().partition(|unit| unit.requires_verification());
         let left = needing.into_iter().flat_map(|unit| left_of(unit, why)).collect();
         Ok(self.checked(others, made)?.after(left))
     }
@@ -140,7 +154,7 @@ impl Judges<'_, '_> {
         let commit = self.committed(&edits)?;
         let Some(against) = self.objection(&commit)? else {
             let (left, warnings) = (Vec::new(), Vec::new());
-            return Ok(Held { kept: units, commit, edits, left, warnings });
+            return Ok(Held { kept: units, commit, edits, left, warnings, is_verified: false });
         };
         let objection = |commit: &str| match self.objection(commit) {
             Ok(objection) => objection.map(Objection::Against),
@@ -231,7 +245,8 @@ impl<'u, 'r> Held<'u, 'r> {
     fn nothing(base: &str) -> Self {
         let commit = base.to_owned();
         let (left, warnings) = (Vec::new(), Vec::new());
-        Self { kept: Vec::new(), commit, edits: Vec::new(), left, warnings }
+        let (kept, edits) = (Vec::new(), Vec::new());
+        Self { kept, commit, edits, left, warnings, is_verified: false }
     }
 
     fn leave(&mut self, units: &[&'u Unit<'r>], why: &str) {

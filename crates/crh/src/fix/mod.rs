@@ -13,6 +13,7 @@ mod planned_fixes;
 mod refusal;
 mod repair;
 mod residual;
+mod second_look;
 mod standing;
 mod surroundings;
 mod tree;
@@ -33,8 +34,10 @@ use self::outcome::{Fixed, Left};
 use self::planned_fixes::{PlannedFixes, plan_fixes};
 pub(crate) use self::residual::{forget_left, left_before};
 use self::residual::{residual, with_kept};
-pub(crate) use self::standing::Standing;
+use self::second_look::SecondLook;
+pub(crate) use self::second_look::unverifiable;
 use self::standing::add_fix;
+pub(crate) use self::standing::{LookResult, Standing};
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::Begun;
@@ -45,7 +48,7 @@ use crh_pipeline::assemble::{mask, mask_keys, recount_summary, with_spending};
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::refresh_verdict;
-use crh_review::report::{AppliedFix, Issue, Queue, Report};
+use crh_review::report::{AppliedFix, FixOutcome, Issue, Queue, Report};
 
 /// Files of the run folder.
 const APPLIED: &str = "applied-fixes.json";
@@ -107,7 +110,7 @@ pub(crate) fn would_fix(
     environment: &Environment,
 ) -> Result<(Vec<u8>, Fixed), Failure> {
     let _watch = InterruptGuard::watch(|| {})?;
-    let (issues, left) = wanted(report, numbers);
+    let (issues, left) = verifiable(begun, report, numbers, Asker::Command);
     let ground = match Ground::of(begun) {
         Ok(ground) => ground,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
@@ -116,7 +119,8 @@ pub(crate) fn would_fix(
         Ok(checkout) => checkout,
         Err(why) => return Ok((Vec::new(), refused(report, numbers, &why))),
     };
-    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, environment)?;
+    let second_look = SecondLook::after(begun, Asker::Command);
+    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, second_look, environment)?;
     if interrupts::is_pressed() {
         return Ok((
             Vec::new(),
@@ -225,7 +229,7 @@ fn in_tree(
     asker: Asker,
     environment: &Environment,
 ) -> Result<Fixed, Failure> {
-    let (issues, left) = wanted(report, numbers);
+    let (issues, left) = verifiable(begun, report, numbers, asker);
     let left = Fixed::leaving(left);
     if issues.is_empty() {
         return Ok(left);
@@ -241,7 +245,8 @@ fn in_tree(
         Ok(checkout) => checkout,
         Err(why) => return Ok(all(&format!("nothing was applied: {why}"))),
     };
-    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, environment)?;
+    let second_look = SecondLook::after(begun, asker);
+    let (by_code, by_model) = plan_fixes(&ground, &checkout, &issues, second_look, environment)?;
     if interrupts::is_pressed() {
         return Ok(Fixed { is_stopped: true, ..all(NOT_ITS_TURN) });
     }
@@ -283,18 +288,30 @@ fn applied(ground: &Ground<'_>, checkout: &Locked, planned: PlannedFixes, asker:
     }
 }
 
+/// The open issues with these numbers whose fixes can be verified where that is required, and why
+/// the others cannot be fixed.
+fn verifiable<'r>(
+    begun: &Begun,
+    report: &'r Report,
+    numbers: &BTreeSet<u32>,
+    asker: Asker,
+) -> (Vec<&'r Issue>, Vec<Left>) {
+    let (mut issues, mut left) = wanted(report, numbers);
+    let unverifiable = unverifiable(begun, report, numbers, asker);
+    issues.retain(|issue| unverifiable.iter().all(|left| left.number != issue.number));
+    left.extend(unverifiable);
+    (issues, left)
+}
+
 /// The open issues with these numbers, and why the others cannot be fixed.
 fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<Left>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
         match report.issues.iter().find(|issue| issue.number == *number) {
-            Some(_) if report.is_fixed(*number) => {
-                left.push(Left::new(*number, "it is already fixed"));
-            }
-            Some(issue) if report.fix_of(*number).is_some() && is_exact(issue) => {
-                left.push(Left::new(*number, FOUND_AGAIN));
-            }
-            Some(issue) => issues.push(issue),
+            Some(issue) => match applied_already(report, issue) {
+                Some(why) => left.push(Left::new(*number, why)),
+                None => issues.push(issue),
+            },
             None if report.pre_existing.iter().any(|issue| issue.number == *number) => {
                 left.push(Left::new(*number, "it is pre-existing"));
             }
@@ -302,6 +319,15 @@ fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, V
         }
     }
     (issues, left)
+}
+
+/// Why an issue with an applied fix is not fixed again. `None` if it can be fixed.
+fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
+    match report.fix_of(issue.number)?.outcome {
+        FixOutcome::Done => Some("it is already fixed"),
+        FixOutcome::Unverified => Some("its fix is in the tree, but not verified"),
+        FixOutcome::FoundAgain => is_exact(issue).then_some(FOUND_AGAIN),
+    }
 }
 
 /// Skips all issues for the same reason.

@@ -9,6 +9,7 @@ use super::journal::Locked;
 use super::judges::{Held, Judges, Unit};
 use super::outcome::Left;
 use super::repair::{Part, Repaired, repaired};
+use super::second_look::SecondLook;
 use super::surroundings::texts;
 use super::verification::Verification;
 use crate::commands::interrupts;
@@ -67,7 +68,7 @@ impl PlannedFixes {
     /// The fixes of the units that passed.
     fn of(held: Held<'_, '_>, from: &str) -> Self {
         Self {
-            fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held.edits)).collect(),
+            fixes: held.kept.iter().flat_map(|unit| fixes(unit, &held)).collect(),
             paths: held.edits.into_iter().map(|edit| edit.path).collect(),
             commit: held.commit,
             left: held.left,
@@ -89,19 +90,28 @@ impl PlannedFixes {
     }
 }
 
+/// How fixes that require it are verified.
+#[derive(Clone, Copy)]
+struct Proof<'p, 'b> {
+    verification: Option<&'p Verification<'b>>,
+    second_look: SecondLook,
+}
+
 /// Computes fixes without changing the checkout: exact replacements by code, the rest by a fixer on
 /// top of them.
 pub(super) fn plan_fixes(
     ground: &Ground<'_>,
     checkout: &Locked,
     issues: &[&Issue],
+    second_look: SecondLook,
     environment: &Environment,
 ) -> Result<(PlannedFixes, PlannedFixes), Failure> {
     let verification = Verification::of(ground.begun, environment);
+    let proof = Proof { verification: verification.as_ref(), second_look };
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
         issues.iter().partition(|issue| is_exact(issue));
-    let first = by_code(ground, checkout, exact, verification.as_ref())?;
-    let second = by_model(ground, checkout, &inexact, &first.commit, verification.as_ref())?;
+    let first = by_code(ground, checkout, exact, proof)?;
+    let second = by_model(ground, checkout, &inexact, &first.commit, proof)?;
     Ok((first, second))
 }
 
@@ -111,7 +121,7 @@ fn by_code(
     ground: &Ground<'_>,
     checkout: &Locked,
     exact: Vec<&Issue>,
-    verification: Option<&Verification<'_>>,
+    proof: Proof<'_, '_>,
 ) -> Result<PlannedFixes, Failure> {
     let files = exact.iter().map(|issue| issue.location.file.as_str()).collect();
     let start = ground.start(checkout, &files)?;
@@ -130,7 +140,8 @@ fn by_code(
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
         replaced(&issues, &texts).edits
     };
-    let judges = Judges { ground, base: &start.commit, verification };
+    let Proof { verification, second_look } = proof;
+    let judges = Judges { ground, base: &start.commit, verification, second_look };
     let held = judges.verified(&units, &made)?.after(first.left);
     let mut planned = PlannedFixes::of(held, &start.commit);
     planned.edited = start.edited.intersection(&planned.paths).cloned().collect();
@@ -143,7 +154,7 @@ fn by_model(
     checkout: &Locked,
     issues: &[&Issue],
     base: &str,
-    verification: Option<&Verification<'_>>,
+    proof: Proof<'_, '_>,
 ) -> Result<PlannedFixes, Failure> {
     let nothing = PlannedFixes::nothing(base.to_owned());
     if issues.is_empty() || interrupts::is_pressed() {
@@ -168,7 +179,8 @@ fn by_model(
     };
     let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
     let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
-    let judges = Judges { ground, base, verification };
+    let Proof { verification, second_look } = proof;
+    let judges = Judges { ground, base, verification, second_look };
     Ok(PlannedFixes::of(judges.verified(&units, &made)?.after(left), base))
 }
 
@@ -184,15 +196,19 @@ fn described(issue: &Issue) -> String {
 }
 
 /// The applied fixes of a unit.
-fn fixes(unit: &Unit<'_>, edits: &[FileEdit]) -> Vec<AppliedFix> {
+fn fixes(unit: &Unit<'_>, held: &Held<'_, '_>) -> Vec<AppliedFix> {
+    let outcome = match unit.requires_verification() && !held.is_verified {
+        true => FixOutcome::Unverified,
+        false => FixOutcome::Done,
+    };
     let fix = |issue: &&Issue| {
         let number = issue.number;
-        let files = edits.iter().filter(|edit| edit.issues.contains(&number));
+        let files = held.edits.iter().filter(|edit| edit.issues.contains(&number));
         AppliedFix {
             number,
             description: unit.described.get(&number).cloned().unwrap_or_default(),
             files: files.map(|edit| edit.path.clone()).collect(),
-            outcome: FixOutcome::Done,
+            outcome,
         }
     };
     unit.issues.iter().map(fix).collect()

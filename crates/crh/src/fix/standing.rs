@@ -5,27 +5,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::journal::{Asker, Journal, NotApplied};
 use super::{fixes_of, journal};
 use crh_pipeline::run_folder::{FileWriteError, RunFolder};
 use crh_review::report::{AppliedFix, FixOutcome};
 
-/// File with issues that were found again after their fix: fix number by issue number.
-const FOUND_AGAIN: &str = "stages/found-again.json";
+/// File with the results of the reviews of fixes.
+const SECOND_LOOKS: &str = "stages/second-looks.json";
 
 /// Applied fixes, by fix number.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     journals: BTreeMap<u32, Journal>,
+    looks: SecondLooks,
+}
+
+/// Results of the reviews of fixes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct SecondLooks {
+    /// Issues that were found again, with the number of the last fix before that.
     found_again: BTreeMap<u32, u32>,
+    /// Number of the last fix that a complete review covers.
+    complete_to: u32,
 }
 
 impl Standing {
     pub(crate) fn of(run: &RunFolder) -> Result<Self, NotApplied> {
         let journals = journal::standing(&fixes_of(run))?;
         let journals = journals.into_iter().map(|(number, (_, journal))| (number, journal));
-        let found_again = run.read(FOUND_AGAIN).unwrap_or_default();
-        Ok(Self { journals: journals.collect(), found_again })
+        let looks = run.read(SECOND_LOOKS).unwrap_or_default();
+        Ok(Self { journals: journals.collect(), looks })
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -67,24 +78,42 @@ impl Standing {
         let mut applied = Vec::new();
         for (at, journal) in self.journals.range(number.saturating_add(1)..) {
             for fix in &journal.fixes {
-                let holds = self.found_again.get(&fix.number).is_none_or(|found| found < at);
-                let outcome = if holds { fix.outcome } else { FixOutcome::FoundAgain };
+                let found_again = self.looks.found_again.get(&fix.number);
+                let outcome = match fix.outcome {
+                    _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
+                    FixOutcome::Unverified if *at <= self.looks.complete_to => FixOutcome::Done,
+                    outcome => outcome,
+                };
                 add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
             }
         }
         applied
     }
 
-    /// Stores that these issues were found again after the last fix.
-    pub(crate) fn keep_found_again(
+    /// Stores the result of a review of the last fix: issues that were found again, and whether
+    /// the review verifies the fixes.
+    pub(crate) fn keep_look(
         mut self,
         run: &RunFolder,
-        numbers: impl IntoIterator<Item = u32>,
-    ) -> Result<(), FileWriteError> {
+        found_again: impl IntoIterator<Item = u32>,
+        look: LookResult,
+    ) -> Result<Self, FileWriteError> {
         let last = self.last();
-        self.found_again.extend(numbers.into_iter().map(|number| (number, last)));
-        run.store_masked(FOUND_AGAIN, &self.found_again)
+        self.looks.found_again.extend(found_again.into_iter().map(|number| (number, last)));
+        if look == LookResult::Verifying {
+            self.looks.complete_to = last;
+        }
+        run.store_masked(SECOND_LOOKS, &self.looks)?;
+        Ok(self)
     }
+}
+
+/// Whether a review of fixes verifies them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LookResult {
+    Verifying,
+    /// A reviewer failed, or the review was stopped.
+    Incomplete,
 }
 
 /// Adds a fix, ordered by issue number. An earlier fix of the same issue is in the tree, too, so
@@ -113,7 +142,10 @@ mod tests {
             fixes.iter().map(|fixes| Journal::of(Asker::Mode, fixes.iter().map(fix).collect()));
         Standing {
             journals: (1..).zip(journals).collect(),
-            found_again: found_again.iter().copied().collect(),
+            looks: SecondLooks {
+                found_again: found_again.iter().copied().collect(),
+                complete_to: 0,
+            },
         }
     }
 
@@ -132,6 +164,27 @@ mod tests {
         check(standing(&[&[2, 3], &[1]], &[(3, 1)]), 0, &[1, 2], &[3]);
         check(standing(&[&[2, 3], &[3]], &[(3, 1)]), 0, &[2, 3], &[]);
         check(standing(&[&[2, 3], &[3]], &[(3, 2)]), 0, &[2], &[3]);
+    }
+
+    #[test]
+    fn complete_review_of_a_fix_verifies_it() {
+        let unverified = |number| AppliedFix {
+            number,
+            description: String::new(),
+            files: Vec::new(),
+            outcome: FixOutcome::Unverified,
+        };
+        let journal = |number| Journal::of(Asker::Mode, vec![unverified(number)]);
+        let check = |complete_to: u32, expected: [FixOutcome; 3]| {
+            let journals = (1..=3).map(|number| (number, journal(number))).collect();
+            let looks = SecondLooks { found_again: BTreeMap::from([(2, 2)]), complete_to };
+            let applied = Standing { journals, looks }.applied();
+            assert_eq!(applied.iter().map(|fix| fix.outcome).collect::<Vec<_>>(), expected);
+        };
+        use FixOutcome::{Done, FoundAgain, Unverified};
+        check(0, [Unverified, FoundAgain, Unverified]);
+        check(2, [Done, FoundAgain, Unverified]);
+        check(3, [Done, FoundAgain, Done]);
     }
 
     #[test]

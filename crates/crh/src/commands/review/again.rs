@@ -12,7 +12,7 @@ use super::outcome::End;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix;
-use crate::fix::Standing;
+use crate::fix::{LookResult, Standing};
 use crate::ui::Verbosity;
 use crh_git::BareRepository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
@@ -22,7 +22,10 @@ use crh_pipeline::tools::{ToolContext, ToolError};
 use crh_pipeline::workspace::Workspace;
 use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
-use crh_review::report::{AppliedFix, Decimal, FixOutcome, Issue, Report, RunOutcome, Stats};
+use crh_review::finding::Origin;
+use crh_review::report::{
+    AppliedFix, CoverageState, Decimal, FixOutcome, Issue, Report, RunOutcome, Stats,
+};
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
@@ -39,7 +42,8 @@ pub(super) fn review(
     let Some((bare, reviewed)) = &begun.files else { return Ok(End::Finished) };
     let Some(run) = begun.place.folder() else { return Ok(End::Finished) };
     let standing = Standing::of(run)?;
-    let Some(now) = standing.commit() else { return Ok(End::Finished) };
+    let Some(now) = standing.commit().map(str::to_owned) else { return Ok(End::Finished) };
+    let now = now.as_str();
     let spent = run.spent_before().map_err(run_lookup::folder_failure)?;
     let folder = run.fix_round(round).or_fail(FailureKind::External)?;
     let changed: BTreeSet<String> =
@@ -51,11 +55,14 @@ pub(super) fn review(
         // Stopped reviewers did not fail.
         End::Interrupted => Report { reviewers: Vec::new(), ..second },
     };
-    let TakenIn { new, found_again } = take_in(report, second, &changed);
-    fix::keep_found_on(run, &new, now).or_fail(FailureKind::External)?;
-    if !found_again.is_empty() {
-        standing.keep_found_again(run, found_again).or_fail(FailureKind::External)?;
-    }
+    let result = match end {
+        End::Finished if is_verifying(&second, &changed) => LookResult::Verifying,
+        End::Finished | End::Interrupted => LookResult::Incomplete,
+    };
+    let new = take_in(report, second, &changed);
+    fix::keep_found_on(run, &new.numbers, now).or_fail(FailureKind::External)?;
+    let looked = standing.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
+    report.applied_fixes = looked.applied();
     if end == End::Interrupted {
         fix::warn(report, &[LOOK_STOPPED.to_owned()]);
     }
@@ -129,11 +136,22 @@ fn subject(
     }))
 }
 
-/// Issues that a repeated review added, by number.
+/// Issues that a repeated review added or found again.
 struct TakenIn {
-    new: Vec<u32>,
+    /// Numbers of the new issues.
+    numbers: Vec<u32>,
     /// Fixed issues that were found again.
     found_again: Vec<u32>,
+}
+
+/// Whether a repeated review verifies the fixes of these files: models have reviewed all of them.
+fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
+    let failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
+    let is_reviewed = |path: &String| {
+        let file = second.coverage.iter().find(|file| file.path == *path);
+        file.is_some_and(|file| file.state == CoverageState::Reviewed)
+    };
+    !failed && changed.iter().all(is_reviewed)
 }
 
 /// Adds new issues with the next numbers, and reopens fixed issues that were found again.
@@ -177,19 +195,16 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
             .push(format!("reviewers failed in the repeated review of the fixes: {names}"));
     }
     report.stats = both(&report.stats, &second.stats);
-    TakenIn { new: numbers, found_again }
+    TakenIn { numbers, found_again }
 }
 
-/// Marks the fixes whose issues were found again. They stay in the report, because they are in the
-/// tree. Returns their numbers.
+/// Warns about fixed issues that were found again. Returns their numbers.
 fn reopen(report: &mut Report, found_again: &BTreeSet<u32>) -> Vec<u32> {
-    let fixed: Vec<u32> =
-        found_again.iter().copied().filter(|number| report.is_fixed(*number)).collect();
+    let is_new = |fix: &AppliedFix| fix.outcome != FixOutcome::FoundAgain;
+    let fixed = found_again.iter().filter(|number| report.fix_of(**number).is_some_and(is_new));
+    let fixed: Vec<u32> = fixed.copied().collect();
     let warnings = fixed.iter().map(|number| format!("#{number} was found again after its fix"));
     fix::warn(report, &warnings.collect::<Vec<_>>());
-    for fix in report.applied_fixes.iter_mut().filter(|fix| found_again.contains(&fix.number)) {
-        fix.outcome = FixOutcome::FoundAgain;
-    }
     fixed
 }
 

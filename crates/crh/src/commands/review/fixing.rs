@@ -264,6 +264,9 @@ fn rounds_of_fixes(
     };
     // Without a handler, the first Ctrl-C ends the process.
     let _watch = InterruptGuard::watch(|| {}).ok();
+    for left in fix::unverifiable(begun, report, &fix::safe(report), asker(begun)) {
+        ui::note(&format!("crh does not fix #{}: {}", left.number, left.why));
+    }
     let mut progress = Progress::of(begun);
     // Issues that another command skipped are tried again: the model or the verification command
     // may have changed.
@@ -276,7 +279,9 @@ fn rounds_of_fixes(
         let standing = Standing::of(run).unwrap_or_default();
         let mut waiting = standing.applied_after(progress.looked_at);
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
-        let open = open(report) + waiting.len();
+        let is_waiting = |number: u32| waiting.iter().any(|fix| fix.number == number);
+        let is_open = |number: u32| !report.is_fixed(number) || is_waiting(number);
+        let open = report.issues.iter().filter(|issue| is_open(issue.number)).count();
         let applied = match waiting.is_empty() || rounds == 1 {
             false => waiting,
             true => {

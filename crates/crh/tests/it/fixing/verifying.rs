@@ -32,6 +32,63 @@ fn fix_that_requires_verification_is_skipped_without_command() {
 }
 
 #[test]
+fn unverifiable_fix_is_named_before_the_fixer_runs() {
+    let desk = Desk::new();
+    let vague = json!({ "replacement": null, "requires_verification": true });
+    desk.reviewed(&[with(mean(), vague)]);
+    // The fixer would be asked and paid, and its work dropped.
+    let model = FakeModel::start();
+    let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
+    expect![[r#"
+        exit 1
+        warning: #1 not fixed: its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`
+        ---
+        0 issues fixed.
+    "#]]
+    .assert_eq(&desk.shown(&output));
+    assert_eq!(model.requests().len(), 0);
+}
+
+#[test]
+fn second_look_verifies_fixes_of_autofix() {
+    let desk = Desk::new();
+    let model = says_in_rounds(&[&[needing(mean())], &[]]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    expect![[r#"
+        #1 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&desk.stored("review.json")));
+    assert!(desk.text(ORDERS).contains("    return result\n"));
+}
+
+#[test]
+fn fix_is_unverified_if_its_second_look_fails() {
+    let desk = Desk::new();
+    let failure = || ScriptedReply::bad_request("the model is gone");
+    let model = FakeModel::start()
+        .on("single", [answers(&[needing(mean())]), failure(), failure(), failure()])
+        .on("validate-1", [confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 unverified: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    assert!(desk.text(ORDERS).contains("    return result\n"), "{}", output.shown());
+    assert_ne!(report["verdict"], "Ready to merge", "{}", output.shown());
+}
+
+#[test]
+fn headless_names_what_it_cannot_verify() {
+    let desk = Desk::new();
+    let output = desk.review(&says(&[needing(mean()), swallowed()]), &["--mode", "headless"]);
+    let why = "#2: its fix changes behaviour, so crh needs a test command";
+    assert!(output.stderr.contains(&format!("note: crh does not fix {why}")), "{}", output.shown());
+    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
+}
+
+#[test]
 fn verified_fix_is_applied() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
