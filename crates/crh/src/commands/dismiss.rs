@@ -120,6 +120,20 @@ fn find_issue(
     Ok(RunIssue { run_id, report, issue })
 }
 
+/// Dismisses an issue of a running review, without a reason.
+pub(crate) fn dismiss_issue(
+    settings: &Settings,
+    run_id: &str,
+    report: &Report,
+    issue: &Issue,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let state = settings.state_folder.value.path()?;
+    let (run_id, report, issue) = (run_id.to_owned(), report.clone(), issue.clone());
+    let now = Timestamp::from_system_time(environment.now());
+    dismiss(state, &RunIssue { run_id, report, issue }, "", now)
+}
+
 fn dismiss(
     state: &Path,
     run_issue: &RunIssue,

@@ -8,7 +8,7 @@ mod completions;
 mod config;
 mod demo;
 mod diff;
-mod dismiss;
+pub(crate) mod dismiss;
 mod doctor;
 mod eval;
 mod fix;

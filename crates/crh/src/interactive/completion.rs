@@ -44,6 +44,7 @@ struct Groups {
     deferred: Vec<String>,
     skipped: Vec<String>,
     acknowledged: Vec<String>,
+    dismissed: Vec<String>,
     /// Number of issues without a decision.
     left: usize,
 }
@@ -94,24 +95,34 @@ impl Groups {
             Some(Decision::Skipped) if fix.is_some() => self.skipped.push(line("not tracked")),
             Some(Decision::Skipped) => self.skipped.push(line("not applied, not tracked")),
             Some(Decision::Acknowledged) => self.acknowledged.push(line("noted")),
-            Some(Decision::Applied(_) | Decision::ToApply) | None => match &before {
-                Some(_) => self.failed.push(line("left in the report")),
-                None => self.left += 1,
-            },
+            Some(Decision::Dismissed) => {
+                let undo = format!("undo with `crh dismiss --undo {}`", issue.dedupe_key);
+                self.dismissed.push(line(&undo));
+            }
+            Some(Decision::NotDismissed(why)) => {
+                self.failed.push(line(&format!("not dismissed: {}", one_line(why))));
+            }
+            Some(Decision::Applied(_) | Decision::ToApply | Decision::ToDismiss) | None => {
+                match &before {
+                    Some(_) => self.failed.push(line("left in the report")),
+                    None => self.left += 1,
+                }
+            }
         }
     }
 
-    fn named(&self) -> [(&'static str, &Vec<String>); 5] {
+    fn named(&self) -> [(&'static str, &Vec<String>); 6] {
         [
             ("Failed", &self.failed),
             ("Applied", &self.applied),
             ("Deferred", &self.deferred),
             ("Skipped", &self.skipped),
             ("Acknowledged", &self.acknowledged),
+            ("Dismissed", &self.dismissed),
         ]
     }
 
-    /// The counts of all groups. "failed" and "left" appear only if they are not zero.
+    /// The counts of all groups. "failed", "dismissed" and "left" appear only if they are not zero.
     fn counts(&self) -> String {
         let mut counts = vec![
             format!("{} applied", self.applied.len()),
@@ -121,6 +132,9 @@ impl Groups {
         ];
         if !self.failed.is_empty() {
             counts.insert(0, format!("{} failed", self.failed.len()));
+        }
+        if !self.dismissed.is_empty() {
+            counts.push(format!("{} dismissed", self.dismissed.len()));
         }
         if self.left > 0 {
             counts.push(format!("{} left in the report", self.left));

@@ -1,7 +1,8 @@
 //! State machine of an interactive review. It returns the next step and receives the result; it
 //! does no I/O.
 //!
-//! Invariants: fixes chosen in the walk-through are applied together at its end; cancelling a
+//! Invariants: fixes chosen in the walk-through are applied together at its end, and then issues are
+//! dismissed; cancelling a
 //! preview changes nothing; an answer that the question does not offer is ignored.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -30,9 +31,17 @@ pub(super) struct Flow {
     tracker: TrackerLabel,
     resolved: Resolved,
     fixes: usize,
+    dismissing: Dismissing,
     /// Why a safe fix failed, by issue number.
     pub(super) not_fixed: BTreeMap<u32, String>,
     pub(super) decided: BTreeMap<u32, Decision>,
+}
+
+/// Whether issues can be dismissed: dismissals are stored per repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dismissing {
+    Possible,
+    NoRepository,
 }
 
 /// An issue that needs a decision.
@@ -55,6 +64,7 @@ enum State {
     NotFiled { filing: Filing, not_filed: NotFiled },
     FallingBack(Filing),
     Fixing,
+    Dismissing,
     Undoing,
     Completing,
     FindingDestination,
@@ -100,6 +110,10 @@ impl Flow {
             tracker: TrackerLabel::None(String::new()),
             resolved: Resolved { safe_fixes: 0, advisory: 0, pre_existing: 0 },
             fixes: 0,
+            dismissing: match report.change.repo.is_empty() {
+                true => Dismissing::NoRepository,
+                false => Dismissing::Possible,
+            },
             not_fixed: BTreeMap::new(),
             decided: BTreeMap::new(),
         };
@@ -131,7 +145,8 @@ impl Flow {
             },
             State::NotFiled { filing, not_filed } => Next::Ask(not_filed_ask(filing, not_filed)),
             State::FallingBack(_) => Next::FallBack,
-            State::Fixing => Next::Fix(self.to_apply()),
+            State::Fixing => Next::Fix(self.waiting(&Decision::ToApply)),
+            State::Dismissing => Next::Dismiss(self.waiting(&Decision::ToDismiss)),
             State::Undoing => Next::Undo,
             State::Completing => Next::Complete,
             State::FindingDestination => Next::FindDestination,
@@ -161,7 +176,7 @@ impl Flow {
                 self.take_stock(report);
             }
             _ => {
-                for number in self.to_apply() {
+                for number in self.waiting(&Decision::ToApply) {
                     let left = fixed.left.iter().find(|left| left.number == number);
                     let why = left.map_or(NOTHING_SAID, |left| left.why.as_str());
                     let decision = match report.fix_of(number).map(|fix| fix.outcome) {
@@ -171,10 +186,20 @@ impl Flow {
                     };
                     self.decided.insert(number, decision);
                 }
-                self.state = State::Completing;
+                self.state = self.ending();
             }
         }
         self.fixes = report.applied_fixes.len();
+    }
+
+    /// Receives whether an issue was dismissed, or why not.
+    pub(super) fn dismissed(&mut self, number: u32, dismissed: Result<(), String>) {
+        let decision = match dismissed {
+            Ok(()) => Decision::Dismissed,
+            Err(why) => Decision::NotDismissed(why),
+        };
+        self.decided.insert(number, decision);
+        self.state = self.ending();
     }
 
     /// Receives the result of an undo. `report` still has fixes if it failed.
@@ -281,7 +306,8 @@ impl Flow {
             Action::Apply | Action::Defer | Action::Skip => Pick::Apply,
         };
         let is_only = self.items.len() == 1;
-        let mut picks = vec![first, Pick::Defer, Pick::Skip, Pick::TheRest];
+        let mut picks = vec![first, Pick::Defer, Pick::Skip, Pick::TheRest, Pick::Dismiss];
+        picks.retain(|pick| *pick != Pick::Dismiss || self.dismissing == Dismissing::Possible);
         picks.retain(|pick| *pick != Pick::Defer || self.can_file());
         picks.retain(|pick| *pick != Pick::TheRest || !is_only);
         let position = (!is_only).then_some((at + 1, self.items.len()));
@@ -373,6 +399,7 @@ impl Flow {
             Pick::Apply => Decision::ToApply,
             Pick::Acknowledge => Decision::Acknowledged,
             Pick::Skip => Decision::Skipped,
+            Pick::Dismiss => Decision::ToDismiss,
             Pick::Defer => {
                 let (left, then) = (VecDeque::from([number]), Then::WalkFrom(at + 1));
                 self.state = State::Filing(Filing { left, then });
@@ -451,14 +478,25 @@ impl Flow {
     fn go_on(&mut self, then: Then) {
         self.state = match then {
             Then::WalkFrom(at) if at < self.items.len() => State::Walking(at),
-            Then::WalkFrom(_) | Then::Fixing if self.to_apply().is_empty() => State::Completing,
-            Then::WalkFrom(_) | Then::Fixing => State::Fixing,
+            Then::WalkFrom(_) | Then::Fixing => match self.waiting(&Decision::ToApply).is_empty() {
+                true => self.ending(),
+                false => State::Fixing,
+            },
         };
     }
 
-    fn to_apply(&self) -> BTreeSet<u32> {
-        let to_apply = self.decided.iter().filter(|(_, it)| **it == Decision::ToApply);
-        to_apply.map(|(number, _)| *number).collect()
+    /// The step after the last fix.
+    fn ending(&self) -> State {
+        match self.waiting(&Decision::ToDismiss).is_empty() {
+            true => State::Completing,
+            false => State::Dismissing,
+        }
+    }
+
+    /// Issues with a decision that is not carried out yet.
+    fn waiting(&self, decision: &Decision) -> BTreeSet<u32> {
+        let waiting = self.decided.iter().filter(|(_, it)| *it == decision);
+        waiting.map(|(number, _)| *number).collect()
     }
 }
 

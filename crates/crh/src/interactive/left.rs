@@ -68,6 +68,8 @@ pub(super) fn keep_answered(begun: &Begun, flow: &Flow) {
             Decision::Skipped => ("skipped", ""),
             Decision::NotFiled(why) => ("not_filed", why.as_str()),
             Decision::Acknowledged => ("acknowledged", ""),
+            Decision::ToDismiss | Decision::Dismissed => ("dismissed", ""),
+            Decision::NotDismissed(why) => ("not_dismissed", why.as_str()),
         };
         Decided { number: *number, decision: word.to_owned(), detail: detail.to_owned() }
     };

@@ -1,8 +1,8 @@
 //! Interactive review after its report: asks the user, applies fixes, files tickets, pushes.
 //!
 //! Invariants: without `--mode interactive`, no file changes before the user agrees. Leaving a
-//! question, and "Report only", restore the working tree, except for files that the user has edited
-//! since. Filed tickets stay; filing again creates no duplicate.
+//! question except the last, and "Report only", restore the working tree, except for files that the
+//! user has edited since. Filed tickets stay; filing again creates no duplicate.
 
 mod code;
 mod completion;
@@ -24,6 +24,7 @@ use self::flow::Flow;
 pub(crate) use self::left::{forget_answers, is_answered, left_open, others_fixes};
 use self::next::{Ask, Next, NextSink, NotFiled, Publish, Resolved};
 use self::words::Beside;
+use crate::commands::dismiss::dismiss_issue;
 use crate::commands::interrupts;
 use crate::commands::interrupts::InterruptGuard;
 use crate::commands::review::{Begun, chosen_fixes, safe_fixes};
@@ -33,7 +34,7 @@ use crate::fix::SafeFixTiming;
 use crate::fix::outcome::{Fixed, Left};
 use crate::hand_off::tickets::Tickets;
 use crate::ui::Verbosity;
-use crate::ui::questions::{MenuAnswer, TerminalPrompt};
+use crate::ui::questions::{LeaveEffect, MenuAnswer, TerminalPrompt};
 use crate::{fix, ui};
 use crh_review::report::{Report, ReviewMode};
 use crh_review::verdict::CommandKind;
@@ -169,7 +170,13 @@ impl Table<'_> {
                 }
                 Next::Ask(ask) => match self.answer(&ask, &flow, report, &diffs) {
                     MenuAnswer::Chosen(at) => flow.answered(ask.picks[at]),
-                    MenuAnswer::Cancelled => return Ok(None),
+                    MenuAnswer::Cancelled => match words::on_leave(&ask.about) {
+                        LeaveEffect::Undo => return Ok(None),
+                        LeaveEffect::Keep => {
+                            left::keep_answered(self.begun, &flow);
+                            return Ok(Some(Talked::Ended));
+                        }
+                    },
                 },
                 Next::File(number) => flow.filed(file(tickets.as_mut(), number, report)),
                 Next::FallBack => {
@@ -179,6 +186,11 @@ impl Table<'_> {
                 Next::Resolved(resolved) => {
                     self.say_resolved(resolved, report);
                     flow.completed();
+                }
+                Next::Dismiss(numbers) => {
+                    for number in numbers {
+                        flow.dismissed(number, self.dismissed(number, report));
+                    }
                 }
                 Next::Undo => {
                     drop(watch);
@@ -207,6 +219,16 @@ impl Table<'_> {
                 return Ok(None);
             }
         }
+    }
+
+    /// Dismisses an issue in this and all later reviews. Fails with the reason.
+    fn dismissed(&self, number: u32, report: &Report) -> Result<(), String> {
+        let Some(issue) = report.issues.iter().find(|issue| issue.number == number) else {
+            return Err("there is no such issue".to_owned());
+        };
+        let run_id = self.begun.place.run_id();
+        dismiss_issue(&self.begun.settings, &run_id, report, issue, self.environment)
+            .map_err(|failure| format!("{:#}", failure.error))
     }
 
     /// Publishes the fixes and ends the questions. Leaving is not possible any more, because a push

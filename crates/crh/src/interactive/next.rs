@@ -22,6 +22,8 @@ pub(super) enum Next {
     FallBack,
     /// Say that no finding needs a decision.
     Resolved(Resolved),
+    /// Dismiss these issues.
+    Dismiss(BTreeSet<u32>),
     /// Undo the fixes, so that the working tree is as it was before the review.
     Undo,
     /// Print the completion report.
@@ -113,6 +115,7 @@ pub(super) enum Pick {
     Defer,
     Skip,
     TheRest,
+    Dismiss,
     Proceed,
     Cancel,
     Retry,
@@ -162,6 +165,11 @@ pub(super) enum Decision {
     /// The ticket could not be filed, with the reason.
     NotFiled(String),
     Acknowledged,
+    /// To be dismissed after the last decision.
+    ToDismiss,
+    Dismissed,
+    /// The issue could not be dismissed, with the reason.
+    NotDismissed(String),
 }
 
 /// Counts for the message that no finding needs a decision.

@@ -11,7 +11,7 @@ use super::next::{
 use super::replacement::Replacement;
 use crate::hand_off::tickets::TrackerLabel;
 use crate::ui::one_line;
-use crate::ui::questions::{MenuOption, MenuQuestion};
+use crate::ui::questions::{LeaveEffect, MenuOption, MenuQuestion};
 use crh_review::report::{Action, Issue, Report};
 use crh_review::{columns, truncate, wrap};
 
@@ -94,6 +94,17 @@ pub(super) fn question(ask: &Ask, beside: Beside<'_>) -> MenuQuestion {
         paragraphs: stem(&ask.about, beside),
         options: ask.picks.iter().map(option).collect(),
         preselected: marked.unwrap_or_default(),
+        on_leave: on_leave(&ask.about),
+    }
+}
+
+/// At the last question, all decisions are made.
+pub(super) fn on_leave(about: &About) -> LeaveEffect {
+    match about {
+        About::NextSteps { .. } => LeaveEffect::Keep,
+        About::Routing { .. } | About::Finding(_) | About::Preview(_) | About::NotFiled { .. } => {
+            LeaveEffect::Undo
+        }
     }
 }
 
@@ -177,6 +188,7 @@ fn letter(pick: Pick) -> Option<char> {
         | Pick::Defer
         | Pick::Skip
         | Pick::TheRest
+        | Pick::Dismiss
         | Pick::Proceed
         | Pick::Cancel
         | Pick::Retry
@@ -207,6 +219,7 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
         Pick::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
         Pick::Skip => "Skip — don't apply, don't track",
         Pick::TheRest => "LFG the rest",
+        Pick::Dismiss => "Dismiss — hide it in this and all later reviews",
         Pick::Proceed => "Proceed",
         Pick::Cancel => "Cancel",
         Pick::Retry => "Retry",

@@ -29,8 +29,8 @@ use crate::user::User;
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply};
 use crh_testkit::{FakeGitHub, FakeModel, Program, Repo, Terminal, TerminalOutput};
 
-/// Last words of every question if the window is large enough.
-const KEYS: &str = "nothing stays changed";
+/// Last words of every question if the window is large enough: leaving undoes or keeps the fixes.
+const KEYS: [&str; 2] = ["nothing stays changed", "the fixes stay"];
 /// Applies safe fixes before the first question.
 const INTERACTIVE: &[&str] = &["--mode", "interactive"];
 /// Part of the first question of a plain review that can fix something.
@@ -288,7 +288,8 @@ impl Scene {
         terminal.wait_until_drawn(text, |screen| {
             let paragraphs: Vec<&str> = screen.trim_end().split("\n\n").collect();
             let drawn = &paragraphs[paragraphs.len().saturating_sub(3)..];
-            let has_keys = drawn.last().is_some_and(|keys| keys.contains(KEYS));
+            let has_keys = |text: &&&str| KEYS.iter().any(|keys| text.contains(keys));
+            let has_keys = drawn.last().filter(has_keys).is_some();
             let is_asked = drawn.iter().any(|part| part.contains(text));
             screen != before && has_keys && is_asked && terminal.is_raw_mode()
         });

@@ -13,7 +13,7 @@ pub(in crate::commands) fn target_failure(
     forge: Option<&Forge>,
 ) -> Failure {
     let (kind, hint) = kind_and_hint(&error, forge);
-    if mode == Some(RequestedMode::Headless) && found_no_change(&error) {
+    if mode == Some(RequestedMode::Headless) && is_scope_unknown(&error) {
         // Callers of headless mode expect exactly this text.
         let text = "Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.";
         return Failure::usage(text).hint(error.to_string());
@@ -25,14 +25,11 @@ pub(in crate::commands) fn target_failure(
     }
 }
 
-/// Whether crh found no change to review. False for a wrong argument, or if git or the forge failed.
-fn found_no_change(error: &TargetError) -> bool {
+/// Whether crh could not decide what to review. False for an empty change, for a wrong argument, or
+/// if git or the forge failed.
+fn is_scope_unknown(error: &TargetError) -> bool {
     match error {
-        TargetError::NothingStaged
-        | TargetError::NothingUncommitted
-        | TargetError::NoDifference(_)
-        | TargetError::Unborn
-        | TargetError::Bare => true,
+        TargetError::Unborn | TargetError::Bare => true,
         TargetError::Base(error) => match error {
             BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
@@ -42,7 +39,10 @@ fn found_no_change(error: &TargetError) -> bool {
             | BaseError::MissingObjects(_)
             | BaseError::NoSuchBranch(_) => false,
         },
-        TargetError::NoSuchName(_)
+        TargetError::NothingStaged
+        | TargetError::NothingUncommitted
+        | TargetError::NoDifference(_)
+        | TargetError::NoSuchName(_)
         | TargetError::NotFetched(_)
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)

@@ -22,6 +22,7 @@ mod resumed;
 pub(super) mod reviewers;
 pub(super) mod since;
 pub(crate) mod terms;
+mod untracked;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,6 +38,7 @@ use self::recovery::Tree;
 use self::remains::Remains;
 pub(super) use self::reopened::{Reopening, reopened};
 use self::since::Wish;
+use self::untracked::UntrackedAnswer;
 use super::forge::posting_messages::check_sinks;
 use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
 use super::github::{Audience, SkipRules};
@@ -53,6 +55,7 @@ use crate::fix::Authority;
 use crate::interactive::{Table, Talked};
 use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
+use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::sinks::{ForgeSink, ReportSink, SinkDelivery};
 use crh_pipeline::{context, plan, sinks, target_args};
@@ -205,6 +208,15 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
+    let untracked = match (&authority, untracked) {
+        (Authority::AsAsked(_), UntrackedPolicy::Listed) if !estimate && known.is_none() => {
+            match untracked::ask(&typed.target, environment)? {
+                UntrackedAnswer::Review(policy) => policy,
+                UntrackedAnswer::Stop => return Ok(ExitCode::from(ui::INTERRUPTED)),
+            }
+        }
+        (_, untracked) => untracked,
+    };
     let description = description.map(|file| TitleAndBody::load(&file, environment)).transpose()?;
     let beginning = Beginning {
         asked,

@@ -127,6 +127,13 @@ impl Talk {
                     let fixed = fixed(&mut self.report, &numbers, &self.unfixable);
                     self.flow.fixed(&self.report, &fixed);
                 }
+                Next::Dismiss(numbers) => {
+                    for number in numbers {
+                        let failure = self.unfixable.contains(&number).then_some("no room");
+                        self.flow
+                            .dismissed(number, failure.map_or(Ok(()), |why| Err(why.to_owned())));
+                    }
+                }
                 Next::Undo => {
                     if !self.cannot_undo {
                         self.report.applied_fixes.clear();
@@ -270,6 +277,41 @@ fn failed_safe_fix_is_asked_about() {
                 Continue
             End
             #2 Skipped
+        "#]],
+    );
+}
+
+#[test]
+fn issues_are_dismissed_after_the_fixes() {
+    let three = || {
+        let mut talk = Talk::new(&[GATED, DEFERRED, DEFERRED], none(), at(Checkout::Base));
+        talk.report.change.repo = "acme/shop".to_owned();
+        Talk { flow: Flow::new(&talk.report, SafeFixTiming::BeforeQuestions), ..talk }
+    };
+    let talk = Talk { unfixable: vec![3], ..three() };
+    talk.with(
+        &[Pick::OneByOne, Pick::Apply, Pick::Dismiss, Pick::Dismiss, Pick::Exit],
+        expect![[r#"
+            Show
+            Detect
+            ask Routing { remaining: 3 } [OneByOne, BestJudgment, ReportOnly]
+                OneByOne
+            ask #1 Some((1, 3)) [Apply, Skip, TheRest, Dismiss] (Apply)
+                Apply
+            ask #2 Some((2, 3)) not deferred [Apply, Skip, TheRest, Dismiss] (Skip)
+                Dismiss
+            ask #3 Some((3, 3)) not deferred [Apply, Skip, TheRest, Dismiss] (Skip)
+                Dismiss
+            Fix({1})
+            Dismiss({2, 3})
+            Complete
+            FindDestination
+            ask NextSteps after 1 [Continue, Exit]
+                Exit
+            End
+            #1 Applied(Done)
+            #2 Dismissed
+            #3 NotDismissed("no room")
         "#]],
     );
 }

@@ -42,7 +42,7 @@ fn check(ask: &Ask, report: &Report, tracker: &TrackerLabel, expected: Expect) {
 fn check_rows(ask: &Ask, report: &Report, tracker: &TrackerLabel, rows: usize, expected: Expect) {
     let diffs = Diffs::only(&Diff::read(DIFF.as_bytes().to_vec()));
     let beside = Beside { report, diffs: &diffs, tracker, columns: 79 };
-    let MenuQuestion { paragraphs: stem, options, preselected: marked } = question(ask, beside);
+    let MenuQuestion { paragraphs: stem, options, preselected: marked, .. } = question(ask, beside);
     let mut shown = lead(&ask.about, beside, rows);
     shown.push_str("---\n");
     shown.extend(stem.iter().map(|line| format!("{line}\n")));

@@ -1,13 +1,12 @@
 //! A menu that is redrawn as the user moves the selection.
 
-use super::MenuQuestion;
+use super::{LeaveEffect, MenuQuestion};
 use crate::ui::screen::TerminalSize;
 use crh_review::render::Colour;
 use crh_review::{truncate, wrap};
 
 /// Key help; the first part to be left out on small terminals.
-const KEYS: &str =
-    "Up/Down: move · Enter: choose · Esc or Ctrl-C: leave, and nothing stays changed";
+const KEYS: &str = "Up/Down: move · Enter: choose · Esc or Ctrl-C: leave, and";
 /// Prefixes of the selected option and of the others.
 const MARKED: &str = "> ";
 const UNMARKED: &str = "  ";
@@ -36,7 +35,11 @@ pub(super) fn lines(
         .enumerate()
         .flat_map(|(index, option_lines)| bold(option_lines, is_selected(index), colour))
         .collect();
-    let key_help = wrap_lines("", "", KEYS, width);
+    let effect = match question.on_leave {
+        LeaveEffect::Undo => "nothing stays changed",
+        LeaveEffect::Keep => "the fixes stay",
+    };
+    let key_help = wrap_lines("", "", &format!("{KEYS} {effect}"), width);
     if question_lines.len() + full_options.len() + key_help.len() + 2 <= max_lines {
         let blank = || std::iter::once(String::new());
         return question_lines
@@ -130,6 +133,7 @@ mod tests {
                 choice('D', "Report only — take no further action"),
             ],
             preselected: 0,
+            on_leave: LeaveEffect::Undo,
         }
     }
 

@@ -40,6 +40,16 @@ pub(crate) struct MenuQuestion {
     pub(crate) options: Vec<MenuOption>,
     /// Index of the preselected option.
     pub(crate) preselected: usize,
+    pub(crate) on_leave: LeaveEffect,
+}
+
+/// What happens to applied fixes if the user leaves a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LeaveEffect {
+    /// They are undone.
+    Undo,
+    /// They stay.
+    Keep,
 }
 
 /// An option of a menu.
@@ -331,6 +341,7 @@ mod tests {
             paragraphs: Vec::new(),
             options: vec![choice(Some('A')), choice(Some('D')), choice(None)],
             preselected: 0,
+            on_leave: LeaveEffect::Undo,
         }
     }
 

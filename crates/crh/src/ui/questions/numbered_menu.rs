@@ -52,6 +52,7 @@ mod tests {
             paragraphs: vec!["What now?".to_owned()],
             options: vec![choice(Some('A'), "Go on"), choice(None, "Stop (recommended)")],
             preselected: 1,
+            on_leave: LeaveEffect::Undo,
         }
     }
 

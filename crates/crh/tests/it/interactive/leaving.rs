@@ -21,7 +21,7 @@ const PREVIEW: &str = "Should the agent do this?";
 const NEXT: &str = "What should happen next?";
 const INTENT: &str = "What is the primary goal of these changes?";
 
-/// All questions.
+/// All questions before the last decision.
 const QUESTIONS: &[Asked] = &[
     Asked { name: "intent", begin: unclear, way: &[(INTENT, "")] },
     Asked { name: "first of a plain review", begin: plain, way: &[(NOT_YET, "")] },
@@ -57,6 +57,10 @@ const QUESTIONS: &[Asked] = &[
         begin: tracker_down,
         way: &[(ROUTING, "c"), (PREVIEW, "1"), ("was not filed", "")],
     },
+];
+
+/// The questions after the last decision.
+const LAST_QUESTIONS: &[Asked] = &[
     Asked { name: "what next", begin: usual, way: &[(ROUTING, "b"), (PREVIEW, "1"), (NEXT, "")] },
     Asked { name: "what next, without a branch", begin: detached, way: &[(NEXT, "")] },
     Asked { name: "what next, with GitHub", begin: hosted, way: &[(NEXT, "")] },
@@ -157,6 +161,7 @@ fn leaves(asked: &Asked, scene: &mut Scene, leave: impl Fn(&Terminal)) {
     let TerminalOutput { code, full_output: paper, is_restored: is_as_usual, .. } =
         scene.terminal.take().unwrap().end();
     assert_eq!((code, is_as_usual), (130, true), "{name}: {paper}");
+    scene.tree.take().unwrap().assert_reported(&scene.repo, &paper);
     assert!(paper.contains("--resume") && paper.contains("resume with"), "{name}: {paper}");
 }
 
@@ -200,6 +205,27 @@ fn check_tree<'q>(questions: impl Iterator<Item = &'q Asked>, leave: impl Fn(&Te
 fn escape_at_every_question_restores_the_tree() {
     // The line prompt has no Escape key.
     check_tree(QUESTIONS.iter().skip(1), |terminal| terminal.types("\x1b"));
+}
+
+#[test]
+fn leaving_the_last_question_keeps_the_fixes() {
+    let leaving: [fn(&Terminal); 4] = [
+        |terminal| terminal.types("\x1b"),
+        |terminal| terminal.types("\x03"),
+        |terminal| terminal.signal(Signal::TERM),
+        |terminal| terminal.types("\x1b"),
+    ];
+    for (asked, leave) in LAST_QUESTIONS.iter().zip(leaving) {
+        let mut scene = comes_to(asked);
+        let before = state(&scene);
+        leave(scene.terminal());
+        let TerminalOutput { code, full_output: paper, is_restored, .. } =
+            scene.terminal.take().unwrap().end();
+        assert!(code < 2 && is_restored, "{}: exit {code}: {paper}", asked.name);
+        assert!(before.1[2].contains(" M shop/mail.py"), "{}: {paper}", asked.name);
+        assert_same(&before.0, &state(&scene).0, asked.name);
+        scene.tree.take().unwrap().assert_reported(&scene.repo, &paper);
+    }
 }
 
 #[test]

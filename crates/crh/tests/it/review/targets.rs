@@ -70,10 +70,10 @@ fn empty_change_is_an_error() {
         ---
         $ crh review HEAD..HEAD --mode headless
         exit 2
-        error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-        hint: nothing to review: `main` is compared with itself, and nothing differs
+        error: nothing to review: `main` is compared with itself, and nothing differs
+        hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
         ---
-        Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
+        Review failed (headless mode). Reason: nothing to review: `main` is compared with itself, and nothing differs.
     "#]].assert_eq(&said);
 }
 
