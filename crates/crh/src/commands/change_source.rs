@@ -635,7 +635,9 @@ pub(super) fn decide_scope(
         strict: settings.scope_strict.value,
     };
     let (Some(objects), Some((base, head))) = (objects, commits) else {
-        return Ok((scope::decide_scope(diff, &DiffOnly, &rules), Vec::new()));
+        let scope = scope::decide_scope(diff, &DiffOnly, &rules);
+        path_args::require_match(&scope, settings)?;
+        return Ok((scope, Vec::new()));
     };
     let attributes = match attributes {
         AttributesAt::Old => base,
@@ -648,7 +650,9 @@ pub(super) fn decide_scope(
         (String::from_utf8_lossy(path).into_owned(), error.to_string())
     };
     let unreadable = files.unreadable_attributes().iter().map(describe).collect();
-    Ok((scope::decide_scope(diff, &files, &rules), unreadable))
+    let scope = scope::decide_scope(diff, &files, &rules);
+    path_args::require_match(&scope, settings)?;
+    Ok((scope, unreadable))
 }
 
 /// Warns that the repository's config is ignored.

@@ -270,6 +270,16 @@ fn paths_restrict_the_scope() {
     let outside = user.crh(repo.path(), &["check", "--", "../other"]).run();
     assert_eq!(outside.code, 2, "{}", outside.shown());
     assert!(outside.stderr.contains("is outside the repository"), "{}", outside.shown());
+    let unmatched = expect![[r#"
+        exit 2
+        error: nothing to review: the change has no file in `services/c`, `README.md`
+        hint: the change has `services/a/x.py`, `services/ab/x.py`, `services/b/y [1].py`, `top.py`; name one of these, or a folder with one
+        ---
+    "#]];
+    for command in ["check", "review"] {
+        let output = user.crh(repo.path(), &[command, "--", "services/c", "README.md"]).run();
+        unmatched.assert_eq(&output.shown());
+    }
 }
 
 #[test]

@@ -3,9 +3,14 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::config::environment::Environment;
+use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::Failure;
 use crh_git::Repository;
+use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
+
+/// Maximum changed files in a hint.
+const CHANGED_SHOWN_MAX: usize = 5;
 
 /// Moves words that are paths to the paths. As in git, a revision takes precedence over a path of
 /// the same name.
@@ -53,6 +58,32 @@ pub(super) fn globs(paths: &[PathBuf], environment: &Environment) -> Result<Glob
         }
     }
     Ok(GlobList(globs))
+}
+
+/// Fails if paths restrict the review and no file of the change is in them.
+pub(super) fn require_match(scope: &Scope, settings: &Settings) -> Result<(), Failure> {
+    let is_outside =
+        |file: &ScopeFile| file.decision == ScopeDecision::Out(SkipReason::OutsidePaths);
+    if scope.files.is_empty() || !scope.files.iter().all(is_outside) {
+        return Ok(());
+    }
+    // Each path has two globs; that of a folder ends with a slash.
+    let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
+    let globs = globs.filter(|glob| !glob.ends_with('/'));
+    let paths: Vec<String> =
+        globs.map(|glob| format!("`{}`", glob.trim_start_matches('/'))).collect();
+    let changed: Vec<String> = scope.files.iter().map(|file| file.path.shown().into()).collect();
+    let listed = changed.iter().take(CHANGED_SHOWN_MAX).map(|path| format!("`{path}`"));
+    let listed = listed.collect::<Vec<_>>().join(", ");
+    let more = match changed.len().saturating_sub(CHANGED_SHOWN_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Failure::usage(format!(
+        "nothing to review: the change has no file in {}",
+        paths.join(", ")
+    ))
+    .hint(format!("the change has {listed}{more}; name one of these, or a folder with one")))
 }
 
 /// Resolves `.` and `..` without reading the file system, since a path may be deleted.
