@@ -253,7 +253,9 @@ impl<A: Clone> AgentRun<A> {
             }
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);
-                self.trim(estimate - estimate / HARD_TRIM_DIVISOR).then_some(self.protocol)
+                let is_smaller = self.trim(estimate - estimate / HARD_TRIM_DIVISOR)
+                    || self.leave_out_half_of_tools();
+                is_smaller.then_some(self.protocol)
             }
             ModelError::RateLimited { .. }
             | ModelError::Overloaded { .. }
@@ -392,8 +394,8 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Trims the conversation if the request exceeds the model's context. Returns the estimated
-    /// tokens, or `None` if the request still does not fit.
+    /// Trims the conversation, and then leaves out tools, if the request exceeds the model's context.
+    /// Returns the estimated tokens, or `None` if the request still does not fit.
     fn fit_context(&mut self, turn_kind: TurnKind) -> Option<u64> {
         let estimate = self.estimate(turn_kind);
         let tokens = self.tokens.tokens(estimate);
@@ -401,8 +403,15 @@ impl<A: Clone> AgentRun<A> {
             return Some(estimate);
         }
         self.trim(self.tokens.estimate(tokens.saturating_sub(self.input_limit() / TRIM_DIVISOR)));
-        let estimate = self.estimate(turn_kind);
-        (self.tokens.likely_tokens(estimate) <= self.input_limit()).then_some(estimate)
+        loop {
+            let estimate = self.estimate(turn_kind);
+            if self.tokens.likely_tokens(estimate) <= self.input_limit() {
+                return Some(estimate);
+            }
+            // An agent with fewer tools is better than none.
+            self.task.tools.pop()?;
+            self.tokens.invalidate_prefix();
+        }
     }
 
     /// Returns whether anything was trimmed.
@@ -414,6 +423,14 @@ impl<A: Clone> AgentRun<A> {
             self.tokens.invalidate_prefix();
         }
         trim_result.freed_tokens > 0
+    }
+
+    /// Leaves out half of the tools, because the vendor says that the request is too long. Returns
+    /// whether there were any.
+    fn leave_out_half_of_tools(&mut self) -> bool {
+        let count = self.task.tools.len();
+        self.task.tools.truncate(count / 2);
+        count > 0
     }
 
     /// Maximum characters of all results of a turn: about half of the model's context, up to

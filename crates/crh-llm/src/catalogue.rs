@@ -9,7 +9,7 @@ pub use entry::{LongPrice, ModelEntry, PriceEntry};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{LiveName, ModelFacts, Price, Provider, Wire};
+use crate::{ContextSource, LiveName, ModelFacts, Price, Provider, Wire};
 use crh_http::BaseUrl;
 
 /// Maximum number of suggestions for a mistyped model.
@@ -143,15 +143,28 @@ impl ModelCatalogue {
     /// Facts about a model at this base URL. A known model id has the same facts at every server,
     /// unless the user configures another price. A local model without a price is free.
     pub fn facts(&self, name: &LiveName, url: &BaseUrl) -> ModelFacts {
-        let mut entry = self.merged_entry(&model_key(name.provider, &name.model));
-        if let Some(provider) = self.provider(name.provider).models_of {
-            entry = entry.or(self.merged_entry(&model_key(provider, &name.model)));
-        }
-        let mut facts = entry.facts();
+        let mut facts = self.entry(name).facts();
         if facts.price.is_none() && url.is_loopback() {
             facts.price = Some(Price::free());
         }
         facts
+    }
+
+    /// Origin of the context length of a model.
+    pub(crate) fn context_source(&self, name: &LiveName) -> ContextSource {
+        match self.entry(name).context {
+            Some(_) => ContextSource::Table,
+            None => ContextSource::Assumed,
+        }
+    }
+
+    /// The entry of a model, with the facts of the provider that makes it.
+    fn entry(&self, name: &LiveName) -> ModelEntry {
+        let entry = self.merged_entry(&model_key(name.provider, &name.model));
+        match self.provider(name.provider).models_of {
+            Some(provider) => entry.or(self.merged_entry(&model_key(provider, &name.model))),
+            None => entry,
+        }
     }
 
     /// API of a model: that of its entry, else that of its provider. A server that the user names

@@ -35,6 +35,17 @@ pub struct LiveModel {
     pub headers: Vec<(String, SecretString)>,
     /// Facts; the price is always present.
     pub facts: ModelFacts,
+    /// Origin of the context length in `facts`.
+    pub context_source: ContextSource,
+}
+
+/// Where a context length comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextSource {
+    /// The model table or the user's configuration.
+    Table,
+    /// Nothing is known; crh assumes what hosted models have.
+    Assumed,
 }
 
 /// Names of the default models of a provider.
@@ -138,6 +149,7 @@ impl ModelCatalogue {
         let url = environment.url(self, name)?;
         let key = environment.key(self, name.provider, &url)?;
         let facts = self.facts(name, &url);
+        let context_source = self.context_source(name);
         if facts.price.is_none() {
             let name = format!("{}:{}", name.provider, name.model);
             let similar = self.nearest_models(&name);
@@ -150,6 +162,7 @@ impl ModelCatalogue {
             endpoint,
             headers,
             facts,
+            context_source,
         })))
     }
 

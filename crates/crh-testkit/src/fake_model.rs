@@ -93,6 +93,13 @@ impl FakeModel {
         self
     }
 
+    /// Serves a JSON page about the server, such as `/v1/models`. Other pages do not exist.
+    #[must_use]
+    pub fn page(self, path: &str, json: serde_json::Value) -> Self {
+        self.service.state().pages.insert(path.to_owned(), json);
+        self
+    }
+
     /// Keeps only counts, not requests, so that load tests can measure memory.
     #[must_use]
     pub fn forgetful(self) -> Self {

@@ -81,7 +81,7 @@ pub(crate) enum Command {
     /// Show the settings in effect, or print the JSON Schema of `crh.toml`
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Write a commented `crh.toml` to the root of the repository
+    /// Write a commented `crh.toml` to the root of the repository, or set up a local model
     Init(InitArgs),
     /// List models with their prices, or test one
     #[command(subcommand)]
@@ -156,6 +156,13 @@ pub(crate) struct InitArgs {
     /// Overwrite an existing `crh.toml`
     #[arg(long)]
     pub(crate) force: bool,
+    /// Set up a model server on this machine instead: Ollama, LM Studio or llama.cpp
+    ///
+    /// Writes your own config, never one that exists. Give the URL of the server if it does not
+    /// listen on its usual port.
+    #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "force")]
+    #[expect(clippy::option_option, reason = "the flag may have a value")]
+    pub(crate) local: Option<Option<String>>,
 }
 
 #[derive(Debug, Args)]

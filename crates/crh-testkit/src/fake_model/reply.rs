@@ -73,6 +73,15 @@ pub(super) fn response(
     }
 }
 
+/// A page about the server, or 404.
+pub(super) fn page_response(page: Option<&serde_json::Value>) -> HttpResponse {
+    let reply = match page {
+        Some(page) => http::full_reply(200, &[owned_header(JSON)], sorted(page)),
+        None => http::full_reply(404, &[owned_header(JSON)], "{}"),
+    };
+    full_response(&Delivery::default(), reply)
+}
+
 /// An error of the fake itself.
 pub(super) fn error_response(message: &str) -> HttpResponse {
     let body = serde_json::json!({ "error": { "message": message, "type": "fake_model" } });

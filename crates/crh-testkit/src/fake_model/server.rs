@@ -36,6 +36,8 @@ pub(super) struct State {
     pub(super) usage: BTreeMap<String, FakeUsage>,
     cache: PromptCache,
     pub(super) tags: Vec<(String, String)>,
+    /// Pages besides the model APIs, by path.
+    pub(super) pages: BTreeMap<String, Value>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -108,6 +110,10 @@ impl Service for FakeModelServer {
     type Pending = Option<Prompt>;
 
     fn answer(&self, request: HttpRequest) -> (HttpResponse, Option<Prompt>) {
+        if is_page(&request) {
+            let page = self.state().pages.get(&request.path).cloned();
+            return (reply::page_response(page.as_ref()), None);
+        }
         let result = parse_request(request).and_then(|request| self.reply(request));
         match result {
             Ok((request, scripted)) => {
@@ -187,6 +193,14 @@ fn parse_request(request: HttpRequest) -> Result<FakeRequest, String> {
     let agent = headers.iter().find(|(name, _)| name == "user-agent");
     let caller = agent.map(|(_, agent)| comment(agent).to_owned()).unwrap_or_default();
     Ok(FakeRequest { caller, number: 0, wire, model, path, headers, body })
+}
+
+/// Whether a request asks about the server, and not a model. Every server may be asked so.
+fn is_page(request: &HttpRequest) -> bool {
+    match request.method.as_str() {
+        "GET" => true,
+        _ => request.path.starts_with("/api/"),
+    }
 }
 
 /// The comment of a `User-Agent`.

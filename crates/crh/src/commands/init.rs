@@ -1,5 +1,7 @@
 //! `crh init`: writes a commented `crh.toml` to the root of the repository.
 
+mod local;
+
 use std::fs;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -16,6 +18,9 @@ use crate::ui;
 use crh_git::Repository;
 
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Failure> {
+    if let Some(url) = &args.local {
+        return local::run(url.as_deref(), environment);
+    }
     let repository = Repository::discover(&environment.folder)
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("run `crh init` inside a checkout"))?;
@@ -26,21 +31,21 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Fail
     if args.force {
         replace(&path)?;
     } else {
-        create(&path)?;
+        create(&path, &page::template())?;
     }
     ui::note(&format!("wrote `{}`", path.display()));
     Ok(())
 }
 
 /// Creates the file, which must not exist. Removes it again if writing fails.
-fn create(path: &Path) -> Result<(), Failure> {
+fn create(path: &Path, text: &str) -> Result<(), Failure> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
     if file.as_ref().is_err_and(|error| error.kind() == ErrorKind::AlreadyExists) {
         return Err(Failure::usage(format!("`{}` already exists", path.display()))
             .hint(format!("`crh init --force` overwrites `{REPOSITORY_FILE}`")));
     }
     let result = file.and_then(|mut file| {
-        let result = file.write_all(page::template().as_bytes());
+        let result = file.write_all(text.as_bytes());
         result.or_else(|error| fs::remove_file(path).and(Err(error)))
     });
     result.with_context(|| write_error_context(path)).or_fail(FailureKind::Usage)
@@ -50,7 +55,7 @@ fn create(path: &Path) -> Result<(), Failure> {
 /// replaced, not followed.
 fn replace(path: &Path) -> Result<(), Failure> {
     let new_path = path.with_extension("toml.new");
-    create(&new_path)?;
+    create(&new_path, &page::template())?;
     let result = fs::rename(&new_path, path);
     result
         .or_else(|error| fs::remove_file(&new_path).and(Err(error)))

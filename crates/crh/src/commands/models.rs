@@ -15,8 +15,9 @@ use crate::config::models::{ModelChoice, ModelRole};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{hand_off, ui};
 use crh_llm::{
-    Cassette, LiveModel, LiveName, Model, ModelCatalogue, ModelEnvironment, ModelName,
-    ModelSetupError, Provider, Recorder, Redactor, ResolveError, ResolvedModel, VendorClient,
+    Cassette, ContextSource, Endpoint, LiveModel, LiveName, Model, ModelCatalogue,
+    ModelEnvironment, ModelName, ModelServer, ModelSetupError, Provider, Recorder, Redactor,
+    ResolveError, ResolvedModel, VendorClient, Wire,
 };
 use crh_pipeline::review_options::ModelSet;
 
@@ -183,6 +184,19 @@ impl<'e> ModelResolver<'e> {
         Ok(model.with_recorder(self.recorder(file)?))
     }
 
+    /// Context length of a model, by its server.
+    fn server_context(&self, endpoint: &Endpoint) -> Option<u64> {
+        let Endpoint { wire, url, key, model } = endpoint;
+        match wire {
+            Wire::OpenAiChat | Wire::OpenAiResponses => {}
+            Wire::Anthropic | Wire::Gemini => return None,
+        }
+        let network = self.environment.network_settings();
+        let server = ModelServer::new(url.clone(), key.clone(), &network)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        runtime.block_on(server.context_length(model))
+    }
+
     fn recorder(&self, file: &Path) -> Result<Arc<Recorder>, Failure> {
         let path = self.environment.folder.join(file);
         let recorder = Recorder::create_for(&path, self.redactor(), self.prompts.as_deref())
@@ -198,7 +212,16 @@ impl<'e> ModelResolver<'e> {
         Ok(
             match self.catalogue.resolve(name, &self.model_environment).map_err(resolve_failure)? {
                 ResolvedModel::Live(model) => {
-                    let LiveModel { name, endpoint, headers, facts } = *model;
+                    let LiveModel { name, endpoint, headers, mut facts, context_source } = *model;
+                    // Vendors do not tell.
+                    let is_own = name.base_url.is_some() || endpoint.url.is_loopback();
+                    if context_source == ContextSource::Assumed
+                        && is_own
+                        && let Some(context) = self.server_context(&endpoint)
+                    {
+                        facts.context = context;
+                        facts.max_output = facts.max_output.min(context);
+                    }
                     let client = VendorClient::new(endpoint, &self.environment.network_settings())
                         .and_then(|client| client.with_headers(headers));
                     let client = client.map_err(|error| {

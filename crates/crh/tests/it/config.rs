@@ -5,9 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use expect_test::{Expect, expect};
+use serde_json::json;
 use tempfile::TempDir;
 
-use crh_testkit::{Program, Repo};
+use crh_testkit::{FakeModel, Program, Repo};
 
 /// A repository, and a user with a home.
 struct ConfigFixture {
@@ -1024,6 +1025,53 @@ fn init_overwrites_only_with_force() {
         fs::read_dir(desk.repo.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, [".git", "crh.toml"]);
+}
+
+#[test]
+fn init_local_sets_up_a_model_server() {
+    let models = |id: &str| json!({"data": [{"id": "nomic-embed-text"}, {"id": id}]});
+    let ollama = FakeModel::start()
+        .page("/v1/models", models("qwen2.5-coder:7b"))
+        .page("/api/version", json!({"version": "0.12.6"}))
+        .page(
+            "/api/ps",
+            json!({"models": [{"model": "qwen2.5-coder:7b", "context_length": 4096}]}),
+        );
+    let studio = FakeModel::start().page("/v1/models", models("qwen/qwen3-coder-30b")).page(
+        "/api/v0/models",
+        json!({"data": [
+            {"id": "qwen/qwen3-coder-30b", "loaded_context_length": 8192}
+        ]}),
+    );
+    let llama = FakeModel::start()
+        .page("/v1/models", models("gpt-oss-20b"))
+        .page("/props", json!({"default_generation_settings": {"n_ctx": 65_536}}));
+    for (server, expected) in
+        [(&ollama, expect![""]), (&studio, expect![""]), (&llama, expect![""])]
+    {
+        let desk = ConfigFixture::new();
+        let output = desk.crh(&["init", "--local", &server.url()]).run();
+        let config = desk.home.path().join(".config/crh/config.toml");
+        let written = fs::read_to_string(&config).unwrap();
+        let shown = format!("{}{written}", output.shown());
+        let shown = shown.replace(&server.url(), "URL");
+        expected.assert_eq(&shown.replace(desk.home.path().to_str().unwrap(), "HOME"));
+        // The settings are valid, and a second call overwrites nothing.
+        assert_eq!(desk.crh(&["config", "show"]).run().code, 0);
+        let again = desk.crh(&["init", "--local", &server.url()]).run();
+        assert_eq!((again.code, again.stdout), (0, written.clone()));
+        assert_eq!(fs::read_to_string(&config).unwrap(), written);
+    }
+}
+
+#[test]
+fn init_local_without_server_says_what_to_start() {
+    let desk = ConfigFixture::new();
+    // Nothing listens on the discard port.
+    desk.check(desk.crh(&["init", "--local", "http://127.0.0.1:9/v1"]), expect![""]);
+    let empty = FakeModel::start().page("/v1/models", json!({"data": []}));
+    let output = desk.crh(&["init", "--local", &empty.url()]).run();
+    assert!(output.stderr.contains("has no model"), "{}", output.shown());
 }
 
 #[test]

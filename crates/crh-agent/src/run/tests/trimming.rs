@@ -1,8 +1,12 @@
 //! Tests of trimming within a run.
 
+use std::time::Duration;
+
 use expect_test::expect;
 
-use super::script::case;
+use super::script::{Case, case};
+use crate::RunStep;
+use crh_llm::ModelError;
 
 #[test]
 fn old_results_are_trimmed_and_may_be_requested_again() {
@@ -125,6 +129,34 @@ fn small_context_is_tried_before_the_task_is_refused() {
             stop Answered("done")
         "#]],
     );
+}
+
+#[test]
+fn tools_are_left_out_before_the_task_is_refused() {
+    let mut case = case().facts(|facts| (facts.context, facts.max_output) = (4_000, 800));
+    let tools = |case: &Case| match case.run().next(Duration::ZERO) {
+        RunStep::Ask(ask) => {
+            ask.request.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>().join(" ")
+        }
+        step => panic!("{step:?}"),
+    };
+    assert_eq!(tools(&case), "grep read submit");
+    case.tools[1].description = "word ".repeat(3_000);
+    assert_eq!(tools(&case), "grep submit");
+    case.tools[0].description = "word ".repeat(3_000);
+    assert_eq!(tools(&case), "submit");
+}
+
+#[test]
+fn context_full_error_leaves_out_tools() {
+    let mut run = case().run();
+    let mut counts = Vec::new();
+    while let RunStep::Ask(ask) = run.next(Duration::ZERO) {
+        counts.push(ask.request.tools.len());
+        run.on_failure(ModelError::ContextFull { message: "too long".to_owned() });
+    }
+    // Two tools and the answer, then one, then none.
+    assert_eq!(counts, [3, 2, 1]);
 }
 
 #[test]

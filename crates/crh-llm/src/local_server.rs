@@ -1,0 +1,239 @@
+//! Asks a model server for its models and their context lengths: Ollama, LM Studio, llama.cpp, vLLM
+//! and other servers with `/v1/models`.
+//!
+//! The answers are a convenience: a server that does not answer, or not in time, is no error.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
+
+use crate::NetworkSettings;
+use crh_http::BaseUrl;
+
+/// Time limit for all questions. A server on the same machine answers within milliseconds.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// Maximum size of an answer. The longest known list of models has half a megabyte.
+const ANSWER_BYTES_MAX: usize = 4 << 20;
+
+/// A model server, by its base URL.
+#[derive(Debug, Clone)]
+pub struct ModelServer {
+    client: reqwest::Client,
+    url: BaseUrl,
+    key: Option<SecretString>,
+}
+
+/// Program that serves models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerKind {
+    /// Ollama.
+    Ollama,
+    /// LM Studio.
+    LmStudio,
+    /// The server of llama.cpp.
+    LlamaCpp,
+    /// Another server with an OpenAI-compatible API.
+    Other,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NoAnswer {
+    /// The server has no such page, or the page has another form.
+    OtherForm,
+    /// There is no server, or it is too slow.
+    NoServer,
+}
+
+impl ModelServer {
+    /// A server with the base URL of its OpenAI-compatible API. `None` if the network settings are
+    /// invalid; the model client reports that.
+    pub fn new(url: BaseUrl, key: Option<SecretString>, network: &NetworkSettings) -> Option<Self> {
+        let client = crh_http::build_client(network).ok()?;
+        Some(Self { client, url, key })
+    }
+
+    /// Ids of the models that the server offers. `None` if there is no server.
+    pub async fn models(&self) -> Option<Vec<String>> {
+        let list = tokio::time::timeout(TIME_LIMIT, self.get(self.api("/models"))).await.ok()?;
+        let list = list.ok()?;
+        let ids = list["data"].as_array()?.iter().filter_map(|model| model["id"].as_str());
+        Some(ids.map(str::to_owned).collect())
+    }
+
+    /// Program of the server, by the pages that it has.
+    pub async fn kind(&self) -> ServerKind {
+        let pages = [
+            ("/api/version", ServerKind::Ollama),
+            ("/api/v0/models", ServerKind::LmStudio),
+            ("/props", ServerKind::LlamaCpp),
+        ];
+        for (path, kind) in pages {
+            match tokio::time::timeout(TIME_LIMIT, self.get(self.page(path))).await {
+                Ok(Ok(_)) => return kind,
+                Ok(Err(NoAnswer::OtherForm)) => {}
+                Ok(Err(NoAnswer::NoServer)) | Err(_) => break,
+            }
+        }
+        ServerKind::Other
+    }
+
+    /// Context length of a model, in tokens. `None` if the server does not tell.
+    pub async fn context_length(&self, model: &str) -> Option<u64> {
+        tokio::time::timeout(TIME_LIMIT, self.ask_context_length(model)).await.ok().flatten()
+    }
+
+    async fn ask_context_length(&self, model: &str) -> Option<u64> {
+        let is_answered = |answer: &Result<Value, NoAnswer>| match answer {
+            Ok(_) | Err(NoAnswer::OtherForm) => true,
+            Err(NoAnswer::NoServer) => false,
+        };
+        let list = self.get(self.api("/models")).await;
+        if !is_answered(&list) {
+            return None;
+        }
+        if let Some(length) = list.ok().and_then(|list| listed_length(&list, model)) {
+            return Some(length);
+        }
+        // Other pages are outside the versioned API. Only local servers have them.
+        if !self.url.is_loopback() {
+            return None;
+        }
+        let props = self.get(self.page("/props")).await.ok();
+        if let Some(length) = props.and_then(|props| llama_cpp_length(&props)) {
+            return Some(length);
+        }
+        let loaded = self.get(self.page("/api/ps")).await.ok();
+        if let Some(length) = loaded.and_then(|loaded| ollama_loaded_length(&loaded, model)) {
+            return Some(length);
+        }
+        let shown = self.post(self.page("/api/show"), &json!({ "model": model })).await.ok();
+        if let Some(length) = shown.and_then(|shown| ollama_length(&shown)) {
+            return Some(length);
+        }
+        let list = self.get(self.page("/api/v0/models")).await.ok()?;
+        listed_length(&list, model)
+    }
+
+    /// An address of the OpenAI-compatible API.
+    fn api(&self, path: &str) -> String {
+        format!("{}{path}", self.url.as_str())
+    }
+
+    /// An address at the root of the server.
+    fn page(&self, path: &str) -> String {
+        format!("{}{path}", self.url.origin())
+    }
+
+    async fn get(&self, address: String) -> Result<Value, NoAnswer> {
+        self.send(self.client.get(address)).await
+    }
+
+    async fn post(&self, address: String, body: &Value) -> Result<Value, NoAnswer> {
+        let request = self.client.post(address).header("content-type", "application/json");
+        self.send(request.body(body.to_string())).await
+    }
+
+    async fn send(&self, request: reqwest::RequestBuilder) -> Result<Value, NoAnswer> {
+        let request = match &self.key {
+            Some(key) => request.bearer_auth(key.expose_secret()),
+            None => request,
+        };
+        let mut response = request.send().await.map_err(|_| NoAnswer::NoServer)?;
+        if !response.status().is_success() {
+            return Err(NoAnswer::OtherForm);
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|_| NoAnswer::NoServer)? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > ANSWER_BYTES_MAX {
+                return Err(NoAnswer::OtherForm);
+            }
+        }
+        serde_json::from_slice(&bytes).map_err(|_| NoAnswer::OtherForm)
+    }
+}
+
+/// The length in a list of models: of vLLM (`max_model_len`), llama.cpp (`meta.n_ctx`), LM Studio
+/// (`loaded_context_length`) and OpenRouter (`context_length`).
+fn listed_length(list: &Value, model: &str) -> Option<u64> {
+    let entry = list["data"].as_array()?.iter().find(|entry| entry["id"] == model)?;
+    let fields = [
+        &entry["loaded_context_length"],
+        &entry["max_model_len"],
+        &entry["meta"]["n_ctx"],
+        &entry["context_length"],
+        &entry["max_context_length"],
+    ];
+    fields.into_iter().find_map(length)
+}
+
+/// The length of a request slot in `/props` of llama.cpp.
+fn llama_cpp_length(props: &Value) -> Option<u64> {
+    length(&props["default_generation_settings"]["n_ctx"])
+}
+
+/// The length of a loaded model in `/api/ps` of Ollama.
+fn ollama_loaded_length(loaded: &Value, model: &str) -> Option<u64> {
+    let is_model = |entry: &&Value| {
+        entry["model"].as_str().is_some_and(|name| {
+            name == model || name.strip_suffix(":latest").is_some_and(|name| name == model)
+        })
+    };
+    length(&loaded["models"].as_array()?.iter().find(is_model)?["context_length"])
+}
+
+/// The length in `/api/show` of Ollama: what the Modelfile sets, else what the model was trained
+/// with. Ollama may use less; crh notices that by the token counts.
+fn ollama_length(shown: &Value) -> Option<u64> {
+    let parameters = shown["parameters"].as_str().unwrap_or_default();
+    let set = parameters.lines().find_map(|line| {
+        line.trim().strip_prefix("num_ctx")?.trim().parse().ok().filter(|length| *length > 0)
+    });
+    let trained = || {
+        let info = shown["model_info"].as_object()?;
+        let (_, value) = info.iter().find(|(name, _)| name.ends_with(".context_length"))?;
+        length(value)
+    };
+    set.or_else(trained)
+}
+
+fn length(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|length| *length > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn context_length_is_read_from_every_kind_of_server() {
+        let vllm =
+            json!({"data": [{"id": "a", "max_model_len": 4}, {"id": "m", "max_model_len": 8192}]});
+        assert_eq!(listed_length(&vllm, "m"), Some(8192));
+        assert_eq!(listed_length(&vllm, "other"), None);
+        let studio = json!({"data": [
+            {"id": "m", "loaded_context_length": 4096, "max_context_length": 131_072}
+        ]});
+        assert_eq!(listed_length(&studio, "m"), Some(4096));
+        let ollama = json!({"data": [{"id": "m", "object": "model", "owned_by": "library"}]});
+        assert_eq!(listed_length(&ollama, "m"), None);
+        let props = json!({"default_generation_settings": {"n_ctx": 16_384}, "total_slots": 1});
+        assert_eq!(llama_cpp_length(&props), Some(16_384));
+        let loaded = json!({"models": [{"model": "m:latest", "context_length": 4096}]});
+        assert_eq!(ollama_loaded_length(&loaded, "m"), Some(4096));
+        assert_eq!(ollama_loaded_length(&loaded, "n"), None);
+        let info = json!({"general.architecture": "qwen2", "qwen2.context_length": 32_768});
+        assert_eq!(ollama_length(&json!({ "model_info": info })), Some(32_768));
+        let parameters = "stop \"<|im_end|>\"\nnum_ctx                        8192";
+        let shown = json!({"parameters": parameters, "model_info": info});
+        assert_eq!(ollama_length(&shown), Some(8192));
+        for other in [json!(null), json!([]), json!({"data": 1}), json!({"error": "no"})] {
+            assert_eq!(listed_length(&other, "m"), None);
+            assert_eq!(llama_cpp_length(&other), None);
+            assert_eq!(ollama_loaded_length(&other, "m"), None);
+            assert_eq!(ollama_length(&other), None);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! `crh init --local`: finds a model server on this machine and writes the user's own config for it.
+
+use std::fs;
+
+use anyhow::Context;
+
+use super::create;
+use crate::config::environment::{Environment, UserConfigPath};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui;
+use crh_llm::{BaseUrl, ModelServer, ServerKind};
+
+/// URLs of the servers at their usual ports.
+const USUAL_URLS: [&str; 3] =
+    ["http://127.0.0.1:11434/v1", "http://127.0.0.1:1234/v1", "http://127.0.0.1:8080/v1"];
+
+/// Ollama at its usual port needs no URL in the model's name.
+const OLLAMA_URL: &str = USUAL_URLS[0];
+
+/// Recommended context length: room for the prompt of a medium change, and for tool results. The
+/// smallest that a review needs is about half.
+const CONTEXT_WANTED: u64 = 32_768;
+
+/// Words in the names of models for code, the best first.
+const CODE_WORDS: [&str; 3] = ["coder", "codestral", "code"];
+/// Words in the names of models that answer no questions.
+const OTHER_WORDS: [&str; 3] = ["embed", "rerank", "whisper"];
+
+/// A server that answered.
+struct FoundServer {
+    url: BaseUrl,
+    kind: ServerKind,
+    models: Vec<String>,
+    /// The chosen model.
+    model: String,
+    /// Its context length, if the server tells.
+    context: Option<u64>,
+}
+
+pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Failure> {
+    let urls = match url {
+        Some(url) => vec![url],
+        None => USUAL_URLS.to_vec(),
+    };
+    let urls = urls.into_iter().map(|url| {
+        let parsed = url.parse::<BaseUrl>().or_fail(FailureKind::Usage);
+        parsed.map_err(|failure| failure.hint("write it as `http://127.0.0.1:11434/v1`"))
+    });
+    let urls: Vec<BaseUrl> = urls.collect::<Result<_, _>>()?;
+    let found = find(&urls, environment)?;
+    let text = config_text(&found);
+    let name = model_name(&found);
+    match environment.user_config() {
+        UserConfigPath::Explicit(path) | UserConfigPath::Default(path) if !path.exists() => {
+            if let Some(folder) = path.parent() {
+                let made = fs::create_dir_all(folder);
+                made.with_context(|| format!("cannot create `{}`", folder.display()))
+                    .or_fail(FailureKind::Usage)?;
+            }
+            create(&path, &text)?;
+            ui::note(&format!("wrote `{}`", path.display()));
+        }
+        UserConfigPath::Explicit(path) | UserConfigPath::Default(path) => {
+            ui::note(&format!("`{}` exists; add these lines to it", path.display()));
+            ui::result_text(&text)?;
+        }
+        UserConfigPath::NoHome => ui::result_text(&text)?,
+    }
+    let others = found.models.iter().filter(|model| **model != found.model).count();
+    if others > 0 {
+        ui::note(&format!("chose `{name}`; the server has {others} more models"));
+    }
+    if let Some(advice) = context_advice(&found) {
+        ui::warn(&advice);
+    }
+    ui::note(&format!("test it with `crh model check {name}`"));
+    Ok(())
+}
+
+/// The first server that answers and has a model.
+fn find(urls: &[BaseUrl], environment: &Environment) -> Result<FoundServer, Failure> {
+    let network = environment.network_settings();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    let mut empty = None;
+    for url in urls {
+        let Some(server) = ModelServer::new(url.clone(), None, &network) else { continue };
+        let Some(models) = runtime.block_on(server.models()) else { continue };
+        let Some(model) = choose(&models) else {
+            empty = Some(url.to_string());
+            continue;
+        };
+        let kind = runtime.block_on(server.kind());
+        let context = runtime.block_on(server.context_length(&model));
+        return Ok(FoundServer { url: url.clone(), kind, models, model, context });
+    }
+    if let Some(url) = empty {
+        return Err(Failure::usage(format!("the server at `{url}` has no model"))
+            .hint("download one, for example with `ollama pull qwen2.5-coder:7b`"));
+    }
+    let asked: Vec<String> = urls.iter().map(|url| format!("`{url}`")).collect();
+    Err(Failure::usage(format!("no model server answers at {}", asked.join(", "))).hint(
+        "start Ollama, LM Studio or `llama-server`, or pass its URL: `crh init --local http://HOST:PORT/v1`",
+    ))
+}
+
+/// A model for code if there is one, else the first.
+fn choose(models: &[String]) -> Option<String> {
+    let has = |model: &str, word: &str| model.to_lowercase().contains(word);
+    let usable: Vec<&String> =
+        models.iter().filter(|model| !OTHER_WORDS.iter().any(|word| has(model, word))).collect();
+    let for_code = CODE_WORDS.iter().find_map(|word| usable.iter().find(|it| has(it, word)));
+    for_code.or(usable.first()).map(|model| (*model).clone())
+}
+
+/// Name of the model as users write it.
+fn model_name(found: &FoundServer) -> String {
+    let FoundServer { url, kind, model, .. } = found;
+    match kind {
+        ServerKind::Ollama if url.as_str() == OLLAMA_URL => format!("ollama:{model}"),
+        ServerKind::Ollama => format!("ollama:{model}@{url}"),
+        ServerKind::LmStudio | ServerKind::LlamaCpp | ServerKind::Other => {
+            format!("openai:{model}@{url}")
+        }
+    }
+}
+
+fn config_text(found: &FoundServer) -> String {
+    let server = match found.kind {
+        ServerKind::Ollama => "Ollama",
+        ServerKind::LmStudio => "LM Studio",
+        ServerKind::LlamaCpp => "llama.cpp",
+        ServerKind::Other => "a local server",
+    };
+    let name = toml::Value::String(model_name(found));
+    format!(
+        "\
+# Settings for {server}, from `crh init --local`.
+
+[model]
+reviewer = {name}
+
+[review]
+strategy = \"single\"   # two model calls; a panel makes dozens
+side_by_side = 1      # a local server answers one request at a time
+
+[budget]
+seconds = 3600        # local models are slow
+"
+    )
+}
+
+/// What to change if the server reads less than a review needs. crh asks the server for its context
+/// length before every review, so the config does not repeat it.
+fn context_advice(found: &FoundServer) -> Option<String> {
+    let context = match found.context {
+        Some(context) if context >= CONTEXT_WANTED => return None,
+        Some(context) => format!("the server reads at most {context} tokens"),
+        None => "the server does not tell its context length".to_owned(),
+    };
+    let model = &found.model;
+    let command = match found.kind {
+        ServerKind::Ollama => format!("`OLLAMA_CONTEXT_LENGTH={CONTEXT_WANTED} ollama serve`"),
+        ServerKind::LmStudio => format!("`lms load {model} --context-length {CONTEXT_WANTED}`"),
+        ServerKind::LlamaCpp => format!("`llama-server -c {CONTEXT_WANTED} --jinja …`"),
+        ServerKind::Other => format!("a context length of {CONTEXT_WANTED}"),
+    };
+    Some(format!("{context}; for larger changes start it with {command}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_for_code_is_preferred() {
+        let check = |models: &[&str], expected: Option<&str>| {
+            let models: Vec<String> = models.iter().map(|model| (*model).to_owned()).collect();
+            assert_eq!(choose(&models).as_deref(), expected, "{models:?}");
+        };
+        check(&[], None);
+        check(&["nomic-embed-text"], None);
+        check(&["llama3.2:3b", "Qwen2.5-Coder:7b"], Some("Qwen2.5-Coder:7b"));
+        check(&["nomic-embed-code", "llama3.2:3b"], Some("llama3.2:3b"));
+    }
+}
