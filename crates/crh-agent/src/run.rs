@@ -254,7 +254,7 @@ impl<A: Clone> AgentRun<A> {
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);
                 let is_smaller = self.trim(estimate - estimate / HARD_TRIM_DIVISOR)
-                    || self.leave_out_half_of_tools();
+                    || self.leave_out_tools(self.task.tools.len().div_ceil(2));
                 is_smaller.then_some(self.protocol)
             }
             ModelError::RateLimited { .. }
@@ -394,7 +394,7 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Trims the conversation, and then leaves out tools, if the request exceeds the model's context.
+    /// Trims the conversation, or leaves out tools, if the request exceeds the model's context.
     /// Returns the estimated tokens, or `None` if the request still does not fit.
     fn fit_context(&mut self, turn_kind: TurnKind) -> Option<u64> {
         let estimate = self.estimate(turn_kind);
@@ -408,9 +408,9 @@ impl<A: Clone> AgentRun<A> {
             if self.tokens.likely_tokens(estimate) <= self.input_limit() {
                 return Some(estimate);
             }
-            // An agent with fewer tools is better than none.
-            self.task.tools.pop()?;
-            self.tokens.invalidate_prefix();
+            if !self.leave_out_tools(1) {
+                return None;
+            }
         }
     }
 
@@ -425,12 +425,16 @@ impl<A: Clone> AgentRun<A> {
         trim_result.freed_tokens > 0
     }
 
-    /// Leaves out half of the tools, because the vendor says that the request is too long. Returns
-    /// whether there were any.
-    fn leave_out_half_of_tools(&mut self) -> bool {
-        let count = self.task.tools.len();
-        self.task.tools.truncate(count / 2);
-        count > 0
+    /// Leaves out the last tools before the first turn: an agent with few tools is better than none.
+    /// Returns whether there were any. Later, the model knows its tools.
+    fn leave_out_tools(&mut self, count: usize) -> bool {
+        let kept = self.task.tools.len().saturating_sub(count);
+        if self.usage.turns > 0 || kept == self.task.tools.len() {
+            return false;
+        }
+        self.task.tools.truncate(kept);
+        self.tokens.invalidate_prefix();
+        true
     }
 
     /// Maximum characters of all results of a turn: about half of the model's context, up to

@@ -9,6 +9,7 @@
 //!     .on("security", [rate_limited(2), says("nothing")]);
 //! ```
 
+mod behaviour;
 mod conversations;
 mod count;
 mod editor;
@@ -27,6 +28,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+pub use behaviour::{BehavingModel, Behaviour};
 pub use count::{BYTES_PER_TOKEN, FakeUsage, Tokens, tokens};
 pub use editor::publish_all;
 pub use request::{FakeRequest, PromptPart, Wire};

@@ -4,6 +4,7 @@
 
 mod agent_files;
 mod assemble;
+mod behaviours;
 mod checks;
 mod confinement;
 mod consolidate;

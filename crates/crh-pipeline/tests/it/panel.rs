@@ -10,5 +10,5 @@ mod order;
 mod plan;
 mod resume;
 mod reviewer_inputs;
-mod scene;
+pub(crate) mod scene;
 mod single;

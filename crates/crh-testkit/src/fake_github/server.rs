@@ -61,7 +61,8 @@ impl Service for FakeGitHubServer {
             ServerAnswer::Cut => (Vec::new(), ConnectionEnd::Close),
             ServerAnswer::Json(reply) => {
                 let json = ("content-type", "application/json; charset=utf-8".to_owned());
-                let body = if reply.status == 304 { String::new() } else { reply.body.to_string() };
+                let has_no_body = matches!(reply.status, 204 | 304);
+                let body = if has_no_body { String::new() } else { reply.body.to_string() };
                 let headers = [&reply.headers[..], &[json]].concat();
                 (vec![http::full_reply(reply.status, &headers, body)], ConnectionEnd::KeepAlive)
             }

@@ -15,7 +15,6 @@ use super::verification::Verification;
 use crate::commands::interrupts;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
-use crh_pipeline::fixer::FileEdit;
 use crh_review::report::{AppliedFix, FixOutcome, Issue};
 
 /// Fixes that are computed but not written yet.

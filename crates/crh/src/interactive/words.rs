@@ -219,7 +219,7 @@ fn label(pick: Pick, ask: &Ask, beside: Beside<'_>) -> String {
         Pick::Defer => return format!("Defer — file {}", ticket(beside.tracker)),
         Pick::Skip => "Skip — don't apply, don't track",
         Pick::TheRest => "LFG the rest",
-        Pick::Dismiss => "Dismiss — hide it in this and all later reviews",
+        Pick::Dismiss => "Dismiss — never report it again",
         Pick::Proceed => "Proceed",
         Pick::Cancel => "Cancel",
         Pick::Retry => "Retry",

@@ -1046,9 +1046,73 @@ fn init_local_sets_up_a_model_server() {
     let llama = FakeModel::start()
         .page("/v1/models", models("gpt-oss-20b"))
         .page("/props", json!({"default_generation_settings": {"n_ctx": 65_536}}));
-    for (server, expected) in
-        [(&ollama, expect![""]), (&studio, expect![""]), (&llama, expect![""])]
-    {
+    for (server, expected) in [
+        (
+            &ollama,
+            expect![[r#"
+                exit 0
+                note: wrote `HOME/.config/crh/config.toml`
+                note: chose `qwen2.5-coder:7b`; the server also has `nomic-embed-text`
+                warning: the server reads at most 4096 tokens; for larger changes start it with `OLLAMA_CONTEXT_LENGTH=32768 ollama serve`
+                note: test it with `crh model check ollama:qwen2.5-coder:7b@URL`
+                ---
+                # Settings for Ollama, from `crh init --local`.
+
+                [model]
+                reviewer = "ollama:qwen2.5-coder:7b@URL"
+
+                [review]
+                strategy = "single"   # two model calls; a panel makes dozens
+                side_by_side = 1      # a local server answers one request at a time
+
+                [budget]
+                seconds = 3600        # local models are slow
+            "#]],
+        ),
+        (
+            &studio,
+            expect![[r#"
+                exit 0
+                note: wrote `HOME/.config/crh/config.toml`
+                note: chose `qwen/qwen3-coder-30b`; the server also has `nomic-embed-text`
+                warning: the server reads at most 8192 tokens; for larger changes start it with `lms load qwen/qwen3-coder-30b --context-length 32768`
+                note: test it with `crh model check openai:qwen/qwen3-coder-30b@URL`
+                ---
+                # Settings for LM Studio, from `crh init --local`.
+
+                [model]
+                reviewer = "openai:qwen/qwen3-coder-30b@URL"
+
+                [review]
+                strategy = "single"   # two model calls; a panel makes dozens
+                side_by_side = 1      # a local server answers one request at a time
+
+                [budget]
+                seconds = 3600        # local models are slow
+            "#]],
+        ),
+        (
+            &llama,
+            expect![[r#"
+                exit 0
+                note: wrote `HOME/.config/crh/config.toml`
+                note: chose `gpt-oss-20b`; the server also has `nomic-embed-text`
+                note: test it with `crh model check openai:gpt-oss-20b@URL`
+                ---
+                # Settings for llama.cpp, from `crh init --local`.
+
+                [model]
+                reviewer = "openai:gpt-oss-20b@URL"
+
+                [review]
+                strategy = "single"   # two model calls; a panel makes dozens
+                side_by_side = 1      # a local server answers one request at a time
+
+                [budget]
+                seconds = 3600        # local models are slow
+            "#]],
+        ),
+    ] {
         let desk = ConfigFixture::new();
         let output = desk.crh(&["init", "--local", &server.url()]).run();
         let config = desk.home.path().join(".config/crh/config.toml");
@@ -1068,7 +1132,12 @@ fn init_local_sets_up_a_model_server() {
 fn init_local_without_server_says_what_to_start() {
     let desk = ConfigFixture::new();
     // Nothing listens on the discard port.
-    desk.check(desk.crh(&["init", "--local", "http://127.0.0.1:9/v1"]), expect![""]);
+    desk.check(desk.crh(&["init", "--local", "http://127.0.0.1:9/v1"]), expect![[r#"
+        exit 2
+        error: no model server answers at `http://127.0.0.1:9/v1`
+        hint: start Ollama, LM Studio or `llama-server`, or pass its URL: `crh init --local http://HOST:PORT/v1`
+        ---
+    "#]]);
     let empty = FakeModel::start().page("/v1/models", json!({"data": []}));
     let output = desk.crh(&["init", "--local", &empty.url()]).run();
     assert!(output.stderr.contains("has no model"), "{}", output.shown());

@@ -2,6 +2,7 @@
 //! and the run folder.
 
 mod alone;
+mod behaviours;
 mod commands;
 mod faults;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

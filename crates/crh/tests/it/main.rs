@@ -17,6 +17,7 @@ mod injection;
 mod interactive;
 mod launchpad;
 mod layers;
+mod live_check;
 mod merge;
 mod models;
 mod pages;

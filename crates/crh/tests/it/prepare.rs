@@ -5,6 +5,7 @@ use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::user::{User, assert_same, summary, tree};

@@ -34,7 +34,7 @@ use crh_testkit::fake_model::{FakeRequest, PromptPart, ScriptedReply, calls, com
 use crh_testkit::{FakeModel, Repo};
 
 /// A function that now divides.
-pub(super) const CART: &str = "
+pub(crate) const CART: &str = "
     //- shop/cart.py
     def total(lines):
         return sum(lines)
@@ -58,11 +58,11 @@ pub(super) const CART: &str = "
 const CONTEXT: u64 = 200_000;
 
 /// A review that is ready to run.
-pub(super) struct Scene {
+pub(crate) struct Scene {
     repo: Repo,
     /// Workspace contents besides the diff.
     pub(super) contents: WorkspaceContents,
-    pub(super) terms: ReviewOptions,
+    pub(crate) terms: ReviewOptions,
     /// Runs that an earlier attempt completed.
     pub(super) earlier: Vec<RunRecord>,
     /// Context size of every model, in tokens.
@@ -73,7 +73,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(fixture: &str) -> Self {
+    pub(crate) fn new(fixture: &str) -> Self {
         Self::from_repo(Repo::from_fixture(fixture))
     }
 
@@ -100,13 +100,13 @@ impl Scene {
     }
 
     /// Changes something else.
-    pub(super) fn with_change(mut self, change: impl FnOnce(&mut Self)) -> Self {
+    pub(crate) fn with_change(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
     /// Runs the review.
-    pub(super) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
+    pub(crate) async fn review(&self, fake: &FakeModel) -> ReviewOutput {
         let (_folder, workspace) = write_and_open(&self.contents);
         let diff = workspace.diff("1").unwrap();
         let (base, head) = (self.repo.id("HEAD~1"), self.repo.id("HEAD"));
@@ -173,7 +173,7 @@ fn model(fake: &FakeModel, name: &str, context: u64) -> Model {
 }
 
 /// The parts of a report that a panel decides.
-pub(super) fn render(report: &Report) -> String {
+pub(crate) fn render(report: &Report) -> String {
     let mut lines = vec![format!("{:?}: {}", report.verdict, report.verdict_reason)];
     for row in report.reviewers.iter().filter(|row| !is_static(&row.name)) {
         let note = match row.outcome {
@@ -306,7 +306,7 @@ pub(super) fn confirms() -> ScriptedReply {
 }
 
 /// A finding on the line that divides.
-pub(super) fn divides(severity: &str, confidence: f64, title: &str) -> Value {
+pub(crate) fn divides(severity: &str, confidence: f64, title: &str) -> Value {
     finding(severity, confidence, title, "shop/cart.py:3", "return sum(lines) / count")
 }
 

@@ -62,6 +62,10 @@ pub(super) fn answer(
             check_permission(state, call, &comments)?;
             change_comment(state, server, call, name, id)
         }
+        ("DELETE", ["issues", "comments", id]) => {
+            check_permission(state, call, &comments)?;
+            delete_comment(state, name, id)
+        }
         ("POST", ["check-runs"]) => {
             check_is_app(state, call)?;
             check_run(state, server, call, name, None)
@@ -214,6 +218,18 @@ fn change_comment(
     let view = View { state, server };
     let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
     Ok(Reply::with(200, view.comment(repository, number, &comment)))
+}
+
+fn delete_comment(state: &mut State, (owner, name): RepoName<'_>, id: &str) -> ReplyResult {
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    for pull in repository.pulls.values_mut() {
+        let count = pull.comments.len();
+        pull.comments.retain(|comment| comment.id.to_string() != id);
+        if pull.comments.len() < count {
+            return Ok(Reply::with(204, Value::Null));
+        }
+    }
+    Err(Reply::not_found())
 }
 
 const CHECK_FIELDS: [&str; 10] = [

@@ -66,9 +66,11 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
         }
         UserConfigPath::NoHome => ui::result_text(&text)?,
     }
-    let others = found.models.iter().filter(|model| **model != found.model).count();
-    if others > 0 {
-        ui::note(&format!("chose `{name}`; the server has {others} more models"));
+    let others: Vec<&str> =
+        found.models.iter().map(String::as_str).filter(|model| *model != found.model).collect();
+    if !others.is_empty() {
+        let others = ui::one_line(&others.join("`, `"));
+        ui::note(&format!("chose `{}`; the server also has `{others}`", found.model));
     }
     if let Some(advice) = context_advice(&found) {
         ui::warn(&advice);
@@ -132,7 +134,8 @@ fn config_text(found: &FoundServer) -> String {
         ServerKind::LlamaCpp => "llama.cpp",
         ServerKind::Other => "a local server",
     };
-    let name = toml::Value::String(model_name(found));
+    // A JSON string is a TOML string, too.
+    let name = serde_json::Value::String(model_name(found));
     format!(
         "\
 # Settings for {server}, from `crh init --local`.

@@ -60,7 +60,7 @@ impl Place {
         }
     }
 
-    pub(super) fn run_id(&self) -> String {
+    pub(crate) fn run_id(&self) -> String {
         match self {
             Self::Kept(folder) => folder.run_id(),
             Self::Passing { run_id, .. } => run_id.clone(),

@@ -63,10 +63,8 @@ pub(super) fn lines(
         bold(&[line], is_selected(index), colour)
     };
     let short_options: Vec<String> = options.iter().enumerate().flat_map(short_option).collect();
-    let question_rows = match max_lines.checked_sub(short_options.len()) {
-        Some(free_rows) => free_rows,
-        None => usize::from(max_lines >= ROWS_WITH_STEM),
-    };
+    let least_rows = usize::from(max_lines >= ROWS_WITH_STEM);
+    let question_rows = max_lines.saturating_sub(short_options.len()).max(least_rows);
     let option_rows = max_lines - question_rows;
     let first_option = (selected + 1).saturating_sub(option_rows);
     question_lines

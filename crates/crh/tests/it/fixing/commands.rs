@@ -417,12 +417,12 @@ fn undo_accepts_fixes_undone_by_git() {
         shop/mail.py
         shop/orders.py
     "#]]
-    .assert_eq(&desk.shown(&desk.fix(&["--undo", &name])));
+    .assert_eq(&desk.shown(&desk.crh(&["fix", "--undo", &name]).run()));
     assert_eq!(desk.files(), before);
     assert_eq!(desk.fix(&[]).code, 0);
     assert_eq!(desk.files(), fixed, "it can be fixed again");
     desk.repo.git(&["checkout", "--quiet", "--", "."]);
-    assert_eq!(desk.fix(&["--undo", &name]).code, 0);
+    assert_eq!(desk.crh(&["fix", "--undo", &name]).run().code, 0);
     assert_eq!(desk.files(), before);
     assert_eq!(desk.fix(&[]).code, 0);
     assert_eq!(desk.files(), fixed);
@@ -470,10 +470,9 @@ fn undo_and_rollback_work_in_a_moved_checkout() {
     assert_eq!(desk.fix(&[]).code, 0);
     let elsewhere = tempfile::TempDir::new().unwrap();
     let there = elsewhere.path().join("moved");
-    let texts = |root: &std::path::Path| {
-        [MAIL, ORDERS].map(|path| fs::read_to_string(root.join(path)).unwrap())
-    };
-    let undo = |root: &std::path::Path| desk.user.crh(root, &["fix", "--undo", &name]).run();
+    let texts =
+        |root: &Path| [MAIL, ORDERS].map(|path| fs::read_to_string(root.join(path)).unwrap());
+    let undo = |root: &Path| desk.user.crh(root, &["fix", "--undo", &name]).run();
     let reviewed = [before[MAIL].clone(), before[ORDERS].clone()];
     for is_interrupted in [false, true] {
         if is_interrupted {

@@ -15,7 +15,7 @@ fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> Fak
     FakeModel::start().on("single", [answer]).on("validate-1", [confirms()])
 }
 
-type Act = fn(&std::path::Path);
+type Act = fn(&Path);
 
 #[test]
 fn file_changed_during_review_is_skipped() {

@@ -8,7 +8,6 @@
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use super::repairing::{BEFORE, edits, vague};

@@ -1,7 +1,6 @@
 //! Ctrl-C and `kill` during a fix: applied fixes stay and are reported, nothing new starts, no
 //! process is left.
 
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::repairing::{BEFORE, edits, reports, vague};

@@ -5,6 +5,7 @@ use expect_test::expect;
 use super::resuming::finds;
 use super::*;
 use crate::review::script::with;
+use crh_testkit::fake_model::bad_request;
 
 fn needing(finding: Value) -> Value {
     with(finding, json!({ "requires_verification": true }))
@@ -52,7 +53,9 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
 #[test]
 fn second_look_verifies_fixes_of_autofix() {
     let desk = Desk::new();
-    let model = says_in_rounds(&[&[needing(mean())], &[]]);
+    let model = FakeModel::start()
+        .on("single", [answers(&[needing(mean())]), answers(&[])])
+        .on("validate-1", [confirms()]);
     let output = desk.review(&model, &["--mode", "autofix"]);
     assert_eq!(output.code, 0, "{}", output.shown());
     expect![[r#"
@@ -65,9 +68,8 @@ fn second_look_verifies_fixes_of_autofix() {
 #[test]
 fn fix_is_unverified_if_its_second_look_fails() {
     let desk = Desk::new();
-    let failure = || ScriptedReply::bad_request("the model is gone");
     let model = FakeModel::start()
-        .on("single", [answers(&[needing(mean())]), failure(), failure(), failure()])
+        .on("single", [answers(&[needing(mean())]), bad_request("the model is gone")])
         .on("validate-1", [confirms()]);
     let output = desk.review(&model, &["--mode", "autofix"]);
     let report = desk.stored("review.json");

@@ -1,8 +1,6 @@
 //! Complete runs of modes that ask nothing: output, run folder, todos, tree and git status. Each is
 //! compared with a file.
 
-use std::path::Path;
-
 use expect_test::{ExpectFile, expect_file};
 
 use super::repairing::{BEFORE, edits, reports, vague};

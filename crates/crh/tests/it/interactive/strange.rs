@@ -115,6 +115,7 @@ fn deleted_file_is_reported_when_its_fix_is_applied() {
     scene.sees("What should the agent do").types("a");
     scene.sees("Finding 1 of 2").types("2");
     std::fs::remove_file(scene.repo.path().join("shop/orders.py")).unwrap();
+    scene.tree = Some(FixState::of(&scene.repo));
     scene.sees("Finding 2 of 2").types("1");
     assert_eq!(scene.ends("Review completed", "gone"), 1);
     assert_eq!(scene.git(&["status", "--porcelain"]), " D shop/orders.py\n");

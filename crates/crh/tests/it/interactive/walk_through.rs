@@ -160,5 +160,58 @@ fn findings_of_the_repeated_review_show_current_code() {
     scene.sees_question("(D)").types("a");
     scene.sees("Finding").types("1");
     scene.sees("What should happen next?").types("\x03");
-    assert_eq!(scene.ends("note:", "second_look"), 130);
+    assert_eq!(scene.ends("Review completed", "second_look"), 0);
+}
+
+#[test]
+fn issue_found_again_after_its_fix_is_reported_as_applied() {
+    let line = "return result / len(items)";
+    let longer = json!({ "replacement": format!("    items = list(items)\n    {line}") });
+    let first = with(gated(), longer.clone());
+    let again = with(
+        first.clone(),
+        json!({ "line_start": 6, "evidence": [
+        { "file": "shop/orders.py", "line": 6, "side": "new", "snippet": line },
+    ] }),
+    );
+    let model = FakeModel::start()
+        .on("single", [answers(&[first]), answers(&[again])])
+        .on("validate-1", [confirms(), confirms()]);
+    let mut scene = Scene::of(model, Repo::from_fixture(SHOP));
+    scene.begins(USUAL);
+    scene.sees_question("(D)").types("a");
+    scene.sees("Finding").types("1");
+    scene.sees("What should happen next?").types("2");
+    assert_eq!(scene.ends("Review completed", "found_again"), 1);
+    assert_eq!(scene.diff(), "+++ b/shop/orders.py\n+    items = list(items)\n");
+}
+
+#[test]
+fn dismissed_finding_is_hidden_in_later_reviews() {
+    let mut scene = Scene::begun(&[deferred(), for_humans()]);
+    scene.sees_question("(D)").types("a");
+    scene.sees("Finding 1 of 2").types("4");
+    scene.sees("Finding 2 of 2").types("2");
+    scene.ends("Review completed", "dismissed");
+    let listed = scene.crh(&["dismiss", "--list"]).run();
+    assert!(listed.stdout.contains("An unpaid order is refunded"), "{}", listed.shown());
+}
+
+#[test]
+fn untracked_files_are_asked_about() {
+    for (key, is_reviewed) in [("1", false), ("2", true)] {
+        let mut scene = Scene::new(&[]);
+        scene.repo.write("new.py", "print(1)\n");
+        scene.begins(USUAL);
+        scene.sees("Should crh review untracked files?").types(key);
+        let name = if is_reviewed { "untracked_reviewed" } else { "untracked_left_out" };
+        scene.ends("Scope:", name);
+    }
+    let mut scene = Scene::new(&[]);
+    scene.model = FakeModel::start();
+    scene.repo.write("new.py", "print(1)\n");
+    scene.begins(USUAL);
+    scene.sees("Should crh review untracked files?").types("3");
+    assert_eq!(scene.ends("note:", "untracked_stopped"), 130);
+    assert!(!scene.repo.path().join(".crh/runs").exists());
 }

@@ -1,0 +1,70 @@
+//! Models that behave as real ones do, in every strategy: every finding has one fate, a finding in an
+//! unusual form is reported, and a review without an answer never passes.
+
+use std::sync::Arc;
+
+use crate::panel::scene::{CART, Scene, divides, render};
+use crh_review::report::{Report, Strategy};
+use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
+use crh_testkit::FakeModel;
+use crh_testkit::fake_model::{BehavingModel, Behaviour};
+
+/// How often the report has a finding with this title: as a member of an issue, or dropped. Long
+/// titles are cut, so only their start counts.
+fn fates(report: &Report, title: &str) -> usize {
+    let start: String = title.chars().take(40).collect();
+    let issues = report.issues.iter().chain(&report.pre_existing);
+    let members = issues.flat_map(|issue| &issue.members);
+    // A duplicate is a member of its issue, too.
+    let dropped = report.suppressed.iter().filter(|dropped| dropped.into.is_none());
+    let is_dropped = dropped.filter(|dropped| {
+        let title = dropped.member.as_ref().map(|member| member.finding.title.clone());
+        let title = title.or_else(|| dropped.raw.as_ref()?["title"].as_str().map(str::to_owned));
+        title.is_some_and(|title| title.starts_with(&start))
+    });
+    members.filter(|member| member.finding.title.starts_with(&start)).count() + is_dropped.count()
+}
+
+async fn check(strategy: Strategy, behaviour: Behaviour) {
+    let model = Arc::new(BehavingModel::new(behaviour, divides("P1", 0.9, "No line, no mean")));
+    let answering = model.clone();
+    let fake = FakeModel::answering(move |request| answering.answer(request));
+    let scene = Scene::new(CART).with_change(|scene| scene.terms.strategy = strategy);
+    let report = Box::pin(scene.review(&fake)).await.report;
+    let what = format!("{strategy:?}, {behaviour:?}:\n{}", render(&report));
+    for title in model.titles() {
+        assert_eq!(fates(&report, &title), 1, "{title:?} in {what}");
+    }
+    assert_ne!(report.verdict, Verdict::ReadyToMerge, "{what}");
+    match behaviour.answers() {
+        true => {
+            let issue = report.issues.first().unwrap_or_else(|| panic!("no issue in {what}"));
+            assert_eq!(issue.location.to_string(), "shop/cart.py:3", "{what}");
+        }
+        false => {
+            assert!(report.issues.is_empty(), "{what}");
+            assert!(is_incomplete(&report, CommandKind::Review), "{what}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn single_handles_every_behaviour() {
+    for behaviour in Behaviour::ALL {
+        check(Strategy::Single, behaviour).await;
+    }
+}
+
+#[tokio::test]
+async fn delegate_handles_every_behaviour() {
+    for behaviour in Behaviour::ALL {
+        check(Strategy::Delegate, behaviour).await;
+    }
+}
+
+#[tokio::test]
+async fn panel_handles_every_behaviour() {
+    for behaviour in Behaviour::ALL {
+        check(Strategy::Panel, behaviour).await;
+    }
+}

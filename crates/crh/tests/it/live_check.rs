@@ -1,0 +1,115 @@
+//! `scripts/live-check` against fakes.
+
+use std::path::Path;
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::user::User;
+use crh_testkit::fake_github::{Pull, TOKEN};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, says};
+use crh_testkit::{FakeGitHub, FakeModel, Program, Repo};
+
+/// An API key. It may only occur in a request header.
+const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
+
+/// Answers the questions of `crh model check` as a good model does, and the long question never.
+fn answer(asked: &FakeRequest) -> ScriptedReply {
+    let body = asked.body.to_string();
+    if asked.caller == "ask" {
+        return says("one\ntwo\nthree").pieces(3).silent_after_events(4);
+    }
+    match () {
+        () if body.contains("-7 degrees") => says("-7"),
+        () if body.contains("read_thermometer") => {
+            calls("read_thermometer", json!({ "city": "Oslo" }))
+        }
+        () if body.contains("json_schema") => says(r#"{"capital":"Oslo","letters":4}"#),
+        () => says("one, two, three").pieces(3),
+    }
+}
+
+/// Whether the script can run: Python is not needed to build crh.
+fn has_python() -> bool {
+    let has = std::process::Command::new("python3").arg("--version").output().is_ok();
+    assert!(has || std::env::var_os("CRH_TEST_ALL").is_none(), "python3 is missing");
+    if !has {
+        println!("NOT SHOWN: python3 is missing");
+    }
+    has
+}
+
+fn live_check(user: &User, args: &[&str]) -> Program {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/live-check");
+    let home = user.path("");
+    let args = [&[script.to_str().unwrap(), "--crh", env!("CARGO_BIN_EXE_crh")], args].concat();
+    let program = Program::new("python3", &home).args(args);
+    program.env("HOME", home.to_str().unwrap()).env("CRH_ANALYSERS", "never")
+}
+
+#[test]
+fn live_check_reports_without_secrets_and_leaves_no_comment() {
+    if !has_python() {
+        return;
+    }
+    let user = User::new();
+    let model = FakeModel::answering(answer);
+    let repo = Repo::from_fixture("//- a.py\na = 1\n//- head\n//- a.py\na = 2\n");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("a.py", "a = 3\n");
+    repo.commit("three");
+    repo.git(&["checkout", "--quiet", "main"]);
+    let github = FakeGitHub::start();
+    github.repository("acme/shop", &repo);
+    let pull = github.pull("acme/shop", Pull::default());
+    let url = format!("{}/acme/shop/pull/{}", github.url(), pull.number);
+    let program = |args: &[&str]| {
+        let program = live_check(&user, args).env("OPENAI_API_KEY", KEY);
+        let program = program.env("OPENAI_BASE_URL", &model.url());
+        let environment = github.environment();
+        environment.iter().fold(program, |program, (name, value)| program.env(name, value))
+    };
+    let shown = |text: &str| {
+        let text = text.replace(&model.url(), "MODEL").replace(&github.url(), "GITHUB");
+        text.replace(env!("CARGO_BIN_EXE_crh"), "crh")
+    };
+    let planned = program(&["--dry-run", "--pull", &url]).run();
+    assert_eq!(planned.code, 0, "{}", planned.shown());
+    for planned_step in ["crh model check openai:", "crh ask --model openai:", "DELETE GITHUB/"] {
+        assert!(shown(&planned.stdout).contains(planned_step), "{}", planned.shown());
+    }
+    assert_eq!(model.requests().len(), 0);
+    let output = program(&["--pull", &url]).run();
+    expect![[r#"
+        openai:gpt-6-luna: text: works: `one, two, three`
+        openai:gpt-6-luna: streaming: works: 3 chunks
+        openai:gpt-6-luna: usage: works: 30 input tokens, 4 output tokens
+        openai:gpt-6-luna: tools: works: called the tool and used its result: `-7`
+        openai:gpt-6-luna: schema: works: `{"capital":"Oslo","letters":4}`
+        openai:gpt-6-luna: caching: works: 4390 of 4397 tokens read from the vendor's cache
+        openai:gpt-6-luna: cost: works: 0.00051423 USD
+        openai:gpt-6-luna: cancelled stream: works: note: openai:gpt-6-luna: 1 call, 78 tokens in, 2000 out, cost 0.0010 USD; calls without token counts are charged at their maximum error: timed out: no answer within the time limit hint: try again, or raise `crh ask --max-seconds`
+        GitHub: read: works: 1 files
+        GitHub: post a comment: works: posted
+        GitHub: remove the comment: works: HTTP status 204
+        11 tests, 0 failed; wrote live-check.md
+    "#]].assert_eq(&shown(&output.stdout));
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let report = std::fs::read_to_string(user.path("live-check.md")).unwrap();
+    for text in [&report, &output.shown()] {
+        assert!(!text.contains(KEY) && !text.contains(TOKEN), "{text}");
+    }
+    assert!(report.contains("| GitHub | remove the comment | works |"), "{report}");
+    let comments = github.comments(&pull);
+    assert!(comments.is_empty(), "{comments:?}");
+}
+
+#[test]
+fn live_check_without_credentials_says_what_to_set() {
+    if !has_python() {
+        return;
+    }
+    let output = live_check(&User::new(), &[]).run();
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(output.stderr.contains("hint: set one, for example"), "{}", output.shown());
+}
