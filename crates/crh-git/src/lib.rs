@@ -62,4 +62,4 @@ pub use store::{SNAPSHOT_SUBJECT, SnapshotScope, Store, StoreError};
 pub use temp_checkout::{
     CheckoutDifference, DifferenceKind, SkippedEntry, TempCheckout, TempCheckoutError,
 };
-pub use variables::HiddenVariables;
+pub use variables::{HiddenVariables, trusted_path};

@@ -337,8 +337,7 @@ impl Git {
         command.stderr(Stdio::piped());
         match self.config_scope {
             ConfigScope::Repository => {
-                let path = std::env::var_os("PATH").map(|path| ("PATH", path));
-                command.env_clear().envs(path);
+                command.env_clear();
                 command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
                 command.env("GIT_ATTR_NOSYSTEM", "1");
             }
@@ -355,6 +354,14 @@ impl Git {
                 disable_prompts(&mut command);
             }
         }
+        // Git itself is searched in this path.
+        command.env(
+            "PATH",
+            match self.hooks {
+                HookMode::Off => variables::trusted_path(&self.folder),
+                HookMode::User => variables::path_for_hooks(&self.folder),
+            },
+        );
         match self.reach {
             GitReach::Disk => command.env("GIT_NO_LAZY_FETCH", "1"),
             GitReach::Network => command.process_group(0),

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::base::COMMON_NAMES;
 use crate::process::{Git, GitError, MIN_VERSION, MIN_VERSION_PARTIAL};
+use crate::variables::checkouts_around;
+
+/// Name of git's folder in a checkout.
+const GIT_DIR: &str = ".git";
 
 /// The user's repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +53,17 @@ pub enum OpenError {
         /// Cause.
         message: String,
     },
+    /// A bare repository inside a checkout, which may have been committed there.
+    #[error(
+        "`{bare}` is a bare repository inside the checkout `{checkout}`; crh does not trust its settings",
+        bare = bare.display(), checkout = checkout.display()
+    )]
+    BareInCheckout {
+        /// Folder of the bare repository.
+        bare: PathBuf,
+        /// Root of the checkout around it.
+        checkout: PathBuf,
+    },
     /// Git refuses the repository because of its owner.
     #[error("git refuses to work in this repository: {0}")]
     NotTrusted(String),
@@ -63,6 +78,16 @@ pub enum OpenError {
 impl Repository {
     /// Finds the repository that contains a folder. Starts no process.
     pub fn discover(folder: &Path) -> Result<Self, OpenError> {
+        let repository = Self::locate(folder)?;
+        let Self { git_dir, work_tree, .. } = &repository;
+        match checkout_around_bare(git_dir, work_tree.as_deref()) {
+            Some(checkout) => Err(OpenError::BareInCheckout { bare: git_dir.clone(), checkout }),
+            None => Ok(repository),
+        }
+    }
+
+    /// Like [`Self::discover`], for a repository that crh has created.
+    pub(crate) fn locate(folder: &Path) -> Result<Self, OpenError> {
         let not_a_repository = || OpenError::NotARepository(folder.to_owned());
         let start = fs::canonicalize(folder).map_err(|_| not_a_repository())?;
         let (git_dir, work_tree) = match start.join(".git") {
@@ -229,6 +254,13 @@ impl Repository {
         Ok(!self.git().run(["ls-files", "-z", "--", &pattern])?.is_empty())
     }
 
+    /// Whether git tracks this path itself: a file, symlink or submodule.
+    pub fn tracks_exactly(&self, path: &str) -> Result<bool, GitError> {
+        let pattern = format!(":(top,literal){path}");
+        let output = self.git().run(["ls-files", "-z", "--full-name", "--", &pattern])?;
+        Ok(output.split(|byte| *byte == 0).any(|name| name == path.as_bytes()))
+    }
+
     /// Files with unresolved conflicts, sorted.
     pub fn unmerged(&self) -> Result<Vec<Vec<u8>>, GitError> {
         // `git diff` would refresh and write the index.
@@ -252,6 +284,16 @@ fn split_names(output: &[u8]) -> Vec<Vec<u8>> {
 
 fn path_from_bytes(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+/// The checkout around a bare repository, if there is one. As with git's setting
+/// `safe.bareRepository=explicit`, folders in `.git` are no bare repositories in this sense.
+fn checkout_around_bare(git_dir: &Path, work_tree: Option<&Path>) -> Option<PathBuf> {
+    let is_bare = work_tree.is_none_or(|root| !root.join(GIT_DIR).exists());
+    if !is_bare || git_dir.components().any(|part| part.as_os_str() == GIT_DIR) {
+        return None;
+    }
+    checkouts_around(git_dir.parent()?).into_iter().next()
 }
 
 fn discover_error(folder: &Path, start: &Path, error: &impl ToString) -> OpenError {

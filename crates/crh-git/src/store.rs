@@ -42,6 +42,9 @@ const REMOTE_SETTINGS: &[&str] = &[
 /// File with the shallow boundary of the user's clone when the store was last opened.
 const USER_BOUNDARY_FILE: &str = "crh-users-boundary";
 
+/// Lock file of crh in a store.
+const LOCK: &str = "crh.lock";
+
 /// Lock files of git in a store, except those of refs, which are next to each ref.
 const LOCKS: &[&str] = &["shallow.lock", "packed-refs.lock", "config.lock"];
 
@@ -118,10 +121,35 @@ impl Store {
         let bare = BareRepository::new(folder);
         Git::in_folder(folder).check_version(MIN_VERSION)?;
         init_bare(&bare)?;
-        let repository = Repository::discover(folder)?;
+        let repository = Repository::locate(folder)?;
         // A standalone store runs no user programs, so no variable must be hidden.
         let hidden_variables = HiddenVariables::default();
         Ok(Self { bare, repository, hidden_variables, lock })
+    }
+
+    /// Deletes the content of a store if it is damaged. Returns whether it was. The store contains
+    /// only what crh can fetch or create again.
+    pub fn delete_if_damaged(folder: &Path) -> Result<bool, StoreError> {
+        let io = |source| StoreError::Io { folder: folder.to_owned(), source };
+        if !folder.is_dir() {
+            return Ok(false);
+        }
+        let lock = lock_store(folder).map_err(io)?;
+        if !is_damaged(folder).map_err(io)? {
+            return Ok(false);
+        }
+        for entry in fs::read_dir(folder).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            let is_folder = entry.file_type().map_err(io)?.is_dir();
+            let removed = match is_folder {
+                true => fs::remove_dir_all(entry.path()),
+                false if entry.file_name() == LOCK => Ok(()),
+                false => fs::remove_file(entry.path()),
+            };
+            removed.map_err(io)?;
+        }
+        lock.unlock().map_err(io)?;
+        Ok(true)
     }
 
     /// Whether there is no local clone.
@@ -294,7 +322,7 @@ impl Store {
 /// Locks a store and removes git locks left by a killed process, which would block all later
 /// fetches.
 fn lock_store(folder: &Path) -> io::Result<File> {
-    let lock = File::create(folder.join("crh.lock"))?;
+    let lock = File::create(folder.join(LOCK))?;
     lock.lock()?;
     for name in LOCKS {
         remove_if_exists(&folder.join(name))?;
@@ -318,6 +346,29 @@ fn lock_store(folder: &Path) -> io::Result<File> {
         }
     }
     Ok(lock)
+}
+
+/// Whether git cannot read a store, or one of its own objects.
+fn is_damaged(folder: &Path) -> io::Result<bool> {
+    let git = BareRepository::new(folder).git();
+    // A limit that git reaches says nothing about the store.
+    let fails = |result| matches!(result, Err(GitError::Failed { .. }));
+    // Without `--full`, git checks only the loose objects of the store itself.
+    if fails(git.run(["fsck", "--no-full", "--no-dangling"])) {
+        return Ok(true);
+    }
+    let packs = match fs::read_dir(folder.join("objects/pack")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        packs => packs?,
+    };
+    for file in packs {
+        let file = file?.path();
+        let is_index = file.extension().is_some_and(|extension| extension == "idx");
+        if is_index && fails(git.run([OsStr::new("verify-pack"), file.as_os_str()])) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn init_bare(bare: &BareRepository) -> Result<(), GitError> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Variables that redirect git to another repository or change its output. Git sets them for hooks,
 /// which may call crh.
@@ -112,6 +113,42 @@ pub(crate) fn all_except(hidden: &BTreeSet<String>) -> impl Iterator<Item = (OsS
         !DANGEROUS.contains(&name.as_ref()) && !hidden.contains(name.as_ref())
     };
     std::env::vars_os().filter(move |(name, _)| is_allowed(name))
+}
+
+/// The folders of `PATH`: first the trusted ones, then the others. A relative folder, or one inside
+/// a checkout around `folder` or the current folder, can contain programs of a change.
+#[expect(clippy::disallowed_methods, reason = "no program of the checkout around it may run")]
+fn search_path(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let current = std::env::current_dir().ok();
+    let checkouts: Vec<PathBuf> =
+        current.iter().map(PathBuf::as_path).chain([folder]).flat_map(checkouts_around).collect();
+    let is_trusted = |entry: &PathBuf| {
+        let real = entry.canonicalize().unwrap_or_else(|_| entry.clone());
+        entry.is_absolute() && !checkouts.iter().any(|checkout| real.starts_with(checkout))
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).partition(is_trusted)
+}
+
+/// Roots of the checkouts around a folder, except one that contains the user's home: its programs
+/// are the user's own.
+pub(crate) fn checkouts_around(folder: &Path) -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").and_then(|home| Path::new(&home).canonicalize().ok());
+    let has_home = |root: &Path| home.as_ref().is_some_and(|home| home.starts_with(root));
+    let Ok(folder) = folder.canonicalize() else { return Vec::new() };
+    let roots = folder.ancestors().filter(|root| root.join(".git").exists() && !has_home(root));
+    roots.map(Path::to_owned).collect()
+}
+
+/// `PATH` without folders that a change can fill with programs.
+pub fn trusted_path(folder: &Path) -> OsString {
+    std::env::join_paths(search_path(folder).0).unwrap_or_default()
+}
+
+/// `PATH` with the folders last that a change can fill with programs.
+pub(crate) fn path_for_hooks(folder: &Path) -> OsString {
+    let (trusted, others) = search_path(folder);
+    std::env::join_paths(trusted.into_iter().chain(others)).unwrap_or_default()
 }
 
 fn variables_with(

@@ -8,6 +8,7 @@ mod verify;
 use std::io;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::sync::mpsc::Receiver;
@@ -174,6 +175,8 @@ fn restricted_command(program: &str, args: &[&str]) -> Command {
     let variables =
         PASSED_VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
     command.args(args).env_clear().envs(variables);
+    // A checkout must not bring its own `gh`.
+    command.env("PATH", crh_git::trusted_path(Path::new(".")));
     command.env("GH_PROMPT_DISABLED", "1").env("NO_COLOR", "1");
     command
 }

@@ -191,7 +191,8 @@ impl ChangeSource {
     }
 
     /// Opens the source of a target and resolves the change. If the commits of an automatically
-    /// found pull request cannot be fetched, crh continues without it.
+    /// found pull request cannot be fetched, crh continues without it. If that fails because the
+    /// private store is damaged, crh deletes the store and tries once more.
     pub(super) fn with_change(
         parsed: &ParsedTarget,
         pull: &mut Option<ForgeProposal>,
@@ -200,8 +201,37 @@ impl ChangeSource {
         flags: &RawSettings,
         output_paths: Vec<PathBuf>,
     ) -> Result<(Self, PinnedChange), Failure> {
-        let ParsedTarget { target, mode, .. } = parsed;
         interrupts::watch_ctrl_c()?;
+        let resolve = |pull: &mut Option<ForgeProposal>, output_paths| {
+            Self::resolved(parsed, pull, untracked, environment, flags, output_paths)
+        };
+        let failure = match resolve(pull, output_paths.clone()) {
+            Err(failure) => failure,
+            resolved => return resolved,
+        };
+        let without_clone = pull.as_ref().filter(|pull| !pull.has_clone);
+        let hosted = without_clone.map(|pull| &pull.target_repository);
+        match store::delete_if_damaged(hosted, environment, flags) {
+            Some(folder) => {
+                ui::warn(&format!(
+                    "the private object store `{}` was damaged; crh builds it again",
+                    folder.display()
+                ));
+                resolve(pull, output_paths)
+            }
+            None => Err(failure),
+        }
+    }
+
+    fn resolved(
+        parsed: &ParsedTarget,
+        pull: &mut Option<ForgeProposal>,
+        untracked: UntrackedPolicy,
+        environment: &Environment,
+        flags: &RawSettings,
+        output_paths: Vec<PathBuf>,
+    ) -> Result<(Self, PinnedChange), Failure> {
+        let ParsedTarget { target, mode, .. } = parsed;
         let open = |pull: Option<&ForgeProposal>, output_paths| {
             Self::for_target(target, pull, environment, flags.clone(), output_paths)
         };

@@ -4,7 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::{github, launchpad, models};
-use crate::config::keys::Settings;
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind};
 use crate::hand_off;
 use crh_git::{HiddenVariables, HostedRepository, Repository, Store, StoreError};
@@ -20,6 +22,23 @@ pub(crate) fn folder(settings: &Settings, repository: &Repository) -> Result<Pat
 pub(crate) fn open(settings: &Settings, repository: &Repository) -> Result<Store, Failure> {
     Store::open(&folder(settings, repository)?, repository, hidden_variables(settings)?)
         .map_err(store_failure)
+}
+
+/// Deletes the store of the current repository, or of one without a local clone, if it is damaged.
+/// Returns its folder if it was. Errors are not reported: the caller has a better one.
+pub(crate) fn delete_if_damaged(
+    hosted: Option<&HostedRepository>,
+    environment: &Environment,
+    flags: &RawSettings,
+) -> Option<PathBuf> {
+    let store_flags =
+        RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
+    let settings = config::load(environment, None, store_flags).ok()?;
+    let folder = match hosted {
+        Some(hosted) => remote_folder(&settings, hosted).ok()?,
+        None => folder(&settings, &Repository::discover(&environment.folder).ok()?).ok()?,
+    };
+    Store::delete_if_damaged(&folder).ok()?.then_some(folder)
 }
 
 /// Variables to hide from programs that git runs: filters, credential helpers, ssh.

@@ -480,8 +480,8 @@ fn user_config_applies_outside_and_in_bare_repositories() {
     );
     assert!(output.stdout.contains("~/.config/crh/config.toml:1"), "{}", output.stdout);
 
-    desk.repo.git(&["clone", "--quiet", "--bare", ".", "bare.git"]);
-    let output = desk.crh_in(&desk.repo.path().join("bare.git"), &["config", "show"]).run();
+    let bare = desk.repo.cloned(&["--bare"]);
+    let output = desk.crh_in(bare.path(), &["config", "show"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     assert!(output.stdout.contains("~/.config/crh/config.toml:1"), "{}", output.stdout);
 }
@@ -490,9 +490,8 @@ fn user_config_applies_outside_and_in_bare_repositories() {
 fn bare_repository_uses_committed_config() {
     let desk = ConfigFixture::with("[base]\nbranch = \"trunk\"\n", "");
     desk.repo.commit("settings");
-    desk.repo.git(&["clone", "--quiet", "--bare", ".", "bare.git"]);
-    let bare = desk.repo.path().join("bare.git");
-    let output = desk.crh_in(&bare, &["config", "show"]).run();
+    let bare = desk.repo.cloned(&["--bare"]);
+    let output = desk.crh_in(bare.path(), &["config", "show"]).run();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     assert!(output.stdout.contains("HEAD:crh.toml:2"), "{}", output.stdout);
     // A damaged object differs from a missing file.
@@ -500,9 +499,9 @@ fn bare_repository_uses_committed_config() {
     symlink("/etc/passwd", desk.repo.path().join("crh.toml")).unwrap();
     desk.repo.git(&["add", "crh.toml"]);
     desk.repo.git(&["commit", "--quiet", "--message", "a link"]);
-    desk.repo.git(&["push", "--quiet", "bare.git", "main"]);
+    desk.repo.git(&["push", "--quiet", &bare.url(), "main"]);
     desk.check(
-        desk.crh_in(&bare, &["config", "show"]),
+        desk.crh_in(bare.path(), &["config", "show"]),
         expect![[r#"
             exit 2
             error: `HEAD:crh.toml` is a link, not a file

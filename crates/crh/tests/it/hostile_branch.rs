@@ -1,5 +1,8 @@
 //! A hostile branch that tries to pass as a harmless one.
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
 use crate::user::{User, summary};
 use crh_testkit::{Output, Repo};
 
@@ -38,7 +41,7 @@ fn secret_in_utf16_is_found() {
     let text = format!("$key = 'AKIA{}'\r\n", "A3EGQW5RTYUIOPAS");
     let bytes: Vec<u8> =
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    std::fs::write(repo.path().join("a.ps1"), bytes).unwrap();
+    fs::write(repo.path().join("a.ps1"), bytes).unwrap();
     let output = check_staged(&repo, &[], &[]);
     assert_eq!(output.code, 1, "{output:?}");
     assert!(output.stdout.contains("a.ps1:1"), "{output:?}");
@@ -107,5 +110,79 @@ fn output_has_no_workflow_commands() {
             let is_command = line.trim_start().starts_with("::") || line.contains("##[");
             assert!(!is_command, "{format}: {line}");
         }
+    }
+}
+
+#[test]
+fn programs_of_the_checkout_are_not_run() {
+    let (repo, user) = (repo(), User::new());
+    repo.git(&["remote", "add", "origin", "https://github.com/owner/name.git"]);
+    let ran = user.path("ran");
+    fs::create_dir(repo.path().join("bin")).unwrap();
+    for name in ["git", "gh"] {
+        let program = repo.path().join("bin").join(name);
+        fs::write(&program, format!("#!/bin/sh\ntouch {}\nexit 1\n", ran.display())).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let link = user.path("link");
+    symlink(repo.path().join("bin"), &link).unwrap();
+    let inside = repo.path().join("bin").display().to_string();
+    for first in [inside.as_str(), "bin", link.to_str().unwrap()] {
+        let path = format!("{first}:{}", std::env::var("PATH").unwrap());
+        for args in [&["check", "--staged"][..], &["doctor"]] {
+            let output = user.crh(repo.path(), args).env("PATH", &path).run();
+            assert!(!ran.exists(), "{first} {args:?}: {}", output.shown());
+        }
+    }
+}
+
+#[test]
+fn bare_repository_in_a_checkout_is_not_trusted() {
+    let (repo, user) = (repo(), User::new());
+    let ran = user.path("ran");
+    let bare = repo.path().join("data");
+    repo.git(&["init", "--quiet", "--bare", "data"]);
+    let command = format!("touch {}; false", ran.display());
+    repo.git(&["-C", "data", "config", "core.sshCommand", &command]);
+    repo.git(&["-C", "data", "config", "remote.origin.url", "ssh://localhost/x"]);
+    for args in [&["review", "HEAD~1..HEAD"][..], &["review", "topic"], &["show"], &["doctor"]] {
+        let output = user.crh(&bare, args).run();
+        let shown = output.shown();
+        assert!(!ran.exists(), "{args:?}: {shown}");
+        assert!(shown.contains("is a bare repository inside the checkout"), "{args:?}: {shown}");
+        assert_ne!(output.code, 0, "{args:?}: {shown}");
+    }
+}
+
+#[test]
+fn damaged_private_store_is_built_again_once() {
+    let (repo, user) = (repo(), User::new());
+    let check = || user.crh(repo.path(), &["check", "--staged", "--mode", "report-only"]).run();
+    repo.write("b.py", "y = 1\n");
+    repo.git(&["add", "--all"]);
+    assert_eq!(check().code, 0);
+    let stores = user.path("store/stores");
+    let store = fs::read_dir(&stores).unwrap().next().unwrap().unwrap().path();
+    let damage_objects = || {
+        for folder in fs::read_dir(store.join("objects")).unwrap() {
+            let folder = folder.unwrap().path();
+            if folder.file_name().unwrap().len() != 2 {
+                continue;
+            }
+            for object in fs::read_dir(folder).unwrap() {
+                let object = object.unwrap().path();
+                fs::set_permissions(&object, fs::Permissions::from_mode(0o644)).unwrap();
+                fs::write(&object, "garbage").unwrap();
+            }
+        }
+    };
+    let damage_head = || fs::write(store.join("HEAD"), "garbage").unwrap();
+    let damages: [(&str, &dyn Fn()); 2] = [("objects", &damage_objects), ("HEAD", &damage_head)];
+    for (name, damage) in damages {
+        damage();
+        let output = check();
+        assert_eq!(output.code, 0, "{name}: {}", output.shown());
+        assert_eq!(output.stderr.matches("was damaged").count(), 1, "{name}: {}", output.stderr);
+        assert!(!check().stderr.contains("was damaged"), "{name}");
     }
 }

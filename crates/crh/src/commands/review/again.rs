@@ -8,6 +8,7 @@ use super::super::change_source::AttributesAt;
 use super::super::{change_source, run_lookup};
 use super::begin::Begun;
 use super::desk;
+use super::desk::EndedReview;
 use super::outcome::End;
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -49,7 +50,8 @@ pub(super) fn review(
     let changed: BTreeSet<String> =
         applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
     let subject = subject(begun, (bare, reviewed, now), &changed, &folder.workspace())?;
-    let (second, end) = desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
+    let EndedReview { report: second, end, write_problems: _ } =
+        desk::look_again(begun, &subject, &folder, spent, verbosity, environment)?;
     let second = match end {
         End::Finished => second,
         // Stopped reviewers did not fail.

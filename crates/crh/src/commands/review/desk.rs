@@ -41,13 +41,21 @@ struct Work<'b> {
     person: Option<context::IntentPrompt>,
 }
 
+/// A review that ended.
+pub(super) struct EndedReview {
+    pub(super) report: Report,
+    pub(super) end: End,
+    /// What could not be stored in the run folder.
+    pub(super) write_problems: Vec<String>,
+}
+
 /// Runs a review until it ends or the user stops it, and stores the result.
 pub(super) fn review(
     begun: &Begun,
     person: Option<&TerminalPrompt>,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(Report, End), Failure> {
+) -> Result<EndedReview, Failure> {
     let work = Work {
         subject: &begun.subject,
         folder: begun.place.folder().cloned(),
@@ -55,11 +63,11 @@ pub(super) fn review(
         spent: begun.earlier.spent,
         person: person.map(|_| context::IntentPrompt::new(asked_for)),
     };
-    let (report, end) = carried_out(begun, work, verbosity, environment)?;
+    let ended = carried_out(begun, work, verbosity, environment)?;
     if let Some(crew) = &begun.crew {
         models::warn_if_recording_failed(&crew.reviewer);
     }
-    Ok((report, end))
+    Ok(ended)
 }
 
 /// Reviews another change with the same options and the remaining budget.
@@ -70,7 +78,7 @@ pub(super) fn look_again(
     spent: UsageTotals,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(Report, End), Failure> {
+) -> Result<EndedReview, Failure> {
     let (folder, earlier) = (Some(folder.clone()), Vec::new());
     let work = Work { subject, folder, earlier, spent, person: None };
     carried_out(begun, work, verbosity, environment)
@@ -81,7 +89,7 @@ fn carried_out(
     work: Work<'_>,
     verbosity: Verbosity,
     environment: &Environment,
-) -> Result<(Report, End), Failure> {
+) -> Result<EndedReview, Failure> {
     let Work { subject, folder, earlier, spent, person } = work;
     let progress = ProgressDisplay::new(verbosity, environment);
     let journal = ReviewJournal::open(
@@ -138,7 +146,7 @@ fn carried_out(
     journal.finish(&report, &records, completion);
     // Only now: Ctrl-C before the report is stored would lose it.
     drop(interrupts);
-    Ok((report, end))
+    Ok(EndedReview { report, end, write_problems: journal.write_problems() })
 }
 
 fn asked_for(doubt: &str) -> Option<String> {

@@ -31,6 +31,7 @@ pub(super) use self::begin::BASIS;
 pub(crate) use self::begin::Begun;
 use self::begin::{Beginning, GoesOn, Kept, Posts};
 use self::description::TitleAndBody;
+use self::desk::EndedReview;
 pub(crate) use self::fixing::{chosen_fixes, safe_fixes};
 use self::outcome::{Bar, End, Incomplete, Outcome};
 use self::progress::Progress;
@@ -325,6 +326,8 @@ struct Carried {
     is_shown: bool,
     /// False if publishing failed.
     is_published: bool,
+    /// What could not be stored in the run folder.
+    write_problems: Vec<String>,
     /// Why the run folder could not be updated.
     unkept: Option<String>,
     /// Why todo files could not be written.
@@ -340,18 +343,21 @@ fn carried(
     environment: &Environment,
 ) -> Result<Carried, Failure> {
     let verbosity = output.verbosity.verbosity();
-    let (mut report, mut end) = match Remains::of(begun, person)? {
+    let EndedReview { mut report, mut end, write_problems } = match Remains::of(begun, person)? {
         Remains::Nothing(report) => {
             return Ok(Carried {
                 report,
                 end: End::Finished,
                 is_shown: false,
                 is_published: true,
+                write_problems: Vec::new(),
                 unkept: None,
                 no_todos: None,
             });
         }
-        Remains::Rest(report) => (report, End::Finished),
+        Remains::Rest(report) => {
+            EndedReview { report, end: End::Finished, write_problems: Vec::new() }
+        }
         Remains::Review => {
             Progress::begin_anew(begun);
             desk::review(begun, person, verbosity, environment)?
@@ -381,7 +387,7 @@ fn carried(
             Talked::Left => end = End::Interrupted,
         }
     }
-    Ok(Carried { report, end, is_shown, is_published, unkept, no_todos })
+    Ok(Carried { report, end, is_shown, is_published, write_problems, unkept, no_todos })
 }
 
 /// Reviews, shows the report, and returns the exit code.
@@ -392,7 +398,7 @@ fn carry_out(
     by: (&Authority, Option<&TerminalPrompt>),
     environment: &Environment,
 ) -> Result<ExitCode, Failure> {
-    let Carried { report, end, is_shown, is_published, unkept, no_todos } =
+    let Carried { report, end, is_shown, is_published, write_problems, unkept, no_todos } =
         carried(begun, output, sinks, by, environment)?;
     let (mut writes, mut deliveries) = (Vec::new(), Vec::new());
     let mut post = |place| {
@@ -423,6 +429,9 @@ fn carry_out(
         && let Err(problem) = folder.store("stages/sinks.json", &receipts)
     {
         ui::warn(&problem.to_string());
+    }
+    if let Some(problem) = write_problems.first() {
+        ui::error(&format!("the run is not stored completely: {problem}"));
     }
     if let Some(why) = &unkept {
         ui::error(&format!("the stored report does not contain the fixes: {why}"));
@@ -455,7 +464,11 @@ fn carry_out(
     // A missing delivery must not look like success.
     Ok(match outcome {
         Outcome::Passed
-            if is_undelivered || !is_published || unkept.is_some() || no_todos.is_some() =>
+            if is_undelivered
+                || !is_published
+                || !write_problems.is_empty()
+                || unkept.is_some()
+                || no_todos.is_some() =>
         {
             FailureKind::External.exit_code()
         }

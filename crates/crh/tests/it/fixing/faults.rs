@@ -268,3 +268,19 @@ fn mode_with_unwritable_report_fails() {
         assert!(desk.text(ORDERS).contains("    return result\n"), "{mode}");
     }
 }
+
+#[test]
+fn review_that_cannot_be_stored_does_not_pass() {
+    let desk = Desk::new();
+    let runs = desk.repo.path().join(".crh/runs");
+    let model = FakeModel::answering(move |_| {
+        for run in fs::read_dir(&runs).unwrap() {
+            fs::create_dir_all(run.unwrap().path().join("review.json/x")).unwrap();
+        }
+        answers(&[])
+    });
+    let output = desk.review(&model, &[]);
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let problem = "error: the run is not stored completely: cannot write `review.json`";
+    assert_eq!(output.stderr.matches(problem).count(), 1, "{}", output.shown());
+}
