@@ -7,6 +7,7 @@ mod atomic_write;
 mod checkout_state;
 mod error;
 mod run_list;
+mod stamp;
 mod telemetry;
 mod timestamp;
 
@@ -24,10 +25,13 @@ use atomic_write::write_durable;
 pub use atomic_write::{remove_temp_files, write_atomic};
 pub use checkout_state::CheckoutState;
 pub use error::{FileWriteError, FolderError};
-pub use run_list::{AgeLimit, RunSummary, RunsToKeep, find_run, list_runs, prunable, remove_run};
+pub use run_list::{
+    AgeLimit, RunSummary, RunTrust, RunsToKeep, find_run, list_runs, prunable, remove_run,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+pub use stamp::{StampKey, is_own};
 pub use telemetry::{RunCalls, StageTime, Telemetry, parse_calls};
 pub use timestamp::Timestamp;
 
@@ -78,6 +82,8 @@ pub struct RunFolder {
     /// Credentials in the change under review.
     secrets: ChangeSecrets,
     writes: WriteDurability,
+    /// Key that stamped the folder.
+    stamp_key: Option<StampKey>,
     /// Lock held while the run is in progress, so that no other process resumes it.
     _lock: Option<Arc<File>>,
 }
@@ -118,7 +124,8 @@ pub enum Completion {
 impl RunFolder {
     fn new(path: PathBuf, lock: Option<Arc<File>>) -> Self {
         let (redactor, secrets) = (Redactor::default(), ChangeSecrets::default());
-        Self { path, redactor, secrets, writes: WriteDurability::Buffered, _lock: lock }
+        let (writes, stamp_key) = (WriteDurability::Buffered, None);
+        Self { path, redactor, secrets, writes, stamp_key, _lock: lock }
     }
 
     /// Creates the folder of a new run, and its parent folders if necessary.
@@ -166,19 +173,38 @@ impl RunFolder {
         }
     }
 
-    /// Opens and locks the folder of an existing run to resume it.
-    pub fn resume(path: &Path) -> Result<Self, FolderError> {
+    /// Opens the folder of an existing run. Fails if the key has not stamped it.
+    pub fn open_stamped(path: &Path, key: &StampKey) -> Result<Self, FolderError> {
         let folder = Self::open(path)?;
-        let disk_error = |why| FolderError::Disk { path: folder.path.clone(), why };
-        match lock(&folder.path).map_err(disk_error)? {
-            LockAttempt::Held => Err(FolderError::InUse(folder.run_id())),
+        match key.has_stamped(&folder.path) {
+            true => Ok(Self { stamp_key: Some(key.clone()), ..folder }),
+            false => Err(FolderError::Unstamped(folder.run_id())),
+        }
+    }
+
+    /// Locks the folder of an existing run to resume it.
+    pub fn resume(self) -> Result<Self, FolderError> {
+        let disk_error = |why| FolderError::Disk { path: self.path.clone(), why };
+        match lock(&self.path).map_err(disk_error)? {
+            LockAttempt::Held => Err(FolderError::InUse(self.run_id())),
             LockAttempt::Acquired(lock) => {
-                for folder_to_clean in [folder.path.clone(), folder.path.join(STAGES)] {
+                for folder_to_clean in [self.path.clone(), self.path.join(STAGES)] {
                     remove_temp_files(&folder_to_clean).map_err(disk_error)?;
                 }
-                Ok(Self { _lock: Some(lock), ..folder })
+                Ok(Self { _lock: Some(lock), ..self })
             }
         }
+    }
+
+    /// Stamps the folder as created by crh on this machine.
+    pub fn stamped(self, key: &StampKey) -> io::Result<Self> {
+        key.write_stamp(&self.path)?;
+        Ok(Self { stamp_key: Some(key.clone()), ..self })
+    }
+
+    /// The key that stamped the folder. `None` if it has no valid stamp or the caller did not ask.
+    pub fn stamp_key(&self) -> Option<&StampKey> {
+        self.stamp_key.as_ref()
     }
 
     /// Masks these keys in everything that is stored.

@@ -46,6 +46,9 @@ pub enum FolderError {
         /// What is wrong with it.
         why: String,
     },
+    /// The folder has no valid stamp.
+    #[error("crh did not create the run `{0}` on this machine")]
+    Unstamped(String),
     /// The run did not get as far as writing this file.
     #[error("the run `{run}` is incomplete: it has no `{name}`")]
     Unfinished {

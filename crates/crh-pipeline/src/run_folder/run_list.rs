@@ -10,6 +10,7 @@ use std::{fs, io};
 use serde::Serialize;
 
 use super::atomic_write::TEMP_PREFIX;
+use super::stamp::{STAMP, StampKey};
 use super::{
     FIXES, FolderError, IGNORE, LockAttempt, MARKDOWN, METADATA, REPORT, REVIEWERS, ROUNDS,
     RunFolder, RunMetadata, STAGES, TELEMETRY, TRANSCRIPTS, Timestamp, WORKSPACE, lock,
@@ -22,8 +23,9 @@ use crh_review::verdict::Verdict;
 /// Name for the newest run.
 const LATEST: &str = "latest";
 /// Known entries at the top of a run folder. A folder with any other entry is not deleted.
-const KNOWN_ENTRIES: [&str; 10] = [
+const KNOWN_ENTRIES: [&str; 11] = [
     IGNORE,
+    STAMP,
     REPORT,
     MARKDOWN,
     METADATA,
@@ -64,9 +66,22 @@ pub struct RunSummary {
     pub cost_usd: Option<Decimal>,
     /// Title of the change.
     pub title: String,
+    /// Whether the run has no valid stamp. Nothing of it is shown.
+    pub is_foreign: bool,
     /// Why the report cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+/// Which run folders are trusted.
+#[derive(Debug, Clone, Copy)]
+pub enum RunTrust<'k> {
+    /// Those that this key has stamped.
+    Stamped(&'k StampKey),
+    /// All, because the user has named their folder.
+    Named,
+    /// None, because there is no key yet.
+    Nothing,
 }
 
 /// How many of the newest runs to keep.
@@ -102,14 +117,32 @@ impl RunName {
     }
 }
 
+impl RunTrust<'_> {
+    /// Opens a run folder if it is trusted.
+    pub fn open(self, path: &Path) -> Result<RunFolder, FolderError> {
+        match self {
+            Self::Stamped(key) => RunFolder::open_stamped(path, key),
+            Self::Named => RunFolder::open(path),
+            Self::Nothing => {
+                let folder = RunFolder::open(path)?;
+                Err(FolderError::Unstamped(folder.run_id()))
+            }
+        }
+    }
+}
+
 /// Finds a run by its name, a prefix of its name, or `latest`. Without an argument, returns the
 /// newest.
-pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderError> {
+pub fn find_run(
+    runs: &Path,
+    wanted: Option<&str>,
+    trust: RunTrust<'_>,
+    now: Timestamp,
+) -> Result<RunFolder, FolderError> {
     let names = run_names(runs)?;
     let wanted = wanted.unwrap_or(LATEST);
     if wanted == LATEST {
-        let newest = names.last().ok_or_else(|| FolderError::NoRuns(runs.to_owned()))?;
-        return RunFolder::open(&runs.join(newest));
+        return newest_run(runs, names, trust, now);
     }
     // Every name matches an empty prefix. The user probably passed an unset shell variable.
     if wanted.is_empty() {
@@ -118,10 +151,8 @@ pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderEr
     let matching: Vec<&String> = names.iter().filter(|name| name.starts_with(wanted)).collect();
     match matching.as_slice() {
         // An exact match wins, since the name of a first run is a prefix of the name with `-2`.
-        several if several.iter().any(|name| *name == wanted) => {
-            RunFolder::open(&runs.join(wanted))
-        }
-        [name] => RunFolder::open(&runs.join(name)),
+        several if several.iter().any(|name| *name == wanted) => trust.open(&runs.join(wanted)),
+        [name] => trust.open(&runs.join(name)),
         [] => Err(FolderError::Unknown { wanted: wanted.to_owned(), runs: runs.to_owned() }),
         several => {
             let names = several.iter().rev().take(SHOWN_NAMES_MAX).map(|name| format!("`{name}`"));
@@ -130,9 +161,40 @@ pub fn find_run(runs: &Path, wanted: Option<&str>) -> Result<RunFolder, FolderEr
     }
 }
 
+/// The newest run that is trusted and has begun. A run from the future is used only if there is no
+/// other: the clock was wrong when it was made. Returns the error of the newest run if there is no
+/// such run.
+fn newest_run(
+    runs: &Path,
+    names: Vec<String>,
+    trust: RunTrust<'_>,
+    now: Timestamp,
+) -> Result<RunFolder, FolderError> {
+    let mut first_error = None;
+    for name in oldest_first(names, now).iter().rev() {
+        match trust.open(&runs.join(name)) {
+            Ok(folder) => return Ok(folder),
+            // A process that was killed before the review began leaves such a folder.
+            Err(error @ (FolderError::Foreign { .. } | FolderError::Unstamped(_))) => {
+                first_error.get_or_insert(error);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| FolderError::NoRuns(runs.to_owned())))
+}
+
+/// Names by age, with those from the future first.
+fn oldest_first(names: Vec<String>, now: Timestamp) -> Vec<String> {
+    let is_in_future = |name: &String| RunName::parse(name).is_some_and(|name| name.stamp > now);
+    let (mut ordered, past): (Vec<_>, Vec<_>) = names.into_iter().partition(is_in_future);
+    ordered.extend(past);
+    ordered
+}
+
 /// Lists all runs, newest first.
-pub fn list_runs(runs: &Path) -> Result<Vec<RunSummary>, FolderError> {
-    Ok(run_names(runs)?.iter().rev().map(|name| summarize_run(runs, name)).collect())
+pub fn list_runs(runs: &Path, trust: RunTrust<'_>) -> Result<Vec<RunSummary>, FolderError> {
+    Ok(run_names(runs)?.iter().rev().map(|name| summarize_run(runs, name, trust)).collect())
 }
 
 /// Runs that may be pruned, oldest first. Runs in progress are kept. Unfinished runs are kept for a
@@ -143,7 +205,7 @@ pub fn prunable(
     age: AgeLimit,
     now: Timestamp,
 ) -> Result<Vec<PathBuf>, FolderError> {
-    let names = run_names(runs)?;
+    let names = oldest_first(run_names(runs)?, now);
     let keep_count = match runs_to_keep {
         RunsToKeep::Newest(count) => count,
         RunsToKeep::NoMinimum => 0,
@@ -171,7 +233,7 @@ pub fn remove_run(path: &Path) -> io::Result<()> {
     }
 }
 
-fn summarize_run(runs: &Path, name: &str) -> RunSummary {
+fn summarize_run(runs: &Path, name: &str, trust: RunTrust<'_>) -> RunSummary {
     let stamp = RunName::parse(name).map(|name| name.stamp.iso()).unwrap_or_default();
     let mut summary = RunSummary {
         run_id: name.to_owned(),
@@ -181,9 +243,10 @@ fn summarize_run(runs: &Path, name: &str) -> RunSummary {
         issues: BTreeMap::new(),
         cost_usd: None,
         title: String::new(),
+        is_foreign: false,
         problem: None,
     };
-    let report = RunFolder::open(&runs.join(name)).and_then(|folder| {
+    let report = trust.open(&runs.join(name)).and_then(|folder| {
         let metadata: RunMetadata = folder.metadata()?;
         summary.completed_at = metadata.completed_at;
         folder.report()
@@ -198,6 +261,7 @@ fn summarize_run(runs: &Path, name: &str) -> RunSummary {
             summary.title = report.change.title;
         }
         Err(FolderError::Unfinished { .. }) => {}
+        Err(FolderError::Unstamped(_)) => summary.is_foreign = true,
         Err(error) => summary.problem = Some(error.to_string()),
     }
     summary

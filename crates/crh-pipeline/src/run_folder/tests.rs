@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::time::Duration;
 
 use expect_test::expect;
@@ -272,17 +272,20 @@ fn running_run_cannot_be_resumed() {
     let place = TempDir::new().unwrap();
     let folder = begun(place.path(), stamp(0));
     let path = folder.path().to_owned();
-    let refused = RunFolder::resume(&path).unwrap_err();
+    let refused = RunFolder::open(&path).and_then(RunFolder::resume).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the run `20261115T000000Z_0123456789abcdef` is in use by another process"
     );
     assert!(RunFolder::open(&path).is_ok(), "looking is free");
     drop(folder);
-    let resumed = RunFolder::resume(&path).unwrap();
-    assert!(matches!(RunFolder::resume(&path), Err(FolderError::InUse(_))));
+    let resumed = RunFolder::open(&path).and_then(RunFolder::resume).unwrap();
+    assert!(matches!(
+        RunFolder::open(&path).and_then(RunFolder::resume),
+        Err(FolderError::InUse(_))
+    ));
     drop(resumed);
-    assert!(RunFolder::resume(&path).is_ok());
+    assert!(RunFolder::open(&path).and_then(RunFolder::resume).is_ok());
 }
 
 #[test]
@@ -296,7 +299,7 @@ fn resume_removes_temporary_files() {
     for name in [".crh-a1B2c3", "stages/.crh-a1B2c3", ".crh-mine", "stages/.crh-a1B2c3d"] {
         fs::write(path.join(name), "half").unwrap();
     }
-    RunFolder::resume(&path).unwrap();
+    RunFolder::open(&path).and_then(RunFolder::resume).unwrap();
     let after = contents(&path);
     let left: Vec<&String> = after.keys().filter(|name| !before.contains_key(*name)).collect();
     assert_eq!(left, [".crh-mine", "stages/.crh-a1B2c3d"]);
@@ -306,8 +309,10 @@ fn resume_removes_temporary_files() {
 fn run_is_found_by_name_prefix_or_latest() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    assert!(matches!(find_run(runs, None), Err(FolderError::NoRuns(_))));
-    assert!(matches!(find_run(&runs.join("none"), Some("latest")), Err(FolderError::NoRuns(_))));
+    let find_in =
+        |runs: &Path, wanted: Option<&str>| find_run(runs, wanted, RunTrust::Named, stamp(9));
+    assert!(matches!(find_in(runs, None), Err(FolderError::NoRuns(_))));
+    assert!(matches!(find_in(&runs.join("none"), Some("latest")), Err(FolderError::NoRuns(_))));
     for hours in [9, 0, 0] {
         begun(runs, stamp(hours));
     }
@@ -316,7 +321,7 @@ fn run_is_found_by_name_prefix_or_latest() {
     fs::write(runs.join(format!("99980101T000000Z_{ID}")), "").unwrap();
     fs::create_dir(runs.join("99970101T000000Z_notanid")).unwrap();
 
-    let find = |wanted: Option<&str>| match find_run(runs, wanted) {
+    let find = |wanted: Option<&str>| match find_in(runs, wanted) {
         Ok(folder) => folder.run_id(),
         Err(error) => error.to_string().replace(runs.to_str().unwrap(), "RUNS"),
     };
@@ -343,6 +348,59 @@ fn run_is_found_by_name_prefix_or_latest() {
     ] {
         assert_eq!(find(wanted), expected, "{wanted:?}");
     }
+}
+
+#[test]
+fn newest_run_is_the_last_that_began() {
+    let place = TempDir::new().unwrap();
+    let runs = place.path();
+    let newest = |now| find_run(runs, None, RunTrust::Named, now).map(|folder| folder.run_id());
+    let future = begun(runs, stamp(20)).run_id();
+    assert_eq!(newest(stamp(9)).unwrap(), future, "there is no other run");
+    let past = begun(runs, stamp(1)).run_id();
+    // A process that was killed before it wrote the metadata.
+    RunFolder::create(runs, stamp(2), ID).unwrap();
+    assert_eq!(newest(stamp(9)).unwrap(), past);
+    assert_eq!(newest(stamp(20)).unwrap(), future);
+    let paths = prunable(runs, RunsToKeep::Newest(2), AgeLimit::Any, stamp(40)).unwrap();
+    assert_eq!(paths, [runs.join(past)]);
+}
+
+#[test]
+fn only_stamped_folders_are_trusted() {
+    let place = TempDir::new().unwrap();
+    let (runs, state) = (place.path().join("runs"), place.path().join("state"));
+    assert!(StampKey::load(&state).unwrap().is_none());
+    let key = StampKey::load_or_create(&state).unwrap();
+    let other = StampKey::load_or_create(&place.path().join("other")).unwrap();
+    let stamped = begun(&runs, stamp(0)).stamped(&key).unwrap();
+    let copied = begun(&runs, stamp(1));
+    fs::copy(stamped.path().join("stamp"), copied.path().join("stamp")).unwrap();
+    let elsewhere = begun(&runs, stamp(2)).stamped(&other).unwrap();
+    let linked = runs.join(format!("{}_{ID}", stamp(3)));
+    symlink(stamped.path(), &linked).unwrap();
+    let again = StampKey::load_or_create(&state).unwrap();
+    assert!(again.has_stamped(stamped.path()));
+    for path in [copied.path(), elsewhere.path(), &linked] {
+        assert!(!again.has_stamped(path), "{}", path.display());
+    }
+    let found = find_run(&runs, None, RunTrust::Stamped(&again), stamp(9)).unwrap();
+    assert_eq!(found.run_id(), stamped.run_id());
+    let summaries = list_runs(&runs, RunTrust::Stamped(&again)).unwrap();
+    let foreign: Vec<bool> = summaries.iter().map(|summary| summary.is_foreign).collect();
+    assert_eq!(foreign, [true, true, false]);
+}
+
+#[test]
+fn key_that_others_can_read_is_rejected() {
+    let state = TempDir::new().unwrap();
+    StampKey::load_or_create(state.path()).unwrap();
+    let key = state.path().join("stamp-key");
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(StampKey::load_or_create(state.path()).is_err());
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&key, "short").unwrap();
+    assert!(StampKey::load(state.path()).is_err());
 }
 
 #[test]
@@ -381,11 +439,11 @@ fn missing_or_invalid_report_has_a_clear_error() {
 fn list_shows_newest_run_first() {
     let place = TempDir::new().unwrap();
     let runs = place.path();
-    assert_eq!(list_runs(&runs.join("none")).unwrap(), []);
+    assert_eq!(list_runs(&runs.join("none"), RunTrust::Named).unwrap(), []);
     finished(runs, stamp(0));
     begun(runs, stamp(1));
     fs::write(finished(runs, stamp(2)).path().join("review.json"), "{").unwrap();
-    let rows = list_runs(runs).unwrap();
+    let rows = list_runs(runs, RunTrust::Named).unwrap();
     let row = |hours: u64| RunSummary {
         run_id: format!("{}_{ID}", stamp(hours)),
         started_at: stamp(hours).iso(),
@@ -394,6 +452,7 @@ fn list_shows_newest_run_first() {
         issues: BTreeMap::new(),
         cost_usd: None,
         title: String::new(),
+        is_foreign: false,
         problem: None,
     };
     let problem = rows[0].problem.clone();

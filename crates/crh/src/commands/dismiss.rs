@@ -104,7 +104,7 @@ fn find_issue(
     run: Option<&str>,
     number: u32,
 ) -> Result<RunIssue, Failure> {
-    let folder = run_lookup::run_folder(environment, run_dir, run)?;
+    let folder = run_lookup::own_run_folder(environment, run_dir, run)?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     let run_id = folder.run_id();
     let mut issues = report.issues.iter().chain(&report.pre_existing);

@@ -18,7 +18,7 @@ use crate::{fix, ui};
 use crh_git::{OpenError, Repository};
 use crh_pipeline::review_options::ReviewOptions;
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{OPTIONS_FILE, RunFolder};
+use crh_pipeline::run_folder::{OPTIONS_FILE, RunFolder, RunTrust};
 use crh_review::report::Report;
 
 /// Note if no open issue has a safe fix.
@@ -31,7 +31,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
         return undo(run.as_deref(), &args, environment).map(|()| ExitCode::SUCCESS);
     }
     let stored_run =
-        run_lookup::run_folder(environment, args.runs.run_dir.as_deref(), args.run.as_deref())?;
+        run_lookup::own_run_folder(environment, args.runs.run_dir.as_deref(), args.run.as_deref())?;
     let mut report = stored_run.report().map_err(run_lookup::folder_failure)?;
     let mut flags = RawSettings::default();
     args.fix.set(&mut flags);
@@ -90,7 +90,7 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
 /// have undone the fixes with git, which the run does not record.
 fn note_changed_file(session: &Begun, run: &RunFolder) -> Result<(), Failure> {
     let Some(root) = &session.checkout else { return Ok(()) };
-    let changed_path = Locked::take(root)?.not_as_left(&fix::fixes_of(run))?;
+    let changed_path = Locked::take(root, run.stamp_key())?.not_as_left(&fix::fixes_of(run))?;
     if let Some(path) = changed_path {
         let run = run.run_id();
         ui::note(&format!(
@@ -120,14 +120,10 @@ fn is_current_checkout(environment: &Environment, checkout: &Path) -> bool {
 
 /// Rolls back an interrupted fix and prints a note.
 pub(super) fn roll_back_interrupted_fix(environment: &Environment) -> Result<(), Failure> {
-    match fix::recover(environment) {
-        fix::Recovery::Nothing => Ok(()),
-        fix::Recovery::RolledBack(recovered) => {
-            ui::note(&recovery_message(&recovered));
-            Ok(())
-        }
-        fix::Recovery::Not(error) => Err(error.into()),
+    if let Some(recovered) = fix::recover(environment)? {
+        ui::note(&recovery_message(&recovered));
     }
+    Ok(())
 }
 
 fn recovery_message(Recovered { files, is_taking_back }: &Recovered) -> String {
@@ -145,14 +141,15 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         Some(_) => None,
         None => newest_fixed_run(environment, run_dir)?,
     };
-    let stored_run = run_lookup::run_folder(environment, run_dir, run.or(newest.as_deref()))?;
-    let folder = RunFolder::resume(stored_run.path()).map_err(run_lookup::folder_failure)?;
+    let run = run.or(newest.as_deref());
+    let stored_run = run_lookup::own_run_folder(environment, run_dir, run)?;
+    let folder = stored_run.resume().map_err(run_lookup::folder_failure)?;
     let repository = Repository::discover(&environment.folder).or_fail(FailureKind::Usage)?;
     let Some(root) = &repository.work_tree else {
         return Err(Failure::usage("this repository has no working tree")
             .hint("run the command in the fixed checkout"));
     };
-    let files = Locked::take(root)
+    let files = Locked::take(root, folder.stamp_key())
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
@@ -186,10 +183,12 @@ fn newest_fixed_run(
     environment: &Environment,
     run_dir: Option<&Path>,
 ) -> Result<Option<String>, Failure> {
+    let key = run_lookup::stamp_key(environment)?;
+    let trust = key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped);
     let runs = run_lookup::runs_folder(environment, run_dir)?;
-    let names = run_folder::list_runs(&runs).map_err(run_lookup::folder_failure)?;
+    let names = run_folder::list_runs(&runs, trust).map_err(run_lookup::folder_failure)?;
     let has_fixes = |name: &String| {
-        let folder = RunFolder::open(&runs.join(name));
+        let folder = trust.open(&runs.join(name));
         let report = folder.ok().and_then(|folder| folder.report().ok());
         report.is_some_and(|report| !report.applied_fixes.is_empty())
     };

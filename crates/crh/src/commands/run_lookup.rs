@@ -3,12 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::config;
 use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crh_git::{OpenError, Repository};
+use crate::ui;
+use crh_git::{GitError, OpenError, Repository};
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{FolderError, RunFolder};
+use crh_pipeline::run_folder::{FolderError, RunFolder, RunTrust, StampKey, Timestamp, is_own};
 
+/// Folder of crh in a checkout.
+pub(crate) const STATE: &str = ".crh";
 /// Folder of runs, relative to the root of a checkout.
 const RUNS: &str = ".crh/runs";
 const RUN_DIR_HINT: &str = "choose another folder with `--run-dir DIR`";
@@ -38,13 +43,17 @@ pub(crate) fn runs_folder(
 /// Rejects a folder of runs that comes with the repository: crh did not write these runs, and a
 /// symlink could point anywhere.
 fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Result<(), Failure> {
-    for path in [root.join(".crh"), folder.to_owned()] {
-        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_symlink()) {
-            let message = format!("`{}` is a symbolic link", path.display());
+    for name in [STATE, RUNS] {
+        let path = root.join(name);
+        if let Some(problem) = folder_problem(&path) {
+            let message = format!("`{}` {problem}", path.display());
             return Err(Failure::usage(message).hint(RUN_DIR_HINT));
         }
     }
-    if folder.is_dir() && repository.tracks(RUNS).or_fail(FailureKind::External)? {
+    let is_tracked = || -> Result<bool, GitError> {
+        Ok(repository.tracks_exactly(STATE)? || repository.tracks(RUNS)?)
+    };
+    if folder.is_dir() && is_tracked().or_fail(FailureKind::External)? {
         let message =
             format!("`{RUNS}` is committed to this repository, so its runs may not be yours");
         return Err(Failure::usage(message).hint(RUN_DIR_HINT));
@@ -52,19 +61,83 @@ fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Resu
     Ok(())
 }
 
-/// Finds a run by name, by a prefix of it, or by the path of its folder; by default the newest.
+/// Why crh does not trust `.crh` in a checkout, as the end of a sentence.
+pub(crate) fn state_problem(repository: &Repository, root: &Path) -> Option<&'static str> {
+    let is_tracked = || repository.tracks_exactly(STATE).unwrap_or(true);
+    folder_problem(&root.join(STATE))
+        .or_else(|| is_tracked().then_some("is part of this repository"))
+}
+
+/// Why a folder is not one that crh has created, as the end of a sentence.
+fn folder_problem(path: &Path) -> Option<&'static str> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    if metadata.is_symlink() {
+        return Some("is a symbolic link");
+    }
+    if !is_own(&metadata) {
+        return Some("belongs to another user");
+    }
+    path.join(".git").symlink_metadata().is_ok().then_some("is a git repository of its own")
+}
+
+/// Key that stamps runs, if the user's state folder has one.
+pub(crate) fn stamp_key(environment: &Environment) -> Result<Option<StampKey>, Failure> {
+    let settings = config::load(environment, None, RawSettings::default())?;
+    // Without a home there is no state folder, and crh has stamped nothing.
+    let Ok(state) = settings.state_folder.value.path() else { return Ok(None) };
+    let key = StampKey::load(state).or_fail(FailureKind::Usage);
+    key.map_err(|failure| failure.hint("set `state.folder` in your config to a private folder"))
+}
+
+/// Finds a run to read by name, by a prefix of it, or by the path of its folder; by default the
+/// newest. If the user names a folder, the run may come from another machine.
 pub(crate) fn run_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
     run: Option<&str>,
 ) -> Result<RunFolder, Failure> {
+    if run_dir.is_none() && !run.is_some_and(is_path) {
+        return own_run_folder(environment, run_dir, run);
+    }
+    let folder = find(environment, run_dir, run, RunTrust::Named)?;
+    match stamp_key(environment)? {
+        Some(key) if key.has_stamped(folder.path()) => {}
+        Some(_) | None => ui::note(&FolderError::Unstamped(folder.run_id()).to_string()),
+    }
+    Ok(folder)
+}
+
+/// Finds a run to act on, as [`run_folder`]. crh must have created it on this machine.
+pub(crate) fn own_run_folder(
+    environment: &Environment,
+    run_dir: Option<&Path>,
+    run: Option<&str>,
+) -> Result<RunFolder, Failure> {
+    let key = stamp_key(environment)?;
+    let trust = key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped);
+    find(environment, run_dir, run, trust)
+}
+
+fn is_path(run: &str) -> bool {
+    run.contains('/')
+}
+
+fn find(
+    environment: &Environment,
+    run_dir: Option<&Path>,
+    run: Option<&str>,
+    trust: RunTrust<'_>,
+) -> Result<RunFolder, Failure> {
     let result = match run {
-        Some(path) if path.contains('/') => {
+        Some(path) if is_path(path) => {
             // Normalises the path for messages: `./a` becomes `a`.
             let path: PathBuf = environment.folder.join(path).components().collect();
-            RunFolder::open(&path)
+            trust.open(&path)
         }
-        Some(_) | None => run_folder::find_run(&runs_folder(environment, run_dir)?, run),
+        Some(_) | None => {
+            let now = Timestamp::from_system_time(environment.now());
+            run_folder::find_run(&runs_folder(environment, run_dir)?, run, trust, now)
+        }
     };
     result.map_err(|error| folder_failure_in(error, run_dir))
 }
@@ -89,6 +162,11 @@ fn folder_failure_in(error: FolderError, run_dir: Option<&Path>) -> Failure {
         | FolderError::Damaged { .. } => {
             (FailureKind::Usage, format!("`crh show --list{run_dir_flag}` lists the runs"))
         }
+        FolderError::Unstamped(_) => (
+            FailureKind::Usage,
+            "review the change again; `crh show PATH` shows the report of a folder that you trust"
+                .to_owned(),
+        ),
         FolderError::Ambiguous { .. } => (FailureKind::Usage, "write more of its name".to_owned()),
         FolderError::Unfinished { run, .. } => (
             FailureKind::Usage,

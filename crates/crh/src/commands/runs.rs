@@ -9,7 +9,7 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{fix, ui};
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{AgeLimit, RunSummary, RunsToKeep, Timestamp};
+use crh_pipeline::run_folder::{AgeLimit, RunSummary, RunTrust, RunsToKeep, Timestamp};
 use crh_review::{columns, stable_json, truncate};
 
 /// Runs that `crh runs prune` keeps by default: about a few weeks of work.
@@ -32,7 +32,13 @@ pub(super) fn list(
     run_dir: Option<&Path>,
 ) -> Result<(), Failure> {
     let runs_folder = run_lookup::runs_folder(environment, run_dir)?;
-    let summaries = run_folder::list_runs(&runs_folder).map_err(run_lookup::folder_failure)?;
+    let key = run_lookup::stamp_key(environment)?;
+    let trust = match run_dir {
+        None => key.as_ref().map_or(RunTrust::Nothing, RunTrust::Stamped),
+        Some(_) => RunTrust::Named,
+    };
+    let summaries =
+        run_folder::list_runs(&runs_folder, trust).map_err(run_lookup::folder_failure)?;
     match format {
         ListFormatArg::Text if summaries.is_empty() => {
             ui::note(&format!("no runs in `{}`", environment.display_path(&runs_folder)));
@@ -111,6 +117,7 @@ fn table(summaries: &[RunSummary]) -> String {
 
 fn cells(run: &RunSummary) -> [String; 5] {
     let verdict = match (&run.problem, run.verdict, &run.completed_at) {
+        _ if run.is_foreign => "not created on this machine".to_owned(),
         (Some(_), _, _) => "damaged".to_owned(),
         (None, None, _) => "not finished".to_owned(),
         (None, Some(verdict), None) => format!("{verdict} (stopped)"),

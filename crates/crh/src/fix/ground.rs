@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::journal;
 use super::journal::{Locked, MARKER, MARKER_DRAFT, NotApplied, Recovered, UNDISTURBED};
 use crate::commands::review::Begun;
-use crate::commands::store;
+use crate::commands::{run_lookup, store};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_git::{AmendedFile, BareRepository, Repository, SnapshotScope};
@@ -102,7 +102,8 @@ impl<'b> Ground<'b> {
 
     /// Locks the checkout and rolls back an interrupted fix.
     pub(super) fn locked(&self) -> Result<Locked, String> {
-        let locked = Locked::take(self.root).map_err(|why| why.to_string())?;
+        let locked =
+            Locked::take(self.root, self.run.stamp_key()).map_err(|why| why.to_string())?;
         recovered(&locked, self.root).map_err(|why| why.to_string())?;
         Ok(locked)
     }
@@ -272,15 +273,6 @@ pub(crate) fn with_crlf(bytes: &[u8]) -> Vec<u8> {
     with
 }
 
-/// Result of the search for an interrupted fix.
-pub(crate) enum Recovery {
-    /// No interrupted fix.
-    Nothing,
-    RolledBack(Recovered),
-    /// The fix cannot be rolled back, or not now.
-    Not(NotApplied),
-}
-
 /// Whether a fix was interrupted in the current checkout.
 pub(crate) fn is_interrupted(environment: &Environment) -> bool {
     interrupted(environment).is_some()
@@ -293,27 +285,31 @@ fn interrupted(environment: &Environment) -> Option<PathBuf> {
     [MARKER, MARKER_DRAFT].iter().any(|name| root.join(name).exists()).then_some(root)
 }
 
-/// Rolls back an interrupted fix in the current checkout.
-pub(crate) fn recover(environment: &Environment) -> Recovery {
-    let Some(root) = interrupted(environment) else { return Recovery::Nothing };
-    let recovered = Locked::take(&root).and_then(|locked| recovered(&locked, &root));
-    match recovered {
-        Ok(None) => Recovery::Nothing,
-        Ok(Some(recovered)) => Recovery::RolledBack(recovered),
-        Err(why) => Recovery::Not(why),
-    }
+/// Rolls back an interrupted fix in the current checkout, if there is one.
+pub(crate) fn recover(environment: &Environment) -> Result<Option<Recovered>, Failure> {
+    let Some(root) = interrupted(environment) else { return Ok(None) };
+    let stamp_key = run_lookup::stamp_key(environment)?;
+    let locked = Locked::take(&root, stamp_key.as_ref())?;
+    Ok(recovered(&locked, &root)?)
 }
 
-/// Rolls back an interrupted fix. Refuses a marker that is tracked by git, because crh did not
-/// write it.
+/// Rolls back an interrupted fix. Refuses a marker or its folder that comes with the repository,
+/// because crh did not write it.
 fn recovered(locked: &Locked, root: &Path) -> Result<Option<Recovered>, NotApplied> {
+    let refused = |path: &str, why: &str| {
+        Err(NotApplied::Place { path: path.to_owned(), why: why.to_owned() })
+    };
+    let Ok(repository) = Repository::discover(root) else {
+        return refused(MARKER, "is not in a repository");
+    };
+    if let Some(problem) = run_lookup::state_problem(&repository, root) {
+        return refused(run_lookup::STATE, problem);
+    }
     for (path, is_there) in
         [(MARKER, locked.is_between()?), (MARKER_DRAFT, locked.has_draft_of_marker()?)]
     {
-        let tracks = |repository: Repository| repository.tracks(path);
-        if is_there && !matches!(Repository::discover(root).map(tracks), Ok(Ok(false))) {
-            let (path, why) = (path.to_owned(), "is part of this repository".to_owned());
-            return Err(NotApplied::Place { path, why });
+        if is_there && !matches!(repository.tracks(path), Ok(false)) {
+            return refused(path, "is part of this repository");
         }
     }
     locked.recover(UNDISTURBED)

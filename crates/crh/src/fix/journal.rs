@@ -30,6 +30,7 @@ use self::place::Placed;
 use super::tree::{Found, Inside, Tree};
 use crate::ui;
 use crh_pipeline::fixer::FileEdit;
+use crh_pipeline::run_folder::StampKey;
 use crh_review::report::AppliedFix;
 
 /// Number of attempts to lock a checkout, and the delay between them. A child process inherits the
@@ -50,6 +51,8 @@ pub(crate) const UNDISTURBED: Steps<'static> = &|_| Ok(());
 #[derive(Debug)]
 pub(crate) struct Locked {
     tree: Tree,
+    /// Key that stamps run folders. A journal counts only in a stamped folder.
+    stamp_key: Option<StampKey>,
 }
 
 /// Stored record of one fix.
@@ -169,7 +172,7 @@ impl Journal {
 
 impl Locked {
     /// Locks the checkout at this root. Fails if another process has it.
-    pub(crate) fn take(root: &Path) -> Result<Self, NotApplied> {
+    pub(crate) fn take(root: &Path, stamp_key: Option<&StampKey>) -> Result<Self, NotApplied> {
         let shown = root.display().to_string();
         let tree = Tree::open(root).map_err(NotApplied::io(&shown))?;
         for look in 0..=LOOKS {
@@ -178,7 +181,7 @@ impl Locked {
             }
             // The lock is on the folder itself: it needs no file and ends with the process.
             match tree.root().try_lock() {
-                Ok(()) => return Ok(Self { tree }),
+                Ok(()) => return Ok(Self { tree, stamp_key: stamp_key.cloned() }),
                 Err(TryLockError::WouldBlock) => {}
                 Err(TryLockError::Error(why)) => {
                     return Err(NotApplied::Io { path: shown, why });
@@ -291,6 +294,12 @@ impl Locked {
             self.carry_out(fixes, &journal, &kept, steps)?;
         }
         Ok(files)
+    }
+
+    /// Whether crh wrote this journal on this machine.
+    fn is_own(&self, folder: &Folder) -> bool {
+        let key = self.stamp_key.as_ref();
+        key.is_some_and(|key| folder.run().is_some_and(|run| key.has_stamped(run)))
     }
 
     /// Whether a fix was made in this checkout. Compares its path; if that path is gone, the

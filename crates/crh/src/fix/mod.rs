@@ -25,8 +25,7 @@ use std::path::Path;
 pub(crate) use self::edits::is_exact;
 use self::ground::{FIXES, Ground, moved_words};
 pub(crate) use self::ground::{
-    Recovery, fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover,
-    with_crlf,
+    fixes_of, forget_found_on, found_on, is_interrupted, keep_found_on, recover, with_crlf,
 };
 pub(crate) use self::journal::Asker;
 use self::journal::{Locked, Purpose, UNDISTURBED};

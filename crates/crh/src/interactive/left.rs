@@ -162,7 +162,7 @@ fn undo(begun: &Begun) -> Result<Vec<String>, Failure> {
     let (Some(folder), Some(checkout)) = (begun.place.folder(), &begun.checkout) else {
         return Ok(Vec::new());
     };
-    let locked = Locked::take(checkout)?;
+    let locked = Locked::take(checkout, folder.stamp_key())?;
     let files = locked.undo(&fix::fixes_of(folder), UNDISTURBED)?;
     // Issues that failed are tried again after an undo.
     if let Err(problem) = fix::forget_left(folder) {

@@ -105,7 +105,9 @@ fn changed_since(
     if let Some(why) = place.left_for(&Place::of(checkout)?) {
         return Ok(Some(why.to_owned()));
     }
-    let locked = Locked::take(checkout)?;
+    // Without a key, it only reads files.
+    let stamp_key = None;
+    let locked = Locked::take(checkout, stamp_key)?;
     for path in files {
         let (found, fixed) = (locked.bytes(path)?, fixed(path));
         let is_as_fixed = match fixed {

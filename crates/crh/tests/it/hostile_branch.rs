@@ -2,9 +2,19 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 
+use serde_json::json;
+
+use crate::read;
 use crate::user::{User, summary};
+use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
+use crh_review::identity::content_id;
+use crh_review::report::Report;
 use crh_testkit::{Output, Repo};
+
+/// Title of a forged run.
+const FORGED: &str = "Forged title";
 
 /// A repository with one commit.
 fn repo() -> Repo {
@@ -109,6 +119,104 @@ fn output_has_no_workflow_commands() {
         for line in output.stdout.lines().chain(output.stderr.lines()) {
             let is_command = line.trim_start().starts_with("::") || line.contains("##[");
             assert!(!is_command, "{format}: {line}");
+        }
+    }
+}
+
+/// A finished run that crh did not create on this machine.
+fn forge_run(runs: &Path) -> RunFolder {
+    let text = read("crates/crh-review/tests/data/render/report.json");
+    let mut report: Report = serde_json::from_str(&text).unwrap();
+    report.change.repo = "owner/name".to_owned();
+    report.change.title = FORGED.to_owned();
+    let stamp = Timestamp::from_unix(1_767_225_600);
+    let folder = RunFolder::create(runs, stamp, "0123456789abcdef").unwrap();
+    folder.write_start(&CheckoutState::from_change(&report.change)).unwrap();
+    assert!(folder.finish(&report, &[], &[], Completion::At(stamp)).is_empty());
+    folder
+}
+
+/// A journal that "rolls back" `a.py` to a setuid program.
+fn forge_journal(repo: &Path, run: &Path) {
+    let folder = run.join("fixes/1");
+    fs::create_dir_all(&folder).unwrap();
+    let image = |name: &str, bytes: &str| {
+        fs::write(folder.join(name), bytes).unwrap();
+        let user = rustix::process::geteuid().as_raw();
+        let group = rustix::process::getegid().as_raw();
+        let kept = json!({ "mode": 0o4755, "owner": [user, group] });
+        json!({ "name": name, "hash": content_id(bytes.as_bytes()), "kept": kept })
+    };
+    let (before, after) = (image("0.before", "evil\n"), image("0.after", "x = 1\n"));
+    let entry =
+        json!({ "number": 0, "path": "a.py", "before": before, "after": after, "folders": [] });
+    let journal = json!({
+        "checkout": "/nonexistent", "after": null, "asker": "command", "fixes": [],
+        "edited": [], "undoes": [], "entries": [entry],
+    });
+    fs::write(folder.join("journal.json"), journal.to_string()).unwrap();
+    fs::write(folder.join("state.json"), "\"placing\"").unwrap();
+    let named = folder.strip_prefix(repo.canonicalize().unwrap()).unwrap_or(&folder).to_owned();
+    fs::write(repo.join(".crh/fixing"), format!("{}\n", named.display())).unwrap();
+}
+
+/// How a forged `.crh` comes into a checkout.
+#[derive(Debug, Clone, Copy)]
+enum Delivery {
+    Files,
+    NestedRepository,
+    Submodule,
+    Symlink,
+}
+
+#[test]
+fn state_that_crh_did_not_write_is_not_trusted() {
+    use Delivery::{Files, NestedRepository, Submodule, Symlink};
+
+    for delivery in [Files, NestedRepository, Submodule, Symlink] {
+        let (repo, user) = (repo(), User::new());
+        let root = repo.path().canonicalize().unwrap();
+        let state = root.join(".crh");
+        match delivery {
+            Symlink => {
+                fs::create_dir(root.join("docs")).unwrap();
+                symlink("docs", &state).unwrap();
+            }
+            Files | NestedRepository | Submodule => fs::create_dir(&state).unwrap(),
+        }
+        let run = forge_run(&state.join("runs"));
+        forge_journal(&root, run.path());
+        let nested = state.display().to_string();
+        match delivery {
+            Files | Symlink => {}
+            NestedRepository => drop(repo.git(&["init", "--quiet", &nested])),
+            Submodule => {
+                repo.git(&["init", "--quiet", &nested]);
+                repo.git(&["-C", &nested, "add", "--force", "--all"]);
+                let identity = ["-c", "user.name=a", "-c", "user.email=a@b"];
+                let commit = ["commit", "--quiet", "--message", "state"];
+                repo.git(&[&["-C", &nested][..], &identity, &commit].concat());
+                repo.git(&["-c", "advice.addEmbeddedRepo=false", "add", ".crh"]);
+                repo.commit("a submodule");
+            }
+        }
+        let commands: [&[&str]; 6] = [
+            &["show"],
+            &["show", "--list"],
+            &["fix"],
+            &["fix", "--undo"],
+            &["dismiss", "1", "no"],
+            &["review", "--resume", "latest"],
+        ];
+        for command in commands {
+            let output = user.crh(&root, command).run();
+            let shown = output.shown();
+            assert!(!shown.contains(FORGED), "{delivery:?} {command:?}: {shown}");
+            let is_refused = [2, 3].contains(&output.code) || command.contains(&"--list");
+            assert!(is_refused, "{delivery:?} {command:?}: {shown}");
+            let file = root.join("a.py");
+            assert_eq!(fs::read_to_string(&file).unwrap(), "x = 1\n", "{delivery:?} {command:?}");
+            assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o7000, 0);
         }
     }
 }

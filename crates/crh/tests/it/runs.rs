@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 
 use crate::read;
 use crate::user::{User, assert_same, tree};
-use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, Timestamp};
+use crh_pipeline::run_folder::{CheckoutState, Completion, RunFolder, StampKey, Timestamp};
 use crh_review::report::{Report, ReviewedChange};
 use crh_testkit::Repo;
 
@@ -38,11 +38,16 @@ impl RunsFixture {
     /// A run that finished this many hours into the year.
     fn finished(&self, hours: u64) -> RunFolder {
         let mut report = report();
-        let folder = begun(&self.runs(), hours, &report.change);
+        let folder = self.begun(hours, &report.change);
         report.run_id = folder.run_id();
         let completion = Completion::At(Timestamp::from_unix(NEW_YEAR + hours * 3600));
         assert!(folder.finish(&report, &[], &[], completion).is_empty());
         folder
+    }
+
+    fn begun(&self, hours: u64, change: &ReviewedChange) -> RunFolder {
+        let key = StampKey::load_or_create(&self.user.path(".local/state/crh")).unwrap();
+        begun(&self.runs(), hours, change).stamped(&key).unwrap()
     }
 
     fn crh(&self, args: &[&str]) -> String {
@@ -119,8 +124,8 @@ fn runs_list_shows_verdict_issues_and_cost() {
     "#]],
     );
     desk.finished(0);
-    begun(&desk.runs(), 1, &ReviewedChange::default());
-    let stopped = begun(&desk.runs(), 2, &ReviewedChange::default());
+    desk.begun(1, &ReviewedChange::default());
+    let stopped = desk.begun(2, &ReviewedChange::default());
     stopped.finish(&report(), &[], &[], Completion::Stopped);
     fs::write(desk.finished(3).path().join("review.json"), "[]").unwrap();
     desk.check(&["show", "--list"], expect![[r#"
@@ -140,6 +145,7 @@ fn runs_list_shows_verdict_issues_and_cost() {
         {
           "completed_at": "2026-01-01T00:00:00Z",
           "cost_usd": 0.123456,
+          "is_foreign": false,
           "issues": {
             "P0": 1,
             "P1": 1,
@@ -177,7 +183,7 @@ fn unknown_or_damaged_run_is_an_error_with_hint() {
     "#]],
     );
     desk.finished(0);
-    begun(&desk.runs(), 1, &ReviewedChange::default());
+    desk.begun(1, &ReviewedChange::default());
     desk.check(
         &["show"],
         expect![[r#"
@@ -510,7 +516,7 @@ fn dismiss_needs_repository_and_home() {
     let desk = RunsFixture::new();
     let mut report = report();
     report.change.repo = String::new();
-    let folder = begun(&desk.runs(), 1, &report.change);
+    let folder = desk.begun(1, &report.change);
     folder.finish(&report, &[], &[], Completion::Stopped);
     desk.check(
         &["dismiss", "1"],
@@ -529,5 +535,6 @@ fn dismiss_needs_repository_and_home() {
         ---
     "#]]
     .assert_eq(&nowhere.shown());
-    assert!(!desk.user.path(".local").exists());
+    // There is only the key of the stamps.
+    assert_eq!(fs::read_dir(desk.user.path(".local/state/crh")).unwrap().count(), 1);
 }

@@ -35,7 +35,7 @@ use crh_pipeline::pack::PackedChange;
 use crh_pipeline::prompts::Prompts;
 use crh_pipeline::resolve::{CheckoutMatch, UntrackedPolicy};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
-use crh_pipeline::run_folder::{CheckoutState, RunFolder, Timestamp};
+use crh_pipeline::run_folder::{CheckoutState, RunFolder, StampKey, Timestamp};
 use crh_pipeline::runs::RunRecord;
 use crh_pipeline::target_args;
 use crh_review::identity::{ReviewKey, review_id};
@@ -175,6 +175,7 @@ impl Beginning {
             Timestamp::from_system_time(environment.now()),
             &id,
             &redactor,
+            self.stamp_key(&settings).as_ref(),
         )?;
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(ChangeSecrets::from_diff(&subject.diff));
@@ -284,6 +285,25 @@ impl Beginning {
                 run_lookup::runs_folder(environment, self.run_dir.as_deref()).map(Some)
             }
             (Kept::Nothing, None) | (Kept::Nothing | Kept::Run, Some(_)) => Ok(None),
+        }
+    }
+
+    /// Key that stamps the run, if this review keeps one.
+    fn stamp_key(&self, settings: &Settings) -> Option<StampKey> {
+        let create = || {
+            let state =
+                settings.state_folder.value.path().map_err(|failure| failure.error.to_string())?;
+            StampKey::load_or_create(state).map_err(|why| why.to_string())
+        };
+        match self.kept {
+            Kept::Nothing => None,
+            Kept::Run => create()
+                .map_err(|why| {
+                    ui::warn(&format!(
+                        "cannot stamp the run, so `crh fix` and `crh show` will not use it: {why}"
+                    ));
+                })
+                .ok(),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crh_llm::Redactor;
 use crh_pipeline::change_secrets::ChangeSecrets;
 use crh_pipeline::run_folder;
-use crh_pipeline::run_folder::{RunFolder, Timestamp};
+use crh_pipeline::run_folder::{RunFolder, StampKey, Timestamp};
 
 pub(crate) enum Place {
     Kept(RunFolder),
@@ -29,6 +29,7 @@ impl Place {
         stamp: Timestamp,
         id: &str,
         redactor: &Redactor,
+        stamp_key: Option<&StampKey>,
     ) -> Result<Self, Failure> {
         if let Some(Resumed { folder, .. }) = resumed {
             return Ok(Self::Kept(folder.with_redactor(redactor.clone())));
@@ -42,6 +43,10 @@ impl Place {
             .with_context(|| format!("cannot create a run folder in `{}`", runs.display()))
             .or_fail(FailureKind::Usage)
             .map_err(|failure| failure.hint("use `--run-dir DIR` for another location"))?;
+        let folder = match stamp_key {
+            Some(key) => folder.stamped(key).or_fail(FailureKind::External)?,
+            None => folder,
+        };
         Ok(Self::Kept(folder.with_redactor(redactor.clone())))
     }
 

@@ -38,8 +38,9 @@ impl Resumed {
         environment: &Environment,
     ) -> Result<Self, Failure> {
         as_it_began(beginning)?;
-        let found = run_lookup::run_folder(environment, beginning.run_dir.as_deref(), Some(run))?;
-        let folder = RunFolder::resume(found.path()).map_err(run_lookup::folder_failure)?;
+        let run_dir = beginning.run_dir.as_deref();
+        let found = run_lookup::own_run_folder(environment, run_dir, Some(run))?;
+        let folder = found.resume().map_err(run_lookup::folder_failure)?;
         let began: ReviewOptions = read(&folder, OPTIONS_FILE)?;
         if (beginning.asked, began.command) == (CommandKind::Checks, CommandKind::Review) {
             let run = folder.run_id();
@@ -67,7 +68,7 @@ pub(super) fn mode(
     run_dir: Option<&Path>,
     environment: &Environment,
 ) -> Option<ReviewMode> {
-    let found = run_lookup::run_folder(environment, run_dir, Some(run)).ok()?;
+    let found = run_lookup::own_run_folder(environment, run_dir, Some(run)).ok()?;
     let began_in = || found.read::<ReviewOptions>(OPTIONS_FILE).ok().map(|terms| terms.mode);
     progress::ended_in(&found).or_else(began_in)
 }

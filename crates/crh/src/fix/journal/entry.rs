@@ -12,8 +12,8 @@ use super::place::{Place, Placed};
 use super::{NotApplied, Steps, inside};
 use crh_review::identity::content_id;
 
-/// The setuid and setgid bits.
-const SET_ID: u32 = 0o6000;
+/// Permissions that crh restores: never the setuid, setgid and sticky bits.
+const RESTORED: u32 = 0o777;
 /// Suffix of a draft until it is complete.
 const HALF: &str = ".new";
 
@@ -157,9 +157,7 @@ impl Entry {
                     std::os::unix::fs::fchown(&file, Some(*user), Some(*group)).unwrap_or_default();
                 }
                 steps("setting the mode")?;
-                // A setuid program must not run as another user.
-                let mode = if is_owned_by(&file, *user, *group)? { *mode } else { mode & !SET_ID };
-                file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+                file.set_permissions(std::fs::Permissions::from_mode(mode & RESTORED))?;
             }
             steps("syncing the draft")?;
             file.sync_all()?;

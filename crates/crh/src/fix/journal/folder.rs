@@ -62,6 +62,11 @@ impl Folder {
         &self.path
     }
 
+    /// The run folder around `fixes/N`.
+    pub(super) fn run(&self) -> Option<&Path> {
+        self.path.parent()?.parent()
+    }
+
     /// The number, which is the folder's name.
     pub(super) fn number(&self) -> u32 {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();

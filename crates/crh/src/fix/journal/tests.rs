@@ -34,7 +34,12 @@ impl Desk {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
+        desk.key().write_stamp(desk.run.path()).unwrap();
         desk
+    }
+
+    fn key(&self) -> StampKey {
+        StampKey::load_or_create(self.run.path()).unwrap()
     }
 
     fn fixes(&self) -> PathBuf {
@@ -42,7 +47,7 @@ impl Desk {
     }
 
     fn locked(&self) -> Locked {
-        Locked::take(&self.checkout.path().canonicalize().unwrap()).unwrap()
+        Locked::take(&self.checkout.path().canonicalize().unwrap(), Some(&self.key())).unwrap()
     }
 
     fn apply(&self, steps: Steps<'_>) -> Result<(), NotApplied> {
@@ -202,7 +207,7 @@ fn two_fixes_of_one_file_are_undone_together() {
 fn checkout_is_locked_while_it_is_fixed() {
     let desk = Desk::new();
     let first = desk.locked();
-    let second = Locked::take(&desk.checkout.path().canonicalize().unwrap());
+    let second = Locked::take(&desk.checkout.path().canonicalize().unwrap(), None);
     assert!(matches!(second, Err(NotApplied::Busy)));
     drop(first);
     desk.apply(UNDISTURBED).unwrap();
@@ -273,11 +278,11 @@ fn incomplete_journal_is_removed_by_the_next_fix() {
 }
 
 #[test]
-fn file_with_lost_owner_loses_setuid_bits() {
+fn special_permission_bits_are_never_restored() {
     let desk = Desk::new();
     let locked = desk.locked();
     let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
-    found.mode = 0o6755;
+    found.mode = 0o7755;
     let draft = |found: &Found| {
         let image = Image::of(0, "before", found);
         let (path, folders) = ("a.py".to_owned(), Vec::new());
@@ -288,7 +293,7 @@ fn file_with_lost_owner_loses_setuid_bits() {
         fs::remove_file(&draft).unwrap();
         mode
     };
-    assert_eq!(draft(&found), 0o6755);
+    assert_eq!(draft(&found), 0o755);
     // Even root cannot give a file to this owner.
     found.owner = (u32::MAX, u32::MAX);
     assert_eq!(draft(&found), 0o755);

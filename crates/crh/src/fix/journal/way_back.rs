@@ -15,6 +15,10 @@ impl Locked {
             return Ok(None);
         };
         let folder = Folder::at(marker::named(self.tree.path(), &marker));
+        if !self.is_own(&folder) {
+            let why = format!("names `{folder}`, which crh did not write on this machine");
+            return Err(NotApplied::Place { path: MARKER.to_owned(), why });
+        }
         let journal = folder.journal().map_err(|why| lost(&folder, &why))?;
         if !self.is_of(&journal, &folder) {
             return Err(lost(&folder, &"it belongs to another checkout"));

@@ -60,7 +60,7 @@ fn todos_are_written_where_fixes_are_not_allowed() {
     let output = desk.review(&says(&[mean(), unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     let warnings = desk.stored("review.json")["warnings"].to_string();
-    assert!(warnings.contains("nothing was applied: a fix of this checkout was interrupted"));
+    assert!(warnings.contains("nothing was applied: `.crh/fixing` names `/nowhere`"), "{warnings}");
     assert_eq!([desk.text(ORDERS), desk.text(MAIL)], before);
     // Includes safe issues that were not fixed.
     let expected = [

@@ -90,6 +90,7 @@ fn run_folder_is_complete() {
         stages/target.json
         stages/terms.json
         stages/validate.json
+        stamp
         telemetry.json
         transcripts
         transcripts/orchestrator.jsonl

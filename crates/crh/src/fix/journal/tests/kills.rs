@@ -311,7 +311,8 @@ const RUN: &str = "CRH_TEST_FIX_RUN";
 fn child_that_kills_itself() {
     let variable = |name: &str| std::env::var_os(name).unwrap();
     let step = variable(STEP).into_string().unwrap().parse().unwrap();
-    let locked = Locked::take(Path::new(&variable(CHECKOUT))).unwrap();
+    let key = StampKey::load_or_create(Path::new(&variable(RUN))).unwrap();
+    let locked = Locked::take(Path::new(&variable(CHECKOUT)), Some(&key)).unwrap();
     let fixes = PathBuf::from(variable(RUN)).join("fixes");
     let kill = || {
         rustix::process::kill_process(rustix::process::getpid(), Signal::KILL).unwrap();
