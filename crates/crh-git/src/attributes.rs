@@ -110,6 +110,7 @@ fn entry_if_any(
         Err(
             error @ (ReadError::BadPath(_)
             | ReadError::NoCommit(_)
+            | ReadError::TooManyFiles(_)
             | ReadError::TooLarge { .. }
             | ReadError::Broken { .. }),
         ) => Err(error),

@@ -21,6 +21,12 @@ pub const DIFF_OPTIONS: &[&str] = &[
     "--no-textconv",
 ];
 
+/// Maximum size of a diff. Reading one needs about 16 times its size in memory.
+pub const DIFF_BYTES_MAX: u64 = 32 << 20;
+
+/// Maximum number of files in a diff.
+const CHANGED_FILES_MAX: u64 = 200_000;
+
 /// The empty tree, used as the parent of the first commit.
 pub const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
@@ -86,10 +92,18 @@ impl BareRepository {
 
     /// Diff between two trees or commits.
     pub fn diff(&self, base: &str, head: &str) -> Result<Vec<u8>, GitError> {
+        match self.objects().and_then(|objects| objects.count_changes(base, head)) {
+            Ok(count) if count <= CHANGED_FILES_MAX => {}
+            Ok(_) | Err(ReadError::TooManyFiles(_)) => {
+                return Err(GitError::TooManyFiles { max: CHANGED_FILES_MAX });
+            }
+            // Git explains other errors better.
+            Err(_) => {}
+        }
         let mut args = vec!["diff"];
         args.extend(DIFF_OPTIONS);
         args.extend(["--end-of-options", base, head, "--"]);
-        self.git().run(args)
+        self.git().with_output_max(DIFF_BYTES_MAX).run(args)
     }
 
     /// Paths that differ between two trees or commits. A renamed file counts as two paths.

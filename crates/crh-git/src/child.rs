@@ -17,13 +17,31 @@ use crate::process::GitReach;
 use crate::running_fetches;
 use crate::running_fetches::SIGTERM_WAIT;
 
-/// Writes the input and collects the output. Returns `None` after a timeout.
+/// Maximum bytes of error output. crh shows the last lines.
+const STDERR_MAX: u64 = 16 << 20;
+
+/// Limits of a child process.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ChildLimits {
+    pub(crate) time: Duration,
+    pub(crate) output_bytes: u64,
+}
+
+/// How a child process ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum ChildEnd {
+    Exited(Output),
+    TimedOut,
+    TooMuchOutput,
+}
+
+/// Writes the input and collects the output.
 pub(crate) fn wait_with_input(
     mut child: Child,
     input: &[u8],
     reach: GitReach,
-    time_limit: Duration,
-) -> io::Result<Option<Output>> {
+    limits: ChildLimits,
+) -> io::Result<ChildEnd> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let id = Pid::from_child(&child);
     let (done_sender, done_receiver) = mpsc::channel::<()>();
@@ -32,10 +50,14 @@ pub(crate) fn wait_with_input(
             // If the child stops reading, it reports the reason on stderr.
             stdin.is_some_and(|mut stdin| stdin.write_all(input).is_ok())
         });
-        let stderr = scope.spawn(move || read_all(stderr));
-        let watch = scope.spawn(move || stop_after_timeout(id, reach, time_limit, &done_receiver));
-        let stdout = read_all(stdout);
-        let stderr = stderr.join().unwrap_or_else(|_| Ok(Vec::new()));
+        let stderr = scope.spawn(move || read_up_to(stderr, STDERR_MAX));
+        let watch = scope.spawn(move || stop_after_timeout(id, reach, limits.time, &done_receiver));
+        let stdout = read_up_to(stdout, limits.output_bytes);
+        let is_too_much = matches!(stdout, Ok(None));
+        if is_too_much {
+            send_signal(id, reach, Signal::TERM);
+        }
+        let stderr = stderr.join().unwrap_or_else(|_| Ok(None));
         let wait_result = wait_until_exited(id);
         drop(done_sender);
         let timed_out = watch.join().unwrap_or(false);
@@ -51,17 +73,24 @@ pub(crate) fn wait_with_input(
         }
         wait_result?;
         let status = child.wait()?;
-        let output = Output { status, stdout: stdout?, stderr: stderr? };
-        Ok((!timed_out).then_some(output))
+        Ok(match stdout? {
+            Some(stdout) if !timed_out => {
+                let stderr = stderr?.unwrap_or_default();
+                ChildEnd::Exited(Output { status, stdout, stderr })
+            }
+            None if !timed_out => ChildEnd::TooMuchOutput,
+            Some(_) | None => ChildEnd::TimedOut,
+        })
     })
 }
 
-fn read_all(pipe: Option<impl Read>) -> io::Result<Vec<u8>> {
+/// Reads a pipe to its end; `None` if it has more bytes. The pipe is closed then.
+fn read_up_to(pipe: Option<impl Read>, max_bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    if let Some(mut pipe) = pipe {
-        pipe.read_to_end(&mut bytes)?;
+    if let Some(pipe) = pipe {
+        pipe.take(max_bytes + 1).read_to_end(&mut bytes)?;
     }
-    Ok(bytes)
+    Ok((bytes.len() as u64 <= max_bytes).then_some(bytes))
 }
 
 /// Waits for the exit without reaping the child.
@@ -112,21 +141,31 @@ mod tests {
 
     /// Runs a script in place of a git network command.
     #[expect(clippy::disallowed_methods, reason = "a script in the place of git")]
-    fn run(folder: &Path, script: &str, limit: Duration) -> Option<Output> {
+    fn run(folder: &Path, script: &str, limit: Duration) -> ChildEnd {
         let mut command = Command::new("sh");
         command.current_dir(folder).args(["-c", script]).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = running_fetches::spawn_group(|| command.spawn()).unwrap();
-        wait_with_input(child, b"word\n", GitReach::Network, limit).unwrap()
+        let limits = ChildLimits { time: limit, output_bytes: 1_000 };
+        wait_with_input(child, b"word\n", GitReach::Network, limits).unwrap()
     }
 
     #[test]
     fn child_gets_input_and_output_is_collected() {
         let folder = TempDir::new().unwrap();
         let script = "read word; echo out $word; echo err >&2; exit 3";
-        let output = run(folder.path(), script, Duration::from_secs(60)).unwrap();
+        let ChildEnd::Exited(output) = run(folder.path(), script, Duration::from_secs(60)) else {
+            panic!("a limit was reached");
+        };
         assert_eq!(output.status.code(), Some(3));
         assert_eq!((output.stdout, output.stderr), (b"out word\n".to_vec(), b"err\n".to_vec()));
+    }
+
+    #[test]
+    fn child_with_endless_output_is_stopped() {
+        let folder = TempDir::new().unwrap();
+        let end = run(folder.path(), "yes", Duration::from_secs(60));
+        assert_eq!(end, ChildEnd::TooMuchOutput);
     }
 
     #[test]
@@ -138,7 +177,7 @@ mod tests {
             let script = format!("trap '{on_sigterm}' TERM; {wait_loop}");
             assert_eq!(
                 run(folder.path(), &script, Duration::from_millis(500)),
-                None,
+                ChildEnd::TimedOut,
                 "{on_sigterm}"
             );
             fs::exists(&lock).unwrap()

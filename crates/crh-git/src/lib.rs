@@ -36,7 +36,7 @@ pub use amend::{AmendError, AmendedFile};
 pub use attributes::{
     AttributeState, Attributes, attribute_files, attribute_objects, read_attributes,
 };
-pub use bare::{BareRepository, DIFF_OPTIONS, EMPTY_TREE};
+pub use bare::{BareRepository, DIFF_BYTES_MAX, DIFF_OPTIONS, EMPTY_TREE};
 pub use base::{Base, BaseError, BaseRequest, find_base, refresh_branch};
 pub use bundle::{BundleError, create_bundle, unbundle};
 pub use change_repository::{
@@ -50,7 +50,7 @@ pub use identity::{
 };
 pub use objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
 pub use patch::PatchDirection;
-pub use process::{Git, GitError};
+pub use process::{Git, GitError, TimeLimit};
 pub use publish::{BranchTip, RemoteBranch};
 pub use remote::{MissingError, NetworkMode};
 pub use repository::{OpenError, Remote, Repository};

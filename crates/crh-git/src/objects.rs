@@ -1,17 +1,33 @@
 //! Reads files and folders of a commit from git objects, without a checkout or a process.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gix::ObjectId;
 use gix::objs::tree::EntryKind;
 
+use crate::bare::EMPTY_TREE;
 use crate::database::{Database, DatabaseHandle, MAX_BLOB_BYTES, parse_id};
+
+/// Maximum number of files and folders of a tree that crh lists. The largest public repositories
+/// have about 500,000 files. A tree with few objects can have any number of paths, because its
+/// folders can share subfolders.
+const FILES_MAX: usize = 1_000_000;
+/// Number of listed files after which crh counts all of them first, which is fast if folders repeat.
+const COUNTED_FROM: usize = 50_000;
+/// Maximum depth of folders. Git has a similar limit.
+const DEPTH_MAX: usize = 500;
+/// Maximum length of all these paths together: 128 bytes for each file.
+const PATHS_BYTES_MAX: usize = 128 << 20;
 
 /// The objects of a repository.
 #[derive(Debug, Clone)]
 pub struct Objects {
     database: Database,
+    /// Revisions with too many files, so that crh counts them once.
+    oversized: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Why an object could not be read. Models read these texts too.
@@ -44,6 +60,9 @@ pub enum ReadError {
         /// Size in bytes.
         size: u64,
     },
+    /// The tree has too many files.
+    #[error("`{0}` has more files than the {FILES_MAX} that crh lists, or too long paths")]
+    TooManyFiles(String),
     /// The repository is damaged.
     #[error("reading `{path}`: {message}")]
     Broken {
@@ -110,7 +129,7 @@ impl PathEntryKind {
 impl Objects {
     /// Opens the objects of a git folder and its alternates.
     pub fn open(git_dir: &Path) -> Result<Self, ReadError> {
-        Ok(Self { database: Database::open(git_dir)? })
+        Ok(Self { database: Database::open(git_dir)?, oversized: Arc::default() })
     }
 
     /// A reader for one thread, with its own caches.
@@ -197,12 +216,26 @@ impl Objects {
 
     /// All files below the root, sorted by path.
     pub fn files(&self, revision: &str) -> Result<Vec<PathEntry>, ReadError> {
+        let too_many_files = || ReadError::TooManyFiles(revision.to_owned());
+        let oversized = || self.oversized.lock().unwrap_or_else(PoisonError::into_inner);
+        if oversized().contains(revision) {
+            return Err(too_many_files());
+        }
         let handle = self.handle();
         let mut folders = vec![(Vec::new(), handle.root(revision)?)];
         let mut files = Vec::new();
+        let (mut count, mut bytes) = (0_usize, 0_usize);
         while let Some((prefix, id)) = folders.pop() {
             for entry in handle.tree(&String::from_utf8_lossy(&prefix), id)? {
                 let path = join_path(&prefix, &entry.name);
+                count += 1;
+                bytes += path.len();
+                let is_bomb = count == COUNTED_FROM
+                    && self.count_changes(EMPTY_TREE, revision)? > FILES_MAX as u64;
+                if is_bomb || count > FILES_MAX || bytes > PATHS_BYTES_MAX {
+                    oversized().insert(revision.to_owned());
+                    return Err(too_many_files());
+                }
                 match entry.kind {
                     EntryKind::Tree => folders.push((path, entry.id)),
                     EntryKind::Blob
@@ -220,6 +253,15 @@ impl Objects {
         Ok(files)
     }
 
+    /// Number of files that differ between two commits or trees. Folders that occur several times
+    /// are read once.
+    pub(crate) fn count_changes(&self, base: &str, head: &str) -> Result<u64, ReadError> {
+        let handle = self.handle();
+        let mut counter = ChangeCounter { handle: &handle, counts: HashMap::new() };
+        let (base, head) = (handle.root(base)?, handle.root(head)?);
+        counter.count(Some(base), Some(head), DEPTH_MAX)
+    }
+
     /// Parents recorded in a commit, even if a shallow clone lacks them.
     pub(crate) fn parents(&self, commit: &str) -> Result<Vec<String>, ReadError> {
         self.handle().parents(commit)
@@ -228,6 +270,49 @@ impl Objects {
     /// Whether the repository or its alternates contain an object.
     pub fn has(&self, id: &str) -> bool {
         parse_id(id).is_ok_and(|id| self.handle().has(id))
+    }
+}
+
+/// Counts changed files. Equal pairs of folders have equal counts.
+struct ChangeCounter<'a> {
+    handle: &'a DatabaseHandle,
+    counts: HashMap<[Option<ObjectId>; 2], u64>,
+}
+
+impl ChangeCounter<'_> {
+    fn count(
+        &mut self,
+        old: Option<ObjectId>,
+        new: Option<ObjectId>,
+        depth_left: usize,
+    ) -> Result<u64, ReadError> {
+        if old == new {
+            return Ok(0);
+        }
+        if let Some(count) = self.counts.get(&[old, new]) {
+            return Ok(*count);
+        }
+        let Some(depth_left) = depth_left.checked_sub(1) else {
+            return Err(ReadError::TooManyFiles("a folder".to_owned()));
+        };
+        let mut pairs: BTreeMap<Vec<u8>, [Option<(EntryKind, ObjectId)>; 2]> = BTreeMap::new();
+        for (side, id) in [old, new].into_iter().enumerate() {
+            let entries = id.map(|id| self.handle.tree("", id)).transpose()?;
+            for entry in entries.into_iter().flatten() {
+                pairs.entry(entry.name).or_default()[side] = Some((entry.kind, entry.id));
+            }
+        }
+        let mut count = 0_u64;
+        for [old, new] in pairs.into_values().filter(|[old, new]| old != new) {
+            let is_folder = |(kind, _): &(EntryKind, ObjectId)| *kind == EntryKind::Tree;
+            let has_file = [old, new].iter().flatten().any(|entry| !is_folder(entry));
+            let folder =
+                |entry: Option<(EntryKind, ObjectId)>| entry.filter(is_folder).map(|(_, id)| id);
+            let below = self.count(folder(old), folder(new), depth_left)?;
+            count = count.saturating_add(u64::from(has_file)).saturating_add(below);
+        }
+        self.counts.insert([old, new], count);
+        Ok(count)
     }
 }
 

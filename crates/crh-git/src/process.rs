@@ -6,12 +6,13 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::child::wait_with_input;
+use crate::child::{ChildEnd, ChildLimits, wait_with_input};
 use crate::variables::HiddenVariables;
 use crate::{running_fetches, variables};
 
@@ -24,6 +25,38 @@ pub(crate) const MIN_VERSION_PARTIAL: (u32, u32) = (2, 45);
 const LOCAL_LIMIT: Duration = Duration::from_secs(300);
 /// Time limit of network commands, long enough for a large fetch over a slow connection.
 const NETWORK_LIMIT: Duration = Duration::from_secs(900);
+
+/// Maximum output of a command. crh keeps it in memory.
+const OUTPUT_MAX: u64 = 256 << 20;
+/// Memory limit of local commands, without files that git maps. Git itself has none: a small tree
+/// can expand to any number of paths.
+#[cfg(target_os = "linux")]
+const MEMORY_MAX: u64 = 1 << 30;
+
+/// When all local commands must end, if a [`TimeLimit`] is in effect.
+static DEADLINE: Mutex<Option<Instant>> = Mutex::new(None);
+
+/// A time limit for all local git commands together, until it is dropped.
+#[derive(Debug)]
+pub struct TimeLimit(());
+
+impl TimeLimit {
+    /// Starts the limit. It replaces another one.
+    pub fn start(time: Duration) -> Self {
+        set_deadline(Instant::now().checked_add(time));
+        Self(())
+    }
+}
+
+impl Drop for TimeLimit {
+    fn drop(&mut self) {
+        set_deadline(None);
+    }
+}
+
+fn set_deadline(deadline: Option<Instant>) {
+    *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+}
 
 /// Settings that override the user's and the repository's configuration.
 const PINNED_CONFIG: &[&str] = &[
@@ -120,6 +153,7 @@ pub struct Git {
     hooks: HookMode,
     reach: GitReach,
     limit: Duration,
+    output_max: u64,
 }
 
 /// Why a git command failed.
@@ -154,6 +188,26 @@ pub enum GitError {
         /// Time limit.
         seconds: u64,
     },
+    /// The command printed too much.
+    #[error("`git {command}` printed more than {megabytes} MB, the limit")]
+    TooMuchOutput {
+        /// Name of the command.
+        command: String,
+        /// Limit in MiB.
+        megabytes: u64,
+    },
+    /// A change has too many files.
+    #[error("the change has more than {max} files, the limit")]
+    TooManyFiles {
+        /// Limit.
+        max: u64,
+    },
+    /// The command needed too much memory.
+    #[error("`git {command}` needs more memory than crh allows")]
+    OutOfMemory {
+        /// Name of the command.
+        command: String,
+    },
     /// The command could not be started.
     #[error("running `git {command}`")]
     Io {
@@ -179,6 +233,7 @@ impl Git {
             hooks: HookMode::Off,
             reach: GitReach::Disk,
             limit: LOCAL_LIMIT,
+            output_max: OUTPUT_MAX,
         }
     }
 
@@ -261,6 +316,12 @@ impl Git {
         Self { limit, ..self }
     }
 
+    /// Sets the maximum output.
+    #[must_use]
+    pub(crate) fn with_output_max(self, output_max: u64) -> Self {
+        Self { output_max, ..self }
+    }
+
     /// Checks that git is installed and new enough.
     pub fn check_version(&self, required: (u32, u32)) -> Result<(), GitError> {
         let output = self.text(["--version"])?;
@@ -310,16 +371,61 @@ impl Git {
             GitReach::Network => running_fetches::spawn_group(|| command.spawn()),
         };
         let child = child.map_err(io)?;
-        let timed_out =
-            || GitError::TimedOut { command: name.clone(), seconds: self.limit.as_secs() };
-        let output = wait_with_input(child, input, self.reach, self.limit).map_err(io)?;
-        let output = output.ok_or_else(timed_out)?;
+        self.limit_memory(&child);
+        let limits = ChildLimits { time: self.time_left(), output_bytes: self.output_max };
+        let output = match wait_with_input(child, input, self.reach, limits).map_err(io)? {
+            ChildEnd::Exited(output) => output,
+            ChildEnd::TimedOut => {
+                return Err(GitError::TimedOut { command: name, seconds: limits.time.as_secs() });
+            }
+            ChildEnd::TooMuchOutput => {
+                return Err(GitError::TooMuchOutput {
+                    command: name,
+                    megabytes: self.output_max >> 20,
+                });
+            }
+        };
         if output.status.success() {
             return Ok(output.stdout);
         }
         let (code, message) = (output.status.code(), self.redacted_error(&output.stderr));
-        Err(GitError::Failed { command: name.clone(), code, message })
+        match message.to_ascii_lowercase().contains("out of memory") {
+            true => Err(GitError::OutOfMemory { command: name }),
+            false => Err(GitError::Failed { command: name, code, message }),
+        }
     }
+
+    /// Time limit of a command that starts now.
+    fn time_left(&self) -> Duration {
+        let deadline = *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner);
+        match (self.reach, deadline) {
+            (GitReach::Disk, Some(deadline)) => {
+                self.limit.min(deadline.saturating_duration_since(Instant::now()))
+            }
+            (GitReach::Disk, None) | (GitReach::Network, _) => self.limit,
+        }
+    }
+
+    /// Limits the memory of a local command. Fetching a large repository may need more.
+    #[cfg(target_os = "linux")]
+    fn limit_memory(&self, child: &Child) {
+        use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+        match self.reach {
+            GitReach::Disk => {
+                let limit = Rlimit { current: Some(MEMORY_MAX), maximum: Some(MEMORY_MAX) };
+                match prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
+                    // An error means that the child has just exited.
+                    Ok(_) | Err(_) => {}
+                }
+            }
+            GitReach::Network => {}
+        }
+    }
+
+    /// Only Linux can limit the memory of another process.
+    #[cfg(not(target_os = "linux"))]
+    fn limit_memory(&self, _: &Child) {}
 
     /// Last lines of git's error output, redacted.
     fn redacted_error(&self, stderr: &[u8]) -> String {

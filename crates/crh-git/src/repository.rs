@@ -314,6 +314,9 @@ fn open_error(folder: &Path, error: GitError) -> OpenError {
         GitError::NotInstalled
         | GitError::TooOld { .. }
         | GitError::TimedOut { .. }
+        | GitError::TooMuchOutput { .. }
+        | GitError::TooManyFiles { .. }
+        | GitError::OutOfMemory { .. }
         | GitError::Io { .. } => OpenError::Git(error),
     }
 }

@@ -23,7 +23,7 @@ const CANCEL_WAIT: Duration = Duration::from_secs(10);
 /// Timeout for external linters: slightly more than the slowest one needs for base and head.
 const ANALYSERS_TIMEOUT: Duration = Duration::from_secs(420);
 
-/// Runs a plan. Without a context only static checks run.
+/// Runs a plan. Without a context only static checks run. They fail after `time_left`.
 pub async fn dispatch(
     plan: &Plan,
     change: &Arc<ChangeUnderReview>,
@@ -31,10 +31,11 @@ pub async fn dispatch(
     ctx: Option<&ReviewContext>,
     journal: &ReviewJournal,
     context: &PanelContext,
+    time_left: Duration,
 ) -> RunResults {
     // Static checks run while crh waits for the models.
     let (records, model_runs) = tokio::join!(
-        run_static_checks(plan, change, checks, journal, ctx),
+        run_static_checks(plan, change, checks, journal, ctx, time_left),
         Box::pin(run_model_strategies(plan, ctx, context))
     );
     let mut runs = RunResults { records, notes: Vec::new() };
@@ -53,6 +54,7 @@ async fn run_static_checks(
     options: &Arc<CheckOptions>,
     journal: &ReviewJournal,
     ctx: Option<&ReviewContext>,
+    time_left: Duration,
 ) -> Vec<RunRecord> {
     let static_assignments =
         plan.assignments.iter().filter(|assignment| is_static(&assignment.name)).cloned();
@@ -61,7 +63,7 @@ async fn run_static_checks(
     let (checked_change, check_options) = (change.clone(), options.clone());
     let task = tokio::task::spawn_blocking(move || run_checks(&checked_change, &check_options));
     let built_in = async {
-        let mut records = join_or_fail(task, built_in_assignments, journal, None).await;
+        let mut records = join_or_fail(task, built_in_assignments, journal, time_left).await;
         // With `crh check`, a reviewer that could read no file counts as failed: a change must not
         // pass unread.
         if plan.strategy == Strategy::Static {
@@ -77,7 +79,7 @@ async fn run_static_checks(
     let task = tokio::task::spawn_blocking(move || run_analysers(&checked_change, &check_options));
     let (mut records, analyser_records) = tokio::join!(
         built_in,
-        join_or_fail(task, analyser_assignments, journal, Some(ANALYSERS_TIMEOUT))
+        join_or_fail(task, analyser_assignments, journal, time_left.min(ANALYSERS_TIMEOUT))
     );
     if let Some(ctx) = ctx {
         ctx.static_findings.finish(&analyser_records);
@@ -97,14 +99,8 @@ async fn join_or_fail(
     mut task: JoinHandle<Vec<RunRecord>>,
     assignments: Vec<Assignment>,
     journal: &ReviewJournal,
-    max_time: Option<Duration>,
+    max_time: Duration,
 ) -> Vec<RunRecord> {
-    let timeout = async {
-        match max_time {
-            Some(max_time) => tokio::time::sleep(max_time).await,
-            None => std::future::pending().await,
-        }
-    };
     let failed_records = |why: &str| {
         assignments
             .iter()
@@ -113,7 +109,7 @@ async fn join_or_fail(
     };
     let join_result = tokio::select! {
         done = &mut task => Some(done),
-        () = timeout => return failed_records("timed out"),
+        () = tokio::time::sleep(max_time) => return failed_records("timed out"),
         () = journal.cancel().cancelled() => tokio::time::timeout(CANCEL_WAIT, task).await.ok(),
     };
     match join_result {

@@ -87,10 +87,12 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     if options.strategy == Strategy::Panel {
         announce_team(journal, &context);
     }
+    let time_left =
+        (options.budget.wall + context.user_wait).saturating_sub(inputs.started.elapsed());
     let runs = journal
         .async_stage(
             Stage::Review,
-            dispatch(&plan, change, &inputs.checks, ctx.as_ref(), journal, &context),
+            dispatch(&plan, change, &inputs.checks, ctx.as_ref(), journal, &context, time_left),
         )
         .await;
     let collected =

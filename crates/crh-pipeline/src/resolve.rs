@@ -11,8 +11,8 @@ pub use proposal::{EarlierRound, ProposalRemotes, ProposedChange, ReviewedHead, 
 
 use crate::target_args::{CommitRange, Dots, Target};
 use crh_git::{
-    BaseError, BaseRequest, ChangeHistory, CommitDetails, EMPTY_TREE, GitError, LogError,
-    MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store, StoreError,
+    BaseError, BaseRequest, ChangeHistory, CommitDetails, DIFF_BYTES_MAX, EMPTY_TREE, GitError,
+    LogError, MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store, StoreError,
 };
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::identity::is_commit_id;
@@ -95,6 +95,12 @@ pub enum TargetError {
     /// The base and the head are the same.
     #[error("nothing to review: {0}")]
     NoDifference(String),
+    /// The diff is too large.
+    #[error("the diff has more than {megabytes} MB, the limit")]
+    TooLarge {
+        /// Limit in MiB.
+        megabytes: u64,
+    },
     /// The input is not a diff.
     #[error("the diff contains no files")]
     NotADiff,
@@ -131,6 +137,9 @@ pub enum TargetError {
 
 /// Builds a change from a diff alone.
 pub fn from_diff(bytes: Vec<u8>) -> Result<PinnedChange, TargetError> {
+    if bytes.len() as u64 > DIFF_BYTES_MAX {
+        return Err(TargetError::TooLarge { megabytes: DIFF_BYTES_MAX >> 20 });
+    }
     let diff = Diff::read(bytes);
     if diff.files().is_empty() {
         return Err(TargetError::NotADiff);

@@ -35,6 +35,8 @@ use crh_review::report::{Decimal, Report};
 
 /// Exit code after Ctrl-C, as shells use it.
 pub(crate) const INTERRUPTED: u8 = 130;
+/// Exit code of an incomplete review.
+const INCOMPLETE: u8 = 4;
 /// Maximum characters of an error message. Malicious input could make a message of any length.
 const ERROR_MAX: usize = 1_000;
 
@@ -94,6 +96,17 @@ fn write_stdout(text: &[u8], allowed: AllowedCommands) -> io::Result<()> {
     let text = if is_file { text.into() } else { workflow_commands::guarded(text, allowed) };
     let mut out = stdout.lock();
     out.write_all(&text).and_then(|()| out.flush())
+}
+
+/// Prints why a limit ends the command, restores the terminal and exits.
+pub(crate) fn exit_at_limit(message: &str, hint: &str) -> ! {
+    questions::try_restore();
+    screen::try_clear();
+    error(message);
+    screen::print_line(&format!("hint: {hint}"));
+    crh_git::stop_fetches();
+    #[expect(clippy::exit, reason = "the work that reached the limit cannot be stopped")]
+    std::process::exit(INCOMPLETE.into())
 }
 
 /// Restores the terminal and exits at once with code 130.

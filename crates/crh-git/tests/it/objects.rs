@@ -124,3 +124,26 @@ fn cached_folders_belong_to_their_revision() {
         assert_eq!(read(&head), format!("{name} {file}"));
     }
 }
+
+/// A tree whose folders share subfolders has more paths than any list can hold.
+#[test]
+fn tree_bomb_is_not_listed() {
+    let repo = Repo::new();
+    repo.write("a", "a\n");
+    repo.commit("first");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
+    let mut tree = text(repo.git(&["rev-parse", "HEAD^{tree}"]));
+    for _ in 0..40 {
+        let id: Vec<u8> = (0..40)
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&tree[at..at + 2], 16).unwrap())
+            .collect();
+        let bytes = [b"40000 a\0".as_slice(), &id, b"40000 b\0", &id].concat();
+        std::fs::write(repo.path().join("tree"), bytes).unwrap();
+        tree = text(repo.git(&["hash-object", "-t", "tree", "-w", "tree"]));
+    }
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    for _ in 0..2 {
+        assert_eq!(objects.files(&tree), Err(ReadError::TooManyFiles(tree.clone())));
+    }
+}

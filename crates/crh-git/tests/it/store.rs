@@ -262,3 +262,17 @@ fn shallow_boundary_follows_the_users_clone() {
     clone.git(&["fetch", "--quiet", "--unshallow"]);
     assert_eq!(log(&clone), "five\nfour\nthree\ntwo\none");
 }
+
+#[test]
+fn diff_over_the_limit_is_an_error() {
+    let repo = repo();
+    let text = "a line of the text\n".repeat(600_000);
+    for name in ["a.txt", "b.txt", "c.txt"] {
+        repo.write(name, &text);
+    }
+    let base = repo.id("HEAD");
+    let head = repo.commit("large");
+    let (_folder, store) = open(&repo);
+    let error = store.bare().diff(&base, &head).unwrap_err();
+    assert_eq!(error.to_string(), "`git diff` printed more than 32 MB, the limit");
+}

@@ -9,6 +9,7 @@ use super::gitignore::GitIgnore;
 use super::rust;
 use crate::{Project, source};
 use crh_review::finding::Side;
+use crh_review::identity::content_id;
 use crh_syntax::{Language, NameUse, Surface, SyntaxTree};
 
 /// Files parsed per change. Each takes some milliseconds, so parsing takes some seconds at most.
@@ -18,6 +19,8 @@ const FILES_MAX: usize = 1_500;
 pub(super) struct RepoIndex<'a> {
     pub(super) project: &'a dyn Project,
     sources: RefCell<HashMap<SourceKey, Option<Rc<SourceFile>>>>,
+    /// Parsed texts. Files with the same text share one.
+    parsed_texts: RefCell<HashMap<TextKey, Option<Rc<SourceFile>>>>,
     path_indexes: [OnceCell<PathIndex>; 2],
     crates: [OnceCell<HashMap<String, String>>; 2],
     parsed_count: Cell<usize>,
@@ -28,6 +31,9 @@ pub(super) struct RepoIndex<'a> {
 
 /// Side (`true` is the new side) and path.
 type SourceKey = (bool, String);
+
+/// Language and content id of a text.
+type TextKey = (Language, String);
 
 /// A parsed file.
 #[derive(Debug)]
@@ -65,6 +71,7 @@ impl<'a> RepoIndex<'a> {
         Self {
             project,
             sources: RefCell::default(),
+            parsed_texts: RefCell::default(),
             path_indexes: Default::default(),
             crates: Default::default(),
             parsed_count: Cell::new(0),
@@ -84,6 +91,7 @@ impl<'a> RepoIndex<'a> {
     /// Records uses of these names from now on and clears the cache.
     pub(super) fn track_names(&self, names: BTreeSet<String>) {
         self.sources.borrow_mut().clear();
+        self.parsed_texts.borrow_mut().clear();
         *self.tracked_names.borrow_mut() = names;
     }
 
@@ -94,18 +102,28 @@ impl<'a> RepoIndex<'a> {
         if let Some(cached) = self.sources.borrow().get(&key) {
             return cached.clone();
         }
-        let source = self.parse_file(side, path).map(Rc::new);
+        let source = self.parse_file(side, path);
         self.sources.borrow_mut().insert(key, source.clone());
         source
     }
 
-    fn parse_file(&self, side: Side, path: &str) -> Option<SourceFile> {
+    fn parse_file(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
         let language = Language::from_path(path)?;
         if self.parsed_count.get() > FILES_MAX {
             return None;
         }
         let text = source::text(self.project.file(side, path).ok()??)?;
+        let key = (language, content_id(text.as_bytes()));
+        if let Some(parsed) = self.parsed_texts.borrow().get(&key) {
+            return parsed.clone();
+        }
         self.parsed_count.set(self.parsed_count.get() + 1);
+        let source = self.parse_text(language, text).map(Rc::new);
+        self.parsed_texts.borrow_mut().insert(key, source.clone());
+        source
+    }
+
+    fn parse_text(&self, language: Language, text: String) -> Option<SourceFile> {
         let tree = SyntaxTree::new(language, &text).ok()?;
         let surface = tree.surface()?;
         let names = self.tracked_names.borrow();
@@ -188,4 +206,36 @@ pub(super) fn parent_folder(path: &str) -> &str {
 
 pub(super) fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SearchHits;
+
+    struct SameText;
+
+    impl Project for SameText {
+        fn file(&self, _: Side, _: &str) -> Result<Option<Vec<u8>>, String> {
+            Ok(Some(b"def f():\n    pass\n".to_vec()))
+        }
+
+        fn paths(&self, _: Side) -> Result<&[String], String> {
+            Ok(&[])
+        }
+
+        fn search(&self, _: Side, _: &[&str], _: usize) -> Result<SearchHits, String> {
+            Ok(SearchHits::default())
+        }
+    }
+
+    #[test]
+    fn files_with_the_same_text_are_parsed_once() {
+        let index = RepoIndex::new(&SameText);
+        let first = index.source(Side::New, "a.py").unwrap();
+        for (side, path) in [(Side::New, "b.py"), (Side::Old, "a.py"), (Side::Old, "c/d.py")] {
+            assert!(Rc::ptr_eq(&first, &index.source(side, path).unwrap()), "{path}");
+        }
+        assert_eq!(index.parsed_count.get(), 1);
+    }
 }

@@ -127,8 +127,8 @@ impl ChatFrameSink for FrameRecorder {
 }
 
 impl FrameSummary {
-    /// Why the reply is unusable, if it is. An endless single frame is not detected, because the
-    /// client does not expose it.
+    /// Why the reply is unusable, if it is. `next_event` limits an endless single frame, which the
+    /// client does not expose.
     pub(super) fn fault(&self) -> Option<String> {
         if self.bytes > MAX_ANSWER_BYTES {
             Some(format!("longer than {MAX_ANSWER_BYTES} bytes"))

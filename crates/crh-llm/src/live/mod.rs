@@ -17,6 +17,7 @@ use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use client_error::CallFailure;
 use frames::FrameRecorder;
@@ -37,6 +38,11 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// Maximum length of the caller's name in a header.
 const MAX_CALLER_CHARS: usize = 64;
+
+/// Maximum working time for one event. The client library copies an unfinished event for each piece
+/// that arrives, so the work grows with the square of its length: an event of 1 MB takes some
+/// milliseconds, one of 64 MB over a minute.
+const EVENT_WORK_MAX: Duration = Duration::from_secs(3);
 
 /// Client for one model at a vendor. Clones share connections; dropping a request cancels it.
 #[derive(Clone)]
@@ -206,11 +212,21 @@ impl ReplyStream {
             _ => timeouts.idle,
         };
         let (stream, frames) = (&mut self.stream, &self.frames);
-        let next = poll_fn(|context| match stream.poll_next_unpin(context) {
-            Poll::Ready(event) => Poll::Ready(Some(event)),
-            // A frame without an event still shows that the vendor is alive.
-            Poll::Pending if frames.summary().count > frame_count => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
+        let mut work = Duration::ZERO;
+        let next = poll_fn(|context| {
+            let start = Instant::now();
+            let polled = stream.poll_next_unpin(context);
+            work += start.elapsed();
+            match polled {
+                Poll::Ready(event) => Poll::Ready(Ok(Some(event))),
+                // A frame without an event still shows that the vendor is alive.
+                Poll::Pending if frames.summary().count > frame_count => Poll::Ready(Ok(None)),
+                Poll::Pending if work > EVENT_WORK_MAX => {
+                    let message = "an event is too long".to_owned();
+                    Poll::Ready(Err(ModelError::CutStream { message }))
+                }
+                Poll::Pending => Poll::Pending,
+            }
         });
         let Ok(next) = tokio::time::timeout(limit, next).await else {
             let seconds = limit.as_secs_f64();
@@ -220,6 +236,7 @@ impl ReplyStream {
             };
             return Err(vendor_error::no_response(message).into());
         };
+        let next = next?;
         let summary = self.frames.summary();
         if summary.count > 0 && !self.start_reported {
             self.start_reported = true;

@@ -65,6 +65,16 @@ impl Server {
         })
     }
 
+    /// Sends one event without an end until the client disconnects.
+    pub(crate) fn endless_event() -> Self {
+        let text = "x".repeat(64 << 10);
+        Self::start(move |mut stream, _| {
+            stream.write_all(EVENTS.as_bytes()).unwrap();
+            stream.write_all(br#"data: {"choices":[{"delta":{"content":""#).unwrap();
+            while stream.write_all(text.as_bytes()).is_ok() {}
+        })
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }

@@ -38,6 +38,8 @@ use crh_review::report::{CoverageState, DroppedFinding, Fate, FileCoverage};
 /// Name of the check for instructions to the reviewer.
 pub(crate) const INJECTION: &str = "injection";
 const SECRETS: &str = "secrets";
+/// Checks that list or search the whole repository.
+const REPOSITORY_CHECKS: [&str; 2] = ["references", "consistency"];
 
 /// Maximum number of findings per check. More of them mostly come from generated code. The most
 /// severe ones are kept.
@@ -82,6 +84,9 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
     };
     let mut records: Vec<RunRecord> =
         runs.into_iter().map(|run| record_from_run(run, no_repository)).collect();
+    if let Some(why) = repository.as_ref().and_then(RevisionProject::failure) {
+        records.iter_mut().for_each(|record| mark_repository_unread(record, why));
+    }
     for record in records.iter_mut().filter(|record| record.assignment.name == "patterns") {
         record.notes.extend(rule_notes.iter().cloned());
     }
@@ -93,6 +98,19 @@ pub fn run_checks(subject: &ChangeUnderReview, options: &CheckOptions) -> Vec<Ru
     records.push(injection);
     records.iter_mut().for_each(|record| mark_partly_read(record, &unread_files));
     records
+}
+
+/// If the repository could not be listed or searched, the checks that do so missed something.
+fn mark_repository_unread(record: &mut RunRecord, why: &str) {
+    if !REPOSITORY_CHECKS.contains(&record.assignment.name.as_str()) {
+        return;
+    }
+    for file in &mut record.coverage {
+        if file.state == CoverageState::Reviewed {
+            file.state = CoverageState::Truncated;
+            file.reason = format!("not all static checks ran: {why}");
+        }
+    }
 }
 
 /// If one check could not read a file, the file counts as partly reviewed.

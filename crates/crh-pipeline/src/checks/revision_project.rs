@@ -14,11 +14,22 @@ pub(super) struct RevisionProject<'a> {
     revisions: &'a Revisions,
     stop: &'a AtomicBool,
     paths: [OnceLock<Result<Vec<String>, String>>; 2],
+    /// Why the files of a revision could not be listed or searched.
+    failure: OnceLock<String>,
 }
 
 impl<'a> RevisionProject<'a> {
     pub(super) fn new(revisions: &'a Revisions, stop: &'a AtomicBool) -> Self {
-        Self { revisions, stop, paths: Default::default() }
+        Self { revisions, stop, paths: Default::default(), failure: OnceLock::new() }
+    }
+
+    /// Why checks that need the whole repository may have missed something.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    fn record_failure(&self, why: &impl ToString) -> String {
+        self.failure.get_or_init(|| why.to_string()).clone()
     }
 
     fn revision(&self, side: Side) -> Result<&str, String> {
@@ -48,7 +59,7 @@ impl Project for RevisionProject<'_> {
         let paths = cell.get_or_init(|| {
             let files = self.revisions.objects().files(self.revision(side)?);
             // Includes symlinks: their targets exist, even if no check reads them.
-            let files = files.map_err(|why| why.to_string())?.into_iter();
+            let files = files.map_err(|why| self.record_failure(&why))?.into_iter();
             let mut paths: Vec<String> =
                 files.map(|entry| RepoPath::new(entry.path).shown().into_owned()).collect();
             paths.sort();
@@ -72,7 +83,7 @@ impl Project for RevisionProject<'_> {
         };
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
         let results = search(objects, revision, &query, &|_| true, self.stop)
-            .map_err(|why| why.to_string())?;
+            .map_err(|why| self.record_failure(&why))?;
         let is_complete = results.total <= u64::try_from(max_matches).unwrap_or(u64::MAX)
             && results.unreadable_files.is_empty();
         let lines = results.matches.into_iter().map(|hit| SearchHit {

@@ -10,14 +10,20 @@ use crate::tools::ToolError;
 use crate::workspace::Workspace;
 use crh_lint::analysers::Analysers;
 use crh_review::finding::Side;
+use crh_review::identity::content_id;
 use crh_syntax::{Language, Symbols, symbols};
 
 type OpenRepository = Box<dyn FnOnce() -> Result<Revisions, ToolError> + Send>;
 /// A repository that is opened on first use.
 type LazyRepository = LazyLock<Result<Revisions, ToolError>, OpenRepository>;
 
-/// Symbols of parsed files, by side and path. `None` if a file cannot be parsed.
-type ParsedSymbols = BTreeMap<(Side, String), Option<Arc<Symbols>>>;
+/// Symbols of parsed files. Files with the same text share them. `None` for files that do not parse.
+#[derive(Debug, Default)]
+struct ParsedSymbols {
+    by_path: BTreeMap<(Side, String), Option<Arc<Symbols>>>,
+    /// By language and content id.
+    by_text: BTreeMap<(Language, String), Option<Arc<Symbols>>>,
+}
 
 /// What tools work with. Cheap to clone; clones share everything.
 #[derive(Debug, Clone, Default)]
@@ -100,12 +106,20 @@ impl ToolContext {
     ) -> Option<Arc<Symbols>> {
         let key = (side, path.to_owned());
         let cache = || self.parsed_symbols.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(symbols) = cache().get(&key) {
+        if let Some(symbols) = cache().by_path.get(&key) {
             return symbols.clone();
         }
         let language = Language::from_path(path)?;
-        let parsed_file = text().and_then(|text| symbols(language, &text).ok()).map(Arc::new);
-        cache().insert(key, parsed_file.clone());
+        let parsed_file = text().and_then(|text| {
+            let text_key = (language, content_id(text.as_bytes()));
+            if let Some(symbols) = cache().by_text.get(&text_key) {
+                return symbols.clone();
+            }
+            let parsed_text = symbols(language, &text).ok().map(Arc::new);
+            cache().by_text.insert(text_key, parsed_text.clone());
+            parsed_text
+        });
+        cache().by_path.insert(key, parsed_file.clone());
         parsed_file
     }
 

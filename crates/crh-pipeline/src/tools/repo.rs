@@ -291,6 +291,7 @@ pub(super) fn explain_read_error(ctx: &ToolContext, revision: &str, error: ReadE
         ReadError::BadPath(_)
         | ReadError::NoCommit(_)
         | ReadError::OtherKind { .. }
+        | ReadError::TooManyFiles(_)
         | ReadError::TooLarge { .. }
         | ReadError::Broken { .. } => error.to_string(),
     };

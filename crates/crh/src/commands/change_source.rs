@@ -206,7 +206,7 @@ impl ChangeSource {
             Self::resolved(parsed, pull, untracked, environment, flags, output_paths)
         };
         let failure = match resolve(pull, output_paths.clone()) {
-            Err(failure) => failure,
+            Err(failure) if failure.kind != FailureKind::Skipped => failure,
             resolved => return resolved,
         };
         let without_clone = pull.as_ref().filter(|pull| !pull.has_clone);

@@ -17,6 +17,7 @@ pub(crate) mod github;
 mod init;
 pub(crate) mod interrupts;
 pub(crate) mod launchpad;
+mod limits;
 mod man;
 mod merge;
 mod model;
@@ -56,6 +57,11 @@ fn require_parent_folder(file: &Path) -> Result<(), Failure> {
 
 /// Runs the command. Some commands return their own exit code; the others return 0 on success.
 pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failure> {
+    match &cli.command {
+        // An evaluation runs many reviews at once.
+        Command::Eval(_) => {}
+        _ => limits::watch_memory(environment),
+    }
     let result = match cli.command {
         Command::Review(args) => return review::review(*args, environment),
         Command::Fix(args) => return fix::run(*args, environment),

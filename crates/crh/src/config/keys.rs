@@ -43,6 +43,12 @@ const VERIFY_SECONDS: NonZeroU64 = match NonZeroU64::new(600) {
     None => NonZeroU64::MIN,
 };
 
+/// Default of `budget.memory_mb`. A review of a large change needs half of it.
+const MEMORY_MB: NonZeroU64 = match NonZeroU64::new(1_024) {
+    Some(megabytes) => megabytes,
+    None => NonZeroU64::MIN,
+};
+
 /// Default of `review.side_by_side`. More parallel runs usually exceed the vendors' rate limits.
 const SIDE_BY_SIDE: NonZeroU64 = match NonZeroU64::new(8) {
     Some(runs) => runs,
@@ -555,7 +561,7 @@ settings! {
         example: "1_000_000",
     };
 
-    /// Time limit of a review, in seconds.
+    /// Time limit of a review, in seconds. It holds for model calls, git and static checks.
     budget_seconds: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "seconds",
@@ -575,6 +581,18 @@ settings! {
         variable: None,
         flag: Some(KeyFlag { name: "--max-verify", value: "N", effect: FlagEffect::Replaces }),
         example: "10",
+    };
+
+    /// Memory limit of a command, in MB. A command that reaches the limit ends with exit code 4 and
+    /// says so. The limit works on Linux only, and not for `crh eval`.
+    budget_memory_mb: NonZeroU64 = |_| MEMORY_MB, KeySpec {
+        section: Some("budget"),
+        name: "memory_mb",
+        default: DefaultValue::Literal("1024"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: "4096",
     };
 
     /// Command that checks whether the code still works, such as the test suite. crh runs it on a

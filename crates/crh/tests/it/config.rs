@@ -109,6 +109,7 @@ fn config_show_prints_values_with_origin() {
             budget.input_tokens     from the budget profile           built in
             budget.seconds          from the budget profile           built in
             budget.verify           from the budget profile           built in
+            budget.memory_mb        1024                              built in
             fix.verify              []                                built in
             fix.verify_seconds      600                               built in
             store.folder            "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
@@ -143,6 +144,12 @@ fn config_show_prints_values_with_origin() {
                   "built in"
                 ],
                 "value": null
+              },
+              "budget.memory_mb": {
+                "from": [
+                  "built in"
+                ],
+                "value": 1024
               },
               "budget.seconds": {
                 "from": [

@@ -294,3 +294,49 @@ fn damaged_private_store_is_built_again_once() {
         assert!(!check().stderr.contains("was damaged"), "{name}");
     }
 }
+
+/// A tree whose 40 folders expand to 2^40 paths.
+fn tree_bomb(repo: &Repo, user: &User) -> String {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().trim().to_owned();
+    let write_tree = |entries: &[(&str, &str)]| {
+        let mut bytes = Vec::new();
+        for (name, id) in entries {
+            bytes.extend(name.bytes().chain([0]));
+            let pairs = (0..id.len()).step_by(2);
+            bytes.extend(pairs.map(|at| u8::from_str_radix(&id[at..at + 2], 16).unwrap()));
+        }
+        let file = user.path("tree");
+        fs::write(&file, bytes).unwrap();
+        text(repo.git(&["hash-object", "-t", "tree", "-w", file.to_str().unwrap()]))
+    };
+    let blob = text(repo.git(&["rev-parse", "HEAD:a.py"]));
+    let mut tree = write_tree(&[("100644 f.py", &blob)]);
+    for _ in 0..40 {
+        tree = write_tree(&[("40000 a", &tree), ("40000 b", &tree)]);
+    }
+    let root = write_tree(&[("100644 a.py", &blob), ("40000 bomb", &tree)]);
+    text(repo.git(&["commit-tree", &root, "-p", "HEAD", "-m", "bomb"]))
+}
+
+#[test]
+fn tree_bomb_is_too_large() {
+    let (repo, user) = (repo(), User::new());
+    let bomb = tree_bomb(&repo, &user);
+    let start = std::time::Instant::now();
+    let output = user.crh(repo.path(), &["check", &format!("HEAD..{bomb}")]).run();
+    assert_eq!(output.code, 4, "{}", output.shown());
+    let problem = "error: the change has more than 200000 files, the limit\n";
+    assert!(output.stderr.contains(problem), "{}", output.shown());
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
+fn memory_limit_ends_the_command_with_a_message() {
+    let (repo, user) = (repo(), User::new());
+    user.write(".config/crh/config.toml", "[budget]\nmemory_mb = 1\n");
+    repo.write("b.py", "y = 1\n");
+    repo.git(&["add", "--all"]);
+    let output = user.crh(repo.path(), &["check", "--staged"]).run();
+    assert_eq!(output.code, 4, "{}", output.shown());
+    assert!(output.stderr.contains("error: reached the memory limit of 1 MB"), "{output:?}");
+}

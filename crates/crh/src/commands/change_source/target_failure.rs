@@ -2,9 +2,12 @@
 
 use super::super::forge::Forge;
 use crate::failure::{Failure, FailureKind};
-use crh_git::{BaseError, GitError};
+use crh_git::{BaseError, GitError, ReadError, StoreError};
 use crh_pipeline::resolve::TargetError;
 use crh_pipeline::target_args::RequestedMode;
+
+/// Hint for a change that reaches a limit.
+const TOO_LARGE: &str = "review parts of the change, for example `crh review A..B`; `budget.seconds` in your config is the time limit";
 
 /// Turns the error into a failure with a hint.
 pub(in crate::commands) fn target_failure(
@@ -47,6 +50,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
         | TargetError::NotADiff
+        | TargetError::TooLarge { .. }
         | TargetError::MissingObjects(_)
         | TargetError::Store(_)
         | TargetError::Log(_)
@@ -124,10 +128,32 @@ fn kind_and_hint(
         TargetError::MissingObjects(_) => {
             (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))
         }
+        TargetError::TooLarge { .. } | TargetError::Read(ReadError::TooManyFiles(_)) => {
+            (FailureKind::Skipped, Some(TOO_LARGE))
+        }
+        TargetError::Git(error) | TargetError::Store(StoreError::Git(error))
+            if reaches_limit(error) =>
+        {
+            (FailureKind::Skipped, Some(TOO_LARGE))
+        }
         TargetError::Log(_) | TargetError::Read(_) | TargetError::Git(_) => {
             (FailureKind::External, Some("run `git fsck` to check the repository"))
         }
         TargetError::Store(_) => (FailureKind::External, None),
+    }
+}
+
+/// Whether git reached a limit of crh.
+fn reaches_limit(error: &GitError) -> bool {
+    match error {
+        GitError::TooMuchOutput { .. }
+        | GitError::TooManyFiles { .. }
+        | GitError::OutOfMemory { .. }
+        | GitError::TimedOut { .. } => true,
+        GitError::NotInstalled
+        | GitError::TooOld { .. }
+        | GitError::Failed { .. }
+        | GitError::Io { .. } => false,
     }
 }
 
@@ -136,7 +162,12 @@ fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
     match error {
         GitError::Failed { message, .. } if is_access_denied(message) => Some(at.fetch_hint()),
         GitError::Failed { .. } | GitError::TimedOut { .. } => Some("try again later"),
-        GitError::NotInstalled | GitError::TooOld { .. } | GitError::Io { .. } => None,
+        GitError::NotInstalled
+        | GitError::TooOld { .. }
+        | GitError::TooMuchOutput { .. }
+        | GitError::TooManyFiles { .. }
+        | GitError::OutOfMemory { .. }
+        | GitError::Io { .. } => None,
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::super::analysers::{ChangeTrust, Reproducible, analysers};
 use super::super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup};
 use super::super::github::SkipRules;
+use super::super::limits::WorkTime;
 use super::super::models::ModelResolver;
 use super::super::{change_source, forge, github, launchpad, run_lookup};
 use super::description::TitleAndBody;
@@ -21,7 +22,7 @@ use crate::cli::{PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::ui;
+use crate::{config, ui};
 use crh_agent::UsageTotals;
 use crh_forge::github::post::ReviewBasis;
 use crh_git::{BareRepository, Repository};
@@ -152,6 +153,9 @@ impl Beginning {
     #[expect(clippy::too_many_lines, reason = "one step after the other; a later change splits it")]
     pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
         let since = Instant::now();
+        // A repository cannot set the limit, so its config is not read.
+        let user_settings = config::load(environment, None, self.flags.clone())?;
+        let _time = WorkTime::start(terms::time_limit(&user_settings));
         let resumed = self.resumed(environment)?;
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;

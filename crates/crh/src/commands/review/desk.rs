@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::interrupts::InterruptGuard;
+use super::super::limits::WorkTime;
 use super::super::{dismiss, models};
 use super::begin::Begun;
 use super::outcome::End;
@@ -111,6 +112,8 @@ fn carried_out(
     for said_no in &begun.dismissed {
         said_no.remember(&mut remembered);
     }
+    // The ledger limits the time of models.
+    let _time = (begun.crew.is_none()).then(|| WorkTime::start(begun.terms.budget.wall));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     let reviewed = runtime.block_on(async {

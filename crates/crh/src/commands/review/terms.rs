@@ -104,6 +104,11 @@ fn allowance(settings: &Settings) -> ReviewBudget {
     limits.over(settings.review_budget.value.profile().budget())
 }
 
+/// The time limit of a review.
+pub(super) fn time_limit(settings: &Settings) -> Duration {
+    allowance(settings).wall
+}
+
 /// The stored options of a resumed review, with limits from the command line.
 pub(super) fn raised(began: ReviewOptions, flags: &RawSettings) -> ReviewOptions {
     let given = flags.review_side_by_side.as_ref().map(|given| count(given.value.get()));

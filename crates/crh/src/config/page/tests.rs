@@ -135,6 +135,7 @@ fn values_are_shown_as_toml_and_escaped() {
         budget.input_tokens     from the budget profile           built in
         budget.seconds          from the budget profile           built in
         budget.verify           from the budget profile           built in
+        budget.memory_mb        1024                              built in
         fix.verify              []                                built in
         fix.verify_seconds      600                               built in
         store.folder            "/a\u001b[2J\u{202e}"             crh.toml:3

@@ -1,0 +1,79 @@
+//! Limits the memory of a command, and the time that it spends without a model. A small change can
+//! need any amount of both, for example a tree whose folders share subfolders.
+//!
+//! These limits are the last resort: they end the command. Stages have their own, smaller limits,
+//! after which the review goes on.
+
+use std::fs;
+use std::sync::Once;
+use std::sync::mpsc;
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use crate::config;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::ui;
+use crh_git::TimeLimit;
+
+/// Interval between two looks at the memory. crh allocates at most some 100 MB in this time.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(50);
+/// How much longer than git the whole command may take, to report what was reviewed.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// Ends the command if it needs more memory than `budget.memory_mb`. Invalid settings are reported
+/// elsewhere.
+pub(super) fn watch_memory(environment: &Environment) {
+    static STARTED: Once = Once::new();
+
+    let Ok(settings) = config::load(environment, None, RawSettings::default()) else { return };
+    let megabytes = settings.budget_memory_mb.value.get();
+    let watch = move || {
+        // Other systems do not tell.
+        while let Some(used) = used_memory() {
+            if used >> 20 >= megabytes {
+                ui::exit_at_limit(
+                    &format!(
+                        "reached the memory limit of {megabytes} MB; the change is not reviewed"
+                    ),
+                    "review parts of the change, for example `crh review A..B`, or raise `budget.memory_mb` in your config",
+                );
+            }
+            thread::sleep(MEMORY_INTERVAL);
+        }
+    };
+    STARTED.call_once(|| drop(thread::Builder::new().name("memory".to_owned()).spawn(watch)));
+}
+
+/// Memory of this process in bytes, without mapped files: the system can drop those at any time.
+fn used_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// A time limit for work without a model, until it is dropped.
+pub(super) struct WorkTime {
+    _git: TimeLimit,
+    _running: Sender<()>,
+}
+
+impl WorkTime {
+    /// Starts the limit: first git commands fail, then the command ends.
+    pub(super) fn start(limit: Duration) -> Self {
+        let (running, ended) = mpsc::channel();
+        let watch = move || match ended.recv_timeout(limit.saturating_add(GRACE)) {
+            Err(RecvTimeoutError::Timeout) => ui::exit_at_limit(
+                &format!(
+                    "reached the time limit of {} s; the change is not reviewed",
+                    limit.as_secs()
+                ),
+                "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config",
+            ),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => {}
+        };
+        drop(thread::Builder::new().name("time".to_owned()).spawn(watch));
+        Self { _git: TimeLimit::start(limit), _running: running }
+    }
+}
