@@ -57,7 +57,7 @@ pub(crate) fn wait_with_input(
         if is_too_much {
             send_signal(id, reach, Signal::TERM);
         }
-        let stderr = stderr.join().unwrap_or_else(|_| Ok(None));
+        let stderr = stderr.join().unwrap_or(Ok(None));
         let wait_result = wait_until_exited(id);
         drop(done_sender);
         let timed_out = watch.join().unwrap_or(false);

@@ -27,6 +27,8 @@ pub(crate) struct FileFindings {
     pub(crate) findings: Vec<FindingDraft>,
     /// Notes for the report: what was left out, and why.
     pub(crate) notes: Vec<String>,
+    /// Why the reviewer did not check all of the file. None if it did.
+    pub(crate) abort_reason: Option<&'static str>,
 }
 
 /// A reviewer that checks one file at a time.

@@ -246,7 +246,11 @@ fn finish_run(
     };
     let files = change.files.iter().filter(|file| handles(reviewer, file));
     let (mut drafts, mut notes): (Vec<FindingDraft>, Vec<String>) = (Vec::new(), Vec::new());
-    for file_findings in collected.by_file.into_values() {
+    let mut partly_checked = collected.parse_failures;
+    for (file_index, file_findings) in collected.by_file {
+        if let Some(why) = file_findings.abort_reason {
+            partly_checked.entry(file_index).or_insert_with(|| why.to_owned());
+        }
         drafts.extend(file_findings.findings);
         notes.extend(file_findings.notes);
     }
@@ -261,7 +265,7 @@ fn finish_run(
         name: reviewer.name(),
         files: files.map(|file| file.path.clone()).collect(),
         skipped_files: with_paths(collected.skip_reasons),
-        partly_checked_files: with_paths(collected.parse_failures),
+        partly_checked_files: with_paths(partly_checked),
         outcome: Ok(output.with_limit()),
         duration: collected.duration,
     }

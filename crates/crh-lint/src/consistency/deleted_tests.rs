@@ -60,9 +60,9 @@ pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Fil
         let note = format!(
             "more than {DELETED_MAX} test files are deleted while their subjects stay; not listed, because that is probably intended"
         );
-        return FileFindings { findings: Vec::new(), notes: vec![note] };
+        return FileFindings { notes: vec![note], ..FileFindings::default() };
     }
-    FileFindings { findings, notes: Vec::new() }
+    FileFindings { findings, ..FileFindings::default() }
 }
 
 /// What a test file tests, by its name: the subject's stem and the extensions it may have.

@@ -48,7 +48,8 @@ pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Fil
         .collect();
     let more = manifests.len().saturating_sub(MANIFESTS_MAX);
     let note = format!("{more} more manifests were not compared with their lock files");
-    FileFindings { findings, notes: Some(note).filter(|_| more > 0).into_iter().collect() }
+    let notes = Some(note).filter(|_| more > 0).into_iter().collect();
+    FileFindings { findings, notes, ..FileFindings::default() }
 }
 
 /// A dependency that the change adds, changes or removes.

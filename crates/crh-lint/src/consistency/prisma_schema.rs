@@ -31,7 +31,8 @@ pub(super) fn check(change: &ChangeView<'_>, repository: &RepoReader<'_>) -> Fil
         checked_files.filter_map(|file| missing_migration(file, change, repository)).collect();
     let more = files.len().saturating_sub(SCHEMAS_MAX);
     let note = format!("{more} more Prisma schemas were not compared with their migrations");
-    FileFindings { findings, notes: Some(note).filter(|_| more > 0).into_iter().collect() }
+    let notes = Some(note).filter(|_| more > 0).into_iter().collect();
+    FileFindings { findings, notes, ..FileFindings::default() }
 }
 
 fn missing_migration(

@@ -47,7 +47,7 @@ pub(super) fn forged_turns(text: &str, origin: TextOrigin) -> Vec<usize> {
     let (Some(token), Some(word)) = (token.as_ref(), word.as_ref()) else { return Vec::new() };
     let is_forged = |end: usize| {
         let turn = &text[end..text.len().min(end + TURN_BYTES_MAX)];
-        let words = turn.split(|byte| byte.is_ascii_whitespace());
+        let words = turn.split(u8::is_ascii_whitespace);
         let words = words.filter(|word| word.iter().any(u8::is_ascii_alphabetic));
         word.is_match(turn) && words.count() >= WORDS_MIN
     };

@@ -177,7 +177,7 @@ impl PatternRules {
             }
         });
         let Some(why) = abort_reason.get() else {
-            return FileFindings { findings, notes: Vec::new() };
+            return FileFindings { findings, ..FileFindings::default() };
         };
         // If the scan of one side was aborted, new findings cannot be told from old ones.
         findings.clear();
@@ -186,7 +186,7 @@ impl PatternRules {
             RuleSource::Repository => "repository rules",
         };
         let note = format!("{rules} were not applied to `{}`: {why}", ctx.file.path);
-        FileFindings { findings, notes: vec![note] }
+        FileFindings { findings, notes: vec![note], abort_reason: Some(why) }
     }
 }
 
@@ -225,6 +225,7 @@ impl FileReviewer for PatternRules {
             let repo_output = self.new_findings(RuleSource::Repository, ctx);
             output.findings.extend(repo_output.findings);
             output.notes.extend(repo_output.notes);
+            output.abort_reason = output.abort_reason.or(repo_output.abort_reason);
         }
         output.findings.sort_by_key(|draft| draft.line);
         output

@@ -55,7 +55,11 @@ pub(super) fn conflicts(ctx: &FileContext<'_>) -> FileFindings {
         );
         FindingDraft { end: Some(last), ..draft }
     });
-    FileFindings { findings: findings.collect(), notes: note.into_iter().collect() }
+    FileFindings {
+        findings: findings.collect(),
+        notes: note.into_iter().collect(),
+        abort_reason: None,
+    }
 }
 
 /// Parses a marker: seven signs, then a blank or the line end. Anything else is a drawing.

@@ -6,6 +6,7 @@
 
 mod client_error;
 mod frames;
+mod local_server;
 mod network;
 mod reply;
 mod request;
@@ -25,6 +26,7 @@ use futures_util::StreamExt;
 use genai::chat::{ChatStream, ChatStreamEvent};
 use genai::resolver::AuthData;
 use genai::{Client, Headers, ModelIden, ServiceTarget};
+pub use local_server::{ModelServer, ServerKind};
 pub use network::ModelSetupError;
 use reply::ReplyInput;
 use request_address::RequestAddress;

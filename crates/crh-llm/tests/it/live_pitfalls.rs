@@ -133,9 +133,7 @@ async fn endless_reply_is_cut_off() {
 #[tokio::test]
 async fn endless_event_is_cut_off() {
     let server = Server::endless_event();
-    let start = std::time::Instant::now();
     let error = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap_err();
     let message = "an event is too long".to_owned();
     assert_eq!(error, ModelError::CutStream { message });
-    assert!(start.elapsed() < std::time::Duration::from_secs(30), "{:?}", start.elapsed());
 }

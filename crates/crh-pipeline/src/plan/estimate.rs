@@ -27,11 +27,12 @@ pub(crate) const TURN_TOKENS: u32 = 16_000;
 const LIKELY_INPUT_PERCENT: u64 = 40;
 
 /// Likely output tokens of a call in percent of what the ledger grants at least. In recorded
-/// reviews a call has 470 on average, without reasoning.
-const LIKELY_OUTPUT_PERCENT: u64 = 20;
+/// reviews a call has 200 to 500 on average, without reasoning.
+const LIKELY_OUTPUT_PERCENT: u64 = 10;
 
-/// Likely calls of a run. In recorded reviews most reviewers answer at once, and some look up code.
-const LIKELY_CALLS: u64 = 2;
+/// Likely further calls of a run, in percent of its first call. In recorded reviews most runs answer
+/// at once, and a third looks up code first.
+const FURTHER_CALLS_PERCENT: u64 = 30;
 
 /// Likely runs after the reviewers: one that decides what is published, and one that validates.
 const LATER_RUNS: u64 = 2;
@@ -97,6 +98,9 @@ pub struct FirstCallEstimate {
     pub max_call_cost: Option<Money>,
     /// Likely cost of all calls of the assignment. None if the price is unknown.
     pub likely_cost: Option<Money>,
+    /// The same if an earlier run has sent the shared prompt to the vendor's cache.
+    #[serde(skip)]
+    cached_cost: Option<Money>,
     /// Maximum number of calls: that of the whole review.
     pub calls: u32,
 }
@@ -219,36 +223,54 @@ fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEst
     let input_tokens = estimated_tokens(&request);
     let output_tokens = facts.max_output.min(request.usual_output().into());
     let price = facts.price.as_ref();
+    let rest_tokens = SharedPrefix::of(&request).map_or(input_tokens, |prefix| prefix.rest);
     FirstCallEstimate {
         model: model.name().to_owned(),
         input_tokens,
-        rest_tokens: SharedPrefix::of(&request).map_or(input_tokens, |prefix| prefix.rest),
+        rest_tokens,
         output_tokens,
         max_call_cost: price.map(|price| price.worst_case(input_tokens, output_tokens)),
-        likely_cost: price.map(|price| likely_run_cost(price, input_tokens, output_tokens)),
+        likely_cost: price.map(|price| likely_run_cost(price, input_tokens, 0, output_tokens)),
+        cached_cost: price.map(|price| {
+            likely_run_cost(price, input_tokens, input_tokens - rest_tokens, output_tokens)
+        }),
         calls,
     }
 }
 
-/// Likely cost of a run: the first call reads its input anew, the others from the vendor's cache.
-fn likely_run_cost(price: &Price, input_bound: u64, output: u64) -> Money {
+/// Likely cost of a run: the first call reads `cached_bound` of its input from the vendor's cache, the
+/// others all of it.
+fn likely_run_cost(price: &Price, input_bound: u64, cached_bound: u64, output: u64) -> Money {
     let input = input_bound * LIKELY_INPUT_PERCENT / 100;
+    let cache_read = cached_bound * LIKELY_INPUT_PERCENT / 100;
     let output = output * LIKELY_OUTPUT_PERCENT / 100;
-    let first = TokenUsage { input, output, ..TokenUsage::default() };
+    let first = TokenUsage { input, cache_read, output, ..TokenUsage::default() };
     let later = TokenUsage { cache_read: input, ..first };
-    price.cost(&first) + price.cost(&later).times(LIKELY_CALLS - 1)
+    price.cost(&first) + price.cost(&later).percent(FURTHER_CALLS_PERCENT)
 }
 
-/// Likely cost of all assignments that fit, and of the runs after them.
+/// Likely cost of all assignments that fit, and of the runs after them. A run of a model that was
+/// asked before reads the shared prompt from the vendor's cache.
 fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
     let first_calls = assignments.iter().filter(|planned| planned.shortfall.is_none());
     let first_calls: Vec<_> = first_calls.filter_map(|it| it.first_call.as_ref()).collect();
+    let mut asked_models: BTreeSet<&str> = BTreeSet::new();
+    let mut total = Money::ZERO;
+    for first_call in &first_calls {
+        let is_cached = !asked_models.insert(&first_call.model);
+        let cost = if is_cached { first_call.cached_cost } else { first_call.likely_cost };
+        total = total + cost.unwrap_or(Money::ZERO);
+    }
     let largest = first_calls.iter().max_by_key(|first_call| first_call.input_tokens);
-    let later_run = largest.zip(editor.facts().price.as_ref()).map(|(largest, price)| {
-        likely_run_cost(price, largest.input_tokens, largest.output_tokens).times(LATER_RUNS)
-    });
-    let costs = first_calls.iter().filter_map(|first_call| first_call.likely_cost);
-    costs.chain(later_run).fold(Money::ZERO, |sum, cost| sum + cost)
+    if let (Some(largest), Some(price)) = (largest, editor.facts().price.as_ref()) {
+        let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = **largest;
+        for _ in 0..LATER_RUNS {
+            let is_cached = !asked_models.insert(editor.name());
+            let cached = if is_cached { input_tokens - rest_tokens } else { 0 };
+            total = total + likely_run_cost(price, input_tokens, cached, output_tokens);
+        }
+    }
+    total
 }
 
 /// Finds the assignments that the ledger would refuse, if each earlier one costs what is likely.

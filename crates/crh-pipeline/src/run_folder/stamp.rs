@@ -5,6 +5,7 @@ use std::fs::{DirBuilder, File};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::{fmt, fs, io};
 
 use ring::hmac;
@@ -26,7 +27,7 @@ const OTHERS: u32 = 0o077;
 
 /// The key that signs run folders.
 #[derive(Clone)]
-pub struct StampKey(hmac::Key);
+pub struct StampKey(Arc<hmac::Key>);
 
 impl StampKey {
     /// Reads the key from the user's state folder. Creates folder and key if they do not exist.
@@ -66,7 +67,7 @@ impl StampKey {
         let mut bytes = Vec::new();
         file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
         match bytes.len() {
-            KEY_BYTES => Ok(Some(Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))),
+            KEY_BYTES => Ok(Some(Self(Arc::new(hmac::Key::new(hmac::HMAC_SHA256, &bytes))))),
             _ => Err(invalid("is damaged; delete it")),
         }
     }

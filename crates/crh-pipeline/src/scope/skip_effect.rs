@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use super::runnable::{self, Runnable};
 use super::{
-    AttributeMark, FileCase, FileSource, MODE_EXECUTABLE, MODE_SUBMODULE, ScopeDecision,
+    AttributeMark, FileCase, FileSource, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE, ScopeDecision,
     SkipReason, known_names, skip_reason_by_name,
 };
-use crh_review::diff::{FileChange, RepoPath};
+use crh_review::diff::{FileChange, LineKind, RepoPath};
 use crh_review::finding::Side;
 
 /// Maximum size of a file of unknown kind that crh reads to see whether it can run.
@@ -60,12 +60,16 @@ impl<F: FileSource> FileCase<'_, F> {
 
     fn skip_effect(&self, name: &str, reason: &SkipReason) -> SkipEffect {
         match reason {
-            // The user chose the paths, and a pointer holds no code.
+            // The user chose the paths.
             SkipReason::Excluded { .. }
             | SkipReason::OutsidePaths
-            | SkipReason::LfsPointer
             | SkipReason::Empty
             | SkipReason::ReviewedBefore { .. } => SkipEffect::Harmless,
+            // A checkout replaces the pointer by the content, which crh does not have.
+            SkipReason::LfsPointer => match runnable::by_path(name) {
+                Runnable::Code | Runnable::Program => SkipEffect::Incomplete,
+                Runnable::No | Runnable::Unknown => SkipEffect::Harmless,
+            },
             SkipReason::Submodule => self.submodule_effect(),
             SkipReason::Binary => self.binary_effect(name),
             SkipReason::ModeOnly { .. } if self.becomes_executable() && self.is_script(name) => {
@@ -171,19 +175,37 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether the change moves or copies a file that did not run to a name that runs. The diff
-    /// does not show its unchanged lines.
+    /// Whether the change moves, copies or links a file that did not run to a name that runs. The
+    /// diff does not show its unchanged lines.
     fn moves_into_use(&self, name: &str) -> bool {
-        let old_path = match (self.file.change, &self.file.old_path) {
-            (FileChange::Renamed | FileChange::Copied, Some(old_path)) => old_path,
-            _ => return false,
+        match (self.file.change, &self.file.old_path) {
+            _ if self.file.new_mode == Some(MODE_LINK) => self.links_into_use(name),
+            (FileChange::Renamed | FileChange::Copied, Some(old_path)) => {
+                self.brings_into_use(name, old_path)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a symlink gives a file that did not run, or that is outside of the repository, a
+    /// name that runs.
+    fn links_into_use(&self, name: &str) -> bool {
+        let lines = self.file.hunks.iter().flat_map(|hunk| self.diff.lines(hunk));
+        let Some(line) = lines.filter(|line| line.kind == LineKind::Added).last() else {
+            return false;
         };
+        let Some(target) = link_target(name, &String::from_utf8_lossy(line.text())) else {
+            return runs(name);
+        };
+        // The target may be a folder.
+        [target.clone(), format!("{target}/x")]
+            .iter()
+            .any(|target| self.brings_into_use(name, &RepoPath::new(target.as_bytes())))
+    }
+
+    /// Whether content that did not run at its old path runs at its new one.
+    fn brings_into_use(&self, name: &str, old_path: &RepoPath) -> bool {
         let old_name = String::from_utf8_lossy(old_path.as_bytes());
-        let runs = |name: &str| match runnable::by_path(name) {
-            Runnable::Code | Runnable::Program => true,
-            Runnable::Unknown => runnable::has_no_extension(name),
-            Runnable::No => false,
-        };
         if !runs(name) {
             return false;
         }
@@ -207,6 +229,32 @@ impl<F: FileSource> FileCase<'_, F> {
             || known_names::vendored_packages(name)
                 .any(|folder| self.files.had_folder(folder.as_bytes()) == Some(true))
     }
+}
+
+/// Whether a file with this name can run. A name without an extension may be a script.
+fn runs(name: &str) -> bool {
+    match runnable::by_path(name) {
+        Runnable::Code | Runnable::Program => true,
+        Runnable::Unknown => runnable::has_no_extension(name),
+        Runnable::No => false,
+    }
+}
+
+/// The path that a symlink points to. None if it is outside of the repository.
+fn link_target(link: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = link.split('/').collect();
+    parts.pop();
+    if target.starts_with('/') {
+        return None;
+    }
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Addresses of submodules by path.

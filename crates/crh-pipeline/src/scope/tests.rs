@@ -761,7 +761,7 @@ index 1111111..2222222 100644
         expect![[r#"
             gone.rs + -1e in as Executable
               Deleted
-            link.rs +1o - in as Other
+            link.rs +1o - in as Other [incomplete]
               Link
             changed.rs +1e -1e in as Executable
               Unread { message: "there is no `changed.rs` at this revision" }
@@ -1171,6 +1171,48 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
     ] {
         assert_eq!(moved(old, new), SkipEffect::Harmless, "{old} -> {new}");
     }
+}
+
+#[test]
+fn link_brings_only_unread_code_into_use() {
+    let effect = |link: &str, target: &str| {
+        let diff = format!(
+            "diff --git a/{link} b/{link}\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/{link}\n\
+             @@ -0,0 +1 @@\n+{target}\n\\ No newline at end of file\n"
+        );
+        decide_scope(&Diff::read(diff), &DiffOnly, &rules("")).files[0].effect
+    };
+    for (link, target) in [
+        ("sitecustomize.py", "testdata/x.txt"),
+        ("lib/evil.py", "../vendor/evil.py"),
+        ("plugins", "vendor"),
+        ("settings.py", "/tmp/x.py"),
+        ("a/settings.py", "../../x.py"),
+    ] {
+        assert_eq!(effect(link, target), SkipEffect::Incomplete, "{link} -> {target}");
+    }
+    for (link, target) in [
+        ("CLAUDE.md", "AGENTS.md"),
+        ("bin/tool", "../scripts/tool.sh"),
+        ("src/b.py", "a.py"),
+        ("docs/data.json", "/etc/data.json"),
+    ] {
+        assert_eq!(effect(link, target), SkipEffect::Harmless, "{link} -> {target}");
+    }
+}
+
+#[test]
+fn script_stored_by_git_lfs_is_unread() {
+    let effect = |path: &str| {
+        let diff = format!(
+            "diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/{path}\n\
+             @@ -0,0 +1,3 @@\n+version https://git-lfs.github.com/spec/v1\n+oid sha256:{}\n+size 9\n",
+            "ab".repeat(32)
+        );
+        decide_scope(&Diff::read(diff), &DiffOnly, &rules("")).files[0].effect
+    };
+    assert_eq!(effect("setup.py"), SkipEffect::Incomplete);
+    assert_eq!(effect("model.onnx"), SkipEffect::Harmless);
 }
 
 #[test]

@@ -344,11 +344,37 @@ pub(crate) fn lens_spec() -> ToolSpec {
 /// Parses a report of findings. Sets the reviewer, so that a model cannot report in another's name.
 /// The error is a sentence for the model.
 pub(crate) fn read_report(mut value: Value, reviewer: &str) -> Result<ReviewerReturn, String> {
+    drop_unknown_fields(&mut value, &tool_spec::<ReportFindings>());
     if let Some(fields) = value.as_object_mut() {
         fields.insert("reviewer".to_owned(), Value::from(reviewer));
     }
     let parsed = parse_return_value(value, Dialect::Native, reviewer);
     parsed.map_err(|error| format!("{}.", error.to_string().trim_end_matches('.')))
+}
+
+/// Drops fields that a report of findings does not have. Models add remarks of their own, and the
+/// findings are worth more than the form.
+pub(crate) fn drop_unknown_fields(value: &mut Value, spec: &ToolSpec) {
+    if value["findings"].is_array() {
+        drop_fields_outside(value, &spec.schema);
+    }
+}
+
+/// Drops fields that an inlined JSON Schema does not have, at every level.
+fn drop_fields_outside(value: &mut Value, schema: &Value) {
+    match value {
+        Value::Object(fields) => {
+            let Some(known) = schema["properties"].as_object() else { return };
+            fields.retain(|name, _| known.contains_key(name));
+            for (name, field) in fields {
+                drop_fields_outside(field, &known[name]);
+            }
+        }
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| drop_fields_outside(item, &schema["items"]));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Tool that marks a file as reviewed.

@@ -25,11 +25,23 @@ fn fates(report: &Report, title: &str) -> usize {
     members.filter(|member| member.finding.title.starts_with(&start)).count() + is_dropped.count()
 }
 
+/// The change under review. A cut prompt must be longer than what the server reads.
+fn fixture(behaviour: Behaviour) -> String {
+    let line = |number: u32| format!("    name_{number} = label(line_{number})\n");
+    match behaviour {
+        Behaviour::TruncatedPrompt => {
+            format!("{CART}    //- shop/names.py\n{}", (1..=300).map(line).collect::<String>())
+        }
+        _ => CART.to_owned(),
+    }
+}
+
 async fn check(strategy: Strategy, behaviour: Behaviour) {
     let model = Arc::new(BehavingModel::new(behaviour, divides("P1", 0.9, "No line, no mean")));
     let answering = model.clone();
     let fake = FakeModel::answering(move |request| answering.answer(request));
-    let scene = Scene::new(CART).with_change(|scene| scene.terms.strategy = strategy);
+    let scene =
+        Scene::new(&fixture(behaviour)).with_change(|scene| scene.terms.strategy = strategy);
     let report = Box::pin(scene.review(&fake)).await.report;
     let what = format!("{strategy:?}, {behaviour:?}:\n{}", render(&report));
     for title in model.titles() {

@@ -13,6 +13,9 @@ use super::script::{ScriptedReply, calls, calls_all, says, says_nothing};
 /// Delay of a late answer: longer than any step of crh, shorter than a test may wait.
 const LATE: Duration = Duration::from_millis(300);
 
+/// Prompt tokens that a server with a tiny context reads. No real server has a smaller one.
+const CUT_TOKENS: u64 = 1024;
+
 /// Id of the first finding of the first sub-agent.
 const FINDING_ID: &str = "1.1";
 
@@ -145,7 +148,7 @@ impl BehavingModel {
             Behaviour::AlwaysEmpty => return says_nothing(),
             Behaviour::OnlyProse => return says("The change looks fine to me. Ship it!"),
             Behaviour::TruncatedPrompt => {
-                let usage = Tokens { input: 40, output: 20, ..Tokens::default() };
+                let usage = Tokens { input: CUT_TOKENS, output: 20, ..Tokens::default() };
                 return calls(submit, json!({ "findings": [], "summary": "Nothing." }))
                     .usage(usage);
             }

@@ -211,16 +211,16 @@ impl ChangeSource {
         };
         let without_clone = pull.as_ref().filter(|pull| !pull.has_clone);
         let hosted = without_clone.map(|pull| &pull.target_repository);
-        match store::delete_if_damaged(hosted, environment, flags) {
-            Some(folder) => {
-                ui::warn(&format!(
-                    "the private object store `{}` was damaged; crh builds it again",
-                    folder.display()
-                ));
-                resolve(pull, output_paths)
-            }
-            None => Err(failure),
-        }
+        let Some(folder) = store::delete_if_damaged(hosted, environment, flags) else {
+            return Err(failure);
+        };
+        // The store borrows objects of the repository. If those are damaged, a new store fails too.
+        let resolved = resolve(pull, output_paths).map_err(|_| failure)?;
+        ui::warn(&format!(
+            "the private object store `{}` was damaged; crh has built it again",
+            folder.display()
+        ));
+        Ok(resolved)
     }
 
     fn resolved(

@@ -65,10 +65,7 @@ impl WorkTime {
         let (running, ended) = mpsc::channel();
         let watch = move || match ended.recv_timeout(limit.saturating_add(GRACE)) {
             Err(RecvTimeoutError::Timeout) => ui::exit_at_limit(
-                &format!(
-                    "reached the time limit of {} s; the change is not reviewed",
-                    limit.as_secs()
-                ),
+                "reached the time limit of the review; the change is not reviewed",
                 "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config",
             ),
             Ok(()) | Err(RecvTimeoutError::Disconnected) => {}

@@ -181,10 +181,11 @@ mod tests {
             let applied = Standing { journals, looks }.applied();
             assert_eq!(applied.iter().map(|fix| fix.outcome).collect::<Vec<_>>(), expected);
         };
-        use FixOutcome::{Done, FoundAgain, Unverified};
-        check(0, [Unverified, FoundAgain, Unverified]);
-        check(2, [Done, FoundAgain, Unverified]);
-        check(3, [Done, FoundAgain, Done]);
+        let (done, found) = (FixOutcome::Done, FixOutcome::FoundAgain);
+        let open = FixOutcome::Unverified;
+        check(0, [open, found, open]);
+        check(2, [done, found, open]);
+        check(3, [done, found, done]);
     }
 
     #[test]

@@ -1034,6 +1034,7 @@ fn init_overwrites_only_with_force() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is what is printed")]
 fn init_local_sets_up_a_model_server() {
     let models = |id: &str| json!({"data": [{"id": "nomic-embed-text"}, {"id": id}]});
     let ollama = FakeModel::start()

@@ -73,7 +73,7 @@ fn models_page_matches_the_code() {
     };
     let facts = catalogue.facts(&unknown, &"https://host.example".parse().unwrap());
     assert_eq!((facts.context, facts.max_output), (128_000, 8_192));
-    assert!(page.contains("context of 128,000 tokens, output of 8,192 tokens"));
+    assert!(page.contains("else 128,000 tokens; output of 8,192 tokens"));
     let timeouts = crh_http::Timeouts::default();
     let seconds = [timeouts.connect, timeouts.first_byte, timeouts.idle].map(|time| time.as_secs());
     assert_eq!(seconds, [15, 5 * 60, 2 * 60]);

@@ -235,8 +235,9 @@ fn programs_of_the_checkout_are_not_run() {
     let link = user.path("link");
     symlink(repo.path().join("bin"), &link).unwrap();
     let inside = repo.path().join("bin").display().to_string();
+    let usual_path = std::env::var_os("PATH").unwrap().into_string().unwrap();
     for first in [inside.as_str(), "bin", link.to_str().unwrap()] {
-        let path = format!("{first}:{}", std::env::var("PATH").unwrap());
+        let path = format!("{first}:{usual_path}");
         for args in [&["check", "--staged"][..], &["doctor"]] {
             let output = user.crh(repo.path(), args).env("PATH", &path).run();
             assert!(!ran.exists(), "{first} {args:?}: {}", output.shown());

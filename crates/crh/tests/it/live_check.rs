@@ -31,11 +31,9 @@ fn answer(asked: &FakeRequest) -> ScriptedReply {
 
 /// Whether the script can run: Python is not needed to build crh.
 fn has_python() -> bool {
-    let has = std::process::Command::new("python3").arg("--version").output().is_ok();
+    let folders = std::env::var_os("PATH").unwrap();
+    let has = std::env::split_paths(&folders).any(|folder| folder.join("python3").is_file());
     assert!(has || std::env::var_os("CRH_TEST_ALL").is_none(), "python3 is missing");
-    if !has {
-        println!("NOT SHOWN: python3 is missing");
-    }
     has
 }
 

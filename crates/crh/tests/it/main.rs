@@ -13,6 +13,7 @@ mod github;
 mod help;
 mod hostile;
 mod hostile_branch;
+mod hostile_changes;
 mod injection;
 mod interactive;
 mod launchpad;
@@ -66,6 +67,7 @@ fn every_test_file_is_a_module() {
     of("eval", include_str!("eval.rs"));
     of("fixing", include_str!("fixing.rs"));
     of("github", include_str!("github.rs"));
+    of("hostile_changes", include_str!("hostile_changes.rs"));
     of("interactive", include_str!("interactive.rs"));
     of("launchpad", include_str!("launchpad.rs"));
     of("launchpad/reading", include_str!("launchpad/reading.rs"));

@@ -63,8 +63,8 @@ fn conflicting_targets_are_rejected_as_specified() {
         &["mode:headless", "work..work"],
         &expect![[r#"
             exit 2
-            error: Review failed (headless mode). Reason: no diff scope detected. Re-invoke with a branch name, PR number, or base:<ref>.
-            hint: nothing to review: `work` is compared with itself, and nothing differs
+            error: nothing to review: `work` is compared with itself, and nothing differs
+            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );

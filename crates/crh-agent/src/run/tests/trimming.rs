@@ -222,13 +222,16 @@ fn context_full_error_trims_and_retries() {
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
         stop ContextFull
     "#]]);
+    // Before the first turn, crh leaves out tools first.
     case().check(
-        "failed context: too long",
+        "failed context: too long\nfailed context: too long\nfailed context: too long",
         expect![[r#"
-        ask Work
-            user: TASK
-        stop ContextFull
-    "#]],
+            ask Work
+                user: TASK
+            ask Work
+            ask Work, has to submit
+            stop ContextFull
+        "#]],
     );
 }
 

@@ -59,6 +59,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one row per error")]
 fn kind_and_hint(
     error: &TargetError,
     forge: Option<&Forge>,

@@ -113,7 +113,8 @@ fn carried_out(
         said_no.remember(&mut remembered);
     }
     // The ledger limits the time of models.
-    let _time = (begun.crew.is_none()).then(|| WorkTime::start(begun.terms.budget.wall));
+    let time_left = begun.terms.budget.wall.saturating_sub(begun.since.elapsed());
+    let _time = begun.crew.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
     let reviewed = runtime.block_on(async {

@@ -188,17 +188,10 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let sinks: Vec<ReportSink> = sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)?;
     let posts = posts(&sinks, output.post)?;
     let _passing = wanted.cache.temporary_store(&mut flags)?;
-    let include_untracked = target.include_untracked;
-    let wish = Wish::by(target.since_last);
+    let (include_untracked, wish) = (target.include_untracked, Wish::by(target.since_last));
     let head = target.head.as_deref().map(ExpectedHead::parse).transpose()?;
     let looked_for = PullRequestLookup::from_no_pr_flag(target.no_pr);
-    let audience = match (posts, environment.variable(CI)) {
-        (Posts::Nothing, None) => Audience::OnePerson,
-        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest | Posts::ToMergeProposal, _) => {
-            Audience::Others
-        }
-    };
-    let rules = SkipRules::from_no_skip_flag(target.no_skip, audience);
+    let rules = SkipRules::from_no_skip_flag(target.no_skip, audience(posts, environment));
     let typed = change_source::parse_target(target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
     let known = prepared
@@ -209,14 +202,13 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
-    let untracked = match (&authority, untracked) {
-        (Authority::AsAsked(_), UntrackedPolicy::Listed) if !estimate && known.is_none() => {
-            match untracked::ask(&typed.target, environment)? {
-                UntrackedAnswer::Review(policy) => policy,
-                UntrackedAnswer::Stop => return Ok(ExitCode::from(ui::INTERRUPTED)),
-            }
-        }
-        (_, untracked) => untracked,
+    let may_ask = !estimate && known.is_none() && matches!(authority, Authority::AsAsked(_));
+    let untracked = match untracked {
+        UntrackedPolicy::Listed if may_ask => match untracked::ask(&typed.target, environment)? {
+            UntrackedAnswer::Review(policy) => policy,
+            UntrackedAnswer::Stop => return Ok(ExitCode::from(ui::INTERRUPTED)),
+        },
+        untracked => untracked,
     };
     let description = description.map(|file| TitleAndBody::load(&file, environment)).transpose()?;
     let beginning = Beginning {
@@ -257,6 +249,16 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         Authority::Unasked | Authority::NotAllowed(_) | Authority::SafeFixes { .. } => None,
     };
     carry_out(&begun, &output, &sinks, (&authority, person.as_ref()), environment)
+}
+
+/// Who reads the review.
+fn audience(posts: Posts, environment: &Environment) -> Audience {
+    match (posts, environment.variable(CI)) {
+        (Posts::Nothing, None) => Audience::OnePerson,
+        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest | Posts::ToMergeProposal, _) => {
+            Audience::Others
+        }
+    }
 }
 
 /// Where the review is posted. Fails if a posting option is given without a target.
@@ -391,6 +393,7 @@ fn carried(
 }
 
 /// Reviews, shows the report, and returns the exit code.
+#[expect(clippy::too_many_lines, reason = "one step after the other")]
 fn carry_out(
     begun: &Begun,
     output: &OutputArgs,

@@ -43,8 +43,12 @@ pub(super) fn ask(target: &Target, environment: &Environment) -> Result<Untracke
         return Ok(unasked);
     };
     let files = repository.untracked().or_fail(FailureKind::External)?;
-    let files: Vec<String> =
-        files.iter().map(|path| ui::one_line(&String::from_utf8_lossy(path))).collect();
+    // The folder `.crh` has no sources. Git ignores it if crh created it.
+    let files: Vec<String> = files
+        .iter()
+        .filter(|path| !path.starts_with(b".crh/"))
+        .map(|path| ui::one_line(&String::from_utf8_lossy(path)))
+        .collect();
     if files.is_empty() {
         return Ok(unasked);
     }

@@ -410,9 +410,9 @@ fn plain_review_offers_safe_fixes_before_it_applies_them() {
         ask NextSteps after 3 [PushFixes, Exit]
             Exit
         End
-        #1 Applied
-        #2 Applied
-        #3 Applied
+        #1 Applied(Done)
+        #2 Applied(Done)
+        #3 Applied(Done)
     "#]]);
 }
 
@@ -521,7 +521,7 @@ fn one_by_one_applies_at_the_end_and_files_at_once() {
             ask NextSteps after 1 [PushFixes, Exit]
                 PushFixes
             Publish(Push)
-            #1 Applied
+            #1 Applied(Done)
             #2 Deferred { url: "https://tracker.example/2" }
             #3 Skipped
             #4 Acknowledged
@@ -568,7 +568,7 @@ fn without_a_tracker_defer_becomes_skip() {
             FindDestination
             ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
             #1 Skipped
-            #2 Applied
+            #2 Applied(Done)
         "#]],
     );
     let answers = [Pick::OneByOne, Pick::Defer, Pick::Skip];
@@ -646,7 +646,7 @@ fn cancel_of_full_plan_returns_to_the_first_question() {
             ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                 Exit
             End
-            #1 Applied
+            #1 Applied(Done)
             #2 Deferred { url: "https://tracker.example/2" }
             #3 Skipped
             #4 Acknowledged

@@ -182,7 +182,7 @@ mod tests {
             40,
             4,
             expect![[r#"
-                  (A) Review each finding one by one —…
+                What should the agent do with the
                   (B) LFG. Apply the agent's …
                 > (D) Report only — take no further …
             "#]],
@@ -192,9 +192,9 @@ mod tests {
             40,
             4,
             expect![[r#"
+                What should the agent do with the
                 > (A) Review each finding one by one —…
                   (B) LFG. Apply the agent's …
-                  (D) Report only — take no further …
             "#]],
         );
         check(

@@ -43,7 +43,7 @@ pub(super) fn parse_answer(question: &MenuQuestion, line: &str) -> Option<usize>
 mod tests {
     use expect_test::expect;
 
-    use super::super::MenuOption;
+    use super::super::{LeaveEffect, MenuOption};
     use super::*;
 
     fn question() -> MenuQuestion {

@@ -29,6 +29,7 @@ fn every_mode_handles_real_model_behaviour() {
         let is_open = report["issues"].as_array().unwrap().len() > fixes;
         let is_green = report["verdict"] == "Ready to merge";
         assert!(!is_green || fixes > 0 && !is_open, "{what}");
-        assert_eq!(output.code == 4, !behaviour.answers(), "{what}");
+        // Delegating one of three files leaves the others unreviewed, too.
+        assert!(output.code >= 3 || behaviour.answers(), "{what}");
     }
 }

@@ -33,7 +33,7 @@ fn file_changed_during_review_is_skipped() {
     ];
     let mut all = String::new();
     for (name, act) in acts {
-        let desk = Desk::new();
+        let desk = Desk::with_faults();
         let path = desk.repo.path().join(MAIL);
         let model = says_after(&[mean(), swallowed()], move || act(&path));
         let output = desk.review(&model, &["--mode", "headless"]);
@@ -64,7 +64,7 @@ fn file_changed_during_review_is_skipped() {
 
 #[test]
 fn edit_elsewhere_during_review_does_not_matter() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     let path = desk.repo.path().join("notes.md");
     let model = says_after(&[mean()], move || fs::write(&path, "mine\n").unwrap());
     let output = desk.review(&model, &["--mode", "headless"]);
@@ -93,7 +93,7 @@ pub(super) fn clean() -> FakeModel {
 fn next_run_rolls_back_an_interrupted_fix() {
     for written in [&[][..], &[MAIL], &[ORDERS], &[MAIL, ORDERS]] {
         for next in ["fix", "undo", "headless"] {
-            let desk = Desk::new();
+            let desk = Desk::with_faults();
             let untouched = desk.files();
             desk.reviewed(&[mean(), swallowed()]);
             let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
@@ -116,7 +116,7 @@ fn next_run_rolls_back_an_interrupted_fix() {
 
 #[test]
 fn edit_after_interruption_is_kept() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     desk.reviewed(&[mean(), swallowed()]);
     let before = BTreeMap::from([(MAIL, desk.text(MAIL)), (ORDERS, desk.text(ORDERS))]);
     desk.fix(&[]);
@@ -137,7 +137,7 @@ fn edit_after_interruption_is_kept() {
 
 #[test]
 fn tracked_marker_is_rejected() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     desk.reviewed(&[mean()]);
     desk.repo.write(".crh/fixing", "/somewhere/else\n");
     desk.repo.git(&["add", "--force", ".crh/fixing"]);
@@ -152,7 +152,7 @@ fn tracked_marker_is_rejected() {
 
 #[test]
 fn one_unwritable_file_blocks_all_edits() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     desk.reviewed(&[mean(), swallowed()]);
     // A folder has the name of the draft of the second file.
     let folder = PathBuf::from(desk.run().file_name().unwrap()).join("fixes/1");
@@ -174,7 +174,7 @@ fn one_unwritable_file_blocks_all_edits() {
 
 #[test]
 fn full_disk_leaves_the_tree_unchanged() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     let rows: String = (0..4_000).map(|n| format!("ROW_{n} = {n} * {n}\n")).collect();
     desk.repo.write(MAIL, format!("{}{rows}", desk.text(MAIL)));
     desk.reviewed(&[mean(), swallowed()]);
@@ -209,7 +209,7 @@ fn bar(desk: &Desk) -> PathBuf {
 
 #[test]
 fn unwritable_report_fails_and_is_written_later() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     desk.reviewed(&[mean()]);
     let name = desk.run().file_name().unwrap().to_str().unwrap().to_owned();
     let place = bar(&desk);
@@ -250,7 +250,7 @@ fn mode_with_unwritable_report_fails() {
         ("autofix", "1 P2 shop/orders.py:5 (fixed)\n"),
         ("headless", "\nApplied 1 safe_auto fixes.\n"),
     ] {
-        let desk = Desk::new();
+        let desk = Desk::with_faults();
         let runs = desk.repo.path().join(".crh/runs");
         // The verification command breaks the run folder during the fix.
         let script =
@@ -271,7 +271,7 @@ fn mode_with_unwritable_report_fails() {
 
 #[test]
 fn review_that_cannot_be_stored_does_not_pass() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     let runs = desk.repo.path().join(".crh/runs");
     let model = FakeModel::answering(move |_| {
         for run in fs::read_dir(&runs).unwrap() {

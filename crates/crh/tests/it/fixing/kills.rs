@@ -77,7 +77,7 @@ impl Saved {
 impl Stage {
     /// A reviewed checkout without fixes.
     fn new() -> Self {
-        let desk = Desk::new();
+        let desk = Desk::with_faults();
         // A mode that git does not track.
         let mode = fs::Permissions::from_mode(0o640);
         fs::set_permissions(desk.repo.path().join(MAIL), mode).unwrap();
@@ -323,7 +323,7 @@ fn shop_without_tools() -> Desk {
         "    //- head\n",
         "    //- tools/clean/files.py\n    def clean(path):\n        path.unlink()\n    //- head\n    //- tools/clean/files.py (deleted)\n",
     );
-    let desk = Desk { user: User::new(), repo: Repo::from_fixture(&shop) };
+    let desk = Desk { repo: Repo::from_fixture(&shop), ..Desk::with_faults() };
     fs::remove_dir_all(desk.repo.path().join("tools")).unwrap();
     let mode = fs::Permissions::from_mode(0o640);
     fs::set_permissions(desk.repo.path().join(MAIL), mode).unwrap();

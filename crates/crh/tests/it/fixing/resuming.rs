@@ -143,7 +143,7 @@ fn run_killed_while_fixing_resumes_in_its_mode() {
         [&["review", "--strategy", "single"], &CHECKOUT[..], &["--mode", mode]].concat()
     };
     for mode in ["headless", "autofix"] {
-        let desk = Desk::new();
+        let desk = Desk::with_faults();
         let model = finds(&[mean(), swallowed(), unpaid()]);
         let traced = with_model(desk.crh(&args(mode)), &model);
         let traced = traced.run_with_fault(desk.repo.path(), usize::MAX, InjectedFault::Kill);
@@ -154,7 +154,7 @@ fn run_killed_while_fixing_resumes_in_its_mode() {
         let expected = ended(&desk);
         // From the end, where it fixes, back to the review.
         for back in (1..=writes / 2).step_by(19) {
-            let desk = Desk::new();
+            let desk = Desk::with_faults();
             let model = finds(&[mean(), swallowed(), unpaid()]);
             let killed = with_model(desk.crh(&args(mode)), &model);
             let killed =

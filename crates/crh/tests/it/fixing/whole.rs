@@ -187,7 +187,7 @@ fn headless_with_a_failing_reviewer() {
 
 #[test]
 fn headless_with_edits_during_the_review() {
-    let desk = Desk::new();
+    let desk = Desk::with_faults();
     let path = desk.repo.path().join(MAIL);
     let answer = computed(move |_| {
         fs::write(&path, "mine\n").unwrap();

@@ -1,12 +1,13 @@
 //! Budgets: the report says what they prevented, and the review does not pass because of them.
 
 use expect_test::expect;
+use serde_json::json;
 
 use super::panel::no_findings;
 use super::script::{delegates, finding, marks, reports, submits, works};
 use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{FakeRequest, ScriptedReply};
+use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls};
 
 /// A model without findings. It is not scripted, because the requests depend on the budget.
 fn answer(asked: &FakeRequest) -> ScriptedReply {
@@ -203,14 +204,33 @@ fn change_of_500_lines() -> String {
 fn change_of_500_lines_fits_the_default_budget() {
     let desk = ReviewFixture::with(&change_of_500_lines());
     // The fake model counts a token for four bytes, as vendors do.
-    let model = FakeModel::answering(no_findings);
+    let model = FakeModel::answering(as_recorded);
     let reviewed = desk.review(&model, &["--strategy", "panel"]);
-    let (code, status, _) = reviewed.end();
-    assert_eq!((code, status), (0, "ok"), "{}", reviewed.output.shown());
+    assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"), "{}", reviewed.output.shown());
     let cost = reviewed.report["stats"]["cost_usd"].as_f64().unwrap();
     assert!((0.01..2.0).contains(&cost), "{cost}");
     let estimated = desk.review(&model, &["--strategy", "panel", "--estimate"]).output.stdout;
     assert!(!estimated.contains("skipped"), "{estimated}");
+    let (_, likely_cost) = estimated.rsplit_once("\nabout ").unwrap();
+    let likely_cost: f64 = likely_cost.split(' ').next().unwrap().parse().unwrap();
+    let ratio = likely_cost / cost;
+    assert!((1.0 / 1.5..=1.5).contains(&ratio), "{likely_cost} estimated, {cost} paid");
+}
+
+/// Behaves as models did in recorded reviews: the finder looks something up once and reports a few
+/// findings, which the editor publishes and validation confirms.
+fn as_recorded(asked: &FakeRequest) -> ScriptedReply {
+    let found = |line: usize| {
+        let place = format!("shop/module_{line}.py:{line}");
+        let quote = format!("def handle_{line}_{}(order)", line - 1);
+        finding("P2", &format!("Count {line} is ignored"), &place, &quote)
+    };
+    match (asked.caller.as_str(), asked.number) {
+        ("correctness", 1) => calls("find_definition", json!({ "name": "total" })),
+        ("correctness", _) => reports(&[found(3), found(5), found(7)]),
+        (caller, _) if caller.starts_with("validate") => super::script::confirms(),
+        (_, _) => no_findings(asked),
+    }
 }
 
 #[test]
@@ -254,6 +274,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.1062 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about 0.0488 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }

@@ -227,6 +227,7 @@ fn ctrl_c_reports_partial_results() {
         stages/target.json
         stages/terms.json
         stages/validate.json
+        stamp
         telemetry.json
         transcripts
         transcripts/orchestrator.jsonl

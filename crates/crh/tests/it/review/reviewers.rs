@@ -79,7 +79,6 @@ fn clean_change_is_ready_to_merge() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one expected report")]
 fn findings_are_shown_with_quotes() {
     let desk = ReviewFixture::new();
     let refunded = "An unpaid order is refunded";
@@ -393,7 +392,7 @@ fn malformed_finding_is_listed_and_prevents_ready_verdict() {
     let (_, reviewed) = with_first([reports(std::slice::from_ref(&odd)), reports(&[odd])]);
     assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
     expect![[r#"
-        malformed The total is divided by the count: findings[0]: `mood`: unknown field `mood`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
+        malformed The total is divided by the count: findings[0]: `severity`: unknown variant `terrible`, expected one of `P0`, `P1`, `P2`, `P3`
     "#]].assert_eq(&reviewed.fates());
     expect!["1 finding could not be read"]
         .assert_eq(reviewed.report["verdict_reason"].as_str().unwrap());
