@@ -411,15 +411,16 @@ impl Git {
     fn limit_memory(&self, child: &Child) {
         use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-        match self.reach {
-            GitReach::Disk => {
+        match (self.reach, self.hooks) {
+            (GitReach::Disk, HookMode::Off) => {
                 let limit = Rlimit { current: Some(MEMORY_MAX), maximum: Some(MEMORY_MAX) };
                 match prlimit(Some(Pid::from_child(child)), Resource::Data, limit) {
                     // An error means that the child has just exited.
                     Ok(_) | Err(_) => {}
                 }
             }
-            GitReach::Network => {}
+            // Hooks of the user, such as a compiler, inherit the limit.
+            (GitReach::Disk, HookMode::User) | (GitReach::Network, _) => {}
         }
     }
 

@@ -142,13 +142,21 @@ pub(crate) fn checkouts_around(folder: &Path) -> Vec<PathBuf> {
 
 /// `PATH` without folders that a change can fill with programs.
 pub fn trusted_path(folder: &Path) -> OsString {
-    std::env::join_paths(search_path(folder).0).unwrap_or_default()
+    joined(search_path(folder).0)
 }
 
 /// `PATH` with the folders last that a change can fill with programs.
 pub(crate) fn path_for_hooks(folder: &Path) -> OsString {
     let (trusted, others) = search_path(folder);
-    std::env::join_paths(trusted.into_iter().chain(others)).unwrap_or_default()
+    joined(trusted.into_iter().chain(others.into_iter().filter(|entry| entry.is_absolute())))
+}
+
+/// A value for `PATH`. An empty one would mean the current folder, which may be a checkout.
+fn joined(folders: impl IntoIterator<Item = PathBuf>) -> OsString {
+    match std::env::join_paths(folders) {
+        Ok(path) if !path.is_empty() => path,
+        Ok(_) | Err(_) => OsString::from("/usr/bin:/bin"),
+    }
 }
 
 fn variables_with(
@@ -160,4 +168,15 @@ fn variables_with(
         names.contains(&name.as_ref()) || prefixes.iter().any(|prefix| name.starts_with(prefix))
     };
     std::env::vars_os().filter(move |(name, _)| is_allowed(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_path_is_not_the_current_folder() {
+        assert_eq!(joined([]), "/usr/bin:/bin");
+        assert_eq!(joined([PathBuf::from("/a"), PathBuf::from("/b")]), "/a:/b");
+    }
 }

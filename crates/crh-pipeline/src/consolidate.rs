@@ -57,7 +57,7 @@ pub fn select_issues(
     remembered: &PastDecisions,
     selection: &IssueSelection<'_>,
 ) -> MergeResult {
-    let IssueSelection { has_editor, groups, judgements, rules } = selection;
+    let IssueSelection { has_editor, groups, judgements, by_editor, rules } = selection;
     if !has_editor {
         return apply_judgements(merged, judgements);
     }
@@ -87,6 +87,9 @@ pub fn select_issues(
             }
         }
     }
+    for (member, judgement) in by_editor {
+        by_member.entry(member.clone()).or_insert_with(|| judgement.clone());
+    }
     let member_groups: Vec<Vec<Member>> =
         groups.iter().map(|group| group.members.clone()).collect();
     let sources = sources(members, change);
@@ -105,6 +108,8 @@ pub struct IssueSelection<'a> {
     pub groups: Option<&'a [EditedGroup]>,
     /// Judgements of validation, by `dedupe_key`.
     pub judgements: &'a BTreeMap<String, Judgement>,
+    /// Judgements of the editor, if no validation follows it.
+    pub by_editor: BTreeMap<Member, Judgement>,
     /// Threshold and minimum severity.
     pub rules: PublishRules,
 }

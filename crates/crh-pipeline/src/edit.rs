@@ -1,4 +1,4 @@
-//! Stage "edit": one run of the strong model, the editor, reads all findings of a panel. It groups
+//! Stage "edit": one run of the strong model, the editor, reads all findings of a review. It groups
 //! them by root cause, checks them against the code, and says how probable it is that the
 //! maintainers agree with each group.
 //!
@@ -67,34 +67,40 @@ impl EditOutcome {
                 group.judgement,
                 EditorJudgement::Probable(probability) if probability >= rules.threshold
             );
-            is_probable && group.severity <= rules.min_severity
-                || group.severity <= Severity::P1
-                || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
+            is_probable && group.severity <= rules.min_severity || is_urgent(group)
         };
         let groups = self.groups.as_ref()?.iter().filter(is_undecided);
         Some(groups.filter_map(|group| lead_issue(group, merged)).collect())
     }
 
-    /// The editor's decisions as judgements on issues, by `dedupe_key`.
-    pub fn judgements(
-        &self,
-        merged: &MergeResult,
-        rules: PublishRules,
-    ) -> BTreeMap<String, Judgement> {
+    /// The editor's decisions as judgements on findings, for a budget without validation. A P0 or P1
+    /// that the editor refutes gets none, so it stays open: one model alone does not close it.
+    pub fn judgements(&self, rules: PublishRules) -> BTreeMap<Member, Judgement> {
         let judgement = |group: &EditedGroup| match &group.judgement {
             EditorJudgement::Probable(probability) if *probability >= rules.threshold => {
-                Judgement::new(JudgementResult::Confirmed, "the editor confirms it".to_owned())
+                let reason = "the editor confirms it".to_owned();
+                Some(Judgement::new(JudgementResult::Confirmed, reason))
             }
-            EditorJudgement::Probable(_) | EditorJudgement::Minor => {
-                Judgement::new(JudgementResult::Unsure, "the editor is not sure".to_owned())
-            }
+            EditorJudgement::Probable(_) | EditorJudgement::Minor => None,
+            EditorJudgement::Refuted(_) if is_urgent(group) => None,
             EditorJudgement::Refuted(reason) => {
-                Judgement::new(JudgementResult::Refuted, reason.clone())
+                Some(Judgement::new(JudgementResult::Refuted, reason.clone()))
             }
         };
-        let groups = self.groups.iter().flatten();
-        groups.filter_map(|group| Some((lead_issue(group, merged)?, judgement(group)))).collect()
+        let decided = self.groups.iter().flatten().filter(|group| !group.is_forgotten);
+        decided
+            .filter_map(|group| Some((group, judgement(group)?)))
+            .flat_map(|(group, judgement)| {
+                group.members.iter().map(move |member| (member.clone(), judgement.clone()))
+            })
+            .collect()
     }
+}
+
+/// Whether a group is P0 or P1, by the editor or by a reviewer.
+fn is_urgent(group: &EditedGroup) -> bool {
+    group.severity <= Severity::P1
+        || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
 }
 
 /// Key of the issue with the first finding of a group.
@@ -109,7 +115,7 @@ pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
     ctx.is_some_and(|ctx| ctx.options.strategy != Strategy::Static)
 }
 
-/// Asks the editor about the findings of a panel. Findings of static checks and of earlier reviews
+/// Asks the editor about the findings of a review. Findings of static checks and of earlier reviews
 /// are published without it.
 pub async fn edit(
     merged: &MergeResult,

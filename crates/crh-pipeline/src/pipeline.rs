@@ -2,9 +2,9 @@
 //!
 //! The caller resolves the change before the review and writes the report to its sinks afterwards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::assemble::{ReportInputs, assemble, mask, mask_keys};
 use crate::carry_over::carry_over;
@@ -33,6 +33,9 @@ use crh_review::eval::{Funnel, RaisedFinding};
 use crh_review::finding::{Member, Severity};
 use crh_review::report::{self, DroppedFinding, Report, Strategy};
 use crh_review::{MergeResult, PastDecisions};
+
+/// Minimum time for static checks.
+const MIN_CHECK_TIME: Duration = Duration::from_secs(60);
 
 /// Inputs of a review.
 #[derive(Debug)]
@@ -89,6 +92,8 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     }
     let time_left =
         (options.budget.wall + context.user_wait).saturating_sub(inputs.started.elapsed());
+    // A second look starts late, and its checks need some time too.
+    let time_left = time_left.max(MIN_CHECK_TIME);
     let runs = journal
         .async_stage(
             Stage::Review,
@@ -119,16 +124,16 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         false => edit.undecided_issues(&merged, options.publish),
     };
     let validate = validate(&merged, undecided.as_ref(), &collected, change, ctx.as_ref());
-    let mut validation = journal.async_stage(Stage::Validate, validate).await;
-    if is_checked_by_editor {
-        for (key, judgement) in edit.judgements(&merged, options.publish) {
-            validation.judgements.entry(key).or_insert(judgement);
-        }
-    }
+    let validation = journal.async_stage(Stage::Validate, validate).await;
+    let by_editor = match is_checked_by_editor {
+        true => edit.judgements(options.publish),
+        false => BTreeMap::new(),
+    };
     let selection = IssueSelection {
         has_editor: has_editor(ctx.as_ref()),
         groups: edit.groups.as_deref(),
         judgements: &validation.judgements,
+        by_editor,
         rules: options.publish,
     };
     let selected = select_issues(merged.clone(), &members, change, &inputs.remembered, &selection);

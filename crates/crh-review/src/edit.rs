@@ -34,6 +34,10 @@ pub struct EditedGroup {
     pub title: Option<String>,
     /// Text by the editor. None keeps the text of the first finding.
     pub text: Option<String>,
+    /// Whether the editor's answer did not mention these findings. Their confidence takes the place
+    /// of a probability.
+    #[serde(default)]
+    pub is_forgotten: bool,
 }
 
 /// What the editor thinks of a group.

@@ -1,4 +1,4 @@
-//! Stage "context": prepares a panel. It finds the intent of the change, chooses the team with
+//! Stage "context": prepares the reviewers. It finds the intent of the change, chooses the team with
 //! reasons, and collects extra material.
 //!
 //! Rules choose the team. Then one cheap model call, the scout, states the intent and may add

@@ -102,7 +102,7 @@ fn edited_group(issue: EditedIssue, members: Vec<Member>) -> EditedGroup {
         EditVerdict::Minor => EditorJudgement::Minor,
         EditVerdict::Refuted => EditorJudgement::Refuted(reason.unwrap_or_default()),
     };
-    EditedGroup { members, judgement, severity, title, text }
+    EditedGroup { members, judgement, severity, title, text, is_forgotten: false }
 }
 
 /// A finding that the editor forgot. Its own confidence counts.
@@ -112,6 +112,7 @@ fn unedited_group(member: &Member) -> EditedGroup {
         severity: member.finding.severity,
         title: None,
         text: None,
+        is_forgotten: true,
         members: vec![member.clone()],
     }
 }

@@ -259,7 +259,7 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
     for first_call in &first_calls {
         let is_cached = !asked_models.insert(&first_call.model);
         let cost = if is_cached { first_call.cached_cost } else { first_call.likely_cost };
-        total = total + cost.unwrap_or(Money::ZERO);
+        total += cost.unwrap_or(Money::ZERO);
     }
     let largest = first_calls.iter().max_by_key(|first_call| first_call.input_tokens);
     if let (Some(largest), Some(price)) = (largest, editor.facts().price.as_ref()) {
@@ -267,7 +267,7 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
         for _ in 0..LATER_RUNS {
             let is_cached = !asked_models.insert(editor.name());
             let cached = if is_cached { input_tokens - rest_tokens } else { 0 };
-            total = total + likely_run_cost(price, input_tokens, cached, output_tokens);
+            total += likely_run_cost(price, input_tokens, cached, output_tokens);
         }
     }
     total

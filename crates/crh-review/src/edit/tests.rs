@@ -29,7 +29,14 @@ fn claim(line: u32, severity: Severity) -> Member {
 }
 
 fn group(members: &[Member], judgement: EditorJudgement, severity: Severity) -> EditedGroup {
-    EditedGroup { members: members.to_vec(), judgement, severity, title: None, text: None }
+    EditedGroup {
+        members: members.to_vec(),
+        judgement,
+        severity,
+        title: None,
+        text: None,
+        is_forgotten: false,
+    }
 }
 
 fn probable(thousandths: u16) -> EditorJudgement {

@@ -204,7 +204,14 @@ fn edit(
         let members = vec![member.clone()];
         match groups.last_mut() {
             Some(group) if kind > 3 => group.members.extend(members),
-            _ => groups.push(EditedGroup { members, judgement, severity, title: None, text: None }),
+            _ => groups.push(EditedGroup {
+                members,
+                judgement,
+                severity,
+                title: None,
+                text: None,
+                is_forgotten: false,
+            }),
         }
     }
     let judgements = edited.iter().zip(checks.iter().cycle());

@@ -160,6 +160,7 @@ fn context_full_error_leaves_out_tools() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is what is sent")]
 fn context_full_error_trims_and_retries() {
     let script = "
         read a

@@ -239,6 +239,7 @@ impl Board {
                     severity: member.finding.severity,
                     title: None,
                     text: None,
+                    is_forgotten: false,
                     members: vec![member.clone()],
                 }));
             }
@@ -261,6 +262,7 @@ impl Board {
             severity: group.severity.unwrap_or(first.severity),
             title: group.title.clone(),
             text: group.text.clone(),
+            is_forgotten: false,
             members,
         })
     }

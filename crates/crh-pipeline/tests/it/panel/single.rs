@@ -73,9 +73,9 @@ async fn second_of_two_calls_edits_and_validates() {
     "#]]
     .assert_eq(&review(edits("publish", 0.9)).await);
     expect![[r#"
-        ReadyToMerge: nothing actionable was found
+        ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
-        refuted Empty carts divide by zero [single]: line 2 shows it
+        below_gate Empty carts divide by zero [single]: the editor refutes it: line 2 shows it
     "#]]
     .assert_eq(&review(edits("refuted", 0.0)).await);
     expect![[r#"
@@ -89,7 +89,7 @@ async fn second_of_two_calls_edits_and_validates() {
     expect![[r#"
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
-        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, Confirmed, manual -> downstream-resolver) by single
+        #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
     "#]].assert_eq(&review(no_groups).await);
 }
 

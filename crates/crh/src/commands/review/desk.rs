@@ -25,6 +25,9 @@ use crh_pipeline::runs::RunRecord;
 use crh_pipeline::{context, pipeline};
 use crh_review::report::Report;
 
+/// Minimum time of a review without models.
+const SECOND_LOOK_TIME: Duration = Duration::from_secs(60);
+
 /// Warning at the first Ctrl-C.
 const STOPPING: &str =
     "stopping; findings so far are reported (press Ctrl-C again to quit at once)";
@@ -114,6 +117,8 @@ fn carried_out(
     }
     // The ledger limits the time of models.
     let time_left = begun.terms.budget.wall.saturating_sub(begun.since.elapsed());
+    // A second look starts late, and it needs some time too.
+    let time_left = time_left.max(SECOND_LOOK_TIME);
     let _time = begun.crew.is_none().then(|| WorkTime::start(time_left));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
