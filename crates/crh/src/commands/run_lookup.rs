@@ -107,7 +107,7 @@ pub(crate) fn run_folder(
     Ok(folder)
 }
 
-/// Finds a run to act on, as [`run_folder`]. crh must have created it on this machine.
+/// Finds a run to act on, as [`run_folder()`]. crh must have created it on this machine.
 pub(crate) fn own_run_folder(
     environment: &Environment,
     run_dir: Option<&Path>,
