@@ -27,8 +27,23 @@ pub(crate) struct Standing {
 struct SecondLooks {
     /// Issues that were found again, with the number of the last fix before that.
     found_again: BTreeMap<u32, u32>,
-    /// Number of the last fix that a complete review covers.
-    complete_to: u32,
+    /// Number of the last fix before the last review. A review looks at the fixes since the one
+    /// before it.
+    #[serde(default)]
+    reviewed_to: u32,
+    /// Numbers of the fixes that a complete review covers.
+    #[serde(default)]
+    verified: BTreeSet<u32>,
+}
+
+impl SecondLooks {
+    fn add(&mut self, last: u32, found_again: impl IntoIterator<Item = u32>, look: LookResult) {
+        self.found_again.extend(found_again.into_iter().map(|number| (number, last)));
+        if look == LookResult::Verifying {
+            self.verified.extend(self.reviewed_to.saturating_add(1)..=last);
+        }
+        self.reviewed_to = last;
+    }
 }
 
 impl Standing {
@@ -81,7 +96,7 @@ impl Standing {
                 let found_again = self.looks.found_again.get(&fix.number);
                 let outcome = match fix.outcome {
                     _ if found_again.is_some_and(|found| found >= at) => FixOutcome::FoundAgain,
-                    FixOutcome::Unverified if *at <= self.looks.complete_to => FixOutcome::Done,
+                    FixOutcome::Unverified if self.looks.verified.contains(at) => FixOutcome::Done,
                     outcome => outcome,
                 };
                 add_fix(&mut applied, AppliedFix { outcome, ..fix.clone() });
@@ -99,10 +114,7 @@ impl Standing {
         look: LookResult,
     ) -> Result<Self, FileWriteError> {
         let last = self.last();
-        self.looks.found_again.extend(found_again.into_iter().map(|number| (number, last)));
-        if look == LookResult::Verifying {
-            self.looks.complete_to = last;
-        }
+        self.looks.add(last, found_again, look);
         run.store_masked(SECOND_LOOKS, &self.looks)?;
         Ok(self)
     }
@@ -144,7 +156,7 @@ mod tests {
             journals: (1..).zip(journals).collect(),
             looks: SecondLooks {
                 found_again: found_again.iter().copied().collect(),
-                complete_to: 0,
+                ..SecondLooks::default()
             },
         }
     }
@@ -175,17 +187,22 @@ mod tests {
             outcome: FixOutcome::Unverified,
         };
         let journal = |number| Journal::of(Asker::Mode, vec![unverified(number)]);
-        let check = |complete_to: u32, expected: [FixOutcome; 3]| {
+        let check = |reviews: &[(u32, LookResult)], expected: [FixOutcome; 3]| {
             let journals = (1..=3).map(|number| (number, journal(number))).collect();
-            let looks = SecondLooks { found_again: BTreeMap::from([(2, 2)]), complete_to };
+            let mut looks = SecondLooks::default();
+            reviews.iter().for_each(|(last, look)| looks.add(*last, [], *look));
+            looks.found_again.insert(2, 2);
             let applied = Standing { journals, looks }.applied();
             assert_eq!(applied.iter().map(|fix| fix.outcome).collect::<Vec<_>>(), expected);
         };
         let (done, found) = (FixOutcome::Done, FixOutcome::FoundAgain);
         let open = FixOutcome::Unverified;
-        check(0, [open, found, open]);
-        check(2, [done, found, open]);
-        check(3, [done, found, done]);
+        let (complete, incomplete) = (LookResult::Verifying, LookResult::Incomplete);
+        check(&[], [open, found, open]);
+        check(&[(2, complete)], [done, found, open]);
+        check(&[(2, complete), (3, complete)], [done, found, done]);
+        // The second review looks only at the third fix.
+        check(&[(2, incomplete), (3, complete)], [open, found, done]);
     }
 
     #[test]
