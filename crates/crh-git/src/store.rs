@@ -351,8 +351,11 @@ fn lock_store(folder: &Path) -> io::Result<File> {
 /// Whether git cannot read a store, or one of its own objects.
 fn is_damaged(folder: &Path) -> io::Result<bool> {
     let git = BareRepository::new(folder).git();
-    // A limit that git reaches says nothing about the store.
-    let fails = |result| matches!(result, Err(GitError::Failed { .. }));
+    // A limit that git reaches says nothing about the store. Neither does an unusual object, such
+    // as a commit without an address, which `fsck` reports as `error in commit`.
+    let is_failure = |message: &str| message.contains("error: ") || message.contains("fatal: ");
+    let fails =
+        |result| matches!(result, Err(GitError::Failed { message, .. }) if is_failure(&message));
     // Without `--full`, git checks only the loose objects of the store itself.
     if fails(git.run(["fsck", "--no-full", "--no-dangling"])) {
         return Ok(true);

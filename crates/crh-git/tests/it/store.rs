@@ -276,3 +276,19 @@ fn diff_over_the_limit_is_an_error() {
     let error = store.bare().diff(&base, &head).unwrap_err();
     assert_eq!(error.to_string(), "`git diff` printed more than 32 MB, the limit");
 }
+
+#[test]
+fn unusual_commit_is_no_damage() {
+    let repo = repo();
+    let (folder, store) = open(&repo);
+    drop(store);
+    let store = folder.path().join("store");
+    let commit = folder.path().join("commit");
+    let text = format!("tree {EMPTY_TREE}\nauthor a 1 +0000\ncommitter a <a> 1 +0000\n\nx\n");
+    fs::write(&commit, text).unwrap();
+    let (git_dir, file) = (store.to_str().unwrap(), commit.to_str().unwrap());
+    let hash = ["hash-object", "-t", "commit", "-w", "--literally", file];
+    repo.git(&[&["--git-dir", git_dir], &hash[..]].concat());
+    assert!(!Store::delete_if_damaged(&store).unwrap());
+    assert!(store.join("HEAD").exists());
+}

@@ -206,7 +206,7 @@ impl ChangeSource {
             Self::resolved(parsed, pull, untracked, environment, flags, output_paths)
         };
         let failure = match resolve(pull, output_paths.clone()) {
-            Err(failure) if failure.kind != FailureKind::Skipped => failure,
+            Err(failure) if failure.kind == FailureKind::External => failure,
             resolved => return resolved,
         };
         let without_clone = pull.as_ref().filter(|pull| !pull.has_clone);
@@ -214,13 +214,12 @@ impl ChangeSource {
         let Some(folder) = store::delete_if_damaged(hosted, environment, flags) else {
             return Err(failure);
         };
-        // The store borrows objects of the repository. If those are damaged, a new store fails too.
-        let resolved = resolve(pull, output_paths).map_err(|_| failure)?;
         ui::warn(&format!(
-            "the private object store `{}` was damaged; crh has built it again",
+            "the private object store `{}` was damaged; crh builds it again",
             folder.display()
         ));
-        Ok(resolved)
+        // The store borrows objects of the repository. If those are damaged, a new store fails too.
+        resolve(pull, output_paths).map_err(|_| failure)
     }
 
     fn resolved(
