@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use secrecy::{ExposeSecret, SecretString};
@@ -33,29 +33,76 @@ const OUTPUT_MAX: u64 = 256 << 20;
 #[cfg(target_os = "linux")]
 const MEMORY_MAX: u64 = 1 << 30;
 
-/// When all local commands must end, if a [`TimeLimit`] is in effect.
-static DEADLINE: Mutex<Option<Instant>> = Mutex::new(None);
+/// Time limit of all local commands together, if one is in effect.
+static TIME_LIMIT: Mutex<Option<WorkClock>> = Mutex::new(None);
 
-/// A time limit for all local git commands together, until it is dropped.
+/// A time limit for all local git commands together, until it is dropped. Time in which a network
+/// command runs does not count.
 #[derive(Debug)]
 pub struct TimeLimit(());
 
 impl TimeLimit {
     /// Starts the limit. It replaces another one.
-    pub fn start(time: Duration) -> Self {
-        set_deadline(Instant::now().checked_add(time));
+    pub fn start(limit: Duration) -> Self {
+        *time_limit() = Some(WorkClock { since: Instant::now(), limit, fetches: 0 });
         Self(())
+    }
+
+    /// How much of the limit in effect is left. A running network command stops the clock.
+    pub fn left() -> Duration {
+        time_limit().as_ref().map_or(Duration::MAX, WorkClock::left)
     }
 }
 
 impl Drop for TimeLimit {
     fn drop(&mut self) {
-        set_deadline(None);
+        *time_limit() = None;
     }
 }
 
-fn set_deadline(deadline: Option<Instant>) {
-    *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+fn time_limit() -> MutexGuard<'static, Option<WorkClock>> {
+    TIME_LIMIT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A clock that runs while no network command does.
+#[derive(Debug)]
+struct WorkClock {
+    /// When the clock was last started or stopped.
+    since: Instant,
+    /// What was left then.
+    limit: Duration,
+    /// Running network commands.
+    fetches: u32,
+}
+
+impl WorkClock {
+    fn left(&self) -> Duration {
+        match self.fetches {
+            0 => self.limit.saturating_sub(self.since.elapsed()),
+            _ => self.limit,
+        }
+    }
+
+    fn set_fetches(&mut self, fetches: u32) {
+        *self = Self { limit: self.left(), since: Instant::now(), fetches };
+    }
+}
+
+/// Stops the clock of the time limit while it lives.
+struct ClockStop(());
+
+impl ClockStop {
+    fn new() -> Self {
+        time_limit().iter_mut().for_each(|clock| clock.set_fetches(clock.fetches + 1));
+        Self(())
+    }
+}
+
+impl Drop for ClockStop {
+    fn drop(&mut self) {
+        let restart = |clock: &mut WorkClock| clock.set_fetches(clock.fetches.saturating_sub(1));
+        time_limit().iter_mut().for_each(restart);
+    }
 }
 
 /// Settings that override the user's and the repository's configuration.
@@ -366,6 +413,7 @@ impl Git {
             _ => GitError::Io { command: name.clone(), source },
         };
         let mut command = self.command(&args);
+        let _stop = (self.reach == GitReach::Network).then(ClockStop::new);
         let child = match self.reach {
             GitReach::Disk => command.spawn(),
             GitReach::Network => running_fetches::spawn_group(|| command.spawn()),
@@ -397,11 +445,8 @@ impl Git {
 
     /// Time limit of a command that starts now.
     fn time_left(&self) -> Duration {
-        let deadline = *DEADLINE.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.reach, deadline) {
-            (GitReach::Disk, Some(deadline)) => {
-                self.limit.min(deadline.saturating_duration_since(Instant::now()))
-            }
+        match (self.reach, &*time_limit()) {
+            (GitReach::Disk, Some(clock)) => self.limit.min(clock.left()),
             (GitReach::Disk, None) | (GitReach::Network, _) => self.limit,
         }
     }
@@ -520,4 +565,27 @@ fn error_lines(stderr: &[u8]) -> String {
     }
     let last_lines = &lines[lines.len().saturating_sub(3)..];
     if last_lines.is_empty() { "no error message".to_owned() } else { last_lines.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clock_stops_while_a_network_command_runs() {
+        let seconds = Duration::from_secs;
+        let is_near = |time: Duration, expected| time.abs_diff(seconds(expected)) < seconds(5);
+        let mut clock = WorkClock { since: Instant::now(), limit: seconds(60), fetches: 0 };
+        let pass = |clock: &mut WorkClock| {
+            clock.since = clock.since.checked_sub(seconds(20)).unwrap();
+        };
+        pass(&mut clock);
+        assert!(is_near(clock.left(), 40), "{clock:?}");
+        clock.set_fetches(1);
+        pass(&mut clock);
+        assert!(is_near(clock.left(), 40), "{clock:?}");
+        clock.set_fetches(0);
+        pass(&mut clock);
+        assert!(is_near(clock.left(), 20), "{clock:?}");
+    }
 }

@@ -43,7 +43,7 @@ pub(super) fn watch_memory(environment: &Environment) {
             thread::sleep(MEMORY_INTERVAL);
         }
     };
-    STARTED.call_once(|| drop(thread::Builder::new().name("memory".to_owned()).spawn(watch)));
+    STARTED.call_once(|| spawn("memory", watch));
 }
 
 /// Memory of this process in bytes, without mapped files: the system can drop those at any time.
@@ -53,7 +53,7 @@ fn used_memory() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// A time limit for work without a model, until it is dropped.
+/// A time limit for work without a model and without the network, until it is dropped.
 pub(super) struct WorkTime {
     _git: TimeLimit,
     _running: Sender<()>,
@@ -63,14 +63,26 @@ impl WorkTime {
     /// Starts the limit: first git commands fail, then the command ends.
     pub(super) fn start(limit: Duration) -> Self {
         let (running, ended) = mpsc::channel();
-        let watch = move || match ended.recv_timeout(limit.saturating_add(GRACE)) {
-            Err(RecvTimeoutError::Timeout) => ui::exit_at_limit(
-                "reached the time limit of the review; the change is not reviewed",
-                "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config",
-            ),
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => {}
+        let git = TimeLimit::start(limit);
+        let watch = move || {
+            let is_running = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
+            while is_running(TimeLimit::left().saturating_add(GRACE)) {
+                if TimeLimit::left().is_zero() {
+                    ui::exit_at_limit(
+                        "reached the time limit of the review; the change is not reviewed",
+                        "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config",
+                    );
+                }
+            }
         };
-        drop(thread::Builder::new().name("time".to_owned()).spawn(watch));
-        Self { _git: TimeLimit::start(limit), _running: running }
+        spawn("time", watch);
+        Self { _git: git, _running: running }
+    }
+}
+
+/// Starts a thread that watches a limit.
+fn spawn(name: &str, watch: impl FnOnce() + Send + 'static) {
+    if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(watch) {
+        ui::warn(&format!("cannot watch the limit of {name}: {error}"));
     }
 }
