@@ -273,6 +273,9 @@ impl Objects {
     }
 }
 
+/// Maximum number of pairs of folders that [`ChangeCounter`] compares.
+const PAIRS_MAX: usize = 1_000_000;
+
 /// Counts changed files. Equal pairs of folders have equal counts.
 struct ChangeCounter<'a> {
     handle: &'a DatabaseHandle,
@@ -292,7 +295,8 @@ impl ChangeCounter<'_> {
         if let Some(count) = self.counts.get(&[old, new]) {
             return Ok(*count);
         }
-        let Some(depth_left) = depth_left.checked_sub(1) else {
+        let Some(depth_left) = depth_left.checked_sub(1).filter(|_| self.counts.len() < PAIRS_MAX)
+        else {
             return Err(ReadError::TooManyFiles("a folder".to_owned()));
         };
         let mut pairs: BTreeMap<Vec<u8>, [Option<(EntryKind, ObjectId)>; 2]> = BTreeMap::new();
