@@ -66,6 +66,17 @@ fn second_look_verifies_fixes_of_autofix() {
 }
 
 #[test]
+fn autofix_applies_no_fix_that_its_budget_cannot_verify() {
+    let desk = Desk::new();
+    let model = FakeModel::start().on("single", [answers(&[needing(mean()), swallowed()])]);
+    let output = desk.review(&model, &["--mode", "autofix", "--budget", "quick"]);
+    let shown = output.shown();
+    assert!(shown.contains("its fix changes behaviour, so crh needs a test command"), "{shown}");
+    assert!(desk.text(ORDERS).contains("len(items)"), "{shown}");
+    assert!(desk.text(MAIL).contains("raise"), "{shown}");
+}
+
+#[test]
 fn fix_is_unverified_if_its_second_look_fails() {
     let desk = Desk::new();
     let model = FakeModel::start()
