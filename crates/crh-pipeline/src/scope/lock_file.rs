@@ -10,7 +10,9 @@ enum LockFormat {
     Keys,
     /// `MODULE VERSION HASH`
     GoSum,
-    /// Elixir and Erlang terms.
+    /// An Elixir map. Mix evaluates the file, so every line must be an entry without a call.
+    ElixirMap,
+    /// Erlang terms.
     Terms,
     /// Headings in capitals or `key: value`, and indented names with versions.
     Sections,
@@ -24,14 +26,25 @@ pub(super) fn has_lock_content<'a>(name: &str, lines: impl Iterator<Item = &'a [
         let Ok(line) = std::str::from_utf8(line) else { return false };
         let line = line.strip_prefix('\u{feff}').unwrap_or(line).trim_end();
         let indent = line.len() - line.trim_start().len();
-        if line.is_empty() || scalar_indent.is_some_and(|start| indent > start) {
+        if line.is_empty() {
+            continue;
+        }
+        if scalar_indent.is_some_and(|start| indent > start) {
+            // A shell would run these lines.
+            if line.contains(['|', '&', '$', '<', '>']) {
+                return false;
+            }
             continue;
         }
         scalar_indent = None;
-        if format == LockFormat::Keys
+        // pnpm stores the reasons of deprecated packages as text of several lines.
+        if name == "pnpm-lock.yaml"
+            && indent > 0
             && [": |", ": |-", ": >", ": >-"].iter().any(|end| line.ends_with(end))
         {
             scalar_indent = Some(indent);
+        } else if format == LockFormat::Keys && line.ends_with(['|', '&', ';']) {
+            return false;
         }
         if !fits(format, line, indent) {
             return false;
@@ -51,7 +64,8 @@ fn lock_format(name: &str) -> LockFormat {
         "pnpm-lock.yaml" | "pubspec.lock" | "Podfile.lock" | "Chart.lock" | "buf.lock"
         | "pixi.lock" | "stack.yaml.lock" | "shard.lock" | "yarn.lock" => LockFormat::Keys,
         "go.sum" | "go.work.sum" => LockFormat::GoSum,
-        "mix.lock" | "rebar.lock" => LockFormat::Terms,
+        "mix.lock" => LockFormat::ElixirMap,
+        "rebar.lock" => LockFormat::Terms,
         "Gemfile.lock"
         | "gems.locked"
         | "Berksfile.lock"
@@ -67,7 +81,7 @@ fn lock_format(name: &str) -> LockFormat {
 fn fits(format: LockFormat, line: &str, indent: usize) -> bool {
     let has_hash_comments = match format {
         LockFormat::Assignments | LockFormat::Keys | LockFormat::Sections => true,
-        LockFormat::Json | LockFormat::GoSum | LockFormat::Terms => false,
+        LockFormat::Json | LockFormat::GoSum | LockFormat::ElixirMap | LockFormat::Terms => false,
     };
     let line = line.trim();
     if has_hash_comments && line.starts_with('#') {
@@ -82,11 +96,18 @@ fn fits(format: LockFormat, line: &str, indent: usize) -> bool {
             let words: Vec<&str> = line.split(' ').collect();
             matches!(words[..], [_, version, hash] if version.starts_with('v') && hash.starts_with("h1:"))
         }
-        LockFormat::Terms => unquoted(line).is_some_and(|rest| {
-            rest.chars().all(|char| char.is_ascii_alphanumeric() || "%{}[]<>:,._\" ".contains(char))
-        }),
+        LockFormat::ElixirMap => {
+            let is_entry = line.starts_with('"') && line.contains("\": {:") && !line.contains("#{");
+            ["%{", "}"].contains(&line) || is_entry && is_term(line)
+        }
+        LockFormat::Terms => is_term(line),
         LockFormat::Sections => section_line(line, indent),
     }
+}
+
+fn is_term(line: &str) -> bool {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "%{}[]<>:,._\" ".contains(char);
+    unquoted(line).is_some_and(|rest| rest.chars().all(is_plain))
 }
 
 /// A line without its quoted strings; `None` if a string is not closed.
@@ -161,13 +182,22 @@ fn section_line(line: &str, indent: usize) -> bool {
         .chars()
         .all(|char| char.is_ascii_alphanumeric() || " \"._-+()<>=~!,:/@?*".contains(char));
     let is_heading = || !line.chars().any(|char| char.is_ascii_lowercase());
-    let has_key = || line.split_once(':').is_some_and(|(key, _)| !key.contains([' ', '(']));
+    let has_key = || {
+        let parts = line.split_once(':');
+        parts.is_some_and(|(key, value)| !key.contains([' ', '(']) && !value.is_empty())
+    };
     // Gradle: `group:name:version=configuration`. Carthage: `github "owner/name" "1.0"`.
     let is_pinned = || {
         line.starts_with("empty=")
             || ["github ", "git ", "binary "].iter().any(|start| line.starts_with(start))
     };
-    is_plain && (indent > 0 || is_heading() || has_key() || is_pinned())
+    // A call has a bracket behind a name, or text in quotes.
+    let has_call = || {
+        let mut calls =
+            line.match_indices('(').filter(|(at, _)| !line[..*at].ends_with([' ', '(']));
+        line.contains('"') || calls.next().is_some_and(|(at, _)| at > 0)
+    };
+    is_plain && (is_pinned() || !has_call() && (indent > 0 || is_heading() || has_key()))
 }
 
 #[cfg(test)]
@@ -245,6 +275,11 @@ mod tests {
             ("Gemfile.lock", "GEM\nsystem \"x\"\n"),
             ("Gemfile.lock", "`curl x`\n"),
             ("mix.lock", "System.cmd(\"x\", [])\n"),
+            ("mix.lock", "System.cmd \"sh\", [\"-c\", \"x\"]\n%{\n}\n"),
+            ("mix.lock", "%{\n  \"a\": {:hex, :a, \"#{System.halt()}\"},\n}\n"),
+            ("Gemfile.lock", "try:\n  import os\n  os.system(\"x\")\nexcept:\n  pass\n"),
+            ("yarn.lock", "x: |\n  curl https://x | sh\n"),
+            ("pnpm-lock.yaml", "packages:\n  a:\n    deprecated: |\n      curl https://x | sh\n"),
             ("bun.lock", "console.log(1)\n"),
         ] {
             assert!(!check(name, text), "{name}: {text}");

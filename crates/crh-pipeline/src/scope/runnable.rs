@@ -10,6 +10,8 @@ pub(super) enum Runnable {
     Code,
     /// A compiled program or a package with one.
     Program,
+    /// Configuration. Some tool may run what it says.
+    Config,
     /// Data or documentation.
     No,
     /// The name does not tell.
@@ -18,19 +20,26 @@ pub(super) enum Runnable {
 
 /// Compiled programs and packages that contain programs.
 const PROGRAM_EXTENSIONS: &[&str] = &[
-    "a", "apk", "class", "crx", "deb", "dll", "dylib", "egg", "elf", "exe", "gem", "jar", "ko",
-    "lib", "msi", "node", "nupkg", "o", "pyc", "pyd", "pyo", "rpm", "so", "vsix", "war", "wasm",
-    "whl", "xpi",
+    "a", "aar", "apk", "appimage", "asar", "beam", "class", "com", "conda", "crate", "crx", "deb",
+    "dex", "dll", "dylib", "ear", "efi", "egg", "elc", "elf", "exe", "gem", "hbc", "jar", "jsc",
+    "ko", "lib", "lnk", "luac", "msi", "msix", "node", "nupkg", "o", "pex", "phar", "pyc", "pyd",
+    "pyo", "pyz", "rpm", "so", "swf", "vsix", "war", "wasm", "whl", "xpi",
 ];
 
 /// Data that no tool starts. Archives are in the list, because no reader can see into them.
 const DATA_EXTENSIONS: &[&str] = &[
-    "7z", "ai", "avi", "avif", "bmp", "br", "bz2", "csv", "cur", "dat", "db", "doc", "docx", "eot",
-    "epub", "flac", "gif", "glb", "gpg", "gz", "heic", "icns", "ico", "jp2", "jpeg", "jpg", "key",
-    "lz4", "mo", "mov", "mp3", "mp4", "npy", "npz", "odp", "ods", "odt", "ogg", "onnx", "otf",
-    "p12", "parquet", "pb", "pdf", "pfx", "pickle", "pkl", "plist", "png", "pptx", "psd", "rar",
-    "sketch", "sqlite", "svgz", "tar", "tgz", "tif", "tiff", "ttc", "ttf", "wav", "webm", "webp",
-    "woff", "woff2", "xcf", "xls", "xlsx", "xz", "zip", "zst",
+    "7z", "aac", "ai", "aif", "aiff", "arrow", "asc", "aseprite", "astc", "avi", "avif", "avro",
+    "blend", "bmp", "br", "bson", "bz2", "cer", "crt", "csv", "cur", "dat", "db", "dds", "der",
+    "dict", "doc", "docx", "dwg", "eot", "epub", "exr", "fbx", "feather", "fig", "flac", "gif",
+    "glb", "gltf", "glyphs", "gpg", "gz", "h5", "hdf5", "hdr", "heic", "icc", "icns", "ico", "idx",
+    "indd", "jks", "jp2", "jpeg", "jpg", "jxl", "key", "keystore", "ktx", "ktx2", "ldb", "lz4",
+    "lzma", "m4a", "m4v", "mat", "mid", "mkv", "mmdb", "mo", "mov", "mp2", "mp3", "mp4", "mpeg",
+    "mpg", "nib", "npy", "npz", "odp", "ods", "odt", "ogg", "onnx", "opus", "orc", "otf", "p12",
+    "pack", "parquet", "pb", "pbf", "pcap", "pcapng", "pdf", "pem", "pfb", "pfm", "pfx", "pgm",
+    "pickle", "pkl", "plist", "png", "ppm", "ppt", "pptx", "psd", "pt", "qm", "rar", "rdb", "rtf",
+    "sav", "shp", "sig", "sketch", "sqlite", "sqlite3", "stl", "strings", "svgz", "tar", "tga",
+    "tgz", "tif", "tiff", "ttc", "ttf", "usdz", "vtf", "wav", "webm", "webp", "wmf", "wmv", "woff",
+    "woff2", "xcf", "xls", "xlsx", "xz", "zip", "zlib", "zst",
 ];
 
 /// Code that only describes looks, formats or interfaces.
@@ -41,52 +50,122 @@ const INERT_CODE_EXTENSIONS: &[&str] = &[
 
 /// Files that tools start without being named in the code.
 const AUTO_RUN_NAMES: &[&str] = &[
+    ".Rprofile",
+    ".appveyor.yml",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_profile",
+    ".bashrc",
     ".envrc",
+    ".gdbinit",
     ".gitlab-ci.yml",
+    ".gitmodules",
+    ".irbrc",
+    ".kshrc",
+    ".lldbinit",
+    ".mcp.json",
+    ".mise.toml",
     ".npmrc",
+    ".pdbrc",
     ".pnpmfile.cjs",
     ".pre-commit-config.yaml",
+    ".profile",
+    ".pryrc",
+    ".pypirc",
+    ".tmux.conf",
+    ".travis.yml",
+    ".vimrc",
+    ".yarnrc",
     ".yarnrc.yml",
+    ".zlogin",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+    "Brewfile",
+    "Containerfile",
+    "Directory.Build.props",
+    "Directory.Build.targets",
     "Dockerfile",
+    "Earthfile",
     "GNUmakefile",
     "Gemfile",
     "Gruntfile.js",
+    "Guardfile",
     "Jenkinsfile",
+    "Justfile",
     "Makefile",
+    "NuGet.Config",
+    "Podfile",
+    "Procfile",
     "Rakefile",
+    "Taskfile.yaml",
+    "Taskfile.yml",
+    "Tiltfile",
     "Vagrantfile",
+    "action.yaml",
+    "action.yml",
+    "appveyor.yml",
+    "azure-pipelines.yml",
     "binding.gyp",
+    "bitbucket-pipelines.yml",
     "build.rs",
+    "build.xml",
+    "bunfig.toml",
+    "cloudbuild.yaml",
+    "compose.yaml",
+    "compose.yml",
+    "composer.json",
     "conftest.py",
+    "deno.json",
+    "deno.jsonc",
+    "devfile.yaml",
+    "docker-compose.yaml",
     "docker-compose.yml",
     "gulpfile.js",
     "justfile",
+    "lefthook.yaml",
+    "lefthook.yml",
     "makefile",
+    "meson.build",
+    "mise.toml",
     "noxfile.py",
+    "nuget.config",
+    "nx.json",
     "package.json",
+    "pom.xml",
     "pyproject.toml",
     "setup.cfg",
     "setup.py",
     "sitecustomize.py",
+    "skaffold.yaml",
     "tox.ini",
+    "turbo.json",
     "usercustomize.py",
+    "web.config",
 ];
 
 /// Folders whose files tools start.
 const AUTO_RUN_FOLDERS: &[&str] = &[
+    ".buildkite",
     ".cargo",
     ".circleci",
+    ".claude",
+    ".cursor",
     ".devcontainer",
     ".githooks",
     ".github/actions",
     ".github/workflows",
+    ".gitlab",
     ".husky",
+    ".idea/runConfigurations",
     ".vscode",
 ];
 
 /// Folders of files that tests read but do not run.
 const FIXTURE_FOLDERS: &[&str] =
     &["__fixtures__", "corpus", "fixtures", "test-data", "test_data", "testdata"];
+/// Folders of documentation.
+const DOC_FOLDERS: &[&str] = &["doc", "docs", "documentation"];
 
 /// First bytes of compiled programs: ELF, Mach-O, Java, WebAssembly, Windows.
 const PROGRAM_STARTS: &[&[u8]] = &[
@@ -104,7 +183,7 @@ const PROGRAM_STARTS: &[&[u8]] = &[
 pub(super) fn by_path(path: &str) -> Runnable {
     let extension = role::extension(file_name(path));
     let is_in = |list: &[&str]| list.contains(&extension.as_str());
-    if is_auto_run(path) {
+    if is_auto_run(path) || role::instructs_agents(path) {
         Runnable::Code
     } else if is_in(PROGRAM_EXTENSIONS) {
         Runnable::Program
@@ -112,6 +191,8 @@ pub(super) fn by_path(path: &str) -> Runnable {
         Runnable::No
     } else if role::is_code(path) {
         Runnable::Code
+    } else if role::is_config(path) {
+        Runnable::Config
     } else if role::is_known_text(path) {
         Runnable::No
     } else {
@@ -119,14 +200,61 @@ pub(super) fn by_path(path: &str) -> Runnable {
     }
 }
 
-/// Whether a file whose name does not tell can run.
-pub(super) fn by_content(path: &str, content: &[u8]) -> Runnable {
+/// First bytes of data formats: images, sound, video, fonts, documents, archives, databases.
+const DATA_STARTS: &[&[u8]] = &[
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"GIF8",
+    b"RIFF",
+    b"BM",
+    b"\0\0\x01\0",
+    b"icns",
+    b"8BPS",
+    b"II*\0",
+    b"MM\0*",
+    b"%PDF",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd",
+    b"Rar!",
+    b"ID3",
+    b"\xff\xfb",
+    b"OggS",
+    b"fLaC",
+    b"\x1aE\xdf\xa3",
+    b"wOFF",
+    b"wOF2",
+    b"OTTO",
+    b"\0\x01\0\0",
+    b"true\0",
+    b"SQLite format 3",
+    b"\xd0\xcf\x11\xe0",
+    b"bplist",
+];
+
+/// Whether the content of a file with the name of data is data, too. An executable file must begin
+/// as a known format of data does.
+pub(super) fn has_data_content(content: &[u8], is_executable: bool) -> bool {
+    let starts_with = |starts: &[&[u8]]| starts.iter().any(|start| content.starts_with(start));
+    !starts_with(PROGRAM_STARTS)
+        && !content.starts_with(b"#!")
+        && (!is_executable || is_container(content) || starts_with(DATA_STARTS))
+}
+
+/// Whether content is an ISO media file, which has its mark behind a length.
+fn is_container(content: &[u8]) -> bool {
+    content.get(4..8) == Some(b"ftyp")
+}
+
+/// Whether a file can run by its content. `None` if the content does not tell.
+pub(super) fn by_content(content: &[u8]) -> Option<Runnable> {
     if PROGRAM_STARTS.iter().any(|start| content.starts_with(start)) {
-        Runnable::Program
-    } else if content.starts_with(b"#!") || !file_name(path).contains('.') && is_text(content) {
-        Runnable::Code
+        Some(Runnable::Program)
     } else {
-        Runnable::No
+        content.starts_with(b"#!").then_some(Runnable::Code)
     }
 }
 
@@ -134,13 +262,26 @@ pub(super) fn by_content(path: &str, content: &[u8]) -> Runnable {
 pub(super) fn is_auto_run(path: &str) -> bool {
     let name = file_name(path);
     AUTO_RUN_NAMES.contains(&name)
-        || name.ends_with(".pth")
+        || name.starts_with("Dockerfile.")
+        || [".pth", ".dockerfile", ".csproj", ".targets", ".service"]
+            .iter()
+            .any(|end| name.ends_with(end))
         || contains_folder(path, AUTO_RUN_FOLDERS)
 }
 
 /// Whether tests read the file as data.
 pub(super) fn is_fixture(path: &str) -> bool {
     contains_folder(path, FIXTURE_FOLDERS)
+}
+
+/// Whether a file is in a folder of documentation or test data.
+pub(super) fn is_out_of_use(path: &str) -> bool {
+    is_fixture(path) || contains_folder(path, DOC_FOLDERS)
+}
+
+/// Whether tools may find a file by its place: hidden files, and files in hidden folders.
+pub(super) fn is_hidden(path: &str) -> bool {
+    path.split('/').any(|part| part.starts_with('.'))
 }
 
 /// Whether a file name without a known extension may be a script: `deploy`, `bin/run`.
@@ -157,9 +298,10 @@ fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Whether content with zero bytes is text apart from them.
-fn is_text(content: &[u8]) -> bool {
-    let start = &content[..content.len().min(8_000)];
+/// Whether content is text apart from zero bytes, as it is in UTF-16.
+pub(super) fn is_text(content: &[u8]) -> bool {
+    let start = content.iter().take(8_000).filter(|byte| **byte != 0);
     let is_control = |byte: &&u8| **byte < 0x20 && !matches!(**byte, b'\t' | b'\n' | b'\r');
-    start.iter().filter(is_control).count() * 50 <= start.len()
+    let controls = start.clone().filter(is_control).count();
+    controls * 50 <= start.count()
 }

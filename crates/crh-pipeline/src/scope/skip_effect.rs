@@ -4,16 +4,14 @@
 //! folders that it has, files that its attributes or settings mark, lock files, and submodules that
 //! stay at their address.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::runnable::{self, Runnable};
 use super::{
-    AttributeMark, FileCase, FileSource, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE, ScopeDecision,
-    SkipReason, known_names, skip_reason_by_name,
+    AttributeMark, FileCase, FileRole, FileSource, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE,
+    ScopeDecision, SkipReason, known_names, role, role_of_path, skip_reason_by_name,
 };
-use crh_review::diff::{FileChange, LineKind, RepoPath};
+use crh_review::diff::{FileChange, FileDiff, LineKind, RepoPath};
 use crh_review::finding::Side;
 
 /// Maximum size of a file of unknown kind that crh reads to see whether it can run.
@@ -65,11 +63,7 @@ impl<F: FileSource> FileCase<'_, F> {
             | SkipReason::OutsidePaths
             | SkipReason::Empty
             | SkipReason::ReviewedBefore { .. } => SkipEffect::Harmless,
-            // A checkout replaces the pointer by the content, which crh does not have.
-            SkipReason::LfsPointer => match runnable::by_path(name) {
-                Runnable::Code | Runnable::Program => SkipEffect::Incomplete,
-                Runnable::No | Runnable::Unknown => SkipEffect::Harmless,
-            },
+            SkipReason::LfsPointer => self.lfs_effect(name),
             SkipReason::Submodule => self.submodule_effect(),
             SkipReason::Binary => self.binary_effect(name),
             SkipReason::ModeOnly { .. } if self.becomes_executable() && self.is_script(name) => {
@@ -81,7 +75,7 @@ impl<F: FileSource> FileCase<'_, F> {
             | SkipReason::GeneratedName { .. }
             | SkipReason::Minified { .. }
             | SkipReason::VendoredFolder { .. }
-                if self.is_new() && self.is_script(name) =>
+                if self.is_new(reason) && self.is_script(name) || self.moves_into_use(name) =>
             {
                 SkipEffect::Incomplete
             }
@@ -99,66 +93,89 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
+    /// A checkout replaces the pointer by the content, which crh does not have.
+    fn lfs_effect(&self, name: &str) -> SkipEffect {
+        match runnable::by_path(name) {
+            _ if self.is_executable() => SkipEffect::Incomplete,
+            Runnable::No => SkipEffect::Harmless,
+            Runnable::Unknown if !may_run(name) => SkipEffect::Accepted,
+            Runnable::Config | Runnable::Unknown if is_test(name) => SkipEffect::Accepted,
+            Runnable::Code | Runnable::Program | Runnable::Config | Runnable::Unknown => {
+                SkipEffect::Incomplete
+            }
+        }
+    }
+
     /// A submodule may move to another commit of the same repository.
     fn submodule_effect(&self) -> SkipEffect {
         let was_submodule = match (self.file.change, self.file.old_mode) {
             (FileChange::Added | FileChange::Copied, _) => false,
-            (_, Some(mode)) => mode == MODE_SUBMODULE,
-            (_, None) => true,
+            // A diff that shows a submodule as a log does not tell whether it is new.
+            (_, mode) => mode == Some(MODE_SUBMODULE),
         };
-        let addresses_changed = || {
-            let is_list = |path: &RepoPath| path.as_bytes() == b".gitmodules";
-            let list = self.diff.files().iter().find(|file| is_list(&file.path))?;
-            let [old, new] = [Side::Old, Side::New].map(|side| {
-                let content = self.files.content(side, &list.path).ok().flatten()?;
-                let addresses = submodule_addresses(&String::from_utf8_lossy(&content));
-                addresses.get(&*String::from_utf8_lossy(self.file.path.as_bytes())).cloned()
-            });
-            Some(old.is_none() || old != new)
-        };
-        if was_submodule && !addresses_changed().unwrap_or(false) {
-            SkipEffect::Accepted
-        } else {
-            SkipEffect::Incomplete
+        let is_list = |file: &FileDiff| file.path.as_bytes() == b".gitmodules";
+        let addresses_changed = || self.diff.files().iter().any(is_list);
+        match was_submodule && !addresses_changed() {
+            true => SkipEffect::Accepted,
+            false => SkipEffect::Incomplete,
         }
     }
 
     /// Git calls a file binary if it has a zero byte or an attribute says so. Scripts in UTF-16
-    /// have zero bytes, too.
+    /// have zero bytes, too. So a file is harmless only if it is data by name and content.
     fn binary_effect(&self, name: &str) -> SkipEffect {
+        let content = self.small_content();
+        let is_data = match &content {
+            Some(content) => runnable::has_data_content(content, self.is_executable()),
+            None => !self.is_executable(),
+        };
+        let is_text = || content.as_deref().is_some_and(runnable::is_text);
+        let has_zero_byte = || content.as_ref().is_none_or(|content| content.contains(&0));
         match self.runnable(name) {
+            Runnable::No if is_data => SkipEffect::Harmless,
             Runnable::Code => SkipEffect::Incomplete,
             // Tests may need programs as data.
-            Runnable::Program if super::role_of_path(name) == super::FileRole::Test => {
-                SkipEffect::Accepted
-            }
+            _ if is_test(name) => SkipEffect::Accepted,
             Runnable::Program => SkipEffect::Incomplete,
-            Runnable::No | Runnable::Unknown => SkipEffect::Harmless,
+            // An attribute of the base says that this text is binary.
+            Runnable::Config | Runnable::Unknown if !has_zero_byte() => SkipEffect::Accepted,
+            Runnable::Unknown if !may_run(name) && !is_text() => SkipEffect::Accepted,
+            Runnable::Config | Runnable::Unknown | Runnable::No => SkipEffect::Incomplete,
         }
     }
 
+    /// Content of the new file, unless it is large.
+    fn small_content(&self) -> Option<Vec<u8>> {
+        let size = self.files.size(Side::New, &self.file.path)?;
+        let content = || self.files.content(Side::New, &self.file.path).ok().flatten();
+        (size <= READ_BYTES_MAX).then(content).flatten()
+    }
+
+    fn is_executable(&self) -> bool {
+        self.file.new_mode == Some(MODE_EXECUTABLE)
+    }
+
+    /// Whether the file can run: by its name, or by its content if it is executable or if the name
+    /// does not tell.
     fn runnable(&self, name: &str) -> Runnable {
+        let by_content = || runnable::by_content(&self.small_content()?);
         match runnable::by_path(name) {
-            Runnable::Unknown if self.file.new_mode == Some(MODE_EXECUTABLE) => Runnable::Program,
-            Runnable::Unknown => {
-                let is_small = self
-                    .files
-                    .size(Side::New, &self.file.path)
-                    .is_some_and(|bytes| bytes <= READ_BYTES_MAX);
-                let content = || self.files.content(Side::New, &self.file.path).ok().flatten();
-                match is_small.then(content).flatten() {
-                    Some(content) => runnable::by_content(name, &content),
-                    None => Runnable::Unknown,
-                }
+            known @ (Runnable::Code | Runnable::Program) => known,
+            Runnable::Unknown if self.is_executable() => Runnable::Program,
+            Runnable::Unknown => by_content().unwrap_or(Runnable::Unknown),
+            known @ (Runnable::Config | Runnable::No) if self.is_executable() => {
+                by_content().unwrap_or(known)
             }
-            known @ (Runnable::Code | Runnable::Program | Runnable::No) => known,
+            known @ (Runnable::Config | Runnable::No) => known,
         }
     }
 
     fn is_script(&self, name: &str) -> bool {
         match self.runnable(name) {
             Runnable::Code | Runnable::Program => true,
-            Runnable::No | Runnable::Unknown => false,
+            Runnable::Config => runnable::is_hidden(name),
+            Runnable::Unknown => may_run(name),
+            Runnable::No => false,
         }
     }
 
@@ -167,11 +184,13 @@ impl<F: FileSource> FileCase<'_, F> {
         matches!(modes, (Some(old), Some(MODE_EXECUTABLE)) if old != MODE_EXECUTABLE)
     }
 
-    /// Whether the file is new at its path. A file that moves between skipped paths is not.
-    fn is_new(&self) -> bool {
+    /// Whether the file is new at its path. A generated file that moves is not. A vendored file
+    /// that moves may belong to a new package.
+    fn is_new(&self, reason: &SkipReason) -> bool {
         match self.file.change {
             FileChange::Added | FileChange::Copied => true,
-            FileChange::Renamed | FileChange::Modified | FileChange::Deleted => false,
+            FileChange::Renamed => matches!(reason, SkipReason::VendoredFolder { .. }),
+            FileChange::Modified | FileChange::Deleted => false,
         }
     }
 
@@ -191,32 +210,44 @@ impl<F: FileSource> FileCase<'_, F> {
     /// name that runs.
     fn links_into_use(&self, name: &str) -> bool {
         let lines = self.file.hunks.iter().flat_map(|hunk| self.diff.lines(hunk));
-        let Some(line) = lines.filter(|line| line.kind == LineKind::Added).last() else {
+        let target = lines.filter(|line| line.kind == LineKind::Added).map(|line| line.text());
+        let target: Vec<&[u8]> = target.collect();
+        if target.is_empty() {
             return false;
-        };
-        let Some(target) = link_target(name, &String::from_utf8_lossy(line.text())) else {
-            return runs(name);
+        }
+        let target = String::from_utf8_lossy(&target.join(&b'\n')).into_owned();
+        let Some(target) = link_target(name, &target) else {
+            return match runnable::by_path(name) {
+                Runnable::Code | Runnable::Program | Runnable::Unknown => true,
+                Runnable::Config => !runnable::is_out_of_use(name),
+                Runnable::No => false,
+            };
         };
         // The target may be a folder.
-        [target.clone(), format!("{target}/x")]
+        [(name.to_owned(), target.clone()), (format!("{name}/x"), format!("{target}/x"))]
             .iter()
-            .any(|target| self.brings_into_use(name, &RepoPath::new(target.as_bytes())))
+            .any(|(name, target)| self.brings_into_use(name, &RepoPath::new(target.as_bytes())))
     }
 
-    /// Whether content that did not run at its old path runs at its new one.
+    /// Whether content that did not run at its old path may run at its new one.
     fn brings_into_use(&self, name: &str, old_path: &RepoPath) -> bool {
-        let old_name = String::from_utf8_lossy(old_path.as_bytes());
-        if !runs(name) {
-            return false;
+        let old_name = &*String::from_utf8_lossy(old_path.as_bytes());
+        let kind = runnable::by_path(name);
+        if kind == Runnable::No {
+            return self.becomes_executable() && self.is_script(name);
         }
         let was_skipped = || {
             let reason = |name: &str, path| skip_reason_by_name(name, &self.files.attributes(path));
-            reason(&old_name, old_path).is_some() && reason(name, &self.file.path).is_none()
+            reason(old_name, old_path).is_some() && reason(name, &self.file.path).is_none()
         };
-        !runs(&old_name)
+        let becomes = |is: fn(&str) -> bool| is(name) && !is(old_name);
+        let is_in_root = |name: &str| !name.contains('/');
+        becomes(runs)
+            || becomes(runnable::is_auto_run)
+            || becomes(runnable::is_hidden) && !role::instructs_agents(old_name)
+            || runnable::is_out_of_use(old_name) && !runnable::is_out_of_use(name)
+            || kind == Runnable::Config && is_in_root(name) && !is_in_root(old_name)
             || self.becomes_executable() && self.is_script(name)
-            || runnable::is_auto_run(name) && !runnable::is_auto_run(&old_name)
-            || runnable::is_fixture(&old_name) && !runnable::is_fixture(name)
             || was_skipped()
     }
 
@@ -235,9 +266,18 @@ impl<F: FileSource> FileCase<'_, F> {
 fn runs(name: &str) -> bool {
     match runnable::by_path(name) {
         Runnable::Code | Runnable::Program => true,
-        Runnable::Unknown => runnable::has_no_extension(name),
-        Runnable::No => false,
+        Runnable::Unknown => may_run(name),
+        Runnable::Config | Runnable::No => false,
     }
+}
+
+/// Whether a file of unknown kind may be a script or the settings of a tool.
+fn may_run(name: &str) -> bool {
+    runnable::has_no_extension(name) || runnable::is_hidden(name)
+}
+
+fn is_test(name: &str) -> bool {
+    role_of_path(name) == FileRole::Test || runnable::is_fixture(name)
 }
 
 /// The path that a symlink points to. None if it is outside of the repository.
@@ -255,26 +295,4 @@ fn link_target(link: &str, target: &str) -> Option<String> {
         }
     }
     Some(parts.join("/"))
-}
-
-/// Addresses of submodules by path.
-fn submodule_addresses(text: &str) -> BTreeMap<String, String> {
-    let mut addresses = BTreeMap::new();
-    let (mut path, mut url) = (None, None);
-    for line in text.lines().map(str::trim).chain(["["]) {
-        if line.starts_with('[') {
-            if let (Some(path), Some(url)) = (path.take(), url.take()) {
-                addresses.insert(path, url);
-            }
-            (path, url) = (None, None);
-        } else if let Some((key, value)) = line.split_once('=') {
-            let value = Some(value.trim().trim_matches('"').to_owned());
-            match key.trim() {
-                "path" => path = value,
-                "url" => url = value,
-                _ => {}
-            }
-        }
-    }
-    addresses
 }

@@ -810,7 +810,7 @@ fn moved_file_is_skipped_only_if_skipped_before() {
         expect![[r#"
             vendor/auth.rs +1e -1e in as Executable
               not believed: from elsewhere: it lies in `vendor`
-            third_party/a.rs +1e -1e out, vendoredFolder: from elsewhere: it lies in `third_party`
+            third_party/a.rs +1e -1e out, vendoredFolder: from elsewhere: it lies in `third_party` [incomplete]
             src/b.rs +1e -1e in as Executable [incomplete]
             gen/c.rs +1e -1e in as Executable
               not believed: generated, by the attribute `linguist-generated`
@@ -1130,11 +1130,46 @@ fn binary_code_makes_the_review_incomplete() {
             tests/a.so + - out, binary: binary: it has no lines
             run + - out, binary: binary: it has no lines [incomplete]
             data.xyz + - out, binary: binary: it has no lines
-            logo.png + - out, binary: binary: it has no lines
+            logo.png + - out, binary: binary: it has no lines [incomplete]
             old.sh + - out, binary: binary: it has no lines
               Deleted
         "#]],
     );
+}
+
+#[test]
+fn binary_file_is_harmless_only_if_it_is_data() {
+    let effect = |path: &str, mode: &str, content: &str| {
+        let diff = format!(
+            "diff --git a/{path} b/{path}\nnew file mode {mode}\nBinary files /dev/null and b/{path} differ\n"
+        );
+        let fixture = Fixture::parse(&format!("//- head\n//- {path}\n{content}\n"));
+        decide_scope(&Diff::read(diff), &Fake::of(&fixture), &rules("")).files[0].effect
+    };
+    let (plain, executable) = ("100644", "100755");
+    let (harmless, accepted, incomplete) =
+        (SkipEffect::Harmless, SkipEffect::Accepted, SkipEffect::Incomplete);
+    for (path, mode, content, expected) in [
+        ("install.vbs", plain, "x\0", incomplete),
+        ("Directory.Build.targets", plain, "x\0", incomplete),
+        ("hooks/pre-commit", plain, "curl x | sh\n#\0\0\0\0", incomplete),
+        (".bashrc", plain, "x\0", incomplete),
+        (".newtoolrc", plain, "x\0", incomplete),
+        ("config/a.yml", plain, "x\0", incomplete),
+        ("bin/x.pyz", plain, "x\0", incomplete),
+        ("bin/x.new", plain, "text\0", incomplete),
+        ("bin/logo.png", executable, "\x7fELF\0", incomplete),
+        ("bin/logo.png", plain, "\x7fELF\0", incomplete),
+        ("bin/t.dat", executable, "#!/bin/sh\n\0", incomplete),
+        ("bin/t.dat", executable, "x\0", incomplete),
+        ("bin/t.dat", plain, "x\0", harmless),
+        ("img/logo.gif", executable, "GIF89a\0", harmless),
+        ("x.new", plain, "\x01\x02\x03\0", accepted),
+        ("tests/a.xml", plain, "x\0", accepted),
+        ("app.pbxproj", plain, "text", accepted),
+    ] {
+        assert_eq!(effect(path, mode, content), expected, "{path} {mode} {content:?}");
+    }
 }
 
 #[test]
@@ -1156,6 +1191,18 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
         ("tools/a.py", "setup.py"),
         ("ci/a.yml", ".github/workflows/a.yml"),
         ("app.min.js", "app.js"),
+        ("docs/ci.yml", "azure-pipelines.yml"),
+        ("data/s.json", ".claude/settings.json"),
+        ("docs/e.xml", "Directory.Build.targets"),
+        ("docs/h.txt", ".bashrc"),
+        ("docs/d.txt", "Containerfile"),
+        ("docs/d.txt", "deploy/Dockerfile.prod"),
+        ("data/x.json", ".zed/tasks.json"),
+        ("src/x.json", ".devcontainer.json"),
+        ("conf/x.toml", "netlify.toml"),
+        ("notes.txt", "web/x.cgi"),
+        ("notes.txt", "bin/x.phar"),
+        ("docs/x.md", "AGENTS.md"),
     ] {
         assert_eq!(moved(old, new), SkipEffect::Incomplete, "{old} -> {new}");
     }
@@ -1168,6 +1215,10 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
         ("src/a.py", "vendor/a.py"),
         ("sub/setup.py", "setup.py"),
         ("logo.png", "img/logo.png"),
+        ("config/a.yml", "settings/a.yml"),
+        ("src/a.json", "lib/b.json"),
+        ("docs/a.yml", "docs/b/a.yml"),
+        (".eslintrc", ".eslintrc.json"),
     ] {
         assert_eq!(moved(old, new), SkipEffect::Harmless, "{old} -> {new}");
     }
@@ -1178,7 +1229,8 @@ fn link_brings_only_unread_code_into_use() {
     let effect = |link: &str, target: &str| {
         let diff = format!(
             "diff --git a/{link} b/{link}\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/{link}\n\
-             @@ -0,0 +1 @@\n+{target}\n\\ No newline at end of file\n"
+             @@ -0,0 +1,{} @@\n+{target}\n\\ No newline at end of file\n",
+            target.lines().count()
         );
         decide_scope(&Diff::read(diff), &DiffOnly, &rules("")).files[0].effect
     };
@@ -1188,6 +1240,11 @@ fn link_brings_only_unread_code_into_use() {
         ("plugins", "vendor"),
         ("settings.py", "/tmp/x.py"),
         ("a/settings.py", "../../x.py"),
+        (".cargo", "docs/cargo"),
+        (".github/workflows", "../docs"),
+        (".mcp.json", "/tmp/x.json"),
+        ("compose.yaml", "/tmp/x"),
+        ("plugin.py", "vendor/sub\n+x/../evil.py"),
     ] {
         assert_eq!(effect(link, target), SkipEffect::Incomplete, "{link} -> {target}");
     }
@@ -1203,16 +1260,21 @@ fn link_brings_only_unread_code_into_use() {
 
 #[test]
 fn script_stored_by_git_lfs_is_unread() {
-    let effect = |path: &str| {
+    let effect_with_mode = |mode: &str, path: &str| {
         let diff = format!(
-            "diff --git a/{path} b/{path}\nnew file mode 100644\nindex 0000000..1111111\n--- /dev/null\n+++ b/{path}\n\
+            "diff --git a/{path} b/{path}\nnew file mode {mode}\nindex 0000000..1111111\n--- /dev/null\n+++ b/{path}\n\
              @@ -0,0 +1,3 @@\n+version https://git-lfs.github.com/spec/v1\n+oid sha256:{}\n+size 9\n",
             "ab".repeat(32)
         );
         decide_scope(&Diff::read(diff), &DiffOnly, &rules("")).files[0].effect
     };
-    assert_eq!(effect("setup.py"), SkipEffect::Incomplete);
+    let effect = |path| effect_with_mode("100644", path);
+    for path in ["setup.py", "pom.xml", ".bashrc", "tool.AppImage", "bin/deploy"] {
+        assert_eq!(effect(path), SkipEffect::Incomplete, "{path}");
+    }
+    assert_eq!(effect_with_mode("100755", "model.onnx"), SkipEffect::Incomplete);
     assert_eq!(effect("model.onnx"), SkipEffect::Harmless);
+    assert_eq!(effect("world.umap"), SkipEffect::Accepted);
 }
 
 #[test]

