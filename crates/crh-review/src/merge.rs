@@ -241,6 +241,7 @@ pub fn apply_judgements(
     for mut issue in issues {
         let judgement = judgements.get(&issue.dedupe_key);
         match judgement.and_then(|judgement| apply_judgement(&mut issue, judgement)) {
+            Some((Fate::BelowGate, reason)) => result.hide_below_gate(issue, &reason),
             Some((fate, reason)) => result.drop_issue(issue, fate, &reason),
             None => kept_issues.push(issue),
         }
@@ -380,7 +381,7 @@ impl MergeResult {
                 self.soften(issue, note_list, &reason);
             } else if is_low_confidence(&issue) {
                 let reason = format!("confidence {}", issue.confidence.value());
-                self.drop_issue(issue, Fate::BelowGate, &reason);
+                self.hide_below_gate(issue, &reason);
             } else if issue.pre_existing {
                 self.pre_existing.push(issue);
             } else if let Some((note_list, reason)) = untested_folders.soften_repeat(&issue) {
@@ -415,6 +416,14 @@ impl MergeResult {
             .map(|member| DroppedFinding::new(member, fate, reason).still_open(issue.severity));
         self.dropped.extend(lead);
         self.dropped.extend(members.map(|member| DroppedFinding::new(member, fate, reason)));
+    }
+
+    /// Hides an issue with low confidence. A P0 or P1 stays open: only validation refutes it.
+    fn hide_below_gate(&mut self, issue: Issue, reason: &str) {
+        match issue.severity {
+            Severity::P0 | Severity::P1 => self.hide_open_issue(issue, Fate::BelowGate, reason),
+            Severity::P2 | Severity::P3 => self.drop_issue(issue, Fate::BelowGate, reason),
+        }
     }
 
     /// Drops an issue. All its findings get the same fate.
@@ -503,6 +512,7 @@ pub(crate) fn apply_judgement(issue: &mut Issue, judgement: &Judgement) -> Optio
         JudgementResult::Confirmed => {
             issue.validation = Validation::Confirmed;
             raise_severity(issue, judgement);
+            return None;
         }
         // Never lose a blocker because the validator crashed.
         JudgementResult::Failed => issue.validation = Validation::Degraded,

@@ -412,6 +412,18 @@ fn p0_has_lower_minimum_confidence() {
 }
 
 #[test]
+fn unsure_blocker_is_hidden_but_open() {
+    let merged = merge(
+        "a f.rs:20 P1 bug 0.45 manual/downstream-resolver \"Perhaps wrong\"
+         a f.rs:28 P2 bug 0.45 manual/downstream-resolver \"Perhaps slow\"",
+        &BTreeMap::new(),
+    );
+    let open = |dropped: &DroppedFinding| (dropped.fate, dropped.open);
+    let dropped: Vec<_> = merged.dropped.iter().map(open).collect();
+    assert_eq!(dropped, [(Fate::BelowGate, Some(Severity::P1)), (Fate::BelowGate, None)]);
+}
+
+#[test]
 fn weak_test_and_maintainability_findings_are_softened() {
     check(
         r#"
