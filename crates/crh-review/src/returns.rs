@@ -119,9 +119,18 @@ fn parse_native(value: Value) -> Result<ReviewerReturn, ReturnError> {
         summary: native.summary,
     };
     parsed.add_findings(native.findings, |value, reviewer| {
+        if is_nit(&value) {
+            return Ok(None);
+        }
         Ok(Some(Member::new(reviewer, deserialize::<Finding>(value)?)))
     })?;
     Ok(parsed)
+}
+
+/// Whether a model calls its finding a nitpick, which is not a severity of crh.
+fn is_nit(finding: &Value) -> bool {
+    let severity = finding.get("severity").and_then(Value::as_str).unwrap_or_default();
+    ["nit", "nitpick"].iter().any(|nit| severity.trim().eq_ignore_ascii_case(nit))
 }
 
 impl ReviewerReturn {

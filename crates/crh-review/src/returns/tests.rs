@@ -111,7 +111,7 @@ fn malformed_finding_is_dropped_alone() {
             Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"diff_line":7,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
             malformed: findings[1]: missing field `title`
             malformed: findings[2]: `severity`: unknown variant `high`, expected one of `P0`, `P1`, `P2`, `P3`
-            malformed: findings[3]: `severity`: unknown variant `nit`, expected one of `P0`, `P1`, `P2`, `P3`
+            nit: the reviewer calls it a nit
             malformed: findings[4]: `confidence`: `1.5` is not between 0.0 and 1.0
             malformed: findings[5]: `line_start`: invalid value: integer `0`, expected a whole number from 1
             malformed: findings[6]: `line_start` is missing: cite a line
