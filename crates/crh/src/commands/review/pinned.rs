@@ -253,6 +253,9 @@ impl Pinned {
             None => None,
         };
         let diff = latest_diff(&workspace)?;
+        if let (Some((bare, base, head)), None) = (&objects, resumed) {
+            check_diff(&diff, bare, base, head)?;
+        }
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(FailureKind::External)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
@@ -551,6 +554,16 @@ fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
             .hint("write it again with `crh prepare`"));
     }
     Ok(diff)
+}
+
+/// Checks that a prepared diff is the difference of its commits, so that it hides no file.
+fn check_diff(diff: &Diff, bare: &BareRepository, base: &str, head: &str) -> Result<(), Failure> {
+    if bare.diff(base, head).or_fail(FailureKind::External)? == diff.raw() {
+        return Ok(());
+    }
+    Err(Failure::usage("the diff of the workspace is not the difference of its commits").hint(
+        "someone changed it, or another version of git wrote it; write it again with `crh prepare`",
+    ))
 }
 
 fn unread_attributes((path, why): change_source::UnreadableAttributes) -> String {
