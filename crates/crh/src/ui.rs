@@ -79,10 +79,10 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
     write_stdout(text.as_bytes(), AllowedCommands::None)
 }
 
-/// In GitHub Actions, keeps text from acting as a workflow command.
+/// In CI systems that obey text, keeps text from acting as a workflow command.
 pub(crate) fn guard_workflow_commands(environment: &Environment) {
-    let is_in_actions = environment.variable(environment::GITHUB_ACTIONS);
-    if is_in_actions.is_some_and(|value| !value.is_empty()) {
+    let is_set = |name: &&str| environment.variable(name).is_some_and(|value| !value.is_empty());
+    if environment::OBEYING_CI.iter().any(|name| is_set(name)) {
         workflow_commands::guard();
     }
 }

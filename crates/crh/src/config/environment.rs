@@ -24,6 +24,8 @@ const STATE_HOME: &str = "XDG_STATE_HOME";
 pub(crate) const CI: &str = "CI";
 /// Set by the runner of GitHub Actions.
 pub(crate) const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
+/// Set by CI systems that obey text in a log: GitHub Actions, Azure Pipelines, TeamCity.
+pub(crate) const OBEYING_CI: [&str; 3] = [GITHUB_ACTIONS, "TF_BUILD", "TEAMCITY_VERSION"];
 /// Default GitHub and the current pull request; set in GitHub Actions.
 pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_SERVER_URL",
@@ -95,6 +97,7 @@ impl Environment {
         ];
         let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
         let names = names
+            .chain(OBEYING_CI)
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
             .chain(HTTP_PROXY)

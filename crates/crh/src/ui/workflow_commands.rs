@@ -1,12 +1,13 @@
-//! Keeps text from acting as a workflow command of GitHub Actions.
+//! Keeps text from acting as a workflow command of a CI system.
 //!
-//! The runner reads the log of a step. It obeys lines that start with `::`, apart from blanks, and
-//! lines that contain `##[`. Reports quote code and models, so such a line may come from an attacker.
+//! The runner reads the log of a step. GitHub Actions obeys lines that start with `::`, apart from
+//! blanks, and lines that contain `##[`. Azure Pipelines obeys `##vso[`, TeamCity `##teamcity[`.
+//! Reports quote code and models, so such a line may come from an attacker.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether crh runs in GitHub Actions.
+/// Whether crh runs in a CI system that obeys text.
 static IS_GUARDED: AtomicBool = AtomicBool::new(false);
 
 /// Which workflow commands a text may contain.
@@ -22,14 +23,14 @@ pub(super) fn guard() {
     IS_GUARDED.store(true, Ordering::Relaxed);
 }
 
-/// The text without workflow commands, if crh runs in GitHub Actions.
+/// The text without workflow commands, if crh runs in such a CI system.
 pub(super) fn guarded(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
     if IS_GUARDED.load(Ordering::Relaxed) { without_commands(text, allowed) } else { text.into() }
 }
 
 fn without_commands(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
     let has_command = |mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
-    if !has_command(b"::") && !has_command(b"##[") {
+    if !has_command(b"::") && !has_command(b"##") {
         return text.into();
     }
     let mut output = Vec::with_capacity(text.len() + 16);
@@ -42,14 +43,21 @@ fn without_commands(text: &[u8], allowed: AllowedCommands) -> Cow<'_, [u8]> {
             output.extend_from_slice(b": ");
             rest = &rest[1..];
         }
-        while let Some(at) = rest.windows(3).position(|window| window == b"##[") {
+        while let Some(at) = (0..rest.len()).find(|at| is_bracket_command(&rest[*at..])) {
             output.extend_from_slice(&rest[..at]);
-            output.extend_from_slice(b"# #[");
-            rest = &rest[at + 3..];
+            output.extend_from_slice(b"# #");
+            rest = &rest[at + 2..];
         }
         output.extend_from_slice(rest);
     }
     output.into()
+}
+
+/// Whether text starts with `##`, letters and `[`.
+fn is_bracket_command(text: &[u8]) -> bool {
+    let name = text.strip_prefix(b"##").unwrap_or_default();
+    let letters = name.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    name.get(letters) == Some(&b'[')
 }
 
 /// A line without leading blanks, those of Unicode included.
@@ -79,6 +87,8 @@ mod tests {
         check("a ##[error]x ##[y", "a # #[error]x # #[y");
         check("::##[x", ": :# #[x");
         check("###[x", "## #[x");
+        check("a ##vso[task.setvariable]x", "a # #vso[task.setvariable]x");
+        check("##teamcity[x] ## a [b]", "# #teamcity[x] ## a [b]");
         check("std::io\n | ::x\n: :x\n", "std::io\n | ::x\n: :x\n");
         let invalid = b"\xff\n ::x";
         assert_eq!(*without_commands(invalid, AllowedCommands::None), *b"\xff\n : :x");
