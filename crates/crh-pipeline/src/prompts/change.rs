@@ -358,7 +358,7 @@ pub(super) fn numbered_diff(diff: &Diff, file: &FileDiff) -> String {
 }
 
 /// First and last line of a file in `numbered.diff`.
-fn diff_lines(diff: &Diff, file: &FileDiff) -> (u32, u32) {
+pub(crate) fn diff_lines(diff: &Diff, file: &FileDiff) -> (u32, u32) {
     let lines = diff.patch(file).split_inclusive(|byte| *byte == b'\n').count();
     let lines = u32::try_from(lines).unwrap_or(u32::MAX);
     let first = file.first_line();

@@ -10,7 +10,7 @@ pub(crate) mod fixer;
 pub(crate) mod judge;
 mod template;
 
-pub(crate) use change::group_files;
+pub(crate) use change::{diff_lines, group_files};
 pub use fence::fence;
 use serde_json::{Value, json};
 

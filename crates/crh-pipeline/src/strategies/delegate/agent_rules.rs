@@ -15,6 +15,8 @@ pub(super) struct AgentRules {
     /// Lookups beyond the diff so far.
     lookups: usize,
     marked_files: BTreeSet<String>,
+    /// Files whose diff this agent has not seen.
+    unseen_files: BTreeSet<String>,
     refusals: BTreeMap<DelegateRule, u32>,
 }
 
@@ -51,6 +53,8 @@ pub(super) enum DelegateRule {
     OneLookupPerFile,
     /// A sub-agent marks only files of its scope.
     OwnFilesOnly,
+    /// A sub-agent marks only files whose diff it has seen.
+    ReadBeforeMark,
     /// A sub-agent marks all files before it reports.
     MarkBeforeReport,
 }
@@ -110,12 +114,24 @@ impl AgentRules {
         Self::new(AgentRole::SubAgent(paths.into_iter().map(str::to_owned).collect()))
     }
 
+    /// Sets the files whose diff is not in the prompt.
+    pub(super) fn without_diffs_of(mut self, paths: impl IntoIterator<Item = String>) -> Self {
+        self.unseen_files = paths.into_iter().collect();
+        self
+    }
+
+    /// Records that the agent has seen the diff of a file.
+    pub(super) fn show_file(&mut self, path: &str) {
+        self.unseen_files.remove(path);
+    }
+
     fn new(role: AgentRole) -> Self {
         Self {
             role,
             agent_files: ListingState::NotYet,
             lookups: 0,
             marked_files: BTreeSet::new(),
+            unseen_files: BTreeSet::new(),
             refusals: BTreeMap::new(),
         }
     }
@@ -252,11 +268,21 @@ impl AgentRules {
                 );
                 (DelegateRule::OneLookupPerFile, message)
             }),
-            ToolClass::Mark => path.filter(|path| !scope.contains(*path)).map(|path| {
-                let message =
-                    format!("`{path}` is not in your scope: mark only files that were given to you");
-                (DelegateRule::OwnFilesOnly, message)
-            }),
+            ToolClass::Mark => match path {
+                Some(path) if !scope.contains(path) => {
+                    let message = format!(
+                        "`{path}` is not in your scope: mark only files that were given to you"
+                    );
+                    Some((DelegateRule::OwnFilesOnly, message))
+                }
+                Some(path) if self.unseen_files.contains(path) => {
+                    let message = format!(
+                        "you have not seen the diff of `{path}`: read it with `diff_get_file`, then mark it"
+                    );
+                    Some((DelegateRule::ReadBeforeMark, message))
+                }
+                Some(_) | None => None,
+            },
             ToolClass::Repository | ToolClass::AgentFiles | ToolClass::Report | ToolClass::Unrestricted => None,
         }
     }
@@ -274,6 +300,7 @@ impl DelegateRule {
             Self::ToolOfOtherAgent => "it called a tool of other agents",
             Self::OneLookupPerFile => "it tried more than one lookup per file",
             Self::OwnFilesOnly => "it tried to mark files outside its scope",
+            Self::ReadBeforeMark => "it tried to mark files that it had not read",
             Self::MarkBeforeReport => "it reported before it had marked all its files",
         }
     }
@@ -377,6 +404,17 @@ mod tests {
                 note: it called a tool of other agents; refused once
             "#]],
         );
+    }
+
+    #[test]
+    fn sub_agent_marks_only_files_that_it_has_seen() {
+        let mut rules =
+            AgentRules::sub_agent(["a.rs", "b.rs"]).without_diffs_of(["b.rs".to_owned()]);
+        let mut can_mark = |path| rules.check_call("mark_file_reviewed", Some(path)).is_ok();
+        assert!(can_mark("a.rs"));
+        assert!(!can_mark("b.rs"));
+        rules.show_file("b.rs");
+        assert!(rules.check_call("mark_file_reviewed", Some("b.rs")).is_ok());
     }
 
     #[test]

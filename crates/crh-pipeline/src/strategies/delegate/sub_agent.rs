@@ -12,6 +12,7 @@ use super::files::DelegateFiles;
 use super::scopes::path_list;
 use crate::events::ReviewEvent;
 use crate::plan::{Assignment, DiffPart, TURN_TOKENS};
+use crate::prompts::diff_lines;
 use crate::report_repair::{RepairOutcome, RepairPolicy, ReportRepair};
 use crate::review_context::ReviewContext;
 use crate::runs;
@@ -77,7 +78,10 @@ pub(super) async fn run(shared: SubAgentContext, sub_task: SubAgentTask) -> RunR
     }
     let (run, label) = (name.clone(), label.clone());
     ctx.journal.emit(ReviewEvent::RunStarted { run, label, files: parts.len() });
-    let rules = AgentRules::sub_agent(parts.iter().map(|part| part.path.as_str()));
+    let paths = parts.iter().map(|part| part.path.as_str());
+    let unseen_paths = paths.clone().filter(|path| !ctx.prompts.shows_diff_of(path));
+    let rules =
+        AgentRules::sub_agent(paths.clone()).without_diffs_of(unseen_paths.map(str::to_owned));
     let own_tools = Arc::new(AgentTools::new(&ctx, name, rules));
     let repair = Arc::new(ReportRepair::new(&ctx.change, |_| None, RepairPolicy::Every));
     let static_findings = ctx.static_findings.in_files(parts).await;
@@ -148,7 +152,11 @@ impl Toolbox for SubAgentTools {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         self.own_tools.announce_call(call);
         if call.name != MARK_TOOL {
-            return self.own_tools.call(call, None).await;
+            let outcome = self.own_tools.call(call, None).await;
+            if let ToolOutcome::Answered(_) = &outcome {
+                self.record_shown_files(call);
+            }
+            return outcome;
         }
         let files = &self.shared.files;
         let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
@@ -174,6 +182,32 @@ impl SubAgentTools {
             if call_with_limits(ToolLimits::USUAL, MARK_TOOL, &arguments, context).is_ok() {
                 self.record_mark(&file.path);
             }
+        }
+    }
+
+    /// Records the files that a call has shown.
+    fn record_shown_files(&self, call: &ToolCall) {
+        let CallArguments::Json(arguments) = &call.arguments else { return };
+        match call.name.as_str() {
+            "diff_get_file" | "repo_read" | "read_file" => {
+                let files = &self.shared.files;
+                let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
+                file.iter().for_each(|file| self.own_tools.rules().show_file(&file.path));
+            }
+            "diff_numbered" => {
+                let line = |name: &str, default| {
+                    arguments.get(name).and_then(serde_json::Value::as_u64).unwrap_or(default)
+                };
+                let (start, end) = (line("start", 1), line("end", u64::MAX));
+                let change = &self.shared.review.change;
+                for (scope, file) in change.files() {
+                    let (first, last) = diff_lines(&change.diff, file);
+                    if start <= u64::from(last) && end >= u64::from(first) {
+                        self.own_tools.rules().show_file(&scope.path.shown());
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
