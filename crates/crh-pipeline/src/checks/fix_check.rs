@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{CheckOptions, run_analysers, run_checks};
+use super::{ChangeAuthor, CheckOptions, run_analysers, run_checks};
 use crate::change_under_review::ChangeUnderReview;
 use crate::revisions::Revisions;
 use crate::scope::{DiffOnly, ScopeRules, decide_scope};
@@ -55,8 +55,13 @@ pub fn check_fix(
         incremental: None,
         ..subject.clone()
     };
-    // SARIF files are about the reviewed tree.
-    let options = CheckOptions { sarif: Vec::new(), sarif_base: Vec::new(), ..options.clone() };
+    // SARIF files are about the reviewed tree. A fix may not silence the checks.
+    let options = CheckOptions {
+        sarif: Vec::new(),
+        sarif_base: Vec::new(),
+        author: ChangeAuthor::Fixer,
+        ..options.clone()
+    };
     let changed_paths: BTreeSet<String> =
         fix.diff.files().iter().map(|file| file.path.shown().into_owned()).collect();
     let records = run_checks(&fix, &options).into_iter().chain(run_analysers(&fix, &options));

@@ -46,6 +46,8 @@ pub enum ChangeAuthor {
     Trusted,
     /// Unknown, or an account without write access, such as the author of a fork.
     Stranger,
+    /// A model that writes a fix.
+    Fixer,
 }
 
 impl ChangeOrigin {

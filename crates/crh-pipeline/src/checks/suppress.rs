@@ -93,6 +93,7 @@ fn may_suppress_itself(member: &Member, author: ChangeAuthor) -> bool {
     match author {
         ChangeAuthor::Trusted => true,
         ChangeAuthor::Stranger => member.finding.severity > Severity::P1 && !is_secret(),
+        ChangeAuthor::Fixer => false,
     }
 }
 

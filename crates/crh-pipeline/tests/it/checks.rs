@@ -393,14 +393,16 @@ fn unreadable_text_fails_the_injection_check() {
 }
 
 #[test]
-fn ignore_comment_of_a_stranger_hides_no_credential() {
+fn ignore_comment_of_a_stranger_or_a_fixer_hides_no_credential() {
     let repo = Repo::new();
     repo.write("a.py", "x = 1\n");
     repo.commit("base");
     let key = format!("AKIA{}", "B3EGQW5RTYUIOPAS");
     repo.write("a.py", format!("x = 1\nk = \"{key}\"  # crh:ignore secrets it is revoked\n"));
     repo.commit("change");
-    for (author, shown_count) in [(ChangeAuthor::Trusted, 0), (ChangeAuthor::Stranger, 1)] {
+    let authors =
+        [(ChangeAuthor::Trusted, 0), (ChangeAuthor::Stranger, 1), (ChangeAuthor::Fixer, 1)];
+    for (author, shown_count) in authors {
         let folder = TempDir::new().unwrap();
         let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
         let options = CheckOptions { author, ..CheckOptions::default() };

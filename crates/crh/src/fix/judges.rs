@@ -147,6 +147,15 @@ impl Judges<'_, '_> {
         units: Vec<&'u Unit<'r>>,
         made: Made<'_, 'r>,
     ) -> Result<Held<'u, 'r>, Failure> {
+        // A zero byte would make the file binary, and the checks would not read it.
+        let (readable, unreadable): (Vec<_>, Vec<_>) =
+            units.into_iter().partition(|unit| !made(&[unit]).iter().any(adds_control_character));
+        if !unreadable.is_empty() {
+            let why = "its fix adds a control character";
+            let left = unreadable.into_iter().flat_map(|unit| left_of(unit, why)).collect();
+            return Ok(self.checked(readable, made)?.after(left));
+        }
+        let units = readable;
         if units.is_empty() {
             return Ok(Held::nothing(self.base));
         }
@@ -241,6 +250,14 @@ impl Judges<'_, '_> {
     }
 }
 
+/// Whether an edit adds a kind of control character that the file did not have.
+fn adds_control_character(edit: &FileEdit) -> bool {
+    let is_control = |byte: &u8| *byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0c);
+    let before = edit.before.as_deref().unwrap_or_default();
+    let after = edit.after.as_deref().unwrap_or_default();
+    after.iter().any(|byte| is_control(byte) && !before.contains(byte))
+}
+
 impl<'u, 'r> Held<'u, 'r> {
     fn nothing(base: &str) -> Self {
         let commit = base.to_owned();
@@ -311,4 +328,25 @@ fn unknown(why: &str) -> String {
 
 fn left_of<'a>(unit: &'a Unit<'_>, why: &'a str) -> impl Iterator<Item = Left> + 'a {
     unit.issues.iter().map(move |issue| Left::new(issue.number, why))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn new_control_character_is_noticed() {
+        let edit = |before: Option<&[u8]>, after: &[u8]| FileEdit {
+            path: "a.py".to_owned(),
+            before: before.map(<[u8]>::to_vec),
+            after: Some(after.to_vec()),
+            issues: BTreeSet::new(),
+        };
+        assert!(adds_control_character(&edit(Some(b"x"), b"x\0")));
+        assert!(adds_control_character(&edit(None, b"\x1b[2J")));
+        assert!(!adds_control_character(&edit(Some(b"a\x1bb"), b"\x1bc")));
+        assert!(!adds_control_character(&edit(Some(b"x"), b"\tx\r\n")));
+    }
 }
