@@ -47,9 +47,43 @@ pub fn consolidate_for_editor(
     crh_review::consolidate_for_editor(members, &sources, remembered, grouping)
 }
 
+/// The issues that validation checks. An issue whose findings the editor puts into different groups
+/// is split, since each group is a claim of its own.
+pub fn split_by_editor(
+    merged: &MergeResult,
+    groups: Option<&[EditedGroup]>,
+    members: &[Member],
+    change: &ChangeUnderReview,
+    remembered: &PastDecisions,
+) -> MergeResult {
+    let parts: Vec<Vec<Member>> = merged
+        .issues
+        .iter()
+        .map(|issue| parts(issue, groups.unwrap_or_default()))
+        .filter(|parts| parts.len() > 1)
+        .flatten()
+        .collect();
+    if parts.is_empty() {
+        return merged.clone();
+    }
+    let sources = sources(members, change);
+    let grouping = Grouping::Editor(&parts);
+    crh_review::consolidate_for_editor(members.to_vec(), &sources, remembered, grouping)
+}
+
+/// The findings of an issue by the editor's group, in the order of the issue.
+fn parts(issue: &Issue, groups: &[EditedGroup]) -> Vec<Vec<Member>> {
+    let mut parts: BTreeMap<Option<usize>, Vec<Member>> = BTreeMap::new();
+    for member in &issue.members {
+        let group = groups.iter().position(|group| group.members.contains(member));
+        parts.entry(group).or_default().push(member.clone());
+    }
+    parts.into_values().collect()
+}
+
 /// Applies the editor's decisions and the judgements of validation to the merged findings, and
-/// numbers the issues. If an editor was expected and gave no answer, the confidence of the reviewers
-/// decides.
+/// numbers the issues. `merged` has the issues that were validated. If an editor was expected and
+/// gave no answer, the confidence of the reviewers decides.
 pub fn select_issues(
     merged: MergeResult,
     members: &[Member],
@@ -78,7 +112,7 @@ pub fn select_issues(
         let by_key = gated.issues.iter().filter_map(judgement).collect();
         return apply_judgements(gated, &by_key);
     };
-    // Validation checks one finding of a group. What it says holds for the group.
+    // Validation checks one claim of a group. What it says holds for the group.
     for group in *groups {
         let judgement = group.members.first().and_then(|lead| by_member.get(lead)).cloned();
         for member in judgement.iter().flat_map(|_| &group.members) {

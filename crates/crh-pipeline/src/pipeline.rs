@@ -14,6 +14,7 @@ use crate::checks::CheckOptions;
 use crate::collect::{ReviewFindings, collect};
 use crate::consolidate::{
     IssueSelection, cited_locations, consolidate, consolidate_for_editor, select_issues,
+    split_by_editor,
 };
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
@@ -119,11 +120,13 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
     // Validation does not see the editor's answer. It checks what that answer leaves to decide. With
     // a budget of two calls, the editor's answer is the only check.
     let is_checked_by_editor = options.budget.has_two_calls() && edit.groups.is_some();
+    let claims =
+        split_by_editor(&merged, edit.groups.as_deref(), &members, change, &inputs.remembered);
     let undecided = match is_checked_by_editor {
         true => Some(BTreeSet::new()),
-        false => edit.undecided_issues(&merged, options.publish),
+        false => edit.undecided_issues(&claims, options.publish),
     };
-    let validate = validate(&merged, undecided.as_ref(), &collected, change, ctx.as_ref());
+    let validate = validate(&claims, undecided.as_ref(), &collected, change, ctx.as_ref());
     let validation = journal.async_stage(Stage::Validate, validate).await;
     let by_editor = match is_checked_by_editor {
         true => edit.judgements(options.publish),
@@ -136,7 +139,7 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         by_editor,
         rules: options.publish,
     };
-    let selected = select_issues(merged.clone(), &members, change, &inputs.remembered, &selection);
+    let selected = select_issues(claims, &members, change, &inputs.remembered, &selection);
     let funnel = funnel(&inputs, &members, &collected.dropped, &merged, &selected);
     let merged = selected;
     let results =

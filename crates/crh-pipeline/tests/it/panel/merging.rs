@@ -4,10 +4,10 @@ use expect_test::{Expect, expect};
 use serde_json::{Value, json};
 
 use super::scene::{
-    CART, Scene, confirms, divides, fenced, finding, prompt_end, reports, with_fields,
+    CART, Scene, confirms, divides, fenced, finding, last_message, prompt_end, reports, with_fields,
 };
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{ScriptedReply, bad_request, calls};
+use crh_testkit::fake_model::{ScriptedReply, bad_request, calls, computed};
 
 /// Two reviewers with these findings.
 fn model(correctness: &[Value], security: &[Value]) -> FakeModel {
@@ -148,6 +148,55 @@ async fn editor_keeps_two_defects_on_one_line_apart() {
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by security
+    "#]]).await;
+}
+
+/// A validation that refutes the claim with this title and confirms the others.
+fn refutes(title: &'static str) -> ScriptedReply {
+    computed(move |asked| {
+        let text = last_message(asked);
+        let mut ids = text.lines().filter_map(|line| line.strip_prefix("id: "));
+        let titles = text.lines().filter_map(|line| line.strip_prefix("claim: "));
+        let checks: Vec<Value> = titles
+            .map(|claim| {
+                let verdict = if claim == title { "refuted" } else { "confirmed" };
+                json!({ "id": ids.next(), "verdict": verdict, "reason": "line 2 returns before" })
+            })
+            .collect();
+        calls("report_checks", json!({ "checks": checks }))
+    })
+}
+
+/// Two claims about one line that the rules merge and the editor separates.
+async fn check_two_claims(refuted: &'static str, expected: Expect) {
+    let milder = divides("P1", 0.75, "The total is divided by the count");
+    let worse = divides("P0", 0.7, "An empty order raises ZeroDivisionError");
+    let groups = [("F1", "P1"), ("F2", "P0")].map(|(id, severity)| {
+        let mut group = group(&[id], "publish", 0.9, severity);
+        group["title"] = json!(null);
+        group
+    });
+    let model = model(&[milder], &[worse])
+        .on("editor", [edits(&groups)])
+        .on("validate-1", [refutes(refuted)]);
+    scene().check(&model, expected).await;
+}
+
+#[tokio::test]
+async fn refuted_claim_does_not_drop_another_claim_of_its_line() {
+    check_two_claims("The total is divided by the count", expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P0 shop/cart.py:3 An empty order raises ZeroDivisionError (0.7, Confirmed, manual -> downstream-resolver) by security
+        refuted The total is divided by the count [correctness]: line 2 returns before
+    "#]]).await;
+    check_two_claims("An empty order raises ZeroDivisionError", expect![[r#"
+        ReadyWithFixes: 1 issue to fix
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+        #1 P1 shop/cart.py:3 The total is divided by the count (0.75, Confirmed, manual -> downstream-resolver) by correctness
+        refuted An empty order raises ZeroDivisionError [security]: line 2 returns before
     "#]]).await;
 }
 
