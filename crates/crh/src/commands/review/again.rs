@@ -25,11 +25,13 @@ use crh_pipeline::{prepare, resolve, workspace};
 use crh_review::diff::Diff;
 use crh_review::finding::Origin;
 use crh_review::report::{
-    AppliedFix, CoverageState, Decimal, FixOutcome, Issue, Report, RunOutcome, Stats,
+    AppliedFix, CoverageState, Decimal, FileCoverage, FixOutcome, Issue, Report, RunOutcome, Stats,
 };
 
 /// Warning if the user stopped the repeated review.
 pub(super) const LOOK_STOPPED: &str = "the repeated review of the fixes was stopped";
+/// Coverage reason of a file whose fix was not fully reviewed.
+const FIX_NOT_REVIEWED: &str = "the repeated review of its fix is incomplete";
 
 /// Reviews the fixed files and adds new issues to the report.
 pub(super) fn review(
@@ -61,6 +63,9 @@ pub(super) fn review(
         End::Finished if is_verifying(&second, &changed) => LookResult::Verifying,
         End::Finished | End::Interrupted => LookResult::Incomplete,
     };
+    if end == End::Finished {
+        mark_coverage(report, &changed, &unreviewed(&second, &changed));
+    }
     let new = take_in(report, second, &changed);
     fix::keep_found_on(run, &new.numbers, now).or_fail(FailureKind::External)?;
     let looked = standing.keep_look(run, new.found_again, result).or_fail(FailureKind::External)?;
@@ -154,6 +159,47 @@ fn is_verifying(second: &Report, changed: &BTreeSet<String>) -> bool {
         file.is_some_and(|file| file.state == CoverageState::Reviewed)
     };
     !failed && changed.iter().all(is_reviewed)
+}
+
+/// Fixed files that a repeated review did not fully review. A file that is no longer part of the
+/// change needs no review.
+fn unreviewed(second: &Report, changed: &BTreeSet<String>) -> BTreeSet<String> {
+    let has_failed = second.failed_reviewers().any(|row| row.origin == Origin::Model);
+    let is_unreviewed = |state: CoverageState| match state {
+        CoverageState::Reviewed => has_failed,
+        CoverageState::Truncated | CoverageState::NotReviewed => true,
+        CoverageState::OutOfScope | CoverageState::ReviewedBefore => false,
+    };
+    let files = second.coverage.iter().filter(|file| changed.contains(&file.path));
+    files.filter(|file| is_unreviewed(file.state)).map(|file| file.path.clone()).collect()
+}
+
+/// Marks fixed files as partly reviewed, so that the review is incomplete. A later review that
+/// covers them removes the mark.
+pub(super) fn mark_coverage(
+    report: &mut Report,
+    changed: &BTreeSet<String>,
+    unreviewed: &BTreeSet<String>,
+) {
+    for file in report.coverage.iter_mut().filter(|file| changed.contains(&file.path)) {
+        if file.reason == FIX_NOT_REVIEWED {
+            (file.state, file.reason) = (CoverageState::Reviewed, String::new());
+        }
+    }
+    let is_reviewed = |file: &FileCoverage| match file.state {
+        CoverageState::Reviewed | CoverageState::ReviewedBefore => true,
+        CoverageState::Truncated | CoverageState::NotReviewed | CoverageState::OutOfScope => false,
+    };
+    for path in unreviewed {
+        let (state, reason) = (CoverageState::Truncated, FIX_NOT_REVIEWED.to_owned());
+        let mark = FileCoverage { path: path.clone(), state, reason };
+        match report.coverage.iter_mut().find(|file| file.path == *path) {
+            Some(file) if is_reviewed(file) => *file = mark,
+            // The first review did not fully cover the file either.
+            Some(_) => {}
+            None => report.coverage.push(mark),
+        }
+    }
 }
 
 /// Adds new issues with the next numbers, and reopens fixed issues that were found again.

@@ -367,6 +367,9 @@ fn looked_again(
         Err(failure) => {
             let why = format!("{:#}", failure.error);
             fix::warn(report, &[format!("the fixes were not reviewed again: {why}")]);
+            let files: BTreeSet<String> =
+                applied.iter().flat_map(|fix| fix.files.iter().cloned()).collect();
+            again::mark_coverage(report, &files, &files);
             Looked::Failed
         }
     }

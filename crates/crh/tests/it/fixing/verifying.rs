@@ -93,6 +93,23 @@ fn fix_is_unverified_if_its_second_look_fails() {
 }
 
 #[test]
+fn failed_second_look_makes_the_review_incomplete() {
+    let desk = Desk::new();
+    let model = FakeModel::start()
+        .on("single", [answers(&[mean()]), bad_request("the model is gone")])
+        .on("validate-1", [confirms()]);
+    let output = desk.review(&model, &["--mode", "autofix"]);
+    let report = desk.stored("review.json");
+    expect![[r#"
+        #1 fixed: The total is divided by the count
+    "#]]
+    .assert_eq(&issues(&report));
+    let reason = "1 file not fully reviewed (shop/orders.py)";
+    assert_eq!((output.code, &report["verdict_reason"]), (4, &json!(reason)), "{}", output.shown());
+    assert_eq!(report["verdict"], "Incomplete");
+}
+
+#[test]
 fn headless_names_what_it_cannot_verify() {
     let desk = Desk::new();
     let output = desk.review(&says(&[needing(mean()), swallowed()]), &["--mode", "headless"]);
