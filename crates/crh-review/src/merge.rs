@@ -32,6 +32,9 @@ pub(crate) const VALIDATION: &str = "validation";
 /// Maximum number of lines that an issue may have moved since it was dismissed or suppressed.
 const MAX_MOVED_LINES: u32 = 3;
 
+/// Text in the warning about issues over the limit.
+pub(crate) const OVER_LIMIT: &str = "beyond the limit of";
+
 /// Result of merging: issues, pre-existing issues, dropped findings and candidate pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MergeResult {
@@ -283,8 +286,9 @@ pub fn into_report(
         let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
         report
             .warnings
-            .push(format!("{excess_count} more {noun_and_verb} beyond the limit of {max_issues}"));
+            .push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {max_issues}"));
     }
+    report.over_cap.clone_from(&excess_issues);
     for issue in excess_issues {
         let reason = format!("issue {} is over the limit of {max_issues}", issue.number);
         dropped.drop_issue(issue, Fate::OverCap, &reason);
@@ -297,7 +301,7 @@ pub fn into_report(
     }
     report.suppressed.extend(dropped.dropped);
     sort_dropped(&mut report.suppressed);
-    report.queues = queues(report.issues.iter());
+    report.queues = queues(report.open_issues());
     report.fix_order = fix_order(&report);
     report
 }
@@ -318,8 +322,7 @@ fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize)
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
 pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
     (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
-    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    report.queues = queues(open_issues);
+    report.queues = queues(report.open_issues());
     report.fix_order = fix_order(report);
 }
 
@@ -478,7 +481,7 @@ fn sort_dropped(dropped: &mut [DroppedFinding]) {
     });
 }
 
-/// Open issues that block the merge, most urgent first.
+/// Open issues that block the merge, most urgent first. Issues over the limit are not listed.
 fn fix_order(report: &Report) -> Vec<u32> {
     let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
     open_issues.filter(|issue| is_actionable(issue)).map(|issue| issue.number).collect()

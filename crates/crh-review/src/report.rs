@@ -3,7 +3,7 @@
 //! Invariant: every finding is in `issues`, in `pre_existing`, or in `suppressed` with its fate and
 //! the reason.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +62,10 @@ pub struct Report {
     pub reviewers: Vec<ReviewerRow>,
     /// Issues of the change.
     pub issues: Vec<Issue>,
+    /// Issues of the change over the limit. They are not posted, but they are open: crh fixes them
+    /// and hands them off like the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_cap: Vec<Issue>,
     /// Issue numbers by queue.
     pub queues: Queues,
     /// Fixes that this run applied.
@@ -643,12 +647,32 @@ impl Report {
         fates
     }
 
-    /// Findings that are open but not shown: the limit on issues, the publishing threshold and
-    /// `--min-severity` hide an issue without resolving it.
+    /// All issues of the change: those of the list, and those over the limit.
+    pub fn all_issues(&self) -> impl Iterator<Item = &Issue> + Clone {
+        self.issues.iter().chain(&self.over_cap)
+    }
+
+    /// Issues of the change that this run has not fixed, also those over the limit.
+    pub fn open_issues(&self) -> impl Iterator<Item = &Issue> + Clone {
+        self.all_issues().filter(|issue| !self.is_fixed(issue.number))
+    }
+
+    /// The issue of the change with this number.
+    pub fn issue(&self, number: u32) -> Option<&Issue> {
+        self.all_issues().find(|issue| issue.number == number)
+    }
+
+    /// Findings that are open but belong to no issue of the report: the publishing threshold,
+    /// `--min-severity` and the limits of reviewers hide a finding without resolving it.
     pub fn hidden_open_findings(&self) -> impl Iterator<Item = &DroppedFinding> {
-        self.suppressed
-            .iter()
-            .filter(|dropped| dropped.open.is_some() || dropped.fate == Fate::OverCap)
+        let members: BTreeSet<&Member> =
+            self.over_cap.iter().flat_map(|issue| &issue.members).collect();
+        let has_issue = move |dropped: &DroppedFinding| {
+            dropped.member.as_ref().is_some_and(|member| members.contains(member))
+        };
+        self.suppressed.iter().filter(move |dropped| {
+            dropped.open.is_some() || dropped.fate == Fate::OverCap && !has_issue(dropped)
+        })
     }
 
     /// Whether the change itself suppresses a finding, however mild.
@@ -658,7 +682,7 @@ impl Report {
 
     /// The first invalid line range, for reports not written by crh.
     pub fn location_problem(&self) -> Option<String> {
-        self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
+        self.all_issues().chain(&self.pre_existing).find_map(|issue| {
             let Location { line_start, line_end, .. } = issue.location;
             (line_start == 0 || line_end < line_start).then(|| {
                 format!(
@@ -693,7 +717,7 @@ impl Report {
             );
         }
         let mut numbers_by_key: BTreeMap<&str, u32> = BTreeMap::new();
-        self.issues.iter().chain(&self.pre_existing).find_map(|issue| {
+        self.all_issues().chain(&self.pre_existing).find_map(|issue| {
             let Issue { number, dedupe_key, .. } = issue;
             if !is_key(dedupe_key) {
                 return Some(format!(

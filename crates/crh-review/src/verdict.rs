@@ -65,8 +65,7 @@ fn open_findings<'a>(
     report: &Report,
     hidden: impl Iterator<Item = &'a DroppedFinding>,
 ) -> Vec<OpenFinding> {
-    let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let shown_findings = open_issues.map(|issue| (issue.severity, issue.queue));
+    let shown_findings = report.open_issues().map(|issue| (issue.severity, issue.queue));
     let hidden_findings = hidden.filter_map(|dropped| {
         let finding = &dropped.member.as_ref()?.finding;
         let severity = dropped.open.unwrap_or(finding.severity);

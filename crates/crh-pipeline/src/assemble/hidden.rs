@@ -16,17 +16,23 @@ pub fn hide_below(mut report: Report, min: Severity) -> Report {
         *list = shown_issues;
         hidden_issues.extend(rest);
     }
+    let (over_cap, below): (Vec<_>, Vec<_>) = report.over_cap.drain(..).partition(is_shown);
+    report.over_cap = over_cap;
     // A finding below the minimum severity that the cap dropped would be hidden anyway.
-    let is_below = |dropped: &&mut DroppedFinding| {
-        let severity = dropped.member.as_ref().map(|member| member.finding.severity);
-        dropped.fate == Fate::OverCap && severity.is_some_and(|severity| severity > min)
-    };
-    for dropped in report.suppressed.iter_mut().filter(is_below) {
-        let severity = dropped.member.as_ref().map(|member| member.finding.severity);
-        (dropped.fate, dropped.open) = (Fate::Suppressed, severity);
-        dropped.reason.clone_from(&reason);
+    for dropped in report.suppressed.iter_mut().filter(|it| it.fate == Fate::OverCap) {
+        let Some(member) = &dropped.member else { continue };
+        let issue = |issues: &[Issue]| {
+            issues.iter().find(|issue| issue.members.contains(member)).map(|issue| issue.severity)
+        };
+        let severity = issue(&report.over_cap).or_else(|| issue(&below));
+        let severity = severity.unwrap_or(member.finding.severity);
+        if severity > min {
+            (dropped.fate, dropped.open) = (Fate::Suppressed, Some(severity));
+            dropped.reason.clone_from(&reason);
+        }
     }
-    let hidden_numbers: BTreeSet<u32> = hidden_issues.iter().map(|issue| issue.number).collect();
+    let hidden_numbers: BTreeSet<u32> =
+        hidden_issues.iter().chain(&below).map(|issue| issue.number).collect();
     let hidden_keys: BTreeSet<&str> =
         hidden_issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
     // A finding merged into a hidden issue is hidden too.

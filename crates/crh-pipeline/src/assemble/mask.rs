@@ -48,6 +48,7 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
         plan,
         reviewers,
         issues,
+        over_cap,
         queues: _,
         applied_fixes,
         pre_existing,
@@ -76,7 +77,11 @@ fn mask_report(mut report: Report, masker: &ReportMask<'_>) -> Report {
     for ReviewerRow { name, origin: _, why, outcome: _, note } in reviewers {
         masker.mask_texts([name, why, note]);
     }
-    issues.iter_mut().chain(pre_existing).for_each(|issue| masker.mask_issue(issue));
+    issues
+        .iter_mut()
+        .chain(over_cap)
+        .chain(pre_existing)
+        .for_each(|issue| masker.mask_issue(issue));
     for AppliedFix { number: _, description, files, outcome: _ } in applied_fixes {
         masker.mask_text(description);
         masker.mask_paths(files);

@@ -13,6 +13,7 @@ use crate::diff::Diff;
 use crate::evidence::SymbolSpan;
 use crate::finding::tests_support::finding;
 use crate::finding::{Evidence, Finding, Origin, Side};
+use crate::report::{AppliedFix, FixOutcome};
 
 /// `f.rs` and `F.rs` with 100 lines: 20 to 29 are new, and a line was removed after line 60.
 fn sources() -> Sources {
@@ -749,7 +750,35 @@ fn verdict_ignores_the_issue_limit() {
     assert_eq!(fates, ["merged 1", "over_cap 3"]);
     assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
     assert_eq!(report.warnings, ["2 more issues are beyond the limit of 1"]);
-    assert_eq!((report.fix_order, report.queues.residual), (vec![1], vec![1]));
+    assert_eq!((&report.fix_order, &report.queues.residual), (&vec![1], &vec![1, 2]));
+    let over_cap: Vec<u32> = report.over_cap.iter().map(|issue| issue.number).collect();
+    assert_eq!((over_cap, report.pre_existing[0].number), (vec![2, 3], 4));
+}
+
+#[test]
+fn fixed_issue_over_the_limit_is_not_open() {
+    let table = r#"
+        a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"
+        a f.rs:24 P1 bug 0.85 safe_auto/review-fixer "Two"
+    "#;
+    let mut report =
+        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
+    let fix = |number| AppliedFix {
+        number,
+        description: String::new(),
+        files: Vec::new(),
+        outcome: FixOutcome::Done,
+    };
+    assert_eq!(report.over_cap[0].number, 2);
+    report.applied_fixes = vec![fix(1)];
+    refresh_verdict(&mut report, CommandKind::Review);
+    assert_eq!(
+        (report.verdict_reason.as_str(), &report.queues.residual),
+        ("1 issue to fix", &vec![2])
+    );
+    report.applied_fixes.push(fix(2));
+    refresh_verdict(&mut report, CommandKind::Review);
+    assert_eq!(report.verdict.to_string(), "Ready to merge");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{
     reviewers_or_disagreement, scope_line, verdict_label,
 };
 use crate::finding::{AutofixClass, Owner, Side};
+use crate::merge::OVER_LIMIT;
 use crate::report::{Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
 
@@ -41,7 +42,7 @@ fn body(report: &Report, outcome: &str) -> String {
 
 /// Number of applied `safe_auto` fixes. In interactive mode other classes may be fixed, too.
 fn safe_fixes(report: &Report) -> usize {
-    let fixed_issues = report.issues.iter().filter(|issue| report.fix_of(issue.number).is_some());
+    let fixed_issues = report.all_issues().filter(|issue| report.fix_of(issue.number).is_some());
     fixed_issues.filter(|issue| issue.autofix_class == AutofixClass::SafeAuto).count()
 }
 
@@ -99,9 +100,9 @@ fn finding_sections(report: &Report) -> Vec<String> {
         (FindingGroup::Manual, "Manual findings (actionable, needs handoff):\n\n"),
         (FindingGroup::Advisory, "Advisory findings (report-only):\n\n"),
     ] {
-        let open_issues = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+        // The caller works on these findings, so the limit on issues does not apply.
         let mut issues: Vec<&Issue> =
-            open_issues.filter(|issue| group(issue) == group_shown).collect();
+            report.open_issues().filter(|issue| group(issue) == group_shown).collect();
         issues.sort_by_key(|issue| issue.autofix_class != AutofixClass::SafeAuto);
         sections.extend(section(heading, issues.into_iter()));
     }
@@ -212,6 +213,9 @@ fn coverage(report: &Report) -> Vec<String> {
     }
     items.extend(report.plan.iter().flat_map(requirements));
     fates.remove(&Fate::Merged);
+    if !report.over_cap.is_empty() {
+        fates.remove(&Fate::OverCap);
+    }
     if !fates.is_empty() {
         items.push(format!("Not shown: {}", fate_counts(&fates)));
     }
@@ -220,6 +224,7 @@ fn coverage(report: &Report) -> Vec<String> {
         Status::Ok | Status::Degraded => {}
         Status::Truncated | Status::Error => items.push(format!("Status: {}", report.status)),
     }
-    items.extend(report.warnings.iter().map(|warning| format!("Warning: {warning}")));
+    let warnings = report.warnings.iter().filter(|warning| !warning.contains(OVER_LIMIT));
+    items.extend(warnings.map(|warning| format!("Warning: {warning}")));
     items
 }

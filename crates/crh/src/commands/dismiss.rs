@@ -107,8 +107,8 @@ fn find_issue(
     let folder = run_lookup::own_run_folder(environment, run_dir, run)?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     let run_id = folder.run_id();
-    let mut issues = report.issues.iter().chain(&report.pre_existing);
-    let Some(issue) = issues.find(|issue| issue.number == number).cloned() else {
+    let pre_existing = || report.pre_existing.iter().find(|issue| issue.number == number);
+    let Some(issue) = report.issue(number).or_else(pre_existing).cloned() else {
         return Err(Failure::usage(format!("the run `{run_id}` has no issue #{number}"))
             .hint(format!("`crh show {run_id}` shows its issues")));
     };

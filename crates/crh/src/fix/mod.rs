@@ -168,7 +168,7 @@ pub(crate) fn not_the_checkout(begun: &Begun) -> Option<String> {
 
 /// Numbers of the open issues with a safe fix.
 pub(crate) fn safe(report: &Report) -> BTreeSet<u32> {
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
+    let open = report.open_issues();
     open.filter(|issue| issue.queue == Queue::Fixer).map(|issue| issue.number).collect()
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn store_or_warn(begun: &Begun, report: &Report) {
 }
 
 fn advisory(report: &Report) -> Vec<&Issue> {
-    report.issues.iter().filter(|issue| issue.queue == Queue::Report).collect()
+    report.all_issues().filter(|issue| issue.queue == Queue::Report).collect()
 }
 
 fn in_tree(
@@ -306,7 +306,7 @@ fn verifiable<'r>(
 fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, Vec<Left>) {
     let (mut issues, mut left) = (Vec::new(), Vec::new());
     for number in numbers {
-        match report.issues.iter().find(|issue| issue.number == *number) {
+        match report.issue(*number) {
             Some(issue) => match applied_already(report, issue) {
                 Some(why) => left.push(Left::new(*number, why)),
                 None => issues.push(issue),

@@ -19,8 +19,7 @@ pub(super) struct Residual<'r> {
 
 /// The open issues that need work, with their reasons.
 pub(super) fn residual<'r>(report: &'r Report, left: &'r [Left]) -> Vec<Residual<'r>> {
-    let open = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let waiting = open.filter(|issue| match issue.queue {
+    let waiting = report.open_issues().filter(|issue| match issue.queue {
         Queue::Fixer | Queue::Residual => true,
         Queue::Report => false,
     });

@@ -92,11 +92,10 @@ fn written(
 
 /// The open issues that need work by the owner `downstream-resolver`.
 fn left_to_others(report: &Report) -> impl Iterator<Item = &Issue> {
-    report.issues.iter().filter(move |issue| {
+    report.open_issues().filter(|issue| {
         issue.owner == Owner::DownstreamResolver
             && issue.autofix_class != AutofixClass::Advisory
             && !issue.pre_existing
-            && !report.is_fixed(issue.number)
     })
 }
 

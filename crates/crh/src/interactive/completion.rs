@@ -52,7 +52,7 @@ struct Groups {
 impl Groups {
     fn of(report: &Report, flow: &Flow) -> Self {
         let mut groups = Self::default();
-        for issue in &report.issues {
+        for issue in report.all_issues() {
             groups.add(issue, report, flow);
         }
         groups

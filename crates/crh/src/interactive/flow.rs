@@ -276,8 +276,8 @@ impl Flow {
         let item =
             |issue: &Issue| Item { number: issue.number, action: open_action(issue, report) };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
-        self.items = open(report).filter(|issue| !is_advisory(issue)).map(item).collect();
-        self.resolved.advisory = open(report).filter(is_advisory).count();
+        self.items = report.open_issues().filter(|issue| !is_advisory(issue)).map(item).collect();
+        self.resolved.advisory = report.open_issues().filter(is_advisory).count();
         self.resolved.pre_existing = report.pre_existing.len();
         self.state = State::Showing;
     }
@@ -517,10 +517,6 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
         (Action::Apply, Some(_)) => Action::Defer,
         (action, _) => action,
     }
-}
-
-fn open(report: &Report) -> impl Iterator<Item = &Issue> {
-    report.issues.iter().filter(|issue| !report.is_fixed(issue.number))
 }
 
 #[cfg(test)]

@@ -223,7 +223,7 @@ impl Table<'_> {
 
     /// Dismisses an issue in this and all later reviews. Fails with the reason.
     fn dismissed(&self, number: u32, report: &Report) -> Result<(), String> {
-        let Some(issue) = report.issues.iter().find(|issue| issue.number == number) else {
+        let Some(issue) = report.issue(number) else {
             return Err("there is no such issue".to_owned());
         };
         let run_id = self.begun.place.run_id();
@@ -293,8 +293,7 @@ fn warn_unkept(fixed: &Fixed) {
 
 /// Files a ticket and returns its address.
 fn file(tickets: Option<&mut Tickets>, number: u32, report: &Report) -> Result<String, NotFiled> {
-    let issue = report.issues.iter().find(|issue| issue.number == number);
-    let (Some(tickets), Some(issue)) = (tickets, issue) else {
+    let (Some(tickets), Some(issue)) = (tickets, report.issue(number)) else {
         let why = "there is no such issue to file".to_owned();
         return Err(NotFiled { why, next: NextSink::None });
     };

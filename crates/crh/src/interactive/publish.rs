@@ -173,7 +173,7 @@ fn only_fixes(tip: &BranchTip, place: &Place, files: &[&str]) -> Result<(), Stri
 
 /// The commit message of the fixes.
 fn message(report: &Report) -> String {
-    let fixed = || report.issues.iter().filter(|issue| report.fix_of(issue.number).is_some());
+    let fixed = || report.all_issues().filter(|issue| report.fix_of(issue.number).is_some());
     let titles: Vec<String> = fixed().map(|issue| one_line(&issue.title)).collect();
     match titles.as_slice() {
         [only] => format!("fix(review): {only}"),

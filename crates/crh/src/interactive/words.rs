@@ -42,7 +42,7 @@ pub(super) struct Beside<'a> {
 /// losing facts.
 pub(super) fn lead(about: &About, beside: Beside<'_>, rows: usize) -> String {
     match about {
-        About::Finding(finding) => match issue(beside.report, finding.number) {
+        About::Finding(finding) => match beside.report.issue(finding.number) {
             Some(issue) => format!("\n{}", finding_text(issue, *finding, beside, rows)),
             None => String::new(),
         },
@@ -70,7 +70,7 @@ fn safe_text(numbers: &[u32], findings: usize, beside: Beside<'_>, rows: usize) 
         // The last line counts the missing ones.
         false => room.min(SAFE_LISTED_MAX + 1).saturating_sub(1).max(1),
     };
-    for issue in numbers.iter().take(listed).filter_map(|number| issue(beside.report, *number)) {
+    for issue in numbers.iter().take(listed).filter_map(|number| beside.report.issue(*number)) {
         let title = one_line(&issue.title);
         let line = format!("  #{} {} {} {title}", issue.number, issue.severity, place(issue));
         out.push_str(&format!("{}\n", truncate(&line, beside.columns)));
@@ -137,8 +137,7 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             stem
         }
         About::Finding(finding) => {
-            let heading =
-                issue(beside.report, finding.number).map(|issue| heading(issue, *finding));
+            let heading = beside.report.issue(finding.number).map(|issue| heading(issue, *finding));
             let mut stem = vec![truncate(&heading.unwrap_or_default(), beside.columns)];
             match finding.deferring {
                 Deferring::AsRecommended => {}
@@ -347,7 +346,7 @@ fn plan_fixes(
     beside: Beside<'_>,
     rows: usize,
 ) -> (BTreeMap<u32, String>, Option<String>) {
-    let issues = plan.apply.iter().filter_map(|number| issue(beside.report, *number));
+    let issues = plan.apply.iter().filter_map(|number| beside.report.issue(*number));
     let fixes = issues
         .filter_map(|issue| {
             let diff = beside.diffs.of_issue(issue.number);
@@ -388,7 +387,7 @@ fn plan_buckets(plan: &Plan, beside: Beside<'_>, under: &BTreeMap<u32, String>) 
     ];
     for (name, numbers) in buckets.iter().filter(|(_, numbers)| !numbers.is_empty()) {
         out.push_str(&format!("\n{name} ({}):\n", numbers.len()));
-        for issue in numbers.iter().filter_map(|number| issue(beside.report, *number)) {
+        for issue in numbers.iter().filter_map(|number| beside.report.issue(*number)) {
             let why = one_line(&issue.why_it_matters);
             let why = first_sentence(&why);
             let line = format!("  [{}] {} — {why}", issue.severity, place(issue));
@@ -458,10 +457,6 @@ pub(super) fn place(issue: &Issue) -> String {
     crh_review::escape_invisible(&issue.location.to_string())
         .replace('\n', "\\n")
         .replace('\t', "\\t")
-}
-
-fn issue(report: &Report, number: u32) -> Option<&Issue> {
-    report.issues.iter().find(|issue| issue.number == number)
 }
 
 fn first_sentence(text: &str) -> &str {

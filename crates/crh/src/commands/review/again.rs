@@ -205,7 +205,7 @@ pub(super) fn mark_coverage(
 /// Adds new issues with the next numbers, and reopens fixed issues that were found again.
 fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> TakenIn {
     let known = |issue: &Issue| {
-        let all = || report.issues.iter().chain(&report.pre_existing);
+        let all = || report.all_issues().chain(&report.pre_existing);
         let same = all().find(|it| it.dedupe_key == issue.dedupe_key);
         // A fix changes the lines that identify an issue, and a model may give it another title.
         let is_fixed = |it: &&Issue| {
@@ -217,7 +217,8 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
         same.or_else(|| all().find(is_fixed)).map(|it| it.number)
     };
     let (mut new, mut found_again) = (Vec::new(), BTreeSet::new());
-    for issue in second.issues {
+    // The first review applied the limit on issues. A fix is not hidden by its own review.
+    for issue in second.issues.into_iter().chain(second.over_cap) {
         if !changed.contains(&issue.location.file) {
             continue;
         }
@@ -229,7 +230,7 @@ fn take_in(report: &mut Report, second: Report, changed: &BTreeSet<String>) -> T
         }
     }
     let found_again = reopen(report, &found_again);
-    let last = report.issues.iter().chain(&report.pre_existing).map(|issue| issue.number).max();
+    let last = report.all_issues().chain(&report.pre_existing).map(|issue| issue.number).max();
     let numbers: Vec<u32> = (last.unwrap_or_default() + 1..).take(new.len()).collect();
     report
         .issues

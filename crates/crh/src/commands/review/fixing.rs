@@ -180,7 +180,8 @@ fn not_applied(begun: &Begun, why: &str) -> String {
 /// Assigns safe issues that autofix could not fix to `downstream-resolver`.
 fn leave_to_others(report: &mut Report) {
     let unfixed = fix::safe(report);
-    for issue in report.issues.iter_mut().filter(|issue| unfixed.contains(&issue.number)) {
+    let issues = report.issues.iter_mut().chain(&mut report.over_cap);
+    for issue in issues.filter(|issue| unfixed.contains(&issue.number)) {
         (issue.owner, issue.queue) = (Owner::DownstreamResolver, Queue::Residual);
     }
 }
@@ -281,7 +282,7 @@ fn rounds_of_fixes(
         waiting.retain(|fix| fix.outcome != FixOutcome::FoundAgain);
         let is_waiting = |number: u32| waiting.iter().any(|fix| fix.number == number);
         let is_open = |number: u32| !report.is_fixed(number) || is_waiting(number);
-        let open = report.issues.iter().filter(|issue| is_open(issue.number)).count();
+        let open = report.all_issues().filter(|issue| is_open(issue.number)).count();
         let applied = match waiting.is_empty() || rounds == 1 {
             false => waiting,
             true => {
@@ -316,7 +317,7 @@ fn rounds_of_fixes(
             break;
         }
         progress.keep(begun);
-        if self::open(report) >= open {
+        if report.open_issues().count() >= open {
             break;
         }
     }
@@ -381,11 +382,6 @@ fn asker(begun: &Begun) -> Asker {
         ReviewMode::Interactive => Asker::Questions,
         ReviewMode::Autofix | ReviewMode::Headless | ReviewMode::ReportOnly => Asker::Mode,
     }
-}
-
-/// Number of open issues.
-fn open(report: &Report) -> usize {
-    report.issues.iter().filter(|issue| !report.is_fixed(issue.number)).count()
 }
 
 #[cfg(test)]

@@ -69,8 +69,7 @@ impl Outcome {
 
 /// The worst open severity, including hidden and truncated issues.
 pub(super) fn worst_open(report: &Report) -> Option<Severity> {
-    let shown = report.issues.iter().filter(|issue| !report.is_fixed(issue.number));
-    let shown = shown.map(|issue| issue.severity);
+    let shown = report.open_issues().map(|issue| issue.severity);
     let hidden = report.hidden_open_findings();
     let hidden = hidden.filter_map(|dropped| {
         let claimed = || dropped.member.as_ref().map(|member| member.finding.severity);

@@ -71,6 +71,42 @@ fn todos_are_written_where_fixes_are_not_allowed() {
 }
 
 #[test]
+fn issues_over_the_limit_are_fixed_and_handed_off() {
+    let desk = Desk::new();
+    let swallowed = with(swallowed(), json!({ "severity": "P2" }));
+    let model = finds(&[unpaid(), with(mean(), json!({ "severity": "P2" })), swallowed]);
+    let output = review_with_limit(&desk, &model);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    let report = desk.stored("review.json");
+    assert_eq!(report["issues"].as_array().unwrap().len(), 1, "{}", output.shown());
+    assert_eq!(report["applied_fixes"].as_array().unwrap().len(), 2, "{}", output.shown());
+    assert!(desk.text(MAIL).contains("raise") && !desk.text(ORDERS).contains("len(items)"));
+
+    let desk = Desk::new();
+    let model = finds(&[unpaid(), with(swallowed_by_hand(), json!({ "severity": "P2" }))]);
+    let output = review_with_limit(&desk, &model);
+    let residual = desk.stored("residual-work.json");
+    assert_eq!(residual.as_array().unwrap().len(), 2, "{}", output.shown());
+    let expected =
+        ["001-ready-p1-a-refund-of-what-was-not-paid.md", "002-ready-p2-the-error-is-swallowed.md"];
+    assert_eq!(todos(&desk), expected);
+}
+
+/// An autofix review that publishes one issue.
+fn review_with_limit(desk: &Desk, model: &FakeModel) -> Output {
+    let args = ["review", "--strategy", "single", "--max-comments", "1", "--mode", "autofix"];
+    desk.checked(with_model(desk.crh(&[&args[..], &CHECKOUT[..]].concat()), model))
+}
+
+/// An issue for others, without an exact fix.
+fn swallowed_by_hand() -> Value {
+    let by_hand = json!({
+        "autofix_class": "manual", "owner": "downstream-resolver", "replacement": null,
+    });
+    with(swallowed(), by_hand)
+}
+
+#[test]
 fn change_outside_the_checkout_gets_no_todos() {
     for mode in ["autofix", "headless"] {
         let desk = Desk::new();

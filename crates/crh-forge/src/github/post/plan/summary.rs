@@ -157,7 +157,7 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         strategy: report.strategy,
         complete: analysis.is_complete(),
         issues,
-        withheld: report.hidden_open_findings().count(),
+        withheld: report.over_cap.len() + report.hidden_open_findings().count(),
         refused: refused_keys.collect(),
     }
 }
