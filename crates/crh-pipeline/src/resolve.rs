@@ -9,6 +9,7 @@ pub use checkout_match::{CheckoutMatch, match_checkout};
 pub(crate) use proposal::round_with_head;
 pub use proposal::{EarlierRound, ProposalRemotes, ProposedChange, ReviewedHead, resolve_proposal};
 
+use crate::requirements::is_plan_line;
 use crate::target_args::{CommitRange, Dots, Target};
 use crh_git::{
     BaseError, BaseRequest, ChangeHistory, CommitDetails, DIFF_BYTES_MAX, EMPTY_TREE, GitError,
@@ -712,12 +713,17 @@ fn no_difference_message(range: &ResolvedRange, untracked: &[String]) -> String 
 }
 
 /// Title and description of a change. For one commit, its subject and body. For several commits,
-/// the branch name and a list of the commits.
+/// the branch name and a list of the commits, with the newest line `Plan: PATH` of their messages.
 fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, String) {
     let mut lines: Vec<String> =
         commits.iter().take(LISTED_MAX).map(|commit| format!("- {}", commit.subject)).collect();
     if commits.len() > LISTED_MAX {
         lines.push(format!("and {} more", commits.len() - LISTED_MAX));
+    }
+    let plan_lines =
+        commits.iter().flat_map(|commit| commit.body.lines()).filter(|line| is_plan_line(line));
+    if let Some(plan_line) = plan_lines.last() {
+        lines.push(format!("\n{}", plan_line.trim()));
     }
     let list = lines.join("\n");
     let short = |name: &str| name.trim_start_matches("refs/heads/").to_owned();
@@ -734,4 +740,40 @@ fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, 
 
 fn display_paths(paths: Vec<Vec<u8>>) -> Vec<String> {
     paths.into_iter().map(|path| RepoPath::new(path).shown().into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(subject: &str, body: &str) -> CommitDetails {
+        CommitDetails {
+            id: String::new(),
+            author: String::new(),
+            authored: String::new(),
+            committed: String::new(),
+            subject: subject.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    #[test]
+    fn newest_plan_line_is_part_of_the_description() {
+        let range = |dirty| ResolvedRange {
+            base: String::new(),
+            head: String::new(),
+            source: "refs/heads/orders".to_owned(),
+            target: "refs/heads/main".to_owned(),
+            dirty,
+            notes: Vec::new(),
+        };
+        let planned = |path: &str| commit("Add orders", &format!("Text.\n\nPlan: {path}\n"));
+        let body = |dirty, commits: &[CommitDetails]| title_and_body(&range(dirty), commits).1;
+        assert_eq!(body(false, &[planned("a.md")]), "Text.\n\nPlan: a.md\n");
+        assert_eq!(body(true, &[planned("a.md")]), "- Add orders\n\nPlan: a.md");
+        let commits = [planned("a.md"), planned("b.md"), commit("Fix a typo", "")];
+        let expected = "- Add orders\n- Add orders\n- Fix a typo\n\nPlan: b.md";
+        assert_eq!(body(false, &commits), expected);
+        assert_eq!(body(true, &[commit("Fix a typo", "Why.")]), "- Fix a typo");
+    }
 }

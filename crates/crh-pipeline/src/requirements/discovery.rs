@@ -154,23 +154,27 @@ pub fn discover(
 /// The document that the description links to. If a proposal has one link, its document counts as
 /// explicit. If there are several, the newest document that matches the title counts as inferred.
 /// A commit message may mention a plan in passing: its link counts as inferred, unless a line `Plan:
-/// PATH` states it. Only existing files count.
+/// PATH` states it, also next to other links. Only existing files count.
 fn plan_in_description(
     clues: &RequirementsClues<'_>,
 ) -> Result<Option<(String, PlanSource)>, String> {
     let mentioned_paths = mentioned_plans(clues.body);
     let existing_paths: Vec<&String> =
         mentioned_paths.iter().filter(|path| clues.plans.contains(path)).collect();
+    let is_stated = |path: &str| clues.body.lines().any(|line| states_plan(line, path));
+    let stated_paths: Vec<&&String> =
+        existing_paths.iter().filter(|path| is_stated(path)).collect();
     match (mentioned_paths.len(), existing_paths.as_slice()) {
         (0, _) => Ok(None),
+        // Subjects of other commits may mention further plans.
+        (_, _) if clues.body_source == DescriptionSource::Commits && stated_paths.len() == 1 => {
+            Ok(Some(((*stated_paths[0]).clone(), PlanSource::Explicit)))
+        }
         (1, [path]) => {
-            let is_stated = match clues.body_source {
-                DescriptionSource::Proposal => true,
-                DescriptionSource::Commits => {
-                    clues.body.lines().any(|line| states_plan(line, path))
-                }
+            let source = match clues.body_source {
+                DescriptionSource::Proposal => PlanSource::Explicit,
+                DescriptionSource::Commits => PlanSource::Inferred,
             };
-            let source = if is_stated { PlanSource::Explicit } else { PlanSource::Inferred };
             Ok(Some(((*path).clone(), source)))
         }
         (1, _) => Err(format!(
@@ -192,6 +196,12 @@ fn plan_in_description(
             })
         }
     }
+}
+
+/// Whether a line is `Plan:` and one word.
+pub(crate) fn is_plan_line(line: &str) -> bool {
+    let (label, rest) = line.trim().split_once(':').unwrap_or_default();
+    label.eq_ignore_ascii_case("plan") && rest.split_whitespace().count() == 1
 }
 
 /// Whether a line is `Plan: PATH`, without other words.

@@ -10,6 +10,7 @@ mod entries;
 mod missing;
 
 pub use answer::parse_answer;
+pub(crate) use discovery::is_plan_line;
 pub use discovery::{
     DescriptionSource, PLANS_FOLDER, RequirementsClues, RequirementsSearch, discover,
 };

@@ -77,6 +77,10 @@ fn plan_mentioned_in_a_commit_message_is_inferred() {
     check("Plan: the part of docs/plans/refunds.md that is left", inferred);
     check("Body.\n\nPlan: docs/plans/refunds.md", explicit);
     check("plan: `./docs/plans/refunds.md`.", explicit);
+    check(
+        "- Move docs/plans/2026-03-01-payload-limits.md\n\nPlan: docs/plans/refunds.md",
+        explicit,
+    );
 }
 
 #[test]
