@@ -61,6 +61,10 @@ pub struct PublishRules {
     pub min_severity: Severity,
 }
 
+/// Reason for an advisory finding that is true, but not published.
+pub(crate) const ADVISORY_NOT_PUBLISHED: &str =
+    "advisory findings are published only with `--min-severity P3`";
+
 /// What happens to an issue.
 #[derive(Debug, PartialEq, Eq)]
 enum Publication {
@@ -174,8 +178,10 @@ fn decide(
     let is_probable =
         matches!(group.judgement, EditorJudgement::Probable(_)) && probability >= rules.threshold;
     let is_urgent = issue.severity <= Severity::P1;
-    let is_small = issue.severity > rules.min_severity
-        || issue.autofix_class == AutofixClass::Advisory && !is_urgent;
+    // An advisory issue asks for no work, so it ranks as P3.
+    let is_advisory = issue.autofix_class == AutofixClass::Advisory && !is_urgent;
+    let rank = if is_advisory { Severity::P3 } else { issue.severity };
+    let is_small = rank > rules.min_severity;
     if is_probable && !is_small {
         return Publication::Published;
     }
@@ -194,6 +200,9 @@ fn decide(
             (Fate::BelowGate, format!("the editor refutes it: {reason}"))
         }
         EditorJudgement::Minor => (Fate::Minor, "the editor calls it minor".to_owned()),
+        EditorJudgement::Probable(_) if is_probable && is_advisory => {
+            (Fate::Minor, ADVISORY_NOT_PUBLISHED.to_owned())
+        }
         EditorJudgement::Probable(_) if is_probable => {
             (Fate::Minor, format!("{} is not published", issue.severity))
         }

@@ -95,6 +95,29 @@ fn check(
 }
 
 #[test]
+fn advisory_issue_is_published_only_on_request() {
+    let mut member = claim(5, Severity::P2);
+    member.finding.autofix_class = AutofixClass::Advisory;
+    let groups = [group(std::slice::from_ref(&member), probable(900), Severity::P2)];
+    let report = review(&[member.clone()], &groups, &BTreeMap::new());
+    let reasons: Vec<&str> = report.suppressed.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!((report.issues.len(), reasons), (0, vec![ADVISORY_NOT_PUBLISHED]));
+    let envelope = crate::render::envelope(&report);
+    let listed = "Advisory findings (report-only):\n\n[P2][advisory -> ";
+    assert!(envelope.contains(listed) && !envelope.contains("Not shown"), "{envelope}");
+
+    let member_groups = [vec![member.clone()]];
+    let merged = consolidate_for_editor(
+        vec![member],
+        &sources(),
+        &PastDecisions::default(),
+        Grouping::Editor(&member_groups),
+    );
+    let all = PublishRules { min_severity: Severity::P3, ..RULES };
+    assert_eq!(apply_edit(merged, &groups, &BTreeMap::new(), all).issues.len(), 1);
+}
+
+#[test]
 fn probable_issue_is_published_and_the_lower_probability_counts() {
     use JudgementResult::{Confirmed, Unsure};
     use Severity::{P1, P2, P3};

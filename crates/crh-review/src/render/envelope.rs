@@ -4,9 +4,10 @@ use super::{
     coverage_gaps, fate_counts, model_remarks, requirement_state, reviewer_with_reason,
     reviewers_or_disagreement, scope_line, verdict_label,
 };
-use crate::finding::{AutofixClass, Owner, Side};
+use crate::edit::ADVISORY_NOT_PUBLISHED;
+use crate::finding::{AutofixClass, Finding, Owner, Side};
 use crate::merge::OVER_LIMIT;
-use crate::report::{Fate, Issue, Plan, Report, Status};
+use crate::report::{DroppedFinding, Fate, Issue, Plan, Report, Status};
 use crate::sanitise::{one_line, path};
 
 /// The line for a review that could not start. `reason` ends with a period.
@@ -104,15 +105,40 @@ fn finding_sections(report: &Report) -> Vec<String> {
         let mut issues: Vec<&Issue> =
             report.open_issues().filter(|issue| group(issue) == group_shown).collect();
         issues.sort_by_key(|issue| issue.autofix_class != AutofixClass::SafeAuto);
-        sections.extend(section(heading, issues.into_iter()));
+        let items = issues.into_iter().map(finding);
+        sections.extend(match group_shown {
+            FindingGroup::Advisory => section(heading, items.chain(unpublished_advisory(report))),
+            FindingGroup::GatedAuto | FindingGroup::Manual => section(heading, items),
+        });
     }
-    sections.extend(section("Pre-existing issues:\n", report.pre_existing.iter()));
+    sections.extend(section("Pre-existing issues:\n", report.pre_existing.iter().map(finding)));
     sections
 }
 
-fn section<'a>(heading: &str, issues: impl Iterator<Item = &'a Issue>) -> Option<String> {
-    let items: Vec<String> = issues.map(finding).collect();
+fn section(heading: &str, items: impl Iterator<Item = String>) -> Option<String> {
+    let items: Vec<String> = items.collect();
     (!items.is_empty()).then(|| format!("{heading}{}", items.join("\n")))
+}
+
+/// Advisory findings that are not published. The envelope has them, since it is not posted.
+fn unpublished_advisory(report: &Report) -> impl Iterator<Item = String> {
+    let dropped = report.suppressed.iter().filter(|dropped| is_unpublished_advisory(dropped));
+    dropped.filter_map(|dropped| dropped.member.as_ref()).map(|member| {
+        let Finding { severity, autofix_class, owner, file, title, .. } = &member.finding;
+        let line = member.finding.line_start.map(|line| format!(":{line}")).unwrap_or_default();
+        format!(
+            "[{severity}][{autofix_class} -> {owner}] File: {}{line} -- {} ({}, confidence {})\n  Why: {}\n",
+            path(file),
+            one_line(title),
+            one_line(&member.reviewer),
+            member.finding.confidence,
+            join_lines(&member.finding.why_it_matters),
+        )
+    })
+}
+
+fn is_unpublished_advisory(dropped: &DroppedFinding) -> bool {
+    dropped.fate == Fate::Minor && dropped.reason == ADVISORY_NOT_PUBLISHED
 }
 
 fn finding(issue: &Issue) -> String {
@@ -216,6 +242,11 @@ fn coverage(report: &Report) -> Vec<String> {
     if !report.over_cap.is_empty() {
         fates.remove(&Fate::OverCap);
     }
+    let listed = report.suppressed.iter().filter(|dropped| is_unpublished_advisory(dropped));
+    if let Some(count) = fates.get_mut(&Fate::Minor) {
+        *count -= listed.count();
+    }
+    fates.retain(|_, count| *count > 0);
     if !fates.is_empty() {
         items.push(format!("Not shown: {}", fate_counts(&fates)));
     }
