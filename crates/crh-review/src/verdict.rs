@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::finding::{Member, Origin, Proof, Severity};
+use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
@@ -65,26 +65,63 @@ fn open_findings<'a>(
     report: &Report,
     hidden: impl Iterator<Item = &'a DroppedFinding>,
 ) -> Vec<OpenFinding> {
-    let shown_findings = report.open_issues().map(|issue| (issue.severity, issue.queue));
+    let shown_findings = report.open_issues().map(OpenFinding::from_issue);
     let hidden_findings = hidden.filter_map(|dropped| {
-        let finding = &dropped.member.as_ref()?.finding;
-        let severity = dropped.open.unwrap_or(finding.severity);
-        Some((severity, queue_for(finding.autofix_class, finding.owner)))
+        let finding = OpenFinding::from_finding(&dropped.member.as_ref()?.finding);
+        Some(OpenFinding { severity: dropped.open.unwrap_or(finding.severity), ..finding })
     });
     shown_findings.chain(hidden_findings).collect()
 }
 
-/// Severity and queue of an open finding.
-type OpenFinding = (Severity, Queue);
+/// What the verdict needs to know about an open finding.
+struct OpenFinding {
+    severity: Severity,
+    queue: Queue,
+    class: AutofixClass,
+}
+
+impl OpenFinding {
+    fn from_issue(issue: &Issue) -> Self {
+        Self { severity: issue.severity, queue: issue.queue, class: issue.autofix_class }
+    }
+
+    fn from_finding(finding: &Finding) -> Self {
+        Self {
+            severity: finding.severity,
+            queue: queue_for(finding.autofix_class, finding.owner),
+            class: finding.autofix_class,
+        }
+    }
+
+    fn is_advisory(&self) -> bool {
+        self.class == AutofixClass::Advisory
+    }
+
+    fn is_urgent_advice(&self) -> bool {
+        self.is_advisory() && self.severity <= Severity::P1
+    }
+
+    /// Whether it has to be fixed before the merge. Advisory findings ask for no fix.
+    fn needs_action(&self) -> bool {
+        match self.severity {
+            Severity::P0 | Severity::P1 => !self.is_advisory(),
+            Severity::P2 => matches!(self.queue, Queue::Fixer | Queue::Residual),
+            Severity::P3 => false,
+        }
+    }
+}
 
 fn decide(
     report: &Report,
     open_findings: &[OpenFinding],
     command: CommandKind,
 ) -> (Verdict, String) {
-    let p0_count = open_findings.iter().filter(|(severity, _)| *severity == Severity::P0).count();
-    let actionable_count =
-        open_findings.iter().filter(|(severity, queue)| needs_action(*severity, *queue)).count();
+    let (advisory_p0s, p0s): (Vec<_>, Vec<_>) = open_findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::P0)
+        .partition(|finding| finding.is_advisory());
+    let p0_count = p0s.len();
+    let actionable_count = open_findings.iter().filter(|finding| finding.needs_action()).count();
     let blocking_gap = plan_gap(report, PlanSource::Explicit);
     let gaps = incomplete_reasons(report, command);
     let (verdict, reason) = if p0_count > 0 {
@@ -92,28 +129,35 @@ fn decide(
             Verdict::NotReady,
             format!("{} must be fixed before the merge", plural(p0_count, "P0 issue")),
         )
+    } else if !advisory_p0s.is_empty() {
+        (Verdict::NotReady, "a person must decide about a P0 before the merge".to_owned())
     } else if let Some(plan_gap) = blocking_gap {
         (Verdict::NotReady, format!("the change {plan_gap} of the plan"))
     } else if report.status == Status::Error && actionable_count > 0 {
         // Fixing what static checks found does not make an unreviewed change ready.
         let found = plural(actionable_count, "issue");
         let reason = format!("{}; static checks found {found} to fix", gaps.join("; "));
-        return (Verdict::Incomplete, with_inferred_gap(report, reason));
+        return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
     } else if actionable_count > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
     } else {
         let (verdict, reason) = verdict_without_actionable(report, open_findings, command, &gaps);
-        return (verdict, with_inferred_gap(report, reason));
+        return (verdict, with_remarks(report, open_findings, reason));
     };
-    let reason = with_inferred_gap(report, reason);
+    let reason = with_remarks(report, open_findings, reason);
     match gaps.is_empty() {
         true => (verdict, reason),
         false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
     }
 }
 
-/// Adds unmet requirements of an inferred plan, which may be the wrong plan, to a reason.
-fn with_inferred_gap(report: &Report, reason: String) -> String {
+/// Adds what needs no fix, but must be read, to a reason: advisory P0 and P1, and unmet requirements
+/// of an inferred plan, which may be the wrong plan.
+fn with_remarks(report: &Report, open_findings: &[OpenFinding], reason: String) -> String {
+    let reason = match open_findings.iter().filter(|it| it.is_urgent_advice()).count() {
+        0 => reason,
+        count => format!("{reason}; read {}", plural(count, "advisory P0 or P1 issue")),
+    };
     match (plan_gap(report, PlanSource::Inferred), &report.plan) {
         (Some(plan_gap), Some(plan)) => {
             format!("{reason}. The change {plan_gap} of the inferred plan {}", plan.path)
@@ -167,15 +211,7 @@ fn verdict_without_actionable(
 
 /// Whether an open issue blocks the merge.
 pub(crate) fn is_actionable(issue: &Issue) -> bool {
-    needs_action(issue.severity, issue.queue)
-}
-
-fn needs_action(severity: Severity, queue: Queue) -> bool {
-    match severity {
-        Severity::P0 | Severity::P1 => true,
-        Severity::P2 => matches!(queue, Queue::Fixer | Queue::Residual),
-        Severity::P3 => false,
-    }
+    OpenFinding::from_issue(issue).needs_action()
 }
 
 /// Which requirements of a plan the change does not meet: `does not meet R2 and meets only a part
@@ -307,7 +343,8 @@ fn self_suppressed(report: &Report) -> Option<String> {
         let finding = dropped.member.as_ref().map(|member| &member.finding);
         dropped.is_suppressed_by_change()
             && finding.is_none_or(|finding| {
-                needs_action(finding.severity, queue_for(finding.autofix_class, finding.owner))
+                let open_finding = OpenFinding::from_finding(finding);
+                open_finding.needs_action() || open_finding.is_urgent_advice()
             })
     };
     let count = report.suppressed.iter().filter(needs_action).count();

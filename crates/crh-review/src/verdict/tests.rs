@@ -58,7 +58,6 @@ fn open_issues_decide_first() {
         expect!["Not ready: 1 P0 issue must be fixed before the merge"],
     );
     check(&report("P1 P3"), CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
-    check(&report("P1!"), CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
     check(&report("P2"), CommandKind::Checks, expect!["Ready with fixes: 1 issue to fix"]);
     check(
         &report("P2! P3 P3!"),
@@ -75,6 +74,27 @@ fn open_issues_decide_first() {
         &report("P2! P3"),
         CommandKind::Checks,
         expect!["Checks passed: nothing actionable was found"],
+    );
+}
+
+#[test]
+fn advisory_issue_is_named_but_is_no_work() {
+    check(
+        &report("P1!"),
+        CommandKind::Review,
+        expect!["Ready to merge: nothing actionable was found; read 1 advisory P0 or P1 issue"],
+    );
+    check(
+        &report("P1 P1!"),
+        CommandKind::Review,
+        expect!["Ready with fixes: 1 issue to fix; read 1 advisory P0 or P1 issue"],
+    );
+    check(
+        &report("P0! P1!"),
+        CommandKind::Review,
+        expect![
+            "Not ready: a person must decide about a P0 before the merge; read 2 advisory P0 or P1 issues"
+        ],
     );
 }
 
