@@ -11,7 +11,7 @@ use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
 use crate::place::{Location, PlacedFinding, Placer, Tier};
 use crate::report::{Issue, Validation};
-use crate::route::{IssueRoute, replacements_conflict};
+use crate::route::{IssueRoute, issue_action, replacements_conflict};
 use crate::words::collapse_whitespace;
 
 /// Added once to the confidence if at least two voices agree. A voice is one reviewer, or several
@@ -59,7 +59,7 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         description: finding.why_it_matters.clone(),
         suggestion: fix.words.clone().unwrap_or_default(),
         suggested_fix: fix.words,
-        replacement: fix.replacement,
+        replacement: fix.replacement.clone(),
         evidence_snippet: own_quote(lead),
         evidence: lead.evidence.clone(),
         reviewers: reviewers(&members),
@@ -71,7 +71,7 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         autofix_class: route.class,
         owner: route.owner,
         queue: route.queue,
-        action: route.action,
+        action: issue_action(&route, fix.replacement.as_deref()),
         requires_verification: route.requires_verification,
         pre_existing: cluster.iter().all(is_pre_existing),
         members: Vec::new(),

@@ -67,6 +67,15 @@ impl IssueRoute {
     }
 }
 
+/// The action for an issue. Without an exact replacement, crh cannot fix what a person or a release
+/// has to handle.
+pub(crate) fn issue_action(route: &IssueRoute, replacement: Option<&str>) -> Action {
+    match (route.action, route.owner) {
+        (Action::Apply, Owner::Human | Owner::Release) if replacement.is_none() => Action::Defer,
+        (action, _) => action,
+    }
+}
+
 /// Whether two members propose different replacements.
 pub(crate) fn replacements_conflict(members: &[&Member]) -> bool {
     let mut replacements =

@@ -756,6 +756,21 @@ fn verdict_ignores_the_issue_limit() {
 }
 
 #[test]
+fn person_is_asked_to_apply_only_an_exact_replacement() {
+    let table = r#"
+        a f.rs:20 P2 bug 0.9 manual/human "One" fix
+        a f.rs:24 P2 bug 0.9 manual/release "Two" fix
+        a f.rs:27 P2 bug 0.9 manual/human "Three" replace="let v27 = 1;"
+        a F.rs:20 P2 bug 0.9 manual/downstream-resolver "Four" fix
+    "#;
+    let issues = merge(table, &BTreeMap::new()).issues;
+    let mut actions: Vec<String> =
+        issues.iter().map(|issue| format!("{} {}", issue.title, issue.action)).collect();
+    actions.sort();
+    assert_eq!(actions, ["Four apply", "One defer", "Three apply", "Two defer"]);
+}
+
+#[test]
 fn fixed_issue_over_the_limit_is_not_open() {
     let table = r#"
         a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"

@@ -16,7 +16,7 @@ use crate::fix;
 use crate::fix::SafeFixTiming;
 use crate::fix::outcome::Fixed;
 use crate::hand_off::tickets::TrackerLabel;
-use crh_review::finding::AutofixClass;
+use crh_review::finding::{AutofixClass, Owner};
 use crh_review::report::{Action, Issue, Report};
 
 /// Reason for a ticket if every tracker has failed.
@@ -49,6 +49,8 @@ enum Dismissing {
 struct Item {
     number: u32,
     action: Action,
+    /// Apply, or Acknowledge if crh cannot fix the issue.
+    first: Pick,
 }
 
 #[derive(Debug, Clone)]
@@ -273,8 +275,11 @@ impl Flow {
 
     /// Collects the issues that need a decision.
     fn take_stock(&mut self, report: &Report) {
-        let item =
-            |issue: &Issue| Item { number: issue.number, action: open_action(issue, report) };
+        let item = |issue: &Issue| Item {
+            number: issue.number,
+            action: open_action(issue, report),
+            first: first_pick(issue),
+        };
         let is_advisory = |issue: &&Issue| issue.autofix_class == AutofixClass::Advisory;
         self.items = report.open_issues().filter(|issue| !is_advisory(issue)).map(item).collect();
         self.resolved.advisory = report.open_issues().filter(is_advisory).count();
@@ -301,12 +306,8 @@ impl Flow {
     fn finding(&self, at: usize) -> Ask {
         let item = self.items[at];
         let (recommended, deferring) = self.recommended(item);
-        let first = match item.action {
-            Action::Acknowledge => Pick::Acknowledge,
-            Action::Apply | Action::Defer | Action::Skip => Pick::Apply,
-        };
         let is_only = self.items.len() == 1;
-        let mut picks = vec![first, Pick::Defer, Pick::Skip, Pick::TheRest, Pick::Dismiss];
+        let mut picks = vec![item.first, Pick::Defer, Pick::Skip, Pick::TheRest, Pick::Dismiss];
         picks.retain(|pick| *pick != Pick::Dismiss || self.dismissing == Dismissing::Possible);
         picks.retain(|pick| *pick != Pick::Defer || self.can_file());
         picks.retain(|pick| *pick != Pick::TheRest || !is_only);
@@ -516,6 +517,15 @@ fn open_action(issue: &Issue, report: &Report) -> Action {
     match (issue.action, report.fix_of(issue.number)) {
         (Action::Apply, Some(_)) => Action::Defer,
         (action, _) => action,
+    }
+}
+
+/// Apply, or Acknowledge for what a person or a release has to handle without an exact replacement.
+fn first_pick(issue: &Issue) -> Pick {
+    match (issue.action, issue.owner) {
+        (Action::Acknowledge, _) => Pick::Acknowledge,
+        (_, Owner::Human | Owner::Release) if issue.replacement.is_none() => Pick::Acknowledge,
+        (Action::Apply | Action::Defer | Action::Skip, _) => Pick::Apply,
     }
 }
 

@@ -7,6 +7,19 @@ use super::*;
 use crate::fix::outcome::Left;
 use crh_review::report::{AppliedFix, FixOutcome};
 
+#[test]
+fn issue_for_a_person_offers_apply_only_with_an_exact_fix() {
+    for (owner, replacement, expected) in [
+        (Owner::Human, None, Pick::Acknowledge),
+        (Owner::Release, None, Pick::Acknowledge),
+        (Owner::Human, Some("charge_once();".to_owned()), Pick::Apply),
+        (Owner::DownstreamResolver, None, Pick::Apply),
+    ] {
+        let issue = Issue { owner, replacement, ..issue(1, "manual", "defer") };
+        assert_eq!(first_pick(&issue), expected, "{owner}");
+    }
+}
+
 /// An issue with a class and an action, in the matching queue.
 pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> Issue {
     let queue = match (class, action) {
