@@ -1,7 +1,7 @@
 //! Renders the report as Markdown: tables by severity, then sections in the specified order.
 
 use super::{
-    coverage_gaps, hidden_findings, is_residual, location_label, model_remarks, next_step,
+    coverage_gaps, hidden_findings, is_residual, location_label, model_remarks, next_step_in,
     reported_by, requirement_state, residual_step, scope_line, team, validation_note,
     verdict_label,
 };
@@ -84,19 +84,22 @@ fn severity_tables(report: &Report) -> Vec<String> {
     .into_iter()
     .filter_map(|(severity, title)| {
         let issues = report.issues.iter().filter(|issue| issue.severity == severity);
-        table(title, &columns, issues.map(|issue| issue_row(issue, report.is_fixed(issue.number))))
+        table(title, &columns, issues.map(|issue| issue_row(report, issue)))
     })
     .collect()
 }
 
-fn issue_row(issue: &Issue, fixed: bool) -> Vec<String> {
+fn issue_row(report: &Report, issue: &Issue) -> Vec<String> {
     vec![
         issue.number.to_string(),
         code_cell(&location_label(issue)),
         issue_cell(issue),
         cell(&reported_by(issue)),
         issue.confidence.to_string(),
-        if fixed { "fixed".to_owned() } else { next_step(issue) },
+        match report.is_fixed(issue.number) {
+            true => "fixed".to_owned(),
+            false => next_step_in(report, issue),
+        },
     ]
 }
 
@@ -153,7 +156,7 @@ fn residual_work(report: &Report) -> Option<String> {
             issue.number.to_string(),
             code_cell(&location_label(issue)),
             cell(&issue.title),
-            cell(&residual_step(issue)),
+            cell(&residual_step(report, issue)),
         ]
     });
     table("Residual Actionable Work", &columns, rows)

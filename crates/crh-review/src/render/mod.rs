@@ -121,7 +121,17 @@ fn fate_label(fate: Fate) -> &'static str {
     }
 }
 
-/// What the reader can do about an issue, such as `fix by hand`.
+/// What the reader can do about an issue of this report, such as `fix by hand`. If the run is not
+/// stored, `crh fix` would act on an issue of another run.
+fn next_step_in(report: &Report, issue: &Issue) -> String {
+    let step = next_step(issue);
+    match report.artifact.is_empty() && step.contains("`crh fix") {
+        true => "crh can fix this in a review that stores its run".to_owned(),
+        false => step,
+    }
+}
+
+/// What the reader can do about an issue of a stored run.
 fn next_step(issue: &Issue) -> String {
     let number = issue.number;
     // Without a test command, `crh fix` does not fix an issue that requires verification.
@@ -157,10 +167,10 @@ fn is_residual(report: &Report, issue: &Issue) -> bool {
 }
 
 /// What the reader can do about an issue that needs work.
-fn residual_step(issue: &Issue) -> String {
+fn residual_step(report: &Report, issue: &Issue) -> String {
     let step = match issue.action {
         Action::Skip => "choose a fix: the reviewers propose different ones".to_owned(),
-        Action::Apply | Action::Defer | Action::Acknowledge => next_step(issue),
+        Action::Apply | Action::Defer | Action::Acknowledge => next_step_in(report, issue),
     };
     let suffix = if issue.requires_verification { ", then run the tests" } else { "" };
     format!("{step}{suffix}")

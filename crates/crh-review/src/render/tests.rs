@@ -403,6 +403,21 @@ fn empty_report_is_rendered() {
 }
 
 #[test]
+fn fix_command_is_named_only_for_a_stored_run() {
+    let stored = full_report();
+    let unstored = Report { artifact: String::new(), ..stored.clone() };
+    let texts = |report: &Report| {
+        let texts =
+            [text(report, &TextStyle::default()), markdown(report), html(report, None).unwrap()];
+        texts.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
+        assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
+        assert!(unstored.contains("crh can fix this in a review that stores its run"));
+    }
+}
+
+#[test]
 fn stopped_envelope_lacks_final_line() {
     let stopped = stopped_envelope(&full_report());
     assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");

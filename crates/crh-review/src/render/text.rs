@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::{
     coverage_gaps, fate_label, hidden_findings, is_residual, location_label, model_remarks,
-    next_step, reported_by, requirement_state, residual_step, scope_line, team, validation_label,
+    next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
+    validation_label,
 };
 use crate::finding::{Member, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -172,7 +173,8 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     }
     out.push('\n');
     for item in &report.issues {
-        out.push_str(&issue(item, report.is_fixed(item.number), style));
+        let step = (!report.is_fixed(item.number)).then(|| next_step_in(report, item));
+        out.push_str(&issue(item, step, style));
         out.push('\n');
     }
     for (title, items) in unpublished(report, style.listed).into_iter().chain(lists(report)) {
@@ -187,7 +189,8 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     out
 }
 
-fn issue(issue: &Issue, fixed: bool, style: &TextStyle) -> String {
+/// An issue. Without a next step, it is fixed.
+fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String {
     let colour = style.colour;
     let severity_style = match issue.severity {
         Severity::P0 | Severity::P1 => Style::Red,
@@ -195,7 +198,7 @@ fn issue(issue: &Issue, fixed: bool, style: &TextStyle) -> String {
         Severity::P3 => Style::Blue,
     };
     let label = format!("{} {}", issue.number, issue.severity);
-    let suffix = if fixed { " (fixed)" } else { "" };
+    let suffix = if next_step.is_none() { " (fixed)" } else { "" };
     let location = colour.paint(Style::Bold, &location_label(issue));
     let location = match issue.location.side {
         Side::New => style.links.link(&issue.location.file, issue.location.line_start, &location),
@@ -226,7 +229,7 @@ fn issue(issue: &Issue, fixed: bool, style: &TextStyle) -> String {
         },
     ];
     details.extend(validation_label(issue.validation).map(str::to_owned));
-    details.extend((!fixed).then(|| next_step(issue)));
+    details.extend(next_step);
     for line in style.wrap(INDENT, INDENT, &details.join("; ")).lines() {
         out.push_str(&colour.paint(Style::Dim, line));
         out.push('\n');
@@ -315,7 +318,7 @@ fn applied_fixes(report: &Report) -> Vec<String> {
 fn residual_work(report: &Report) -> Vec<String> {
     let residual = report.issues.iter().filter(|issue| is_residual(report, issue));
     let line = |issue: &Issue| {
-        let (number, severity, step) = (issue.number, issue.severity, residual_step(issue));
+        let (number, severity, step) = (issue.number, issue.severity, residual_step(report, issue));
         format!("{number} {severity} {}: {step}", location_label(issue))
     };
     residual.map(line).collect()

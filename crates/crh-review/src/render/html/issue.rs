@@ -8,7 +8,7 @@ use super::{LabelledValue, labelled_value};
 use crate::diff::Diff;
 use crate::finding::{Severity, Side};
 use crate::place::Quote;
-use crate::render::{location_label, model_remarks, next_step, validation_label};
+use crate::render::{location_label, model_remarks, next_step_in, validation_label};
 use crate::report::{Issue, Report};
 use crate::sanitise::{escape_invisible, path};
 
@@ -68,7 +68,7 @@ impl IssueView {
             } else {
                 format!("lines {start} to {end}")
             },
-            facts: issue_values(issue, report.is_fixed(issue.number)),
+            facts: issue_values(issue, report),
             excerpt,
             quotes,
         }
@@ -93,7 +93,7 @@ pub(super) fn severity_word(severity: Severity) -> &'static str {
     }
 }
 
-fn issue_values(issue: &Issue, fixed: bool) -> Vec<LabelledValue> {
+fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
     let reporters = issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "));
     let validation = validation_label(issue.validation).unwrap_or("no second look");
     let relocation = issue.relocated_from.map(|line| format!("the reviewer cited line {line}"));
@@ -103,7 +103,10 @@ fn issue_values(issue: &Issue, fixed: bool) -> Vec<LabelledValue> {
         labelled_value("Confidence", &issue.confidence.to_string()),
         labelled_value("Checked", validation),
     ];
-    facts.extend((!fixed).then(|| labelled_value("Next step", &next_step(issue).replace('`', ""))));
+    if !report.is_fixed(issue.number) {
+        let step = next_step_in(report, issue).replace('`', "");
+        facts.push(labelled_value("Next step", &step));
+    }
     facts.extend(issue.rule.as_ref().map(|rule| labelled_value("Rule", rule)));
     facts.extend(relocation.map(|moved| labelled_value("Moved", &moved)));
     facts
