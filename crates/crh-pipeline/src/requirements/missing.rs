@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use super::{
     REVIEWER, RequirementItem, RequirementJudgement, RequirementJudgements, RequirementsDoc,
@@ -99,13 +100,18 @@ fn missing_finding(
         true => default_reason.to_owned(),
         false => with_period(&requirement.evidence),
     };
-    let why = format!("The plan asks for it. {reason}{hint}");
+    let file = anchor(&document.path);
+    let plan = match file.as_str() {
+        OUTSIDE => format!("The plan `{}`", document.path),
+        _ => "The plan".to_owned(),
+    };
+    let why = format!("{plan} asks for it. {reason}{hint}");
     let finding = Finding {
         // Leaves room for the ellipsis.
         title: cut(&format!("{id} of the plan {state}: {}", item.text), TITLE_MAX - 1),
         severity,
         category: Category::Requirements,
-        file: anchor(&document.path),
+        file,
         line_start: NonZeroU32::new(item.line),
         line_end: None,
         side: None,
@@ -123,11 +129,16 @@ fn missing_finding(
     Some(Member { origin: Origin::Plan, ..Member::new(REVIEWER, finding) })
 }
 
-/// The path of the document in a form that a finding may have. Documents outside the repository
-/// have no relative path.
+/// Place of findings about a document outside the repository, which has no path in it.
+const OUTSIDE: &str = "(plan)";
+
+/// The path of the document in a form that a finding may have.
 fn anchor(path: &str) -> String {
     let path = path.replace('\\', "/");
-    let parts = path.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
+    if Path::new(&path).is_absolute() || path.split('/').any(|part| part == "..") {
+        return OUTSIDE.to_owned();
+    }
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     parts.collect::<Vec<_>>().join("/")
 }
 

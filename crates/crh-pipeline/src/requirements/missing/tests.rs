@@ -113,7 +113,7 @@ fn unjudged_requirements_give_no_findings() {
 }
 
 #[test]
-fn document_outside_the_repository_has_a_path() {
+fn document_outside_the_repository_has_no_path_in_it() {
     check(
         "/home/me/../plan.md",
         PlanSource::Explicit,
@@ -124,8 +124,8 @@ fn document_outside_the_repository_has_a_path() {
         R2 NotAddressed waived No line refunds.
         R3 PartiallyAddressed waived Only errors are logged.
         R4 NotAddressed Nothing waits.
-        P1 home/me/plan.md:5 manual/downstream-resolver R4 of the plan is not addressed: wait
-          The plan asks for it. Nothing waits. If it is left out on purpose, pass `--waive R4`. `wait`
+        P1 (plan):5 manual/downstream-resolver R4 of the plan is not addressed: wait
+          The plan `/home/me/../plan.md` asks for it. Nothing waits. If it is left out on purpose, pass `--waive R4`. `wait`
     "#]],
     );
 }

@@ -10,6 +10,7 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::{input, ui};
+use crh_git::Repository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::ChangeOrigin;
 use crh_pipeline::context;
@@ -119,7 +120,8 @@ pub(super) fn plan(
     environment: &Environment,
 ) -> Result<Option<RequirementsFile>, Failure> {
     let Some(path) = named else { return Ok(None) };
-    let tidy = path.trim_start_matches("./");
+    let tidy = path_in_repository(path, environment)
+        .unwrap_or_else(|| path.trim_start_matches("./").to_owned());
     let in_change = subject.tool_context.repository().ok().and_then(|revisions| {
         let head = revisions.resolve(Some("head"))?;
         revisions.objects().file(head, tidy.as_bytes()).ok()
@@ -141,5 +143,14 @@ pub(super) fn plan(
     let text = String::from_utf8(bytes).map_err(|_| {
         Failure::usage(format!("the plan `{path}` is not UTF-8")).hint("save it as UTF-8")
     })?;
-    Ok(Some(RequirementsFile { path: tidy.to_owned(), text }))
+    Ok(Some(RequirementsFile { path: tidy, text }))
+}
+
+/// The path of an existing file from the root of the repository around the current folder. None if
+/// the file is not in it.
+fn path_in_repository(path: &str, environment: &Environment) -> Option<String> {
+    let file = fs::canonicalize(environment.folder.join(path)).ok()?;
+    let root = Repository::discover(&environment.folder).ok()?.work_tree?;
+    let relative = file.strip_prefix(fs::canonicalize(root).ok()?).ok()?;
+    relative.to_str().map(str::to_owned)
 }
