@@ -77,9 +77,8 @@ pub(crate) struct TargetArgs {
     #[arg(long)]
     pub(crate) since_last: bool,
     /// How a review asks questions, edits files, stores the run and prints the result. If you
-    /// leave this option out, crh uses none of the modes below. At a terminal it asks before every
-    /// edit, even a safe fix. Without a terminal it edits nothing, asks nothing and stores the run.
-    /// `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// leave this option out, the mode is `interactive`, but crh asks before every edit, even a
+    /// safe fix. Without a terminal it edits nothing, asks nothing and stores the run. `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
