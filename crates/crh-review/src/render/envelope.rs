@@ -158,8 +158,7 @@ fn finding(issue: &Issue) -> String {
     let mut push_field = |label: &str, text: &str| {
         out.push_str(&format!("  {label}: {}\n", join_lines(text)));
     };
-    // Without a reason, this field repeats the title.
-    if issue.why_it_matters != issue.title {
+    if has_details(issue) {
         push_field("Why", &issue.why_it_matters);
     }
     match issue.suggested_fix.as_ref().or(issue.replacement.as_ref()) {
@@ -178,6 +177,11 @@ fn finding(issue: &Issue) -> String {
         push_field("Remark", &remark);
     }
     out
+}
+
+/// Whether a reviewer explained the issue. Without an explanation, the field repeats the title.
+fn has_details(issue: &Issue) -> bool {
+    issue.why_it_matters != issue.title
 }
 
 /// Joins lines, because no field may start a line that looks like another field.
@@ -249,6 +253,11 @@ fn coverage(report: &Report) -> Vec<String> {
     fates.retain(|_, count| *count > 0);
     if !fates.is_empty() {
         items.push(format!("Not shown: {}", fate_counts(&fates)));
+    }
+    let listed_issues = report.open_issues().chain(&report.pre_existing);
+    let count = listed_issues.filter(|issue| !has_details(issue)).count();
+    if count > 0 {
+        items.push(format!("Details missing: {count} findings have no explanation"));
     }
     items.extend(coverage_gaps(report));
     match report.status {

@@ -418,6 +418,15 @@ fn fix_command_is_named_only_for_a_stored_run() {
 }
 
 #[test]
+fn envelope_counts_findings_without_details() {
+    let mut report = full_report();
+    let note = "\n- Details missing: 1 findings have no explanation\n";
+    assert!(!envelope(&report).contains("Details missing"));
+    report.issues[0].why_it_matters = report.issues[0].title.clone();
+    assert!(envelope(&report).contains(note), "{}", envelope(&report));
+}
+
+#[test]
 fn stopped_envelope_lacks_final_line() {
     let stopped = stopped_envelope(&full_report());
     assert!(stopped.starts_with("Code review stopped (headless mode).\n"), "{stopped}");
