@@ -210,6 +210,11 @@ impl Store {
         &self.bare
     }
 
+    /// Excludes files from snapshots and from the list of untracked files.
+    pub fn exclude(&mut self, files: impl IntoIterator<Item = PathBuf>) {
+        self.repository.excluded.extend(files);
+    }
+
     /// The user's repository.
     pub fn repository(&self) -> &Repository {
         &self.repository

@@ -21,6 +21,7 @@ use crate::config::key::SourcedValue;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::hand_off::todos;
 use crate::{config, fix, input, ui};
 use crh_forge::ChangeProposal;
 use crh_git::{NetworkMode, Objects, PathGlobs, ReadError, Repository, Store};
@@ -364,6 +365,8 @@ impl ChangeSource {
             Err(_) => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
+        let todos = todos::own_untracked_files(&repository, settings.todos_dir.value.path());
+        store.exclude(todos.or_fail(FailureKind::External)?);
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
@@ -402,7 +405,7 @@ impl ChangeSource {
         let store_flags =
             RawSettings { store_folder: flags.store_folder.clone(), ..RawSettings::default() };
         let settings = config::load(environment, None, store_flags)?;
-        let store = store::open(&settings, &repository)?;
+        let mut store = store::open(&settings, &repository)?;
         let file = match config_location {
             ConfigLocation::Checkout => repository_file(&repository)?,
             ConfigLocation::TargetBranchTip => None,

@@ -4,8 +4,10 @@
 //! after a todo was deleted (the folder stores the highest id). Existing todos are not changed.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::{File, Permissions};
 use std::io::{ErrorKind, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -15,6 +17,7 @@ use anyhow::Context;
 use crate::commands::review::Begun;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{GitError, Repository};
 use crh_pipeline::run_folder::remove_temp_files;
 use crh_review::finding::{AutofixClass, Owner};
 use crh_review::render;
@@ -49,7 +52,29 @@ pub(crate) fn write(
     written(root, settings.todos_dir.value.path(), report, &mask)
 }
 
-/// The same with explicit dependencies. `mask` removes secrets from a text.
+/// Untracked files in the folder of todos that crh wrote. They are not part of a review.
+pub(crate) fn own_untracked_files(
+    repository: &Repository,
+    dir: &Path,
+) -> Result<Vec<PathBuf>, GitError> {
+    let Some(root) = &repository.work_tree else { return Ok(Vec::new()) };
+    if !root.join(dir).is_dir() {
+        return Ok(Vec::new());
+    }
+    let files = repository.untracked()?.into_iter();
+    let files = files.map(|name| root.join(OsStr::from_bytes(&name)));
+    Ok(files.filter(|file| file.starts_with(root.join(dir)) && is_own(file)).collect())
+}
+
+/// Whether crh wrote a file: a todo with a dedupe key, or the file with the highest id.
+pub(crate) fn is_own(file: &Path) -> bool {
+    let is_regular = fs::symlink_metadata(file).is_ok_and(|found| found.is_file());
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let has_key = || id_of(&name).is_some() && key_in(file).is_ok_and(|key| key.is_some());
+    is_regular && (name == HIGHEST || has_key())
+}
+
+/// Writes todos with explicit dependencies. `mask` removes secrets from a text.
 fn written(
     root: &Path,
     dir: &Path,

@@ -1,8 +1,12 @@
 //! Asks before an interactive review whether untracked files are part of it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::config::environment::Environment;
 use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::hand_off::todos;
 use crate::ui;
 use crate::ui::questions::{LeaveEffect, MenuAnswer, MenuOption, MenuQuestion, TerminalPrompt};
 use crh_git::Repository;
@@ -43,10 +47,12 @@ pub(super) fn ask(target: &Target, environment: &Environment) -> Result<Untracke
         return Ok(unasked);
     };
     let files = repository.untracked().or_fail(FailureKind::External)?;
+    let root = repository.work_tree.clone().unwrap_or_default();
+    let is_own = |path: &[u8]| todos::is_own(&root.join(OsStr::from_bytes(path)));
     // The folder `.crh` has no sources. Git ignores it if crh created it.
     let files: Vec<String> = files
         .iter()
-        .filter(|path| !path.starts_with(b".crh/"))
+        .filter(|path| !path.starts_with(b".crh/") && !is_own(path))
         .map(|path| ui::one_line(&String::from_utf8_lossy(path)))
         .collect();
     if files.is_empty() {

@@ -92,6 +92,16 @@ fn issues_over_the_limit_are_fixed_and_handed_off() {
     assert_eq!(todos(&desk), expected);
 }
 
+#[test]
+fn todos_of_crh_are_no_untracked_files() {
+    let desk = Desk::new();
+    desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
+    desk.repo.write(&format!("{TODOS}/mine.md"), "Buy milk.\n");
+    let output = desk.review(&says(&[unpaid()]), &[]);
+    let untracked = &desk.stored("review.json")["scope"]["untracked"];
+    assert_eq!(untracked, &json!([format!("{TODOS}/mine.md")]), "{}", output.shown());
+}
+
 /// An autofix review that publishes one issue.
 fn review_with_limit(desk: &Desk, model: &FakeModel) -> Output {
     let args = ["review", "--strategy", "single", "--max-comments", "1", "--mode", "autofix"];
