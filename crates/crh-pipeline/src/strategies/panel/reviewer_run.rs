@@ -104,8 +104,8 @@ pub(super) async fn run_attempt(
         Returns::Findings => ReportFindings::NAME,
         Returns::Notes(_) => ReportNotes::NAME,
     };
-    let tools = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
-    let mut run_context = ctx.run_context(name, model, tools);
+    let toolbox = ReadOnlyTools::new(ctx, name, "for a reviewer with a lens", submit_tool_name);
+    let mut run_context = ctx.run_context(name, model, toolbox);
     let cache_notifier = reviewer_run.cache_ticket.notifier();
     run_context.progress_listener = ProgressListener::new(move |_| cache_notifier.mark_warm());
     let finished = Box::pin(drive(
@@ -123,9 +123,13 @@ pub(super) async fn run_attempt(
                 record_so_far.took_ms.saturating_add(milliseconds(finished.duration));
             RunAttempt::RateLimited(record_so_far, wait)
         }
-        Some(_) | None => {
-            RunAttempt::Ended(finish_record(reviewer_run, earlier_attempts, finished, repair))
-        }
+        Some(_) | None => RunAttempt::Ended(finish_record(
+            reviewer_run,
+            tools,
+            earlier_attempts,
+            finished,
+            repair,
+        )),
     }
 }
 
@@ -180,6 +184,7 @@ fn report_tool(reviewer: &Reviewer, repair: Arc<ReportRepair>) -> SubmitTool<Rev
 
 fn finish_record(
     reviewer_run: &ReviewerRun,
+    tools: ToolAccess,
     earlier_attempts: RunRecord,
     finished: FinishedRun<ReviewerAnswer>,
     repair: RepairOutcome,
@@ -197,7 +202,7 @@ fn finish_record(
         }
         ended @ (RunEnd::Completed | RunEnd::Failed(_) | RunEnd::Cancelled) => ended,
     };
-    record.coverage = coverage(reviewer_run, &record.ended);
+    record.coverage = coverage(reviewer_run, tools, &record.ended);
     let answer = match finished.end.outcome {
         AgentOutcome::Answered(answer) => Some(answer),
         _ => refused_report.map(|parsed| ReviewerAnswer::Findings(Box::new(parsed))),
@@ -224,7 +229,7 @@ fn finish_record(
 }
 
 /// Coverage of each file. Reviewers that write notes cover none.
-fn coverage(reviewer_run: &ReviewerRun, ended: &RunEnd) -> Vec<FileCoverage> {
+fn coverage(reviewer_run: &ReviewerRun, tools: ToolAccess, ended: &RunEnd) -> Vec<FileCoverage> {
     match reviewer_run.reviewer.returns {
         Returns::Findings => {}
         Returns::Notes(_) => return Vec::new(),
@@ -239,7 +244,11 @@ fn coverage(reviewer_run: &ReviewerRun, ended: &RunEnd) -> Vec<FileCoverage> {
         CoverageState::Reviewed if !reviewer_run.prompts.shows_diff_of(&part.path) => {
             FileCoverage {
                 path: part.path.clone(),
-                state: CoverageState::Truncated,
+                // A reviewer with tools may have read it.
+                state: match tools {
+                    ToolAccess::Tools => CoverageState::Truncated,
+                    ToolAccess::NoTools => CoverageState::NotReviewed,
+                },
                 reason: "its diff did not fit into the prompt".to_owned(),
             }
         }
