@@ -44,8 +44,8 @@ pub struct SubmitTool<A> {
     beside: Option<CallHandler>,
 }
 
-/// Handles a tool call.
-type CallHandler = Arc<dyn Fn(&ToolCall) + Send + Sync>;
+/// Handles a tool call. Returns its result for the model, or `None` if it did not call the tool.
+type CallHandler = Arc<dyn Fn(&ToolCall) -> Option<String> + Send + Sync>;
 
 impl<A> SubmitTool<A> {
     /// Creates a submit tool. Answers that `parse` rejects count against the run's limit of
@@ -58,16 +58,18 @@ impl<A> SubmitTool<A> {
     }
 
     /// Handles calls in the same turn as the answer. Models batch calls, and a tool that only takes
-    /// notes need not wait for another turn.
+    /// notes need not wait for another turn. `beside` returns the result of a call for the model, or
+    /// `None` if it did not call the tool.
     #[must_use]
-    pub fn with_calls_beside(self, beside: impl Fn(&ToolCall) + Send + Sync + 'static) -> Self {
+    pub fn with_calls_beside(
+        self,
+        beside: impl Fn(&ToolCall) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
         Self { beside: Some(Arc::new(beside)), ..self }
     }
 
-    pub(crate) fn handle_beside(&self, call: &ToolCall) {
-        if let Some(beside) = &self.beside {
-            beside(call);
-        }
+    pub(crate) fn handle_beside(&self, call: &ToolCall) -> Option<String> {
+        self.beside.as_ref().and_then(|beside| beside(call))
     }
 
     pub(crate) fn parse(&self, value: Value) -> Result<A, String> {

@@ -33,8 +33,8 @@ struct TurnError {
 #[derive(Debug)]
 enum CallDecision {
     Execute,
-    /// Not executed; the model gets this text as the result.
-    Reject(String),
+    /// Not executed by the driver; the model gets this text as the result.
+    Reply(String),
 }
 
 impl TurnCalls {
@@ -42,7 +42,7 @@ impl TurnCalls {
     pub(super) fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.calls.iter().filter_map(|(call, decision)| match decision {
             CallDecision::Execute => Some(call),
-            CallDecision::Reject(_) => None,
+            CallDecision::Reply(_) => None,
         })
     }
 }
@@ -149,26 +149,29 @@ impl<A: Clone> AgentRun<A> {
     ) {
         let may_try_again = !turn_kind.is_last() && self.corrections < MAX_CORRECTIONS;
         let mut last_error = None;
-        let mut rejected_calls = Vec::new();
         let submit = &self.task.submit;
-        calls.iter().filter(|call| call.name != submit.spec.name).for_each(|call| {
-            submit.handle_beside(call);
-        });
-        for call in calls {
-            let mut rejection = model_texts::CALL_BESIDE_ANSWER.to_owned();
+        let is_answer = |call: &ToolCall| call.name == submit.spec.name;
+        // All other calls come first: the answer may depend on them.
+        let results_beside: Vec<Option<String>> = calls
+            .iter()
+            .map(|call| if is_answer(call) { None } else { submit.handle_beside(call) })
+            .collect();
+        let mut handled_calls = Vec::new();
+        for (call, result) in calls.into_iter().zip(results_beside) {
+            let mut result = result.unwrap_or_else(|| model_texts::CALL_BESIDE_ANSWER.to_owned());
             if call.name == self.task.submit.spec.name {
                 match self.parse_answer(&call, completeness, may_try_again) {
                     Ok(answer) => return self.end(AgentOutcome::Answered(answer)),
                     Err(error) => {
-                        rejection.clone_from(&error.model_text);
+                        result.clone_from(&error.model_text);
                         last_error = Some(error);
                     }
                 }
             }
-            rejected_calls.push((call, CallDecision::Reject(rejection)));
+            handled_calls.push((call, CallDecision::Reply(result)));
         }
         if last_error.is_none_or(|error| self.allow_correction(turn_kind, &error)) {
-            self.add_results(TurnCalls { calls: rejected_calls }, Vec::new());
+            self.add_results(TurnCalls { calls: handled_calls }, Vec::new());
         }
     }
 
@@ -253,13 +256,13 @@ impl<A: Clone> AgentRun<A> {
                 if truncated_index == Some(index) { None } else { self.history.find_repeat(&call) };
             only_repeats &= repeat.is_some();
             let decision = if truncated_index == Some(index) {
-                CallDecision::Reject(truncation.model_text.clone())
+                CallDecision::Reply(truncation.model_text.clone())
             } else {
                 self.decide_call(&call, repeat)
             };
             let status = match decision {
                 CallDecision::Execute => PastCallStatus::Answered,
-                CallDecision::Reject(_) => PastCallStatus::Failed,
+                CallDecision::Reply(_) => PastCallStatus::Failed,
             };
             self.history.record(
                 &call,
@@ -282,24 +285,24 @@ impl<A: Clone> AgentRun<A> {
     fn decide_call(&mut self, call: &ToolCall, repeat: Option<RepeatedCall>) -> CallDecision {
         let submit = &self.task.submit.spec.name;
         if let Some(repeat) = repeat {
-            return CallDecision::Reject(match repeat {
+            return CallDecision::Reply(match repeat {
                 RepeatedCall::Answered(id) => model_texts::repeated_call(&id),
                 RepeatedCall::Cycle => model_texts::CALL_CYCLE.to_owned(),
             });
         }
         if !self.task.tools.iter().any(|tool| tool.name == call.name) {
-            return CallDecision::Reject(model_texts::unknown_tool(
+            return CallDecision::Reply(model_texts::unknown_tool(
                 &call.name,
                 &self.task.tools,
                 submit,
             ));
         }
         if matches!(call.arguments, CallArguments::Malformed(_)) {
-            return CallDecision::Reject(model_texts::malformed_arguments(&call.name));
+            return CallDecision::Reply(model_texts::malformed_arguments(&call.name));
         }
         if self.usage.tool_calls >= self.limits.tool_calls {
             self.usage.tool_call_refused = true;
-            return CallDecision::Reject(model_texts::TOO_MANY_CALLS.to_owned());
+            return CallDecision::Reply(model_texts::TOO_MANY_CALLS.to_owned());
         }
         self.usage.tool_calls += 1;
         CallDecision::Execute
@@ -312,7 +315,7 @@ impl<A: Clone> AgentRun<A> {
         let mut results = Vec::new();
         for (index, (call, decision)) in turn_calls.calls.into_iter().enumerate() {
             let text = match decision {
-                CallDecision::Reject(text) => text,
+                CallDecision::Reply(text) => text,
                 CallDecision::Execute => {
                     let limit_failure = || {
                         self.last_turn.get_or_insert(LastTurnReason::Limit(LimitKind::ToolCalls));

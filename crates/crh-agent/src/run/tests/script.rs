@@ -27,6 +27,8 @@ pub(super) struct Case {
     pub(super) facts: ModelFacts,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) submit_schema: Value,
+    /// Handles the calls beside an answer.
+    pub(super) beside: fn(&ToolCall) -> Option<String>,
 }
 
 pub(super) fn case() -> Case {
@@ -49,6 +51,7 @@ pub(super) fn case() -> Case {
         },
         tools: vec![tool("grep"), tool("read")],
         submit_schema: json!({"type": "object"}),
+        beside: |_| None,
     }
 }
 
@@ -85,7 +88,8 @@ impl Case {
             caller: "tester".to_owned(),
             conversation,
             tools: self.tools.clone(),
-            submit: SubmitTool::new(spec("submit", self.submit_schema.clone()), read_answer),
+            submit: SubmitTool::new(spec("submit", self.submit_schema.clone()), read_answer)
+                .with_calls_beside(self.beside),
             purpose: CallPurpose::Work,
             max_output_tokens: 1_000,
             temperature: None,

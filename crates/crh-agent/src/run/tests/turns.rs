@@ -44,6 +44,30 @@ fn answer_beside_other_calls_counts() {
 }
 
 #[test]
+fn calls_handled_beside_a_rejected_answer_have_their_result() {
+    let mut case = case();
+    case.beside = |call| (call.name == "read").then(|| "marked".to_owned());
+    case.check(
+        "
+        read a ; submit {} ; grep b
+        submit done
+        ",
+        expect![[r#"
+            ask Work
+                user: TASK
+            ask Work
+                model calls c0: read a
+                model calls c1: submit {}
+                model calls c2: grep b
+                c0 read: marked
+                c1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.
+                c2 grep: Not called: an answer was submitted in the same turn.
+            stop Answered("done")
+        "#]],
+    );
+}
+
+#[test]
 fn invalid_answer_may_be_corrected_twice() {
     case().check(
         "

@@ -169,20 +169,20 @@ impl Toolbox for SubAgentTools {
 }
 
 impl SubAgentTools {
-    /// Marks a file that the model marks in the turn of its report.
-    fn mark_beside_report(&self, call: &ToolCall) {
-        let CallArguments::Json(arguments) = &call.arguments else { return };
+    /// Marks a file that the model marks in the turn of its report. Returns the result for the
+    /// model, or `None` if no file was marked.
+    fn mark_beside_report(&self, call: &ToolCall) -> Option<String> {
+        let CallArguments::Json(arguments) = &call.arguments else { return None };
         let files = &self.shared.files;
         let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
-        let Some(file) = file.filter(|_| call.name == MARK_TOOL) else { return };
+        let file = file.filter(|_| call.name == MARK_TOOL)?;
         self.own_tools.announce_call(call);
-        if self.own_tools.rules().check_call(MARK_TOOL, Some(&file.path)).is_ok() {
-            let context = &self.shared.review.change.tool_context;
-            let arguments = arguments.to_string();
-            if call_with_limits(ToolLimits::USUAL, MARK_TOOL, &arguments, context).is_ok() {
-                self.record_mark(&file.path);
-            }
-        }
+        self.own_tools.rules().check_call(MARK_TOOL, Some(&file.path)).ok()?;
+        let context = &self.shared.review.change.tool_context;
+        let arguments = arguments.to_string();
+        let marked = call_with_limits(ToolLimits::USUAL, MARK_TOOL, &arguments, context).ok()?;
+        self.record_mark(&file.path);
+        Some(marked)
     }
 
     /// Records the files that a call has shown.
