@@ -17,7 +17,8 @@ use crate::process::GitReach;
 use crate::running_fetches;
 use crate::running_fetches::SIGTERM_WAIT;
 
-/// Maximum bytes of error output. crh shows the last lines.
+/// Maximum bytes of error output, so that git cannot fill the memory. If git writes more, crh shows
+/// none of it: the last lines, which crh shows otherwise, are not read then.
 const STDERR_MAX: u64 = 16 << 20;
 
 /// Limits of a child process.

@@ -221,7 +221,8 @@ impl Table<'_> {
         }
     }
 
-    /// Dismisses an issue in this and all later reviews. Fails with the reason.
+    /// Stores a dismissal, which later reviews follow. The report of this review keeps the issue.
+    /// Fails with the reason.
     fn dismissed(&self, number: u32, report: &Report) -> Result<(), String> {
         let Some(issue) = report.issue(number) else {
             return Err("there is no such issue".to_owned());
