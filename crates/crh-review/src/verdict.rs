@@ -176,9 +176,41 @@ pub fn has_gaps(report: &Report) -> bool {
     !coverage_problems(report).is_empty()
 }
 
-/// Number of suppressed findings.
-fn suppressed_count(report: &Report) -> usize {
-    report.suppressed.iter().filter(|dropped| dropped.fate == Fate::Suppressed).count()
+/// Findings that a person or a rule turned off, as the end of a sentence: ` except 1 dismissed
+/// finding`. Empty if there are none.
+fn silenced_findings(report: &Report) -> String {
+    let fates = report.fates();
+    let count = |fate| fates.get(&fate).copied().unwrap_or_default();
+    match (count(Fate::Suppressed), count(Fate::Dismissed)) {
+        (0, 0) => String::new(),
+        (suppressed, 0) => format!(" except {}", plural(suppressed, "suppressed finding")),
+        (0, dismissed) => format!(" except {}", plural(dismissed, "dismissed finding")),
+        (suppressed, dismissed) => {
+            format!(" except {suppressed} suppressed and {dismissed} dismissed findings")
+        }
+    }
+}
+
+/// Whether something was found that no person and no rule turned off, although nothing is open: for
+/// example a finding that is too uncertain, or an issue that existed before the change.
+fn has_other_findings(report: &Report) -> bool {
+    let is_silenced = |fate: Fate| match fate {
+        // A merged finding is a part of an issue.
+        Fate::Suppressed | Fate::Dismissed | Fate::Merged => true,
+        Fate::Kept
+        | Fate::Minor
+        | Fate::Malformed
+        | Fate::Nit
+        | Fate::Unsupported
+        | Fate::PreExisting
+        | Fate::Refuted
+        | Fate::BelowGate
+        | Fate::Softened
+        | Fate::ProtectedPath
+        | Fate::OverCap => false,
+    };
+    !report.pre_existing.is_empty()
+        || report.suppressed.iter().any(|dropped| !is_silenced(dropped.fate))
 }
 
 fn verdict_without_actionable(
@@ -187,21 +219,14 @@ fn verdict_without_actionable(
     command: CommandKind,
     gaps: &[String],
 ) -> (Verdict, String) {
-    let result = match (!open_findings.is_empty(), suppressed_count(report)) {
-        (false, 0) => "nothing was found".to_owned(),
-        (false, count) => {
-            format!("nothing was found except {}", plural(count, "suppressed finding"))
-        }
-        (true, 0) => "nothing actionable was found".to_owned(),
-        (true, count) => {
-            format!("nothing actionable was found except {}", plural(count, "suppressed finding"))
-        }
-    };
+    let silenced = silenced_findings(report);
+    let nothing_actionable = format!("nothing actionable was found{silenced}");
     match (command, gaps.is_empty()) {
-        (CommandKind::Checks, true) => (Verdict::ChecksPassed, result),
-        (CommandKind::Review, true) => {
-            (Verdict::ReadyToMerge, "nothing actionable was found".to_owned())
+        (CommandKind::Checks, true) if open_findings.is_empty() && !has_other_findings(report) => {
+            (Verdict::ChecksPassed, format!("nothing was found{silenced}"))
         }
+        (CommandKind::Checks, true) => (Verdict::ChecksPassed, nothing_actionable),
+        (CommandKind::Review, true) => (Verdict::ReadyToMerge, nothing_actionable),
         // A check that failed has not passed.
         (CommandKind::Checks | CommandKind::Review, false) => {
             (Verdict::Incomplete, gaps.join("; "))

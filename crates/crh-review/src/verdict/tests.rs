@@ -99,6 +99,39 @@ fn advisory_issue_is_named_but_is_no_work() {
 }
 
 #[test]
+fn hidden_findings_are_not_called_nothing() {
+    let with_fates = |fates: &[Fate]| {
+        let dropped = |fate: &Fate| DroppedFinding::new(Member::new("r", finding()), *fate, "");
+        Report { suppressed: fates.iter().map(dropped).collect(), ..report("") }
+    };
+    check(
+        &with_fates(&[Fate::Dismissed]),
+        CommandKind::Checks,
+        expect!["Checks passed: nothing was found except 1 dismissed finding"],
+    );
+    check(
+        &with_fates(&[Fate::Dismissed, Fate::Suppressed, Fate::Suppressed]),
+        CommandKind::Checks,
+        expect!["Checks passed: nothing was found except 2 suppressed and 1 dismissed findings"],
+    );
+    check(
+        &with_fates(&[Fate::Dismissed]),
+        CommandKind::Review,
+        expect!["Ready to merge: nothing actionable was found except 1 dismissed finding"],
+    );
+    check(
+        &with_fates(&[Fate::Merged]),
+        CommandKind::Checks,
+        expect!["Checks passed: nothing was found"],
+    );
+    check(
+        &with_fates(&[Fate::BelowGate]),
+        CommandKind::Checks,
+        expect!["Checks passed: nothing actionable was found"],
+    );
+}
+
+#[test]
 fn fixed_issue_is_not_open() {
     let mut report = report("P0 P1");
     let fix = |number| AppliedFix {
