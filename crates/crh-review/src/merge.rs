@@ -17,7 +17,7 @@ use crate::issue::{build_issue, make_keys_unique, nearby_keys, regrade, sort_by_
 use crate::place::{PlacedFinding, Placement, Placer};
 use crate::report::{DroppedFinding, Fate, Issue, Queue, Queues, Report, Validation};
 use crate::soften::{NoteList, UntestedFolders, soften_weak};
-use crate::verdict::{CommandKind, is_actionable, verdict, verdict_with_hidden};
+use crate::verdict::{CommandKind, is_actionable, plural, verdict, verdict_with_hidden};
 use crate::words::normalise_posted_title;
 
 /// Minimum confidence of a shown issue.
@@ -33,7 +33,7 @@ pub(crate) const VALIDATION: &str = "validation";
 const MAX_MOVED_LINES: u32 = 3;
 
 /// Text in the warning about issues over the limit.
-pub(crate) const OVER_LIMIT: &str = "beyond the limit of";
+pub(crate) const OVER_LIMIT: &str = "not shown because of";
 
 /// Result of merging: issues, pre-existing issues, dropped findings and candidate pairs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -281,16 +281,17 @@ pub fn into_report(
     (report.verdict, report.verdict_reason) = verdict(&report, command);
     let mut dropped = MergeResult::default();
     let excess_issues = take_excess(&mut report.issues, command, max_issues);
+    let limit = limit_text(max_issues, report.issues.len());
     if !excess_issues.is_empty() {
         let excess_count = excess_issues.len();
         let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
         report
             .warnings
-            .push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {max_issues}"));
+            .push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {limit}"));
     }
     report.over_cap.clone_from(&excess_issues);
     for issue in excess_issues {
-        let reason = format!("issue {} is over the limit of {max_issues}", issue.number);
+        let reason = format!("issue {} is over {limit}", issue.number);
         dropped.drop_issue(issue, Fate::OverCap, &reason);
     }
     for issue in report.issues.iter().chain(&report.pre_existing) {
@@ -317,6 +318,17 @@ fn take_excess(issues: &mut Vec<Issue>, command: CommandKind, max_issues: usize)
     });
     *issues = kept;
     excess
+}
+
+/// The limit on issues. If it hides issues, all shown issues above the limit are uncounted ones.
+fn limit_text(max_issues: usize, shown_count: usize) -> String {
+    match shown_count.saturating_sub(max_issues) {
+        0 => format!("the limit of {max_issues}"),
+        uncounted => format!(
+            "the limit of {max_issues}, which does not count {} of static checks or of the plan",
+            plural(uncounted, "issue")
+        ),
+    }
 }
 
 /// Recomputes verdict, queues and fix order after issues were fixed or added.

@@ -749,7 +749,7 @@ fn verdict_ignores_the_issue_limit() {
     let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
     assert_eq!(fates, ["merged 1", "over_cap 3"]);
     assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
-    assert_eq!(report.warnings, ["2 more issues are beyond the limit of 1"]);
+    assert_eq!(report.warnings, ["2 more issues are not shown because of the limit of 1"]);
     assert_eq!((&report.fix_order, &report.queues.residual), (&vec![1], &vec![1, 2]));
     let over_cap: Vec<u32> = report.over_cap.iter().map(|issue| issue.number).collect();
     assert_eq!((over_cap, report.pre_existing[0].number), (vec![2, 3], 4));
@@ -794,6 +794,21 @@ fn fixed_issue_over_the_limit_is_not_open() {
     report.applied_fixes.push(fix(2));
     refresh_verdict(&mut report, CommandKind::Review);
     assert_eq!(report.verdict.to_string(), "Ready to merge");
+}
+
+#[test]
+fn limit_names_the_issues_that_it_does_not_count() {
+    let table = r#"
+        secrets f.rs:20 P1 security 1 manual/human "Key in the code" code quote="k"
+        a f.rs:24 P2 bug 0.85 manual/human "Two"
+        a f.rs:29 P3 bug 0.80 manual/human "Three"
+    "#;
+    let report =
+        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
+    assert_eq!(report.issues.len(), 2);
+    let limit = "the limit of 1, which does not count 1 issue of static checks or of the plan";
+    assert_eq!(report.warnings, [format!("1 more issue is not shown because of {limit}")],);
+    assert_eq!(report.suppressed[0].reason, format!("issue 3 is over {limit}"));
 }
 
 #[test]
