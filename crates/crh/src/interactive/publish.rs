@@ -16,7 +16,7 @@ use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::ui::one_line;
 use crh_git::{BranchTip, RemoteBranch, Repository};
-use crh_review::report::Report;
+use crh_review::report::{FixOutcome, Issue, Report};
 
 /// Commits and pushes the fixes, and opens a pull request if wanted. Returns a message for the
 /// user. `place` is the position of the checkout before the fixes.
@@ -171,17 +171,35 @@ fn only_fixes(tip: &BranchTip, place: &Place, files: &[&str]) -> Result<(), Stri
     }
 }
 
-/// The commit message of the fixes.
+/// The commit message of the fixes. The commit also contains fixes that do not close their issue; the
+/// message does not call those issues fixed.
 fn message(report: &Report) -> String {
-    let fixed = || report.all_issues().filter(|issue| report.fix_of(issue.number).is_some());
-    let titles: Vec<String> = fixed().map(|issue| one_line(&issue.title)).collect();
-    match titles.as_slice() {
+    let titles = |outcome: FixOutcome| -> Vec<String> {
+        let is_in_list =
+            |issue: &&Issue| report.fix_of(issue.number).is_some_and(|fix| fix.outcome == outcome);
+        report.all_issues().filter(is_in_list).map(|issue| one_line(&issue.title)).collect()
+    };
+    let list = |titles: &[String]| -> String {
+        titles.iter().map(|title| format!("\n- {title}")).collect()
+    };
+    let (unverified, found_again) =
+        (titles(FixOutcome::Unverified), titles(FixOutcome::FoundAgain));
+    let mut message = match titles(FixOutcome::Done).as_slice() {
+        [] => match unverified.len() + found_again.len() {
+            1 => "fix(review): apply 1 fix that is not verified".to_owned(),
+            count => format!("fix(review): apply {count} fixes, none of them verified"),
+        },
         [only] => format!("fix(review): {only}"),
-        titles => {
-            let list: String = titles.iter().map(|title| format!("\n- {title}")).collect();
-            format!("fix(review): {} review findings\n{list}", titles.len())
-        }
+        fixed => format!("fix(review): {} review findings\n{}", fixed.len(), list(fixed)),
+    };
+    let open_fixes = [
+        ("Applied, not verified:", unverified),
+        ("Applied, but the review found the issue again:", found_again),
+    ];
+    for (heading, titles) in open_fixes.into_iter().filter(|(_, titles)| !titles.is_empty()) {
+        message.push_str(&format!("\n\n{heading}{}", list(&titles)));
     }
+    message
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::super::flow::tests::issue;
 use super::*;
-use crh_review::report::{AppliedFix, FixOutcome};
+use crh_review::report::AppliedFix;
 use crh_testkit::Repo;
 
 #[test]
@@ -71,4 +71,26 @@ fn commit_message_names_the_fixed_issues() {
     report.applied_fixes.push(fix(1));
     let both = "fix(review): 2 review findings\n\n- Trouble 1\n- Trouble 2";
     assert_eq!(message(&report), both);
+}
+
+#[test]
+fn commit_message_names_open_issues_as_not_fixed() {
+    let issues = (1..=3).map(|number| issue(number, "manual", "apply")).collect();
+    let fix = |number, outcome| AppliedFix {
+        number,
+        description: String::new(),
+        files: Vec::new(),
+        outcome,
+    };
+    let applied_fixes = vec![
+        fix(1, FixOutcome::Done),
+        fix(2, FixOutcome::Unverified),
+        fix(3, FixOutcome::FoundAgain),
+    ];
+    let mut report = Report { issues, applied_fixes, ..Report::default() };
+    let one = "fix(review): Trouble 1\n\nApplied, not verified:\n- Trouble 2\n\nApplied, but the review found the issue again:\n- Trouble 3";
+    assert_eq!(message(&report), one);
+    report.applied_fixes.remove(0);
+    let none = "fix(review): apply 2 fixes, none of them verified\n\nApplied, not verified:\n- Trouble 2\n\nApplied, but the review found the issue again:\n- Trouble 3";
+    assert_eq!(message(&report), none);
 }
