@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use super::lenses::Lenses;
 use super::measured::Opened;
 use super::reviews::{End, Reviews};
-use super::sheet;
+use super::{reviews, sheet};
 use crate::cli::{ArmChoice, EvalGateArgs, EvalReviewArgs, RuleArg, SuiteArgs};
 use crate::config::environment::Environment;
 use crate::config::review::BudgetChoice;
@@ -39,6 +39,8 @@ struct Gate {
     words: Vec<String>,
     /// Model and budget of the baseline; empty if there is none.
     about: About,
+    /// The recording of the strategy, if it does not exist.
+    missing_recording: Option<PathBuf>,
 }
 
 pub(super) fn run(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, Failure> {
@@ -55,9 +57,14 @@ fn run_all(args: &EvalGateArgs, environment: &Environment) -> Result<ExitCode, F
     let has_baseline =
         |arm: &ArmChoice| environment.folder.join(arm_file(BASELINES, *arm, "json")).is_file();
     let arms: Vec<ArmChoice> = ArmChoice::ALL.into_iter().filter(has_baseline).collect();
-    if arms.is_empty() || args.write_baseline {
-        return Err(Failure::usage("no strategy is given")
+    if args.write_baseline {
+        return Err(Failure::usage("`--write-baseline` needs a strategy")
             .hint("pass `--strategy`, or `--baseline FILE` for a baseline elsewhere"));
+    }
+    if arms.is_empty() {
+        return Err(Failure::usage(format!("no baseline in `{BASELINES}`")).hint(
+            "write one with `crh eval gate --strategy static --write-baseline`, or pass `--baseline FILE` for a baseline elsewhere",
+        ));
     }
     let mut last = ExitCode::SUCCESS;
     for arm in arms {
@@ -88,6 +95,7 @@ impl Gate {
             write_baseline: args.write_baseline,
             words: vec!["--baseline".to_owned(), quoted(baseline)],
             about: stored.map(|evaluation| evaluation.about).unwrap_or_default(),
+            missing_recording: None,
         }
     }
 
@@ -100,10 +108,14 @@ impl Gate {
             let file = arm_file(folder, arm, extension);
             environment.folder.join(&file).is_file().then_some(file)
         };
-        if arm != ArmChoice::Static
-            && let Some(recording) = existing(RECORDINGS, "jsonl")
-        {
-            gate.review.model.set_default_model(format!("replay:{}", recording.display()));
+        if arm != ArmChoice::Static {
+            match existing(RECORDINGS, "jsonl") {
+                Some(recording) => {
+                    let model = format!("replay:{}", recording.display());
+                    gate.review.model.set_default_model(model);
+                }
+                None => gate.missing_recording = Some(arm_file(RECORDINGS, arm, "jsonl")),
+            }
         }
         if gate.suite.cases.is_empty() && gate.suite.case_list.is_none() {
             gate.suite.case_list = existing(CASE_LISTS, "txt");
@@ -126,7 +138,8 @@ impl Gate {
             None => {
                 let lenses = Lenses::of(&self.review)?;
                 let opened = Opened::new(&self.suite, &lenses, environment)?;
-                let reviews = Reviews::open(&self.review, &lenses, environment)?;
+                let no_model = || self.no_model_failure();
+                let reviews = Reviews::open(&self.review, &lenses, environment, no_model)?;
                 if let Some(prompts) = reviews.outdated_prompts() {
                     let now = reviews.prompt_version();
                     let why = format!("it was made with the prompts `{prompts}`, now `{now}`");
@@ -158,6 +171,19 @@ impl Gate {
             None => write(&self.baseline, after, environment).map(|()| ExitCode::SUCCESS),
             Some(before) => hold(&before, &after),
         }
+    }
+
+    /// The failure if no model is configured.
+    fn no_model_failure(&self) -> Failure {
+        let (Some(recording), Some(arm)) = (&self.missing_recording, self.review.strategy) else {
+            return reviews::no_model_failure();
+        };
+        let recording = quoted(recording);
+        let message = format!("no recording {recording}, and no model is configured");
+        Failure::usage(message).hint(format!(
+            "make the recording with `crh eval run --strategy {} --model MODEL --record {recording}`, or pass `--model MODEL`",
+            arm.name()
+        ))
     }
 
     /// Says that a recording is out of date, and how to renew it.

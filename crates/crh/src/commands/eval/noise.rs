@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use super::super::review::quiet::Subject;
 use super::lenses::Lenses;
-use super::reviews::{End, Reviews, Task};
+use super::reviews::{End, Reviews, Task, no_model_failure};
 use super::sheet;
 use crate::cli::{EvalNoiseArgs, NoiseFormatArg};
 use crate::config::environment::Environment;
@@ -23,7 +23,7 @@ pub(super) fn run(args: &EvalNoiseArgs, environment: &Environment) -> Result<Exi
         .map_err(|failure| failure.hint("pass a folder inside a repository"))?;
     let commits = commits(&repository, args.last.get().into())?;
     let lenses = Lenses::of(&args.review)?;
-    let reviews = Reviews::open(&args.review, &lenses, environment)?;
+    let reviews = Reviews::open(&args.review, &lenses, environment, no_model_failure)?;
     let tasks: Vec<Task> = commits.iter().map(|commit| task(commit)).collect();
     let repeats = args.review.repeat.get();
     // User settings must not influence the measurement.

@@ -116,12 +116,20 @@ struct Stop {
     under_way: Mutex<HashMap<ThreadId, CancelToken>>,
 }
 
+/// The failure if a strategy needs a model and none is configured.
+pub(super) fn no_model_failure() -> Failure {
+    Failure::usage("no model is configured")
+        .hint("pass one with `--model`, or use `--strategy static`, which needs none")
+}
+
 impl Reviews {
-    /// Resolves settings and models without calling a model.
+    /// Resolves settings and models without calling a model. If the strategy needs a model and none
+    /// is configured, fails with `no_model`.
     pub(super) fn open(
         args: &EvalReviewArgs,
         lenses: &Lenses,
         environment: &Environment,
+        no_model: impl FnOnce() -> Failure,
     ) -> Result<Self, Failure> {
         let mut flags = RawSettings::default();
         args.set_strategy(&mut flags);
@@ -147,9 +155,7 @@ impl Reviews {
             Strategy::Single | Strategy::Delegate | Strategy::Panel => {
                 if known.has_no_model(&settings) {
                     // A fallback to static checks would measure something else.
-                    return Err(Failure::usage("no model is configured").hint(
-                        "pass one with `--model`, or use `--strategy static`, which needs none",
-                    ));
+                    return Err(no_model());
                 }
                 let (names, recording, is_paid) = named(&known, &settings, environment)?;
                 let crew = known.open_all(&settings, args.record.as_deref())?;

@@ -7,7 +7,7 @@ use anyhow::Context;
 use super::judge::Bench;
 use super::lenses::Lenses;
 use super::measured::{Opened, report_file};
-use super::reviews::{End, Reviews};
+use super::reviews::{End, Reviews, no_model_failure};
 use super::sheet;
 use crate::cli::EvalRunArgs;
 use crate::config::environment::Environment;
@@ -22,7 +22,7 @@ pub(super) fn run(args: &EvalRunArgs, environment: &Environment) -> Result<ExitC
     ui::set_verbosity(verbosity);
     let lenses = Lenses::of(&args.review)?;
     let opened = Opened::new(&args.suite, &lenses, environment)?;
-    let reviews = Reviews::open(&args.review, &lenses, environment)?;
+    let reviews = Reviews::open(&args.review, &lenses, environment, no_model_failure)?;
     // Check the judge before any model is paid.
     let judge = args.judge.as_deref().map(|name| Bench::open(name, args, &reviews, environment));
     let judge = judge.transpose()?;

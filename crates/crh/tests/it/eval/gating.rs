@@ -191,3 +191,31 @@ fn gate_finds_the_files_of_a_strategy_and_refuses_an_old_recording() {
     assert_eq!(lacking.code, 1, "{}", lacking.stderr);
     assert!(lacking.stdout.contains("1 question is not in it"), "{}", lacking.stdout);
 }
+
+#[test]
+fn missing_baseline_and_recording_are_named() {
+    let bench = Bench::with(&[CLEAN]);
+    let shown =
+        |args: &[&str]| bench.crh(&[&["eval", "gate", "suite"], args].concat()).run().shown();
+    expect![[r#"
+        exit 2
+        error: no baseline in `eval/baselines`
+        hint: write one with `crh eval gate --strategy static --write-baseline`, or pass `--baseline FILE` for a baseline elsewhere
+        ---
+    "#]]
+    .assert_eq(&shown(&[]));
+    expect![[r#"
+        exit 2
+        error: `--write-baseline` needs a strategy
+        hint: pass `--strategy`, or `--baseline FILE` for a baseline elsewhere
+        ---
+    "#]]
+    .assert_eq(&shown(&["--write-baseline"]));
+    expect![[r#"
+        exit 2
+        error: no recording eval/recordings/single.jsonl, and no model is configured
+        hint: make the recording with `crh eval run --strategy single --model MODEL --record eval/recordings/single.jsonl`, or pass `--model MODEL`
+        ---
+    "#]]
+    .assert_eq(&shown(&["--strategy", "single", "--write-baseline"]));
+}
