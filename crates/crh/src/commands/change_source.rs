@@ -13,7 +13,7 @@ pub(super) use target_failure::target_failure;
 use super::forge::ForgeProposal;
 use super::repository_file::{file_at, repository_file};
 use super::review::checks::BaselineAt;
-use super::{forge, interrupts, store};
+use super::{forge, interrupts, run_lookup, store};
 use crate::cli::{ModeArg, TargetArgs};
 use crate::config::environment::{Environment, INDEX_FILE};
 use crate::config::file::ConfigFile;
@@ -398,6 +398,8 @@ impl ChangeSource {
             repository.excluded.push(canonical_output_path(path, &repository)?);
         }
         if let Some(root) = &repository.work_tree {
+            // Git fails at patterns behind a link. The markers of fixes have to stay in the checkout.
+            run_lookup::reject_linked_state(root)?;
             repository.excluded.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
         }
         // A repository cannot set the store folder. Opening the store first also checks that git

@@ -36,6 +36,7 @@ pub(crate) fn runs_folder(
         return Err(Failure::usage("a bare repository has no folder for runs").hint(RUN_DIR_HINT));
     };
     let folder = root.join(RUNS);
+    reject_linked_state(root)?;
     reject_untrusted(&repository, root, &folder)?;
     Ok(folder)
 }
@@ -59,6 +60,21 @@ fn reject_untrusted(repository: &Repository, root: &Path, folder: &Path) -> Resu
         return Err(Failure::usage(message).hint(RUN_DIR_HINT));
     }
     Ok(())
+}
+
+/// Rejects a `.crh` that is a link. `--run-dir` does not help: crh marks a checkout that it is fixing
+/// in `.crh`.
+pub(crate) fn reject_linked_state(root: &Path) -> Result<(), Failure> {
+    let path = root.join(STATE);
+    match fs::symlink_metadata(&path) {
+        Ok(metadata) if metadata.is_symlink() => {
+            let message = format!("`{}` is a symbolic link", path.display());
+            Err(Failure::usage(message).hint(
+                "replace the link with a folder; to read the runs in it, pass `--run-dir DIR`",
+            ))
+        }
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Why crh does not trust `.crh` in a checkout, as the end of a sentence.

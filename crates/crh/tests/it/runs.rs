@@ -259,13 +259,22 @@ fn runs_folder_of_repository_is_not_trusted() {
         expect![[r#"
         exit 2
         error: `REPO/.crh` is a symbolic link
-        hint: choose another folder with `--run-dir DIR`
+        hint: replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
         ---
     "#]],
     );
     let named = desk.user.path("mine/runs");
     let shown = desk.crh(&["show", "--run-dir", named.to_str().unwrap()]);
     assert!(shown.starts_with("exit 0\n"), "the user may name any place: {shown}");
+    desk.check(
+        &["check", "--run-dir", "runs"],
+        expect![[r#"
+        exit 2
+        error: `REPO/.crh` is a symbolic link
+        hint: replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
+        ---
+    "#]],
+    );
 
     let bare = desk.repo.cloned(&["--bare"]);
     let bare = desk.user.crh(bare.path(), &["show"]).run();
