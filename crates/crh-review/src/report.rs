@@ -339,6 +339,16 @@ impl Issue {
         self.validation != Validation::ByCode
             && self.members.iter().all(|member| member.origin == Origin::Model)
     }
+
+    /// Whether it is a P0 or P1 that needs a second look and had none. Validation checks lower issues
+    /// only as far as the budget allows.
+    pub fn is_urgent_and_unvalidated(&self) -> bool {
+        let has_no_result = match self.validation {
+            Validation::NotRun | Validation::Degraded => true,
+            Validation::Confirmed | Validation::Unsure | Validation::ByCode => false,
+        };
+        self.severity <= Severity::P1 && self.takes_second_look() && has_no_result
+    }
 }
 
 /// Result of the second look at an issue.

@@ -337,10 +337,20 @@ fn coverage_problems(report: &Report) -> Vec<String> {
     gaps.extend(unjudged_requirements(report));
     match report.status {
         Status::Ok | Status::Degraded => {}
-        Status::Truncated => gaps.push("the review was cut short".to_owned()),
+        // The gaps so far say more than the status. The coverage section has the reason.
+        Status::Truncated if !gaps.is_empty() => {}
+        Status::Truncated => gaps.push(
+            unvalidated_issues(report).unwrap_or_else(|| "a part of the review is missing".into()),
+        ),
         Status::Error => gaps.push("nothing was reviewed".to_owned()),
     }
     gaps
+}
+
+/// How many urgent issues were not validated: `1 P0 or P1 issue not validated`.
+fn unvalidated_issues(report: &Report) -> Option<String> {
+    let count = report.issues.iter().filter(|issue| issue.is_urgent_and_unvalidated()).count();
+    (count > 0).then(|| format!("{} not validated", plural(count, "P0 or P1 issue")))
 }
 
 /// Which files were not fully reviewed: `2 files not fully reviewed (a.sh, lib/b.py)`.

@@ -7,8 +7,7 @@
 use super::ReportInputs;
 use crate::runs::{RunEnd, RunRecord};
 use crate::scope::{ScopeFile, SkipEffect};
-use crh_review::finding::Severity;
-use crh_review::report::{CoverageState, FileCoverage, Issue, Status, Validation};
+use crh_review::report::{CoverageState, FileCoverage, Issue, Status};
 
 /// Computes the status. `review_runs` are the runs that count as review.
 pub(super) fn status(
@@ -35,7 +34,8 @@ pub(super) fn status(
     let is_truncated = inputs.interrupted
         || reviewers.iter().any(|run| run.limited.is_some() || run.ended == RunEnd::Cancelled)
         || coverage.iter().zip(&inputs.change.scope.files).any(is_left_out)
-        || checks.iter().any(|run| run.limited.is_some()) && has_unchecked_urgent_issue(inputs)
+        || checks.iter().any(|run| run.limited.is_some())
+            && inputs.merged.issues.iter().any(Issue::is_urgent_and_unvalidated)
         || has_stray_problems(inputs);
     if is_truncated {
         Status::Truncated
@@ -51,17 +51,6 @@ fn has_failed(record: &RunRecord) -> bool {
         RunEnd::Failed(_) => true,
         RunEnd::Completed | RunEnd::Cancelled => false,
     }
-}
-
-/// Whether a P0 or P1 is unchecked. Lower issues are checked as far as the budget allows.
-fn has_unchecked_urgent_issue(inputs: &ReportInputs<'_>) -> bool {
-    let is_unchecked = |issue: &Issue| match issue.validation {
-        Validation::NotRun | Validation::Degraded => true,
-        Validation::Confirmed | Validation::Unsure | Validation::ByCode => false,
-    };
-    let mut urgent_issues =
-        inputs.merged.issues.iter().filter(|issue| issue.severity <= Severity::P1);
-    urgent_issues.any(|issue| issue.takes_second_look() && is_unchecked(issue))
 }
 
 /// Whether the diff has an unreadable part that belongs to no file.

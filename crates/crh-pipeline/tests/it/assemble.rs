@@ -362,7 +362,7 @@ fn static_coverage_counts_only_without_a_model() {
     check(
         &Review::new(Strategy::Single, vec![seen(), run("single", &["a.py"])]),
         expect![[r#"
-            truncated | Incomplete: 1 file not fully reviewed (b.py); the review was cut short
+            truncated | Incomplete: 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py not_reviewed not assigned to any reviewer
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -466,13 +466,13 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &Review::new(Strategy::Single, vec![limited]),
         expect![[r#"
-        truncated | Incomplete: the review was cut short
-        a.py reviewed 
-        b.py reviewed 
-        excluded/c.py out_of_scope excluded by `excluded/**`
-        yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
-        warning: single reached its limit of money; its review may be incomplete
-    "#]],
+            truncated | Incomplete: a part of the review is missing
+            a.py reviewed 
+            b.py reviewed 
+            excluded/c.py out_of_scope excluded by `excluded/**`
+            yarn.lock out_of_scope a lock file: package managers write `yarn.lock`
+            warning: single reached its limit of money; its review may be incomplete
+        "#]],
     );
     let mut part = run("single", &["a.py", "b.py"]);
     part.coverage[1].state = CoverageState::Truncated;
@@ -480,7 +480,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &Review::new(Strategy::Single, vec![part]),
         expect![[r#"
-            truncated | Incomplete: 1 file not fully reviewed (b.py); the review was cut short
+            truncated | Incomplete: 1 file not fully reviewed (b.py)
             a.py reviewed 
             b.py truncated only its first 300 lines
             excluded/c.py out_of_scope excluded by `excluded/**`
@@ -494,7 +494,7 @@ fn exhausted_budget_or_cancellation_truncates_review() {
     check(
         &review,
         expect![[r#"
-            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py); the review was cut short
+            truncated | Incomplete: failed reviewers: single; 2 files not fully reviewed (a.py, b.py)
             a.py not_reviewed the review was cancelled before it was reviewed
             b.py not_reviewed the review was cancelled before it was reviewed
             excluded/c.py out_of_scope excluded by `excluded/**`

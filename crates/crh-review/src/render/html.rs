@@ -208,7 +208,7 @@ fn change_values(report: &Report) -> Vec<LabelledValue> {
     let status = match report.status {
         Status::Ok => "",
         Status::Degraded => "a reviewer failed",
-        Status::Truncated => "ended early",
+        Status::Truncated => "incomplete",
         Status::Error => "nothing was reviewed",
     };
     let mut facts = vec![

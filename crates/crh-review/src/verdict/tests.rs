@@ -6,7 +6,7 @@ use super::*;
 use crate::finding::tests_support::finding;
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Severity};
 use crate::report::{
-    AppliedFix, FileCoverage, FixOutcome, Plan, Requirement, ReviewerRow, RunOutcome,
+    AppliedFix, FileCoverage, FixOutcome, Plan, Requirement, ReviewerRow, RunOutcome, Validation,
 };
 
 /// A report with one open issue per word: `P1`, or `P2!` for an advisory one.
@@ -128,6 +128,38 @@ fn hidden_findings_are_not_called_nothing() {
         &with_fates(&[Fate::BelowGate]),
         CommandKind::Checks,
         expect!["Checks passed: nothing actionable was found"],
+    );
+}
+
+#[test]
+fn truncated_review_names_what_is_missing() {
+    let truncated = |report| Report { status: Status::Truncated, ..report };
+    check(
+        &truncated(report("")),
+        CommandKind::Review,
+        expect!["Incomplete: a part of the review is missing"],
+    );
+    let coverage = vec![FileCoverage {
+        path: "a".to_owned(),
+        state: CoverageState::Truncated,
+        reason: "part of its diff is unreadable".to_owned(),
+    }];
+    check(
+        &truncated(Report { coverage, ..report("") }),
+        CommandKind::Review,
+        expect!["Incomplete: 1 file not fully reviewed (a)"],
+    );
+    let mut unvalidated = truncated(report("P1 P2"));
+    for issue in &mut unvalidated.issues {
+        issue.validation = Validation::NotRun;
+        issue.members.iter_mut().for_each(|member| member.origin = Origin::Model);
+    }
+    check(
+        &unvalidated,
+        CommandKind::Review,
+        expect![
+            "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated"
+        ],
     );
 }
 
@@ -261,7 +293,7 @@ fn incomplete_review_is_never_ready() {
     check(
         &Report { status: Status::Truncated, ..report("") },
         CommandKind::Review,
-        expect!["Incomplete: the review was cut short"],
+        expect!["Incomplete: a part of the review is missing"],
     );
     check(
         &Report { status: Status::Error, ..report("") },

@@ -118,7 +118,7 @@ async fn two_calls_repair_only_urgent_findings() {
     let (callers, report) = review(repaired.to_vec()).await;
     assert_eq!(callers, "single single");
     expect![[r#"
-        ReadyWithFixes: 1 issue to fix. The review is incomplete: the review was cut short
+        ReadyWithFixes: 1 issue to fix. The review is incomplete: 1 P0 or P1 issue not validated
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         refuted Names are stripped [single]: its reviewer took it back: the quote `return name.lower()` is not in `shop/cart.py`; the nearest text: line 8 of `shop/cart.py` is `return name.strip()`

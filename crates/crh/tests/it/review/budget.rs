@@ -54,7 +54,7 @@ fn review_is_truncated_when_calls_run_out() {
             small for another request); all findings are kept
 
         Incomplete: failed reviewers: orchestrator, sub-agent-2; 1 file not fully
-          reviewed (shop/mail.py); the review was cut short
+          reviewed (shop/mail.py)
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     expect![[r#"
@@ -118,7 +118,7 @@ fn review_is_truncated_when_money_runs_out() {
             for another request); all findings are kept
           - sub-agent-2 reached its limit of money; its review may be incomplete
 
-        Incomplete: failed reviewers: orchestrator; the review was cut short
+        Incomplete: failed reviewers: orchestrator
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
 }

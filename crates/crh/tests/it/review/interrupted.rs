@@ -144,7 +144,7 @@ fn ctrl_c_reports_partial_results() {
 
         Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
           orchestrator, sub-agent-2, sub-agent-3; 2 files not fully reviewed (b.py,
-          c.py); the review was cut short
+          c.py)
     "#]]
     .assert_eq(&reviewed.output.stdout);
     // Other progress lines depend on timing.
