@@ -5,7 +5,10 @@ mod estimate;
 mod parts;
 
 pub(crate) use estimate::TURN_TOKENS;
-pub use estimate::{CostEstimate, FirstCallEstimate, PlannedAssignment, estimate};
+pub use estimate::{
+    CostEstimate, FirstCallEstimate, PlanShortfall, PlannedAssignment, estimate,
+    estimate_without_model,
+};
 pub use parts::parts_of;
 pub(crate) use parts::{PART_CHARS, split_diff};
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{Assignment, ORCHESTRATOR, Plan};
 use crate::change_under_review::ChangeUnderReview;
@@ -35,7 +35,7 @@ const LIKELY_OUTPUT_PERCENT: u64 = 10;
 const FURTHER_CALLS_PERCENT: u64 = 30;
 
 /// Likely runs after the reviewers: one that decides what is published, and one that validates.
-const LATER_RUNS: u64 = 2;
+const LATER_RUNS: usize = 2;
 
 /// Likely cost of a plan, and its upper bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,16 +43,19 @@ pub struct CostEstimate {
     /// Assignments in plan order.
     pub assignments: Vec<PlannedAssignment>,
     /// Likely cost of the review.
+    #[serde(rename = "likely_cost_usd", serialize_with = "dollars")]
     pub likely_cost: Money,
     /// Maximum cost of the review. The ledger refuses calls that would exceed it.
-    #[serde(rename = "worst")]
+    #[serde(rename = "max_cost_usd", serialize_with = "dollars")]
     pub max_cost: Money,
     /// The part of `max_cost` that the ledger reserves for final turns and validation.
-    #[serde(rename = "held_back")]
+    #[serde(rename = "reserved_cost_usd", serialize_with = "dollars")]
     pub reserved_cost: Money,
     /// Maximum number of model calls.
+    #[serde(rename = "max_llm_calls")]
     pub llm_calls: u32,
     /// Maximum number of input tokens.
+    #[serde(rename = "max_input_tokens")]
     pub input_tokens: u64,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -66,19 +69,29 @@ pub struct PlannedAssignment {
     /// Number of files.
     pub files: usize,
     /// The first model call. None for static checks.
-    #[serde(rename = "asks")]
     pub first_call: Option<FirstCallEstimate>,
-    /// Missing money, if the budget is too small for the assignment after the earlier ones.
-    pub shortfall: Option<MissingMoney>,
+    /// What is missing, if the budget is too small for the assignment after the earlier ones.
+    pub shortfall: Option<PlanShortfall>,
 }
 
-/// What the first call of an assignment may cost, and what is left for it.
+/// Why the budget is too small for an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct MissingMoney {
-    /// Money that the ledger reserves at least.
-    pub cost: Money,
-    /// Money that is left.
-    pub left: Money,
+#[serde(rename_all = "snake_case")]
+pub enum PlanShortfall {
+    /// Too little money is left for the first call.
+    Money {
+        /// Money that the ledger reserves for the first call at least.
+        #[serde(rename = "cost_usd", serialize_with = "dollars")]
+        cost: Money,
+        /// Money that is left.
+        #[serde(rename = "left_usd", serialize_with = "dollars")]
+        left: Money,
+    },
+    /// Each earlier assignment makes at least one call, so no call is left.
+    Calls {
+        /// Maximum number of model calls of the review.
+        max: u32,
+    },
 }
 
 /// Estimate of the first model call of an assignment.
@@ -94,9 +107,10 @@ pub struct FirstCallEstimate {
     /// Output tokens that a call needs at least.
     pub output_tokens: u64,
     /// Money that the ledger reserves for the first call at least. None if the price is unknown.
-    #[serde(rename = "worst_call")]
+    #[serde(rename = "max_call_cost_usd", serialize_with = "optional_dollars")]
     pub max_call_cost: Option<Money>,
     /// Likely cost of all calls of the assignment. None if the price is unknown.
+    #[serde(rename = "likely_cost_usd", serialize_with = "optional_dollars")]
     pub likely_cost: Option<Money>,
     /// The same if an earlier run has sent the shared prompt to the vendor's cache.
     #[serde(skip)]
@@ -151,13 +165,33 @@ pub fn estimate(
     );
     let if_paid = |money| if asks_model && has_paid_model { money } else { Money::ZERO };
     CostEstimate {
-        likely_cost: likely_cost(&assignments, &models.editor).min(if_paid(budget.money)),
+        likely_cost: likely_cost(&assignments, &models.editor, budget.llm_calls)
+            .min(if_paid(budget.money)),
         assignments,
         max_cost: if_paid(budget.money),
         reserved_cost: if_paid(budget.held_back()),
         llm_calls: if asks_model { budget.llm_calls } else { 0 },
         input_tokens: if asks_model { budget.input_tokens } else { 0 },
         notes,
+    }
+}
+
+/// The estimate of a plan of static checks. It costs nothing.
+pub fn estimate_without_model(plan: &Plan) -> CostEstimate {
+    let assignments = plan.assignments.iter().map(|assignment| PlannedAssignment {
+        name: assignment.name.clone(),
+        files: assignment.parts.len(),
+        first_call: None,
+        shortfall: None,
+    });
+    CostEstimate {
+        assignments: assignments.collect(),
+        likely_cost: Money::ZERO,
+        max_cost: Money::ZERO,
+        reserved_cost: Money::ZERO,
+        llm_calls: 0,
+        input_tokens: 0,
+        notes: plan.notes.clone(),
     }
 }
 
@@ -249,9 +283,10 @@ fn likely_run_cost(price: &Price, input_bound: u64, cached_bound: u64, output: u
     price.cost(&first) + price.cost(&later).percent(FURTHER_CALLS_PERCENT)
 }
 
-/// Likely cost of all assignments that fit, and of the runs after them. A run of a model that was
-/// asked before reads the shared prompt from the vendor's cache.
-fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
+/// Likely cost of all assignments that fit, and of the runs after them, as far as the number of calls
+/// allows those. A run of a model that was asked before reads the shared prompt from the vendor's
+/// cache.
+fn likely_cost(assignments: &[PlannedAssignment], editor: &Model, max_calls: u32) -> Money {
     let first_calls = assignments.iter().filter(|planned| planned.shortfall.is_none());
     let first_calls: Vec<_> = first_calls.filter_map(|it| it.first_call.as_ref()).collect();
     let mut asked_models: BTreeSet<&str> = BTreeSet::new();
@@ -264,7 +299,8 @@ fn likely_cost(assignments: &[PlannedAssignment], editor: &Model) -> Money {
     let largest = first_calls.iter().max_by_key(|first_call| first_call.input_tokens);
     if let (Some(largest), Some(price)) = (largest, editor.facts().price.as_ref()) {
         let FirstCallEstimate { input_tokens, rest_tokens, output_tokens, .. } = **largest;
-        for _ in 0..LATER_RUNS {
+        let max_calls = usize::try_from(max_calls).unwrap_or(usize::MAX);
+        for _ in 0..LATER_RUNS.min(max_calls.saturating_sub(first_calls.len())) {
             let is_cached = !asked_models.insert(editor.name());
             let cached = if is_cached { input_tokens - rest_tokens } else { 0 };
             total += likely_run_cost(price, input_tokens, cached, output_tokens);
@@ -281,8 +317,14 @@ pub(super) fn find_shortfalls(
 ) {
     let mut left = budget.money.minus(budget.held_back());
     let mut counted_models: BTreeSet<String> = BTreeSet::new();
+    let mut left_calls = budget.llm_calls;
     for planned in assignments {
         let Some(first_call) = &planned.first_call else { continue };
+        if left_calls == 0 {
+            planned.shortfall = Some(PlanShortfall::Calls { max: budget.llm_calls });
+            continue;
+        }
+        left_calls -= 1;
         let model = models.roles().into_iter().find(|model| model.name() == first_call.model);
         let price = model.and_then(|model| model.facts().price.as_ref());
         let (Some(price), Some(likely_cost)) = (price, first_call.likely_cost) else { continue };
@@ -294,11 +336,28 @@ pub(super) fn find_shortfalls(
         };
         let cost = price.worst_case(input, output_tokens);
         if cost > left {
-            planned.shortfall = Some(MissingMoney { cost, left });
+            planned.shortfall = Some(PlanShortfall::Money { cost, left });
+            left_calls += 1;
             continue;
         }
         counted_models.insert(first_call.model.clone());
         left = left.minus(likely_cost);
+    }
+}
+
+/// In dollars, rounded to the six decimals of a report.
+fn dollars<S: Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((money.as_dollars() * 1e6).round() / 1e6)
+}
+
+#[expect(clippy::ref_option, reason = "serde passes a reference to the field")]
+fn optional_dollars<S: Serializer>(
+    money: &Option<Money>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match money {
+        Some(money) => dollars(money, serializer),
+        None => serializer.serialize_none(),
     }
 }
 
@@ -314,37 +373,61 @@ impl fmt::Display for CostEstimate {
         for PlannedAssignment { name, files, first_call, shortfall } in &self.assignments {
             let files = if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
             write!(f, "{name:<width$}  {files}, ")?;
-            match first_call {
-                None => f.write_str("no model")?,
-                Some(first_call) => write!(f, "{first_call}")?,
-            }
-            match shortfall {
-                None => writeln!(f)?,
-                Some(MissingMoney { cost, left }) => {
-                    let (cost, left) = (cost.rounded_up(), left.rounded_down());
-                    writeln!(f, "; skipped: may cost {cost}, {left} left; raise --max-cost")?;
-                }
+            let Some(first_call) = first_call else {
+                writeln!(f, "no model")?;
+                continue;
+            };
+            write!(f, "{first_call}")?;
+            match (shortfall, first_call.likely_cost) {
+                (None, Some(cost)) => writeln!(f, ", all calls about {cost}")?,
+                (None, None) => writeln!(f, ", unknown cost")?,
+                (Some(shortfall), _) => writeln!(f, "; skipped: {shortfall}")?,
             }
         }
         for note in &self.notes {
             writeln!(f, "note: {note}")?;
         }
         let Self { likely_cost, max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
+        let calls = if *llm_calls == 1 { "model call" } else { "model calls" };
+        let scope = if self.fits_no_reviewer() {
+            "because the budget is too small for all reviewers"
+        } else {
+            "with the runs that select and validate findings"
+        };
         writeln!(
             f,
-            "about {likely_cost}; at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
-             at most {llm_calls} model calls and {input_tokens} input tokens"
+            "about {likely_cost} {scope}; at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
+             at most {llm_calls} {calls} and {input_tokens} input tokens"
         )
+    }
+}
+
+impl CostEstimate {
+    /// Whether the plan has reviewers and the budget is too small for all of them.
+    fn fits_no_reviewer(&self) -> bool {
+        let mut asking = self.assignments.iter().filter(|it| it.first_call.is_some()).peekable();
+        asking.peek().is_some() && asking.all(|planned| planned.shortfall.is_some())
     }
 }
 
 impl fmt::Display for FirstCallEstimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { model, input_tokens, likely_cost, .. } = self;
-        write!(f, "{model}: first call at most {input_tokens} tokens, about ")?;
-        match likely_cost {
-            Some(cost) => write!(f, "{cost}"),
-            None => f.write_str("unknown cost"),
+        let Self { model, input_tokens, .. } = self;
+        write!(f, "{model}: first call at most {input_tokens} tokens")
+    }
+}
+
+impl fmt::Display for PlanShortfall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // In digits below a cent, like the sums of the estimate.
+            Self::Money { cost, left } => {
+                write!(f, "may cost {cost}, {left} left; raise --max-cost")
+            }
+            Self::Calls { max } => {
+                let calls = if *max == 1 { "1 model call" } else { &format!("{max} model calls") };
+                write!(f, "the earlier ones use up {calls}; raise --max-llm-calls")
+            }
         }
     }
 }

@@ -212,8 +212,17 @@ fn model(name: &str, price: Option<Price>) -> Model {
 }
 
 fn estimate_for(strategy: Strategy, price: Option<Price>) -> CostEstimate {
+    estimate_with(strategy, price, sample::options())
+}
+
+fn estimate_with_calls(strategy: Strategy, llm_calls: u32) -> CostEstimate {
+    let mut options = sample::options();
+    options.budget.llm_calls = llm_calls;
+    estimate_with(strategy, paid(), options)
+}
+
+fn estimate_with(strategy: Strategy, price: Option<Price>, options: ReviewOptions) -> CostEstimate {
     let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
-    let options = sample::options();
     let model = model("openai:fake", price);
     let models = ModelSet::uniform(model);
     let options = ReviewOptions { strategy, ..options };
@@ -266,9 +275,9 @@ fn estimate_shows_plan_and_limits() {
         consistency   2 files, no model
         patterns      2 files, no model
         injection     2 files, no model
-        orchestrator  2 files, openai:fake: first call at most N tokens, about X
+        orchestrator  2 files, openai:fake: first call at most N tokens, all calls about X
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about Y; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about Y with the runs that select and validate findings; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&actual.replace(&expected.to_string(), "X"));
 }
 
@@ -286,6 +295,52 @@ fn estimate_names_reviewers_that_do_not_fit() {
     let skipped: Vec<bool> = asking.map(|planned| planned.shortfall.is_some()).collect();
     assert!(!skipped[0] && skipped.last() == Some(&true), "{estimate}");
     assert!(estimate.to_string().contains(" left; raise --max-cost\n"), "{estimate}");
+}
+
+#[test]
+fn skipped_reviewer_has_no_cost_in_the_estimate() {
+    let mut estimate = estimate_for(Strategy::Delegate, paid());
+    let models = ModelSet::uniform(model("openai:fake", paid()));
+    let budget = Budget { money: Money::cents(1), ..sample::options().budget.ledger_budget() };
+    estimate::find_shortfalls(&mut estimate.assignments, &models, budget);
+    estimate.likely_cost = Money::ZERO;
+    let text = estimate.to_string();
+    let row = text.lines().find(|line| line.starts_with("orchestrator")).unwrap();
+    assert!(!row.contains("about"), "{row}");
+    assert!(row.ends_with(" USD, 0.0080 USD left; raise --max-cost"), "{row}");
+    let total = text.lines().last().unwrap();
+    let expected = "about 0.0000 USD because the budget is too small for all reviewers; at most ";
+    assert!(total.starts_with(expected), "{total}");
+}
+
+#[test]
+fn estimate_counts_only_calls_that_are_allowed() {
+    let many = estimate_with_calls(Strategy::Panel, 200);
+    let reviewers = many.assignments.iter().filter(|it| it.first_call.is_some()).count();
+    assert!(reviewers > 1, "{many}");
+    let one = estimate_with_calls(Strategy::Panel, 1);
+    let skipped = one.assignments.iter().filter(|it| it.shortfall.is_some()).count();
+    assert_eq!(skipped, reviewers - 1, "{one}");
+    let text = one.to_string();
+    assert!(
+        text.contains("; skipped: the earlier ones use up 1 model call; raise --max-llm-calls")
+    );
+    assert!(text.ends_with("at most 1 model call and 4000000 input tokens\n"), "{text}");
+    // No call is left for the editor and for validation.
+    let first_call = one.assignments.iter().find_map(|it| it.first_call.as_ref()).unwrap();
+    assert_eq!(Some(one.likely_cost), first_call.likely_cost);
+}
+
+#[test]
+fn estimate_as_json_is_in_dollars() {
+    let estimate = estimate_for(Strategy::Delegate, paid());
+    let json = serde_json::to_value(&estimate).unwrap();
+    assert_eq!(json["max_cost_usd"], 2.0);
+    assert_eq!(json["assignments"][0]["first_call"], serde_json::Value::Null);
+    let asks = estimate.assignments.last().unwrap().first_call.as_ref().unwrap();
+    let likely_cost = &json["assignments"][8]["first_call"]["likely_cost_usd"];
+    let expected = asks.likely_cost.unwrap().as_dollars();
+    assert!((likely_cost.as_f64().unwrap() - expected).abs() < 1e-6, "{json}");
 }
 
 #[test]

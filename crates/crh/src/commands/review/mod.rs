@@ -6,6 +6,7 @@ mod begin;
 pub(super) mod checks;
 pub(super) mod description;
 mod desk;
+mod estimate;
 mod fixing;
 mod naming;
 mod outcome;
@@ -59,7 +60,7 @@ use crate::{interactive, ui};
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::run_folder::RunFolder;
 use crh_pipeline::sinks::{ForgeSink, ReportSink, SinkDelivery};
-use crh_pipeline::{context, plan, sinks, target_args};
+use crh_pipeline::{sinks, target_args};
 use crh_review::report::{Report, ReviewMode, Status};
 use crh_review::verdict::CommandKind;
 
@@ -184,6 +185,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let mut flags = wanted.flags;
     ui::set_verbosity(output.verbosity.verbosity());
     belongs_together(&prepared)?;
+    let estimate_format = estimate.then(|| estimate::estimate_format(output.format)).transpose()?;
     let sinks = output.sink.iter().map(|sink| sink.parse::<ReportSink>());
     let sinks: Vec<ReportSink> = sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)?;
     let posts = posts(&sinks, output.post)?;
@@ -240,8 +242,8 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         }
         begun => begun?,
     };
-    if estimate {
-        return say_estimate(&begun).map(|()| ExitCode::SUCCESS);
+    if let Some(format) = estimate_format {
+        return estimate::print_estimate(&begun, format).map(|()| ExitCode::SUCCESS);
     }
     let authority = fixing::unless_half_done(authority, &begun);
     let person = match &authority {
@@ -305,19 +307,6 @@ fn mode(given: Option<target_args::RequestedMode>) -> ReviewMode {
         Some(target_args::RequestedMode::Headless) => ReviewMode::Headless,
         Some(target_args::RequestedMode::Autofix) => ReviewMode::Autofix,
     }
-}
-
-/// Prints the plan and its maximum cost.
-fn say_estimate(begun: &Begun) -> Result<(), Failure> {
-    let Begun { subject, terms, checks, crew, .. } = begun;
-    let Some(crew) = crew else {
-        return ui::result_text("No model is used: this review is free.\n");
-    };
-    let known =
-        context::context_without_models(subject, terms, checks.change_origin, crew.min_context());
-    let plan = plan::plan(subject, terms.strategy, checks, &known);
-    let estimate = plan::estimate(&plan, subject, crew, terms, &known).to_string();
-    ui::result_text(&crh_review::escape_invisible(&estimate))
 }
 
 /// A finished review with the user's decisions.

@@ -239,7 +239,7 @@ fn estimate_and_report_name_reviewers_that_do_not_fit() {
     let model = FakeModel::answering(no_findings);
     let short = ["--strategy", "panel", "--max-cost", "0.05"];
     let estimated = desk.review(&model, &[&short[..], &["--estimate"]].concat()).output.stdout;
-    assert!(estimated.contains("; skipped: may cost $0."), "{estimated}");
+    assert!(estimated.contains("; skipped: may cost 0."), "{estimated}");
     assert!(estimated.contains(" left; raise --max-cost\n"), "{estimated}");
     let reviewed = desk.review(&model, &short);
     let skipped = reviewed.reviewers();
@@ -257,6 +257,21 @@ fn estimate_calls_no_model_and_stores_nothing() {
         assert_eq!(estimated.output.code, 0);
         assert!(desk.runs().is_empty());
     }
+    let json = desk.review(&model, &["--estimate", "--format", "json"]).output.stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["max_cost_usd"], 2.0, "{json}");
+    let free = ["--estimate", "--strategy", "static", "--format", "json"];
+    let free = desk.review(&model, &free).output.stdout;
+    let free: serde_json::Value = serde_json::from_str(&free).unwrap();
+    assert_eq!(free["max_llm_calls"], 0, "{free}");
+    let refused = desk.review(&model, &["--estimate", "--format", "sarif"]).output;
+    expect![[r#"
+        exit 2
+        error: `--estimate` prints only text or JSON
+        hint: pass `--format json`, or leave `--format` out
+        ---
+    "#]]
+    .assert_eq(&desk.shown(&refused));
     let estimated = desk.shown(&desk.review(&model, &["--estimate"]).output);
     // Ignore prompt lengths.
     let (before, after) = estimated.split_once("first call at most ").unwrap();
@@ -274,6 +289,6 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.0488 USD; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        about 0.0488 USD with the runs that select and validate findings; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }
