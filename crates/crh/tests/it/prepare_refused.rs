@@ -171,7 +171,7 @@ fn missing_or_ambiguous_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: cannot determine the base of `work`: there is no remote and no branch named `main`, `master`, `develop`, `trunk`
-            hint: set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings
+            hint: set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
             ---
         "#]],
     );
@@ -191,7 +191,7 @@ fn missing_or_ambiguous_base_is_an_error() {
         &expect![[r#"
             exit 2
             error: the base is ambiguous: `main` and `master` are equally near
-            hint: set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings
+            hint: set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
             ---
         "#]],
     );

@@ -118,7 +118,7 @@ fn kind_and_hint(
             | BaseError::Unrelated { .. } => (
                 FailureKind::Usage,
                 Some(
-                    "set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings",
+                    "set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base",
                 ),
             ),
         },
