@@ -174,7 +174,7 @@ fn model_checks(settings: &Settings, environment: &Environment) -> Vec<DoctorChe
         let model = DoctorCheck::missing(
             "model",
             "none configured: `crh review` runs only static checks",
-            "set the API key of a provider, or set `--model` or `model.reviewer`",
+            "set the API key of a provider, set `--model` or `model.reviewer`, or set up a local model with `crh init --local`",
         );
         return vec![keys, model];
     }

@@ -8,7 +8,7 @@ use super::create;
 use crate::config::environment::{Environment, UserConfigPath};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_llm::{BaseUrl, ModelServer, ServerKind};
+use crh_llm::{BaseUrl, BaseUrlError, ModelServer, ServerKind};
 
 /// URLs of the servers at their usual ports.
 const USUAL_URLS: [&str; 3] =
@@ -42,11 +42,7 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
         Some(url) => vec![url],
         None => USUAL_URLS.to_vec(),
     };
-    let urls = urls.into_iter().map(|url| {
-        let parsed = url.parse::<BaseUrl>().or_fail(FailureKind::Usage);
-        parsed.map_err(|failure| failure.hint("write it as `http://127.0.0.1:11434/v1`"))
-    });
-    let urls: Vec<BaseUrl> = urls.collect::<Result<_, _>>()?;
+    let urls: Vec<BaseUrl> = urls.into_iter().map(parse_url).collect::<Result<_, _>>()?;
     let found = find(&urls, environment)?;
     let text = config_text(&found);
     let name = model_name(&found);
@@ -77,6 +73,23 @@ pub(super) fn run(url: Option<&str>, environment: &Environment) -> Result<(), Fa
     }
     ui::note(&format!("test it with `crh model check {name}`"));
     Ok(())
+}
+
+/// The URL of a server. An error does not repeat a URL that may contain a password or a key.
+fn parse_url(url: &str) -> Result<BaseUrl, Failure> {
+    url.parse::<BaseUrl>().map_err(|error| {
+        let name = match error {
+            BaseUrlError::Invalid | BaseUrlError::Scheme if !url.contains(['@', '?', '#']) => {
+                format!("`{}`", ui::one_line(url))
+            }
+            BaseUrlError::Invalid
+            | BaseUrlError::Scheme
+            | BaseUrlError::UserInfo
+            | BaseUrlError::Query => "the URL of the model server".to_owned(),
+        };
+        Failure::usage(format!("{name} {error}"))
+            .hint("for example: `crh init --local http://127.0.0.1:11434/v1`")
+    })
 }
 
 /// The first server that answers and has a model.
@@ -174,6 +187,24 @@ fn context_advice(found: &FoundServer) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn invalid_url_is_named_unless_it_may_hold_a_secret() {
+        let check = |url: &str, expected: &str| {
+            let failure = parse_url(url).unwrap_err();
+            assert_eq!(failure.error.to_string(), expected);
+            let hint = "for example: `crh init --local http://127.0.0.1:11434/v1`";
+            assert_eq!(failure.hint.as_deref(), Some(hint));
+        };
+        check("foo", "`foo` is not a valid URL");
+        check("ftp://host", "`ftp://host` must start with `http://` or `https://`");
+        let hidden = "the URL of the model server must not contain a user name or password; credentials come from variables";
+        check("http://ann:secret@host/v1", hidden);
+        check(
+            "ann:secret@host",
+            "the URL of the model server must start with `http://` or `https://`",
+        );
+    }
 
     #[test]
     fn model_for_code_is_preferred() {

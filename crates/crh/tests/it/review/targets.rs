@@ -84,7 +84,7 @@ fn review_without_model_runs_checks_and_is_incomplete() {
     expect![[r#"
         exit 4
         warning: no model is configured; running static checks only
-        note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, or name a model with `--model`; `crh doctor` says more
+        note: set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, name a model with `--model`, or set up a local one with `crh init --local`; `crh doctor` says more
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf

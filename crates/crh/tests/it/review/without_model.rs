@@ -205,7 +205,7 @@ fn doctor_reports_setup_with_remedies() {
         missing  keys        no API key is set
                              -> `crh model list` shows the variables; local models need no key
         missing  model       none configured: `crh review` runs only static checks
-                             -> set the API key of a provider, or set `--model` or `model.reviewer`
+                             -> set the API key of a provider, set `--model` or `model.reviewer`, or set up a local model with `crh init --local`
         missing  github      no token for `github.com`: cannot read pull requests
                              -> set `GITHUB_TOKEN` or `GH_TOKEN`, or run `gh auth login`
         missing  launchpad   not logged in to `launchpad.net`: can read public merge proposals, cannot post
