@@ -261,6 +261,19 @@ impl Repository {
         Ok(output.split(|byte| *byte == 0).any(|name| name == path.as_bytes()))
     }
 
+    /// Whether one of the revisions has a file or folder at a path. Unknown revisions do not count.
+    pub fn has_path_at(&self, revisions: &[String], path: &str) -> bool {
+        if path.contains('\n') {
+            return false;
+        }
+        let input: String =
+            revisions.iter().map(|revision| format!("{revision}:{path}\n")).collect();
+        let args = ["cat-file", "--batch-check=%(objecttype)"];
+        let output = self.git().run_with_input(args, input.as_bytes()).unwrap_or_default();
+        let mut types = output.split(|byte| *byte == b'\n');
+        types.any(|name| matches!(name, b"blob" | b"tree" | b"commit"))
+    }
+
     /// Files with unresolved conflicts, sorted.
     pub fn unmerged(&self) -> Result<Vec<Vec<u8>>, GitError> {
         // `git diff` would refresh and write the index.

@@ -31,7 +31,9 @@ use crh_pipeline::resolve::{
     UntrackedPolicy,
 };
 use crh_pipeline::scope::{DiffOnly, RepositoryFiles, Scope, ScopeDecision, ScopeRules};
-use crh_pipeline::target_args::{ParsedTarget, RequestedMode, Target, TargetFlags};
+use crh_pipeline::target_args::{
+    ParsedTarget, RequestedMode, Target, TargetArgsError, TargetFlags,
+};
 use crh_pipeline::{resolve, scope};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
 
@@ -51,7 +53,8 @@ pub(super) fn parse_target(
     flags: &mut RawSettings,
     environment: &Environment,
 ) -> Result<ParsedTarget, Failure> {
-    let (words, paths) = path_args::split(args.words, args.paths, environment);
+    let revisions = old_revisions(&args);
+    let (words, paths) = path_args::split(args.words, args.paths, &revisions, environment);
     if !paths.is_empty() {
         let globs = path_args::globs(&paths, environment)?;
         flags.scope_paths = Some(SourcedValue::from_flag("PATH", globs));
@@ -65,7 +68,26 @@ pub(super) fn parse_target(
         diff,
         modes: args.mode.into_iter().map(requested_mode).collect(),
     };
-    ParsedTarget::new(&words, target_flags).or_fail(FailureKind::Usage)
+    ParsedTarget::new(&words, target_flags).map_err(|error| {
+        let unknown = match &error {
+            TargetArgsError::TwoTargets(..) => path_args::unknown_word(&words, environment),
+            _ => None,
+        };
+        match unknown {
+            Some(word) => path_args::unknown_word_failure(word),
+            None => Failure::new(FailureKind::Usage, error),
+        }
+    })
+}
+
+/// Revisions of the command line that may have a file that the change deletes.
+fn old_revisions(args: &TargetArgs) -> Vec<String> {
+    let parent = args.commit.as_ref().map(|commit| format!("{commit}^"));
+    let of_words = args.words.iter().filter_map(|word| {
+        let base = word.strip_prefix("base:");
+        base.or_else(|| word.split_once("..").map(|(from, _)| from)).map(str::to_owned)
+    });
+    args.base.iter().cloned().chain(parent).chain(of_words).collect()
 }
 
 fn requested_mode(mode: ModeArg) -> RequestedMode {
@@ -251,7 +273,14 @@ impl ChangeSource {
             (change, _) => change,
         };
         let pull_forge = pull.as_ref().map(|pull| &pull.forge);
-        let to_failure = |error| target_failure(error, *mode, pull_forge);
+        let to_failure = |error| match (&error, target) {
+            (TargetError::NoSuchName(name), Target::Named(word))
+                if name == word && !name.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                path_args::unknown_word_failure(name)
+            }
+            _ => target_failure(error, *mode, pull_forge),
+        };
         let mut change = change.map_err(to_failure)?;
         if let Some(branch) = source.base_branch_of_base(target, &change, environment, flags)? {
             source.base_branch = branch;

@@ -268,6 +268,14 @@ fn paths_restrict_the_scope() {
     assert_eq!(in_scope("services", &["."]).matches("services/").count(), 3);
     // A revision takes precedence, as in git.
     assert_eq!(in_scope("", &["services/ab", "--base", "main"]).split(".py").count(), 5);
+    // Paths that the change deletes.
+    repo.git(&["rm", "--quiet", "-r", "services/a", "top.py"]);
+    assert_eq!(in_scope("", &["--staged", "top.py"]), "top.py");
+    assert_eq!(in_scope("services", &["--staged", "../services/a"]), "services/a/x.py");
+    repo.git(&["commit", "--quiet", "--message", "third"]);
+    assert_eq!(in_scope("", &["work~1..work", "top.py"]), "top.py");
+    assert_eq!(in_scope("", &["--commit", "HEAD", "top.py"]), "top.py");
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
     let outside = user.crh(repo.path(), &["check", "--", "../other"]).run();
     assert_eq!(outside.code, 2, "{}", outside.shown());
     assert!(outside.stderr.contains("is outside the repository"), "{}", outside.shown());

@@ -54,8 +54,8 @@ fn conflicting_targets_are_rejected_as_specified() {
         &["mode:headless", "no-such-branch"],
         &expect![[r#"
             exit 2
-            error: no branch or commit named `no-such-branch`
-            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
+            error: no branch, commit or path named `no-such-branch`
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
             ---
         "#]],
     );
@@ -78,6 +78,15 @@ fn conflicting_targets_are_rejected_as_specified() {
         "#]],
     );
     check(
+        &["--staged", "nowhere.py"],
+        &expect![[r#"
+            exit 2
+            error: no branch, commit or path named `nowhere.py`
+            hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
+            ---
+        "#]],
+    );
+    check(
         &["--staged", "--commit", "HEAD"],
         &expect![[r#"
             exit 2
@@ -95,13 +104,8 @@ fn unknown_revisions_are_errors() {
         hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
         ---
     "#]];
-    let targets: [&[&str]; 5] = [
-        &["nowhere"],
-        &["base:nowhere"],
-        &["--commit", "nowhere"],
-        &["nowhere..work"],
-        &["..nowhere"],
-    ];
+    let targets: [&[&str]; 4] =
+        [&["base:nowhere"], &["--commit", "nowhere"], &["nowhere..work"], &["..nowhere"]];
     let repo = work_in_progress();
     for target in targets {
         check_in(&repo, target, &unknown);

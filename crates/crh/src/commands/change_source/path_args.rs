@@ -13,23 +13,73 @@ use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
 const CHANGED_SHOWN_MAX: usize = 5;
 
 /// Moves words that are paths to the paths. As in git, a revision takes precedence over a path of
-/// the same name.
+/// the same name. A path may be deleted: then one of `revisions`, `HEAD` or a usual base has it.
 pub(super) fn split(
     words: Vec<String>,
     mut paths: Vec<PathBuf>,
+    revisions: &[String],
     environment: &Environment,
 ) -> (Vec<String>, Vec<PathBuf>) {
-    let repository = Repository::discover(&environment.folder).ok();
+    let Ok(repository) = Repository::discover(&environment.folder) else { return (words, paths) };
     let is_path = |word: &String| {
         // A short number is a pull request.
         !word.is_empty()
             && !word.bytes().all(|byte| byte.is_ascii_digit())
-            && environment.folder.join(word).exists()
-            && repository.as_ref().is_some_and(|repository| repository.commit(word).is_none())
+            && repository.commit(word).is_none()
+            && (environment.folder.join(word).exists()
+                || (is_name(word) && is_deleted_path(word, revisions, &repository, environment)))
     };
     let (found, words): (Vec<String>, Vec<String>) = words.into_iter().partition(is_path);
     paths.splice(0..0, found.into_iter().map(PathBuf::from));
     (words, paths)
+}
+
+/// The first word that is neither a revision nor a path in this clone, nor has another form.
+pub(super) fn unknown_word<'a>(
+    words: &'a [String],
+    environment: &Environment,
+) -> Option<&'a String> {
+    let repository = Repository::discover(&environment.folder).ok()?;
+    words.iter().find(|word| is_name(word) && repository.commit(word).is_none())
+}
+
+/// The failure for a word that is neither a revision nor a path.
+pub(super) fn unknown_word_failure(word: &str) -> Failure {
+    Failure::usage(format!("no branch, commit or path named `{word}`")).hint(
+        "if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`",
+    )
+}
+
+/// Whether the word can only be a revision or a path: no number, token, range or URL.
+fn is_name(word: &str) -> bool {
+    let is_token = ["mode:", "base:", "plan:"].iter().any(|token| word.starts_with(token));
+    let is_range = word.contains("..") && !word.starts_with("../");
+    !(word.is_empty()
+        || word.bytes().all(|byte| byte.is_ascii_digit())
+        || is_token
+        || is_range
+        || word.contains("://"))
+}
+
+/// Whether the checkout lacks this path, and a revision from which a change can delete it has it.
+fn is_deleted_path(
+    word: &str,
+    revisions: &[String],
+    repository: &Repository,
+    environment: &Environment,
+) -> bool {
+    let Some(root) = &repository.work_tree else { return false };
+    let folder = environment.folder.canonicalize().unwrap_or_else(|_| environment.folder.clone());
+    let full_path = normalise(&folder.join(word));
+    let path = full_path.strip_prefix(root).ok().and_then(Path::to_str);
+    let Some(path) = path.filter(|path| !path.is_empty()) else { return false };
+    let bases = repository
+        .default_branches()
+        .into_iter()
+        .flat_map(|name| [format!("refs/heads/{name}"), format!("refs/remotes/origin/{name}")]);
+    let revisions: Vec<String> =
+        revisions.iter().cloned().chain(["HEAD".to_owned()]).chain(bases).collect();
+    repository.has_path_at(&revisions, path)
 }
 
 /// Globs that match these files, and everything in these folders. No glob if one of the paths is the

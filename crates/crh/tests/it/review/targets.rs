@@ -335,8 +335,8 @@ fn missing_workspace_or_archive_is_an_error() {
         ---
         $ crh review no-such-branch
         exit 2
-        error: no branch or commit named `no-such-branch`
-        hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches
+        error: no branch, commit or path named `no-such-branch`
+        hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
         ---
     "#]]
     .assert_eq(&said);
