@@ -582,6 +582,11 @@ impl ChangeSource {
         decide_scope(&self.settings, diff, commits, objects, &self.attributes)
     }
 
+    /// A warning about paths of the command line in which the change has no file.
+    pub(super) fn unmatched_paths_warning(&self, scope: &Scope) -> Result<Option<String>, Failure> {
+        path_args::unmatched_warning(scope, &self.settings)
+    }
+
     /// A warning if the change itself excludes files from its review, by config or attributes.
     pub(super) fn self_exclusion_warning(
         &self,

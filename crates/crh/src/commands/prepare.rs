@@ -82,14 +82,19 @@ impl PrepareSummary {
     }
 
     /// Adds the scope. Warns about unreadable attributes, and if no file is left to review.
-    fn with_scope(mut self, scope: Scope, unreadable: Vec<UnreadableAttributes>) -> Self {
+    fn with_scope(
+        mut self,
+        scope: Scope,
+        unreadable: Vec<UnreadableAttributes>,
+        unmatched: Option<String>,
+    ) -> Self {
         let ignored = unreadable
             .into_iter()
             .map(|(path, error)| format!("ignoring the attributes in `{path}`: {error}"));
         let no_file_left = (scope.totals.files_in == 0).then(|| {
             "no file of the change is left to review; `scope` in the output gives the reason for each".to_owned()
         });
-        for note in ignored.chain(no_file_left) {
+        for note in ignored.chain(no_file_left).chain(unmatched) {
             ui::warn(&note);
             self.notes.push(note);
         }
@@ -132,7 +137,8 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let workspace = PreparedWorkspace { contents, commits, objects, tip_objects };
     let extras = PackExtras { bundle: None, previous_review: last, policy };
     let (scope, unreadable) = request.write_and_scope(&workspace, &source, extras)?;
-    let summary = summary.with_scope(scope, unreadable);
+    let unmatched = source.unmatched_paths_warning(&scope)?;
+    let summary = summary.with_scope(scope, unreadable, unmatched);
     ui::result_text(&stable_json(&summary).or_fail(FailureKind::Bug)?)
 }
 

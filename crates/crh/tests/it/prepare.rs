@@ -276,6 +276,10 @@ fn paths_restrict_the_scope() {
     assert_eq!(in_scope("", &["work~1..work", "top.py"]), "top.py");
     assert_eq!(in_scope("", &["--commit", "HEAD", "top.py"]), "top.py");
     repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let partly = user.prepared(repo.path(), &["--", "top.py", "services/c", "README.md"], "out");
+    let warning = "the change has no file in `services/c`, `README.md`";
+    assert_eq!(partly.stderr, format!("warning: {warning}\n"));
+    assert_eq!(summary(&partly)["notes"][0], warning);
     let outside = user.crh(repo.path(), &["check", "--", "../other"]).run();
     assert_eq!(outside.code, 2, "{}", outside.shown());
     assert!(outside.stderr.contains("is outside the repository"), "{}", outside.shown());

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::value::{GlobList, GlobPattern};
-use crate::failure::Failure;
-use crh_git::Repository;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_git::{PathGlobs, Repository};
 use crh_pipeline::scope::{Scope, ScopeDecision, ScopeFile, SkipReason};
 
 /// Maximum changed files in a hint.
@@ -117,11 +117,7 @@ pub(super) fn require_match(scope: &Scope, settings: &Settings) -> Result<(), Fa
     if scope.files.is_empty() || !scope.files.iter().all(is_outside) {
         return Ok(());
     }
-    // Each path has two globs; that of a folder ends with a slash.
-    let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
-    let globs = globs.filter(|glob| !glob.ends_with('/'));
-    let paths: Vec<String> =
-        globs.map(|glob| format!("`{}`", glob.trim_start_matches('/'))).collect();
+    let paths: Vec<String> = path_globs(settings).map(shown_path).collect();
     let changed: Vec<String> = scope.files.iter().map(|file| file.path.shown().into()).collect();
     let listed = changed.iter().take(CHANGED_SHOWN_MAX).map(|path| format!("`{path}`"));
     let listed = listed.collect::<Vec<_>>().join(", ");
@@ -134,6 +130,35 @@ pub(super) fn require_match(scope: &Scope, settings: &Settings) -> Result<(), Fa
         paths.join(", ")
     ))
     .hint(format!("the change has {listed}{more}; name one of these, or a folder with one")))
+}
+
+/// A warning about paths in which the change has no file. Call this function after
+/// [`require_match`].
+pub(super) fn unmatched_warning(
+    scope: &Scope,
+    settings: &Settings,
+) -> Result<Option<String>, Failure> {
+    let mut unmatched = Vec::new();
+    for glob in path_globs(settings) {
+        let globs =
+            PathGlobs::new([glob.to_owned(), format!("{glob}/")]).or_fail(FailureKind::Usage)?;
+        if !scope.files.iter().any(|file| globs.is_match(file.path.as_bytes())) {
+            unmatched.push(shown_path(glob));
+        }
+    }
+    let text = || format!("the change has no file in {}", unmatched.join(", "));
+    Ok((!unmatched.is_empty()).then(text))
+}
+
+/// Globs of the paths. Each path has two globs; that of a folder ends with a slash.
+fn path_globs(settings: &Settings) -> impl Iterator<Item = &str> {
+    let globs = settings.scope_paths.value.0.iter().map(GlobPattern::as_str);
+    globs.filter(|glob| !glob.ends_with('/'))
+}
+
+/// The path of a glob, as the user wrote it.
+fn shown_path(glob: &str) -> String {
+    format!("`{}`", glob.trim_start_matches('/').replace('\\', ""))
 }
 
 /// Resolves `.` and `..` without reading the file system, since a path may be deleted.

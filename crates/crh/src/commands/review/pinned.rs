@@ -21,6 +21,7 @@ use crate::config::file::{ConfigFile, REPOSITORY_FILE};
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui;
 use crh_git::{BareRepository, PathEntry};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::{ChangeAuthor, ChangeOrigin};
@@ -177,12 +178,15 @@ impl Pinned {
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
         let (scope, unread) = opened.scope(&change.diff, shown, objects.as_ref())?;
         let lost = opened.self_exclusion_warning(&scope, &change.diff, shown, objects.as_ref())?;
+        let unmatched = opened.unmatched_paths_warning(&scope)?;
+        unmatched.iter().for_each(|warning| ui::warn(warning));
         let facts = naming::of_repository(&change, &opened)?;
         let tip = change.proposed.as_ref().map(|proposed| proposed.tip.clone());
         let (untracked, mut notes) = (change.untracked.clone(), change.notes.clone());
         let has_commits = !change.commits.is_empty();
         notes.extend(unusable);
         notes.extend(lost);
+        notes.extend(unmatched);
         let (contents, more) =
             prepare::workspace_contents(change, objects.as_ref()).or_fail(FailureKind::External)?;
         notes.extend(more);
