@@ -7,17 +7,19 @@ use serde::Serialize;
 
 use super::models::{ModelResolver, ModelRoles};
 use super::repository_file::repository_file;
-use super::{github, launchpad, store};
+use super::{change_source, github, launchpad, run_lookup, store};
 use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::{Environment, GITHUB_APP_VARIABLES, PATH};
 use crate::config::keys::{RawSettings, Settings};
+use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
-use crh_git::{Git, OpenError, Repository};
+use crh_git::{BaseRequest, Git, NetworkMode, OpenError, Repository, Store};
 use crh_lint::analysers::Analysers;
 use crh_lint::sandbox::Sandbox;
 use crh_llm::{LiveName, Provider};
+use crh_pipeline::resolve::TargetError;
 use crh_review::stable_json;
 
 /// Oldest supported git version.
@@ -91,7 +93,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
         Ok(settings) => {
             let detail = "all config files and variables are valid".to_owned();
             checks.push(DoctorCheck::works("settings", detail));
-            checks.push(repository_check(repository, settings));
+            checks.extend(repository_checks(repository, settings, environment));
             checks.extend(model_checks(settings, environment));
             checks.push(github_check(environment));
             checks.push(launchpad_check(settings, environment));
@@ -131,31 +133,102 @@ fn git_check(environment: &Environment) -> DoctorCheck {
     }
 }
 
-fn repository_check(repository: Result<Repository, OpenError>, settings: &Settings) -> DoctorCheck {
+/// Checks the repository, the base of its current branch, and the folder of runs.
+fn repository_checks(
+    repository: Result<Repository, OpenError>,
+    settings: &Settings,
+    environment: &Environment,
+) -> Vec<DoctorCheck> {
+    let (check, store) = repository_check(repository, settings);
+    let Some(store) = store else { return vec![check] };
+    let base = base_check(&store, settings, environment);
+    let runs = store.repository().work_tree.is_some().then(|| runs_check(environment));
+    [Some(check), base, runs].into_iter().flatten().collect()
+}
+
+/// Checks that crh finds the base of the current branch. Sends no request, so a base that only a
+/// remote has is not an error. `None` before the first commit.
+fn base_check(
+    store: &Store,
+    settings: &Settings,
+    environment: &Environment,
+) -> Option<DoctorCheck> {
+    let name = "base";
+    let repository = store.repository();
+    let head = repository.head().ok()??;
+    // Only the user's own settings choose the base.
+    let user_settings = config::load(environment, None, RawSettings::default()).ok()?;
+    let branch = match &user_settings.base_branch.value {
+        BaseBranch::Named(name) => Some(name.as_str()),
+        BaseBranch::Detected => None,
+    };
+    let reviewed = repository.branch();
+    let (repository_name, network) = (None, NetworkMode::Offline);
+    let reviewed_branch = reviewed.as_deref();
+    let request = BaseRequest { branch, repository: repository_name, reviewed_branch, network };
+    let error = match crh_git::find_base(store, &head, &request) {
+        Ok(base) => return Some(DoctorCheck::works(name, format!("`{}`", base.branch))),
+        Err(error) => error,
+    };
+    let asks_remote = !settings.git_offline.value
+        && repository.remotes().is_ok_and(|remotes| !remotes.is_empty());
+    let failure = change_source::target_failure(TargetError::Base(error), None, None);
+    let remedy = failure.hint.clone().unwrap_or_default();
+    Some(match branch {
+        Some(branch) if asks_remote => DoctorCheck::missing(
+            name,
+            format!("this clone has no branch `{branch}`; a review asks the remote for it"),
+            remedy,
+        ),
+        Some(_) => DoctorCheck::broken(name, &failure),
+        None => DoctorCheck::missing(name, format!("{:#}", failure.error), remedy),
+    })
+}
+
+/// Checks that crh can store runs. Writes nothing.
+fn runs_check(environment: &Environment) -> DoctorCheck {
+    let name = "runs";
+    let folder = match run_lookup::runs_folder(environment, None) {
+        Ok(folder) => folder,
+        Err(failure) => return DoctorCheck::broken(name, &failure),
+    };
+    match run_lookup::write_problem(&folder) {
+        None => DoctorCheck::works(name, format!("stored in `{}`", folder.display())),
+        Some(problem) => {
+            let failure = Failure::usage(problem);
+            DoctorCheck::broken(name, &failure.hint("use `--run-dir DIR` for another location"))
+        }
+    }
+}
+
+fn repository_check(
+    repository: Result<Repository, OpenError>,
+    settings: &Settings,
+) -> (DoctorCheck, Option<Store>) {
     let name = "repository";
     let repository = match repository {
         Ok(repository) => repository,
         Err(OpenError::NotARepository(_)) => {
             let remedy = "most commands need a repository; `crh review` and `crh check` can also read `--diff FILE`";
-            return DoctorCheck::missing(name, "not inside a git repository", remedy);
+            return (DoctorCheck::missing(name, "not inside a git repository", remedy), None);
         }
         Err(error) => {
             let failure = Failure::new(FailureKind::Usage, error);
             let remedy =
                 "run `git status` for details; `crh review --diff FILE` works without a repository";
-            return DoctorCheck::broken(name, &failure.hint(remedy));
+            return (DoctorCheck::broken(name, &failure.hint(remedy)), None);
         }
     };
     match store::open(settings, &repository) {
-        Ok(_) => {
+        Ok(store) => {
             let root = repository.work_tree.as_deref().unwrap_or(&repository.git_dir);
             let summary = format!(
                 "`{}`; the folder for crh's own git objects (`store.folder`) is usable",
                 root.display()
             );
-            DoctorCheck::works(name, summary)
+            (DoctorCheck::works(name, summary), Some(store))
         }
-        Err(failure) => DoctorCheck::broken(name, &failure),
+        Err(failure) => (DoctorCheck::broken(name, &failure), None),
     }
 }
 
@@ -357,6 +430,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+    use crh_testkit::Repo;
 
     fn check(examined: &[DoctorCheck], expected: Expect) {
         expected.assert_eq(&examined.iter().map(check_text).collect::<String>());
@@ -383,6 +457,72 @@ mod tests {
                                      -> look at it
             "#]],
         );
+    }
+
+    /// The checks of a repository, with `REPO` for its path.
+    fn check_repository(repo: &Repo, variables: &[(&'static str, &str)], expected: Expect) {
+        let home = tempfile::tempdir().unwrap();
+        let variables = variables.iter().map(|(name, value)| (*name, (*value).into()));
+        let variables = variables.chain([("HOME", home.path().into())]);
+        let environment = Environment::new(repo.path().to_owned(), variables);
+        let settings = config::load(&environment, None, RawSettings::default()).unwrap();
+        let found = Repository::discover(repo.path());
+        let checks = repository_checks(found, &settings, &environment);
+        let text: String = checks.iter().skip(1).map(check_text).collect();
+        let root = repo.path().canonicalize().unwrap();
+        expected.assert_eq(&text.replace(root.to_str().unwrap(), "REPO"));
+    }
+
+    #[test]
+    fn unusable_base_and_run_folder_are_broken() {
+        let repo = Repo::from_fixture("//- a.txt\na\n");
+        check_repository(
+            &repo,
+            &[],
+            expect![[r#"
+                missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+                                     -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+                ok       runs        stored in `REPO/.crh/runs`
+            "#]],
+        );
+        repo.write(".crh", "a file");
+        check_repository(
+            &repo,
+            &[("CRH_BASE", "nope")],
+            expect![[r#"
+            BROKEN   base        Unable to resolve PR base branch nope locally. Fetch the base branch and rerun so the review scope stays aligned with the PR.
+                                 -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+            BROKEN   runs        `REPO/.crh` is not a folder
+                                 -> choose another folder with `--run-dir DIR`
+        "#]],
+        );
+        let state = repo.path().join(".crh");
+        std::fs::remove_file(&state).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &state).unwrap();
+        check_repository(
+            &repo,
+            &[],
+            expect![[r#"
+            missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+                                 -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+            BROKEN   runs        `REPO/.crh` is a symbolic link
+                                 -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
+        "#]],
+        );
+    }
+
+    #[test]
+    fn read_only_folder_is_not_writable() {
+        let folder = tempfile::tempdir().unwrap();
+        let runs = folder.path().join(".crh/runs");
+        assert_eq!(run_lookup::write_problem(&runs), None);
+        let read_only = std::os::unix::fs::PermissionsExt::from_mode(0o555);
+        std::fs::set_permissions(folder.path(), read_only).unwrap();
+        // Root may write everywhere.
+        if std::fs::create_dir(folder.path().join("probe")).is_err() {
+            let problem = run_lookup::write_problem(&runs).unwrap();
+            assert!(problem.ends_with(": Permission denied (os error 13)"), "{problem}");
+        }
     }
 
     #[test]

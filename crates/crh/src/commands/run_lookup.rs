@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
@@ -77,6 +79,13 @@ pub(crate) fn reject_linked_state(root: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Why crh cannot create runs in a folder, as the end of a sentence. Writes nothing.
+pub(crate) fn write_problem(folder: &Path) -> Option<String> {
+    let existing = folder.ancestors().find(|path| path.exists())?;
+    let allowed = rustix::fs::access(existing, Access::WRITE_OK | Access::EXEC_OK);
+    allowed.err().map(|error| format!("cannot write to `{}`: {error}", existing.display()))
+}
+
 /// Why crh does not trust `.crh` in a checkout, as the end of a sentence.
 pub(crate) fn state_problem(repository: &Repository, root: &Path) -> Option<&'static str> {
     let is_tracked = || repository.tracks_exactly(STATE).unwrap_or(true);
@@ -89,6 +98,9 @@ fn folder_problem(path: &Path) -> Option<&'static str> {
     let metadata = fs::symlink_metadata(path).ok()?;
     if metadata.is_symlink() {
         return Some("is a symbolic link");
+    }
+    if !metadata.is_dir() {
+        return Some("is not a folder");
     }
     if !is_own(&metadata) {
         return Some("belongs to another user");

@@ -202,6 +202,9 @@ fn doctor_reports_setup_with_remedies() {
         ok       git         git version N
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
+        missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+                             -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+        ok       runs        stored in `REPO/.crh/runs`
         missing  keys        no API key is set
                              -> `crh model list` shows the variables; local models need no key
         missing  model       none configured: `crh review` runs only static checks
@@ -220,6 +223,9 @@ fn doctor_reports_setup_with_remedies() {
         ok       git         git version N
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
+        missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+                             -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+        ok       runs        stored in `REPO/.crh/runs`
         ok       keys        `OPENAI_API_KEY` set
         ok       model       openai:gpt-5.4-mini (not contacted; test it with `crh model check`)
         ok       editor      openai:gpt-6.1-sol
