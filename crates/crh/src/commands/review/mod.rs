@@ -179,6 +179,11 @@ fn headless_failure(failure: &Failure) -> String {
     crh_review::render::failure_line(&format!("{reason}{end}"))
 }
 
+fn parse_sinks(sinks: &[String]) -> Result<Vec<ReportSink>, Failure> {
+    let sinks = sinks.iter().map(|sink| sink.parse::<ReportSink>());
+    sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)
+}
+
 fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<ExitCode, Failure> {
     let Wanted { asked, target, prepared, estimate, output, .. } = wanted;
     let Wanted { description, panel, prompts, trust, sarif, questions, .. } = wanted;
@@ -186,8 +191,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     ui::set_verbosity(output.verbosity.verbosity());
     belongs_together(&prepared)?;
     let estimate_format = estimate.then(|| estimate::estimate_format(output.format)).transpose()?;
-    let sinks = output.sink.iter().map(|sink| sink.parse::<ReportSink>());
-    let sinks: Vec<ReportSink> = sinks.collect::<Result<_, _>>().or_fail(FailureKind::Usage)?;
+    let sinks = parse_sinks(&output.sink)?;
     let posts = posts(&sinks, output.post)?;
     let _passing = wanted.cache.temporary_store(&mut flags)?;
     let (include_untracked, wish) = (target.include_untracked, Wish::by(target.since_last));
