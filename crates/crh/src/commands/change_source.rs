@@ -258,6 +258,9 @@ impl ChangeSource {
             Self::for_target(target, pull, environment, flags.clone(), output_paths)
         };
         let mut source = open(pull.as_ref(), output_paths.clone())?;
+        let root = source.store.as_ref().and_then(|store| store.repository().work_tree.as_deref());
+        // Git fails at the patterns that exclude the markers of fixes behind a link.
+        root.map_or(Ok(()), run_lookup::reject_linked_state)?;
         let change = match (source.resolve_change(target, untracked), pull.as_ref()) {
             (
                 Err(error @ (TargetError::Forge { .. } | TargetError::MissingObjects(_))),
@@ -427,8 +430,6 @@ impl ChangeSource {
             repository.excluded.push(canonical_output_path(path, &repository)?);
         }
         if let Some(root) = &repository.work_tree {
-            // Git fails at patterns behind a link. The markers of fixes have to stay in the checkout.
-            run_lookup::reject_linked_state(root)?;
             repository.excluded.extend(fix::journal::MARKERS.map(|marker| root.join(marker)));
         }
         // A repository cannot set the store folder. Opening the store first also checks that git
