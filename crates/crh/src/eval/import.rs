@@ -51,7 +51,7 @@ struct Import {
 }
 
 /// Title, description and files of a change.
-struct Found {
+struct ImportedChange {
     words: Words,
     /// Text for the id, if it does not come from the title.
     called: Option<String>,
@@ -189,7 +189,7 @@ fn of_change(
         [.., last] => last.subject.clone(),
     };
     let words = Words { title, body: change.body };
-    let found = Found { words, called: None, snapshot, notes: change.notes };
+    let found = ImportedChange { words, called: None, snapshot, notes: change.notes };
     import(found, args, None)
 }
 
@@ -224,7 +224,7 @@ fn of_fix(
     }
     // The commit hash keeps ids unique: many fixes touch the same file.
     let called = Some(format!("fix {}", &after[..FIX_HASH]));
-    import(Found { words, called, snapshot, notes }, args, Some((twin, &args.issue)))
+    import(ImportedChange { words, called, snapshot, notes }, args, Some((twin, &args.issue)))
 }
 
 fn of_trees(
@@ -239,16 +239,16 @@ fn of_trees(
     };
     let snapshot = snapshot::of_folders(old, new, with)?;
     let words = Words { title, body: String::new() };
-    import(Found { words, called: None, snapshot, notes: Vec::new() }, args, None)
+    import(ImportedChange { words, called: None, snapshot, notes: Vec::new() }, args, None)
 }
 
 /// Builds a case. For a fix, also the twin and the expected issue.
 fn import(
-    found: Found,
+    found: ImportedChange,
     args: &EvalImportArgs,
     fix: Option<(Words, &ImportIssueArgs)>,
 ) -> Result<Import, Failure> {
-    let Found { words, called, snapshot, mut notes } = found;
+    let ImportedChange { words, called, snapshot, mut notes } = found;
     let Snapshot { base, head, left_out, .. } = snapshot;
     notes.extend(left_out.into_iter().map(|what| format!("left out: {what}")));
     if base == head {

@@ -34,7 +34,7 @@ pub(crate) struct Suite {
 
 /// A case with its location.
 #[derive(Debug)]
-struct Found {
+struct LoadedCase {
     case: Case,
     place: String,
 }
@@ -121,7 +121,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads the cases of one entry. Other files, such as a readme, have none.
-fn read_entry(entry: &Path) -> Result<Vec<Found>, Failure> {
+fn read_entry(entry: &Path) -> Result<Vec<LoadedCase>, Failure> {
     if entry.is_dir() {
         return folder::read(entry);
     }
@@ -131,7 +131,7 @@ fn read_entry(entry: &Path) -> Result<Vec<Found>, Failure> {
     Ok(Vec::new())
 }
 
-fn bytes_of(found: &[Found]) -> usize {
+fn bytes_of(found: &[LoadedCase]) -> usize {
     found.iter().map(|found| found.case.source.bytes()).sum()
 }
 
@@ -140,7 +140,7 @@ fn is_too_large(cases: usize, bytes: usize) -> bool {
 }
 
 /// Combines cases into a suite. Ids must be unique, and every twin needs its case.
-fn together(mut found: Vec<Found>, place: &Path) -> Result<Vec<Case>, Failure> {
+fn together(mut found: Vec<LoadedCase>, place: &Path) -> Result<Vec<Case>, Failure> {
     let place = format!("`{}`", shown(&place.display().to_string()));
     if found.is_empty() {
         return Err(Wrong::new("the suite has no cases")
@@ -161,8 +161,8 @@ fn together(mut found: Vec<Found>, place: &Path) -> Result<Vec<Case>, Failure> {
 
 /// Checks that ids are unique, ignoring case: ids are folder names, and some file systems ignore
 /// case.
-fn unique(found: &[Found]) -> Result<(), Failure> {
-    let mut by_id: BTreeMap<String, &Found> = BTreeMap::new();
+fn unique(found: &[LoadedCase]) -> Result<(), Failure> {
+    let mut by_id: BTreeMap<String, &LoadedCase> = BTreeMap::new();
     for found in found {
         if let Some(other) = by_id.insert(found.case.id.to_lowercase(), found) {
             let message = format!("the id `{}` is used twice", found.case.id);
@@ -175,11 +175,11 @@ fn unique(found: &[Found]) -> Result<(), Failure> {
 }
 
 /// Checks that every twin belongs to exactly one case.
-fn twins(found: &[Found]) -> Result<(), Failure> {
+fn twins(found: &[LoadedCase]) -> Result<(), Failure> {
     let by_id: BTreeMap<&str, &Case> =
         found.iter().map(|found| (found.case.id.as_str(), &found.case)).collect();
     let mut taken = BTreeSet::new();
-    for Found { case, place } in found {
+    for LoadedCase { case, place } in found {
         let Some(of) = &case.twin_of else { continue };
         let others = by_id.keys().copied().filter(|id| *id != case.id);
         let wrong = match by_id.get(of.as_str()) {
@@ -212,10 +212,10 @@ fn name(place: &Path) -> String {
 }
 
 /// Validates a case that was read.
-fn checked(case: Case, place: &str) -> Result<Found, Failure> {
+fn checked(case: Case, place: &str) -> Result<LoadedCase, Failure> {
     let checked = checked::check(&case).and_then(|()| checked::is_finished(&case));
     checked.map_err(|wrong| wrong.at(place))?;
-    Ok(Found { case, place: place.to_owned() })
+    Ok(LoadedCase { case, place: place.to_owned() })
 }
 
 #[cfg(test)]

@@ -22,12 +22,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use self::entry::{Entry, Image};
+pub(super) use self::folder::FixPhase;
 use self::folder::Folder;
-pub(super) use self::folder::State;
 pub(super) use self::marker::DRAFT as MARKER_DRAFT;
 pub(crate) use self::marker::MARKER;
 use self::place::Placed;
-use super::tree::{Found, Inside, Tree};
+use super::tree::{FileSnapshot, Inside, Tree};
 use crate::ui;
 use crh_pipeline::fixer::FileEdit;
 use crh_pipeline::run_folder::StampKey;
@@ -196,7 +196,7 @@ impl Locked {
         Ok(self.found(path)?.map(|found| found.bytes))
     }
 
-    fn found(&self, path: &str) -> Result<Option<Found>, NotApplied> {
+    fn found(&self, path: &str) -> Result<Option<FileSnapshot>, NotApplied> {
         self.tree.found(inside(path)?).map_err(|error| place(path, &error))
     }
 
@@ -386,10 +386,10 @@ impl Locked {
         let done = self.set_marker(&folder, steps).and_then(|()| {
             self.write_drafts(&folder, journal, steps)?;
             steps("noting that files take their places").map_err(NotApplied::io(&shown))?;
-            folder.set_state(State::Placing).map_err(NotApplied::io(&shown))?;
+            folder.set_state(FixPhase::Placing).map_err(NotApplied::io(&shown))?;
             self.put_in_place(&folder, journal, &touched, steps)?;
             steps("noting that it is done").map_err(NotApplied::io(&shown))?;
-            folder.set_state(State::Applied).map_err(NotApplied::io(&shown))
+            folder.set_state(FixPhase::Applied).map_err(NotApplied::io(&shown))
         });
         match done {
             Ok(()) => {
@@ -501,7 +501,7 @@ pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>,
     for folder in Folder::all(fixes).map_err(NotApplied::io(&shown))? {
         let state = folder.state().map_err(|why| unread(&folder, &why))?;
         match state {
-            Some(State::Applied) => {
+            Some(FixPhase::Applied) => {
                 let journal = folder.journal().map_err(|why| unread(&folder, &why))?;
                 undone.extend(journal.undoes.iter().copied());
                 if journal.undoes.is_empty() {
@@ -509,7 +509,7 @@ pub(super) fn standing(fixes: &Path) -> Result<BTreeMap<u32, (Folder, Journal)>,
                 }
             }
             // Nothing of these is in the tree.
-            Some(State::Placing | State::RolledBack) | None => {}
+            Some(FixPhase::Placing | FixPhase::RolledBack) | None => {}
         }
     }
     standing.retain(|number, _| !undone.contains(number));

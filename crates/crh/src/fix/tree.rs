@@ -32,7 +32,7 @@ pub(super) struct Inside<'p> {
 
 /// The file at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FileSnapshot {
     pub(super) bytes: Vec<u8>,
     pub(super) mode: u32,
     pub(super) owner: (u32, u32),
@@ -108,7 +108,7 @@ impl Tree {
     }
 
     /// The file at a path, or `None`. Anything but a regular file is an error.
-    pub(super) fn found(&self, at: Inside<'_>) -> io::Result<Option<Found>> {
+    pub(super) fn found(&self, at: Inside<'_>) -> io::Result<Option<FileSnapshot>> {
         let folder = match self.folder(at.folder()) {
             Err(error) if is_missing(&error) => return Ok(None),
             folder => folder?,
@@ -131,7 +131,7 @@ impl Tree {
         let mut bytes = Vec::new();
         file.by_ref().take(FILE_MAX + 1).read_to_end(&mut bytes)?;
         let owner = (facts.uid(), facts.gid());
-        Ok(Some(Found { bytes, mode: facts.mode() & PERMISSIONS, owner }))
+        Ok(Some(FileSnapshot { bytes, mode: facts.mode() & PERMISSIONS, owner }))
     }
 
     /// Missing parent folders, outermost first.

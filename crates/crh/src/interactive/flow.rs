@@ -25,7 +25,7 @@ const NO_SINK_LEFT: &str = "no tracker is left";
 const NOTHING_SAID: &str = "the fixer did not report on it";
 
 pub(super) struct Flow {
-    state: State,
+    state: FlowState,
     safe: SafeFixes,
     items: Vec<Item>,
     tracker: TrackerLabel,
@@ -54,7 +54,7 @@ struct Item {
 }
 
 #[derive(Debug, Clone)]
-enum State {
+enum FlowState {
     SafeFixes,
     Showing,
     Resolved,
@@ -106,7 +106,7 @@ impl Flow {
             SafeFixTiming::BeforeQuestions => SafeFixes::AppliedFirst(0),
         };
         let mut flow = Self {
-            state: State::SafeFixes,
+            state: FlowState::SafeFixes,
             safe,
             items: Vec::new(),
             tracker: TrackerLabel::None(String::new()),
@@ -130,31 +130,33 @@ impl Flow {
 
     pub(super) fn next(&self) -> Next {
         match &self.state {
-            State::SafeFixes => Next::FixSafe,
-            State::Showing => Next::Show,
-            State::Resolved => Next::Resolved(self.resolved),
-            State::Detecting => Next::Detect,
-            State::Routing => Next::Ask(self.routing()),
-            State::Walking(at) => Next::Ask(self.finding(*at)),
-            State::Preview { plan, .. } => Next::Ask(Ask {
+            FlowState::SafeFixes => Next::FixSafe,
+            FlowState::Showing => Next::Show,
+            FlowState::Resolved => Next::Resolved(self.resolved),
+            FlowState::Detecting => Next::Detect,
+            FlowState::Routing => Next::Ask(self.routing()),
+            FlowState::Walking(at) => Next::Ask(self.finding(*at)),
+            FlowState::Preview { plan, .. } => Next::Ask(Ask {
                 about: About::Preview(plan.clone()),
                 picks: vec![Pick::Proceed, Pick::Cancel],
                 recommended: None,
             }),
-            State::Filing(filing) => match filing.left.front() {
+            FlowState::Filing(filing) => match filing.left.front() {
                 Some(number) => Next::File(*number),
                 None => Next::End,
             },
-            State::NotFiled { filing, not_filed } => Next::Ask(not_filed_ask(filing, not_filed)),
-            State::FallingBack(_) => Next::FallBack,
-            State::Fixing => Next::Fix(self.waiting(&Decision::ToApply)),
-            State::Dismissing => Next::Dismiss(self.waiting(&Decision::ToDismiss)),
-            State::Undoing => Next::Undo,
-            State::Completing => Next::Complete,
-            State::FindingDestination => Next::FindDestination,
-            State::NextSteps(destination) => Next::Ask(self.next_steps(destination)),
-            State::Publishing(publish) => Next::Publish(*publish),
-            State::Ended => Next::End,
+            FlowState::NotFiled { filing, not_filed } => {
+                Next::Ask(not_filed_ask(filing, not_filed))
+            }
+            FlowState::FallingBack(_) => Next::FallBack,
+            FlowState::Fixing => Next::Fix(self.waiting(&Decision::ToApply)),
+            FlowState::Dismissing => Next::Dismiss(self.waiting(&Decision::ToDismiss)),
+            FlowState::Undoing => Next::Undo,
+            FlowState::Completing => Next::Complete,
+            FlowState::FindingDestination => Next::FindDestination,
+            FlowState::NextSteps(destination) => Next::Ask(self.next_steps(destination)),
+            FlowState::Publishing(publish) => Next::Publish(*publish),
+            FlowState::Ended => Next::End,
         }
     }
 
@@ -165,7 +167,7 @@ impl Flow {
     /// Receives the result of a fix pass. `report` is up to date.
     pub(super) fn fixed(&mut self, report: &Report, fixed: &Fixed) {
         match &self.state {
-            State::SafeFixes => {
+            FlowState::SafeFixes => {
                 let count = report.applied_fixes.len();
                 self.resolved.safe_fixes = count;
                 self.safe = match &self.safe {
@@ -210,22 +212,22 @@ impl Flow {
         if self.fixes == 0 {
             self.not_fixed.clear();
         }
-        self.state = State::Completing;
+        self.state = FlowState::Completing;
     }
 
     /// The report has been shown.
     pub(super) fn shown(&mut self, report: &Report) {
         self.state = match (report.issues.is_empty(), self.items.is_empty()) {
-            (true, _) => State::Ended,
-            (false, true) => State::Resolved,
-            (false, false) => State::Detecting,
+            (true, _) => FlowState::Ended,
+            (false, true) => FlowState::Resolved,
+            (false, false) => FlowState::Detecting,
         };
     }
 
     /// Receives the detected tracker.
     pub(super) fn detected(&mut self, tracker: TrackerLabel) {
         self.tracker = tracker;
-        self.state = State::Routing;
+        self.state = FlowState::Routing;
     }
 
     /// Receives the answer to the current question.
@@ -238,20 +240,20 @@ impl Flow {
 
     /// Receives the address of the first ticket, or why it could not be filed.
     pub(super) fn filed(&mut self, filed: Result<String, NotFiled>) {
-        let State::Filing(filing) = self.state.clone() else { return };
+        let FlowState::Filing(filing) = self.state.clone() else { return };
         match filed {
             Ok(url) => self.next_ticket(filing, Decision::Deferred { url }),
-            Err(not_filed) => self.state = State::NotFiled { filing, not_filed },
+            Err(not_filed) => self.state = FlowState::NotFiled { filing, not_filed },
         }
     }
 
     /// Receives the next tracker, if there is one.
     pub(super) fn fell_back(&mut self, tracker: Option<TrackerLabel>) {
-        let State::FallingBack(filing) = self.state.clone() else { return };
+        let FlowState::FallingBack(filing) = self.state.clone() else { return };
         match tracker {
             Some(tracker) => {
                 self.tracker = tracker;
-                self.state = State::Filing(filing);
+                self.state = FlowState::Filing(filing);
             }
             None => {
                 self.tracker = TrackerLabel::None(NO_SINK_LEFT.to_owned());
@@ -265,12 +267,12 @@ impl Flow {
 
     /// The completion report has been shown.
     pub(super) fn completed(&mut self) {
-        self.state = if self.fixes > 0 { State::FindingDestination } else { State::Ended };
+        self.state = if self.fixes > 0 { FlowState::FindingDestination } else { FlowState::Ended };
     }
 
     /// Receives where fixes can be pushed.
     pub(super) fn leads_to(&mut self, destination: Destination) {
-        self.state = State::NextSteps(destination);
+        self.state = FlowState::NextSteps(destination);
     }
 
     /// Collects the issues that need a decision.
@@ -284,7 +286,7 @@ impl Flow {
         self.items = report.open_issues().filter(|issue| !is_advisory(issue)).map(item).collect();
         self.resolved.advisory = report.open_issues().filter(is_advisory).count();
         self.resolved.pre_existing = report.pre_existing.len();
-        self.state = State::Showing;
+        self.state = FlowState::Showing;
     }
 
     fn routing(&self) -> Ask {
@@ -348,47 +350,51 @@ impl Flow {
     }
 
     /// Moves to the next state. The question offers `pick`.
-    fn go(&mut self, state: State, pick: Pick) {
+    fn go(&mut self, state: FlowState, pick: Pick) {
         match (state, pick) {
-            (State::Routing, Pick::ApplySafe) => self.state = State::SafeFixes,
-            (State::Routing, Pick::OneByOne) => self.state = State::Walking(0),
-            (State::Routing, Pick::BestJudgment) => {
+            (FlowState::Routing, Pick::ApplySafe) => self.state = FlowState::SafeFixes,
+            (FlowState::Routing, Pick::OneByOne) => self.state = FlowState::Walking(0),
+            (FlowState::Routing, Pick::BestJudgment) => {
                 let plan = self.plan(PlanKind::All, 0);
-                self.state = State::Preview { plan, back: Back::Routing };
+                self.state = FlowState::Preview { plan, back: Back::Routing };
             }
-            (State::Routing, Pick::FileAll) => {
+            (FlowState::Routing, Pick::FileAll) => {
                 let plan = self.plan(PlanKind::Tickets, 0);
-                self.state = State::Preview { plan, back: Back::Routing };
+                self.state = FlowState::Preview { plan, back: Back::Routing };
             }
-            (State::Routing, Pick::ReportOnly) => {
+            (FlowState::Routing, Pick::ReportOnly) => {
                 self.state = match self.safe {
-                    SafeFixes::AppliedFirst(_) => State::Undoing,
+                    SafeFixes::AppliedFirst(_) => FlowState::Undoing,
                     SafeFixes::None | SafeFixes::Offered(_) | SafeFixes::Agreed(_) => {
-                        State::Completing
+                        FlowState::Completing
                     }
                 };
             }
-            (State::Routing, Pick::KeepFixes) => self.state = State::Completing,
-            (State::Walking(at), pick) => self.walk(at, pick),
-            (State::Preview { plan, .. }, Pick::Proceed) => self.carry_out(plan),
-            (State::Preview { back, .. }, Pick::Cancel) => {
+            (FlowState::Routing, Pick::KeepFixes) => self.state = FlowState::Completing,
+            (FlowState::Walking(at), pick) => self.walk(at, pick),
+            (FlowState::Preview { plan, .. }, Pick::Proceed) => self.carry_out(plan),
+            (FlowState::Preview { back, .. }, Pick::Cancel) => {
                 self.state = match back {
-                    Back::Routing => State::Routing,
-                    Back::Walking(at) => State::Walking(at),
+                    Back::Routing => FlowState::Routing,
+                    Back::Walking(at) => FlowState::Walking(at),
                 };
             }
-            (State::NotFiled { filing, .. }, Pick::Retry) => self.state = State::Filing(filing),
-            (State::NotFiled { filing, .. }, Pick::NextSink) => {
-                self.state = State::FallingBack(filing);
+            (FlowState::NotFiled { filing, .. }, Pick::Retry) => {
+                self.state = FlowState::Filing(filing);
             }
-            (State::NotFiled { filing, not_filed }, Pick::ConvertToSkip) => {
+            (FlowState::NotFiled { filing, .. }, Pick::NextSink) => {
+                self.state = FlowState::FallingBack(filing);
+            }
+            (FlowState::NotFiled { filing, not_filed }, Pick::ConvertToSkip) => {
                 self.next_ticket(filing, Decision::NotFiled(not_filed.why));
             }
-            (State::NextSteps(_), Pick::PushFixes) => self.state = State::Publishing(Publish::Push),
-            (State::NextSteps(_), Pick::CreatePullRequest) => {
-                self.state = State::Publishing(Publish::CreatePullRequest);
+            (FlowState::NextSteps(_), Pick::PushFixes) => {
+                self.state = FlowState::Publishing(Publish::Push);
             }
-            (State::NextSteps(_), _) => self.state = State::Ended,
+            (FlowState::NextSteps(_), Pick::CreatePullRequest) => {
+                self.state = FlowState::Publishing(Publish::CreatePullRequest);
+            }
+            (FlowState::NextSteps(_), _) => self.state = FlowState::Ended,
             // No other question offers this answer.
             (state, _) => self.state = state,
         }
@@ -403,12 +409,12 @@ impl Flow {
             Pick::Dismiss => Decision::ToDismiss,
             Pick::Defer => {
                 let (left, then) = (VecDeque::from([number]), Then::WalkFrom(at + 1));
-                self.state = State::Filing(Filing { left, then });
+                self.state = FlowState::Filing(Filing { left, then });
                 return;
             }
             Pick::TheRest => {
                 let plan = self.plan(PlanKind::Rest { decided: at }, at);
-                self.state = State::Preview { plan, back: Back::Walking(at) };
+                self.state = FlowState::Preview { plan, back: Back::Walking(at) };
                 return;
             }
             // A finding's question offers none of these.
@@ -461,7 +467,9 @@ impl Flow {
         self.decided.extend(acknowledge.into_iter().map(acknowledged));
         match file.is_empty() {
             true => self.go_on(Then::Fixing),
-            false => self.state = State::Filing(Filing { left: file.into(), then: Then::Fixing }),
+            false => {
+                self.state = FlowState::Filing(Filing { left: file.into(), then: Then::Fixing });
+            }
         }
     }
 
@@ -472,25 +480,25 @@ impl Flow {
         }
         match filing.left.is_empty() {
             true => self.go_on(filing.then),
-            false => self.state = State::Filing(filing),
+            false => self.state = FlowState::Filing(filing),
         }
     }
 
     fn go_on(&mut self, then: Then) {
         self.state = match then {
-            Then::WalkFrom(at) if at < self.items.len() => State::Walking(at),
+            Then::WalkFrom(at) if at < self.items.len() => FlowState::Walking(at),
             Then::WalkFrom(_) | Then::Fixing => match self.waiting(&Decision::ToApply).is_empty() {
                 true => self.ending(),
-                false => State::Fixing,
+                false => FlowState::Fixing,
             },
         };
     }
 
     /// The step after the last fix.
-    fn ending(&self) -> State {
+    fn ending(&self) -> FlowState {
         match self.waiting(&Decision::ToDismiss).is_empty() {
-            true => State::Completing,
-            false => State::Dismissing,
+            true => FlowState::Completing,
+            false => FlowState::Dismissing,
         }
     }
 

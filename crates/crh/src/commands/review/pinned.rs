@@ -73,7 +73,7 @@ pub(super) struct Pinned {
 /// Facts about a change when its review began. A run stores them, because the checkout may change
 /// before the run is resumed.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Found {
+pub(super) struct ResumeState {
     change: report::ReviewedChange,
     notes: Vec<String>,
     untracked: Vec<String>,
@@ -108,7 +108,7 @@ pub(super) struct Found {
     pub(super) models: String,
 }
 
-impl Found {
+impl ResumeState {
     /// Adds the models.
     pub(super) fn asking(self, crew: Option<&ModelSet>) -> Self {
         Self { models: crew.map(ModelSet::names).unwrap_or_default(), ..self }
@@ -307,11 +307,11 @@ impl Pinned {
         Ok(match resumed {
             None => pinned,
             Some(Resumed { found, .. }) => {
-                let Found { change, notes, untracked, checkout, origin, .. } = found.clone();
-                let Found { alone, dismissed, checked_out, is_by_stranger, .. } = found.clone();
-                let has_commits = found.has_commits;
+                let ResumeState { change, notes, untracked, checkout, origin, .. } = found.clone();
+                let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } =
+                    found.clone();
                 let pinned = Self { checked_out, alone, dismissed, is_by_stranger, ..pinned };
-                let pinned = Self { has_commits, ..pinned };
+                let pinned = Self { has_commits: found.has_commits, ..pinned };
                 Self { change, notes, untracked, checkout, origin, ..pinned }
             }
         })
@@ -349,7 +349,7 @@ impl Pinned {
     }
 
     /// Facts about the change to store for a resumed run.
-    pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> Found {
+    pub(super) fn found(&self, sarif: &SarifFlags, environment: &Environment) -> ResumeState {
         let files = |files: &[PathBuf]| {
             let is_stdin = |file: &Path| file == Path::new("-");
             let place = |file: &PathBuf| match is_stdin(file) {
@@ -360,7 +360,7 @@ impl Pinned {
         };
         let globs =
             |globs: &GlobList| globs.0.iter().map(|glob| glob.as_str().to_owned()).collect();
-        Found {
+        ResumeState {
             change: self.change.clone(),
             notes: self.notes.clone(),
             untracked: self.untracked.clone(),
@@ -418,7 +418,7 @@ impl Pinned {
     }
 }
 
-impl Found {
+impl ResumeState {
     /// The rules that select files and findings.
     pub(super) fn rules_of_review(&self) -> impl Serialize + '_ {
         let Self { paths, exclude, include, generated, max_file_bytes, strict, silencing, .. } =

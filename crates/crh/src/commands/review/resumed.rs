@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::run_lookup;
 use super::begin::Beginning;
-use super::pinned::Found;
+use super::pinned::ResumeState;
 use super::since::Wish;
 use super::{progress, terms};
 use crate::config::environment::Environment;
@@ -27,7 +27,7 @@ pub(super) const ANEW: &str = "start a new review without `--resume`";
 pub(super) struct Resumed {
     pub(super) folder: RunFolder,
     pub(super) terms: ReviewOptions,
-    pub(super) found: Found,
+    pub(super) found: ResumeState,
 }
 
 impl Resumed {
@@ -78,7 +78,7 @@ pub(super) fn mode(
 pub(super) fn store(
     folder: &RunFolder,
     terms: &ReviewOptions,
-    found: Found,
+    found: ResumeState,
 ) -> Result<(), Failure> {
     folder.store_masked(OPTIONS_FILE, terms).or_fail(FailureKind::External)?;
     let found = found.with_title(|title| folder.mask_secrets(title));

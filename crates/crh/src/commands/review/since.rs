@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::super::analysers::ChangeTrust;
 use super::super::forge::{Forge, ForgeProposal};
-use super::pinned::{Found, Pinned};
+use super::pinned::{Pinned, ResumeState};
 use crate::cli::WorkspaceArgs;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
@@ -188,7 +188,7 @@ struct Configuration<'a, R> {
 /// report.
 pub(super) fn basis(
     pinned: &Pinned,
-    found: &Found,
+    found: &ResumeState,
     subject: &ChangeUnderReview,
     made: Made<'_>,
 ) -> Result<ReviewBasis, Failure> {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::labels::{RawComment, RawExpected, RawKnownBad};
-use super::{Found, checked, labels};
+use super::{LoadedCase, checked, labels};
 use crate::eval::case::{Case, Files, Source, applied};
 use crate::eval::checked::{CASE_MAX, FILE_MAX, too_large, too_much};
 use crate::eval::tree;
@@ -88,7 +88,7 @@ struct RawTwin {
 }
 
 /// Reads a case and its twin from a folder.
-pub(super) fn read(folder: &Path) -> Result<Vec<Found>, Failure> {
+pub(super) fn read(folder: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let id = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     // `.` has no file name, so resolve it first.
     let whole = || {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::folder::language;
 use super::labels::{RawComment, RawExpected, RawKnownBad};
-use super::{Found, checked, labels};
+use super::{LoadedCase, checked, labels};
 use crate::eval::case::{Case, Files, Source, applied};
 use crate::eval::wrong::{Wrong, shown};
 use crate::failure::Failure;
@@ -43,7 +43,7 @@ struct RawCase {
 }
 
 /// Reads one case per non-empty line.
-pub(super) fn read(file: &Path) -> Result<Vec<Found>, Failure> {
+pub(super) fn read(file: &Path) -> Result<Vec<LoadedCase>, Failure> {
     let bytes = input::bytes(file)?;
     let name = file.file_name().unwrap_or(file.as_os_str()).to_string_lossy().into_owned();
     let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));

@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use serde::{Deserialize, Serialize};
 
-use super::super::tree::{Found, Inside, Tree};
+use super::super::tree::{FileSnapshot, Inside, Tree};
 use super::place::{Place, Placed};
 use super::{NotApplied, Steps, inside};
 use crh_review::identity::content_id;
@@ -75,7 +75,7 @@ impl Sides {
 
 impl Image {
     /// The version of an existing file.
-    pub(super) fn of(number: usize, word: &str, found: &Found) -> Self {
+    pub(super) fn of(number: usize, word: &str, found: &FileSnapshot) -> Self {
         let hash = content_id(&found.bytes);
         Self { name: format!("{number}.{word}"), hash, kept: Some(Kept::of(found)) }
     }
@@ -87,7 +87,7 @@ impl Image {
     }
 
     /// The same bytes with the current permissions.
-    pub(super) fn like_now(&self, now: Option<&Found>) -> Self {
+    pub(super) fn like_now(&self, now: Option<&FileSnapshot>) -> Self {
         match now {
             Some(now) => Self { kept: Some(Kept::of(now)), ..self.clone() },
             None => self.clone(),
@@ -95,13 +95,13 @@ impl Image {
     }
 
     /// Whether a file has these permissions and this owner.
-    pub(super) fn is_kept_by(&self, found: &Found) -> bool {
+    pub(super) fn is_kept_by(&self, found: &FileSnapshot) -> bool {
         self.kept == Some(Kept::of(found))
     }
 }
 
 impl Kept {
-    fn of(found: &Found) -> Self {
+    fn of(found: &FileSnapshot) -> Self {
         Self { mode: found.mode, owner: found.owner }
     }
 }
@@ -174,7 +174,7 @@ impl Entry {
     pub(super) fn put(
         &self,
         tree: &Tree,
-        (seen, wanted): (Option<&Found>, Option<&[u8]>),
+        (seen, wanted): (Option<&FileSnapshot>, Option<&[u8]>),
         draft: &str,
         steps: Steps<'_>,
     ) -> Result<Placed, NotApplied> {

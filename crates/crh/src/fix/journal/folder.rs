@@ -33,7 +33,7 @@ const DRAFT_CHARS: usize = 12;
 /// State of a fix. There is none while its drafts are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum FixPhase {
     /// The drafts are written and are being moved into place.
     Placing,
     /// The fix is in the tree.
@@ -149,14 +149,14 @@ impl Folder {
     }
 
     /// The stored state, if there is one.
-    pub(super) fn state(&self) -> io::Result<Option<State>> {
+    pub(super) fn state(&self) -> io::Result<Option<FixPhase>> {
         match self.read(STATE) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             bytes => Ok(Some(serde_json::from_slice(&bytes?)?)),
         }
     }
 
-    pub(super) fn set_state(&self, state: State) -> io::Result<()> {
+    pub(super) fn set_state(&self, state: FixPhase) -> io::Result<()> {
         self.replace(STATE, &serde_json::to_vec(&state)?)
     }
 

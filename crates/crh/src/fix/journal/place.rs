@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::super::tree::{Found, Inside, Tree};
+use super::super::tree::{FileSnapshot, Inside, Tree};
 use super::Steps;
 use crate::ui;
 
@@ -27,7 +27,11 @@ pub(super) enum Placed {
 
 impl Place<'_> {
     /// Replaces the file `seen` by the draft `wanted`, or deletes it.
-    pub(super) fn put(&self, seen: Option<&Found>, wanted: Option<&[u8]>) -> io::Result<Placed> {
+    pub(super) fn put(
+        &self,
+        seen: Option<&FileSnapshot>,
+        wanted: Option<&[u8]>,
+    ) -> io::Result<Placed> {
         match (seen, wanted) {
             (None, None) => Ok(Placed::AsWanted),
             (None, Some(_)) => self.fill(),
@@ -46,7 +50,7 @@ impl Place<'_> {
         }
     }
 
-    fn swap(&self, seen: &Found, ours: &[u8]) -> io::Result<Placed> {
+    fn swap(&self, seen: &FileSnapshot, ours: &[u8]) -> io::Result<Placed> {
         let done = (self.steps)("putting the draft in place");
         match done.and_then(|()| self.tree.exchange(self.draft, self.at)) {
             Ok(()) => self.look(seen, Some(ours)),
@@ -58,7 +62,7 @@ impl Place<'_> {
         }
     }
 
-    fn clear(&self, seen: &Found) -> io::Result<Placed> {
+    fn clear(&self, seen: &FileSnapshot) -> io::Result<Placed> {
         let done = (self.steps)("moving the file away");
         match done.and_then(|()| self.tree.rename_to_new(self.at, self.draft)) {
             Ok(()) => self.look(seen, None),
@@ -76,7 +80,7 @@ impl Place<'_> {
     }
 
     /// Fallback for file systems without atomic swaps. A save between the two steps is lost.
-    fn put_in_two_steps(&self, seen: Option<&Found>) -> io::Result<Placed> {
+    fn put_in_two_steps(&self, seen: Option<&FileSnapshot>) -> io::Result<Placed> {
         if self.tree.found(self.at)?.as_ref() != seen {
             return Ok(Placed::Theirs);
         }
@@ -85,7 +89,7 @@ impl Place<'_> {
         Ok(Placed::AsWanted)
     }
 
-    fn look(&self, seen: &Found, ours: Option<&[u8]>) -> io::Result<Placed> {
+    fn look(&self, seen: &FileSnapshot, ours: Option<&[u8]>) -> io::Result<Placed> {
         (self.steps)("looking at what stood there")?;
         if self.stands(self.draft, seen) {
             (self.steps)("removing what stood there")?;
@@ -137,7 +141,7 @@ impl Place<'_> {
         Ok(false)
     }
 
-    fn stands(&self, at: Inside<'_>, seen: &Found) -> bool {
+    fn stands(&self, at: Inside<'_>, seen: &FileSnapshot) -> bool {
         self.tree.found(at).is_ok_and(|found| found.as_ref() == Some(seen))
     }
 }

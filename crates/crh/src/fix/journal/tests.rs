@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use tempfile::TempDir;
 
-use super::super::tree::Found;
+use super::super::tree::FileSnapshot;
 use super::*;
 use crh_review::report::FixOutcome;
 
@@ -283,7 +283,7 @@ fn special_permission_bits_are_never_restored() {
     let locked = desk.locked();
     let mut found = locked.tree.found(inside("a.py").unwrap()).unwrap().unwrap();
     found.mode = 0o7755;
-    let draft = |found: &Found| {
+    let draft = |found: &FileSnapshot| {
         let image = Image::of(0, "before", found);
         let (path, folders) = ("a.py".to_owned(), Vec::new());
         let entry = Entry { number: 0, path, before: None, after: None, folders };

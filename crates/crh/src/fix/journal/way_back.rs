@@ -2,7 +2,7 @@
 //! it.
 
 use super::entry::{Entry, Lying, Sides};
-use super::folder::{Folder, State};
+use super::folder::{FixPhase, Folder};
 use super::place::Placed;
 use super::{Journal, Locked, MARKER, NotApplied, Recovered, Steps, lost, marker};
 use crate::ui;
@@ -25,8 +25,8 @@ impl Locked {
         }
         let state = folder.state().map_err(|why| lost(&folder, &why))?;
         let recovered = match state {
-            Some(State::Applied) => None,
-            Some(State::RolledBack) => {
+            Some(FixPhase::Applied) => None,
+            Some(FixPhase::RolledBack) => {
                 self.tidy(&folder, &journal, steps)?;
                 None
             }
@@ -36,7 +36,7 @@ impl Locked {
                 self.roll_back(&folder, &journal, touched, steps)?;
                 None
             }
-            Some(State::Placing) => {
+            Some(FixPhase::Placing) => {
                 let touched = self.touched(&folder, &journal)?;
                 self.roll_back(&folder, &journal, touched, steps)?;
                 let files = journal.entries.iter().map(|entry| entry.path.clone()).collect();
@@ -106,7 +106,7 @@ impl Locked {
         }
         let shown = folder.path().display().to_string();
         steps("noting that it was rolled back").map_err(NotApplied::io(&shown))?;
-        folder.set_state(State::RolledBack).map_err(NotApplied::io(&shown))?;
+        folder.set_state(FixPhase::RolledBack).map_err(NotApplied::io(&shown))?;
         self.tidy(folder, journal, steps)
     }
 
