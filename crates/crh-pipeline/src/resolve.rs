@@ -720,9 +720,9 @@ fn title_and_body(range: &ResolvedRange, commits: &[CommitDetails]) -> (String, 
     if commits.len() > LISTED_MAX {
         lines.push(format!("and {} more", commits.len() - LISTED_MAX));
     }
-    let plan_lines =
+    let mut plan_lines =
         commits.iter().flat_map(|commit| commit.body.lines()).filter(|line| is_plan_line(line));
-    if let Some(plan_line) = plan_lines.last() {
+    if let Some(plan_line) = plan_lines.next_back() {
         lines.push(format!("\n{}", plan_line.trim()));
     }
     let list = lines.join("\n");

@@ -285,9 +285,7 @@ pub fn into_report(
     if !excess_issues.is_empty() {
         let excess_count = excess_issues.len();
         let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
-        report
-            .warnings
-            .push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {limit}"));
+        report.warnings.push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {limit}"));
     }
     report.over_cap.clone_from(&excess_issues);
     for issue in excess_issues {
@@ -302,7 +300,7 @@ pub fn into_report(
     }
     report.suppressed.extend(dropped.dropped);
     sort_dropped(&mut report.suppressed);
-    report.queues = queues(report.open_issues());
+    report.queues = queues(report.all_issues());
     report.fix_order = fix_order(&report);
     report
 }
@@ -334,7 +332,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
 pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
     (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
-    report.queues = queues(report.open_issues());
+    report.queues = queues(report.all_issues());
     report.fix_order = fix_order(report);
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn result_line(text: &str) -> io::Result<()> {
 /// In CI systems that obey text, keeps text from acting as a workflow command.
 pub(crate) fn guard_workflow_commands(environment: &Environment) {
     let is_set = |name: &&str| environment.variable(name).is_some_and(|value| !value.is_empty());
-    if environment::OBEYING_CI.iter().any(|name| is_set(name)) {
+    if environment::OBEYING_CI.iter().any(is_set) {
         workflow_commands::guard();
     }
 }

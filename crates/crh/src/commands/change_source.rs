@@ -397,8 +397,6 @@ impl ChangeSource {
             Err(_) => None,
         };
         let settings = config::load(environment, file.as_ref(), flags)?;
-        let todos = todos::own_untracked_files(&repository, settings.todos_dir.value.path());
-        store.exclude(todos.or_fail(FailureKind::External)?);
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
@@ -444,6 +442,8 @@ impl ChangeSource {
         };
         let user_settings = config::load(environment, None, flags.clone())?;
         let settings = config::load(environment, file.as_ref(), flags)?;
+        let todos = todos::own_untracked_files(&repository, settings.todos_dir.value.path());
+        store.exclude(todos.or_fail(FailureKind::External)?);
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),

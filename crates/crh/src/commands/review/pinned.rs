@@ -256,10 +256,7 @@ impl Pinned {
             Some(ends) => objects(args, packed.as_ref(), resumed, ends, environment)?,
             None => None,
         };
-        let diff = latest_diff(&workspace)?;
-        if let (Some((bare, base, head)), None) = (&objects, resumed) {
-            check_diff(&diff, bare, base, head)?;
-        }
+        let diff = checked_diff(&workspace, objects.as_ref().filter(|_| resumed.is_none()))?;
         let read = objects.as_ref().map(|(bare, _, _)| bare.objects()).transpose();
         let read = read.or_fail(FailureKind::External)?;
         let shown = ends.as_ref().map(|(base, head)| (base.as_str(), head.as_str()));
@@ -560,10 +557,16 @@ fn latest_diff(workspace: &Workspace) -> Result<Arc<Diff>, Failure> {
     Ok(diff)
 }
 
-/// Checks that a prepared diff is the difference of its commits, so that it hides no file.
-fn check_diff(diff: &Diff, bare: &BareRepository, base: &str, head: &str) -> Result<(), Failure> {
+/// The diff of a prepared change. It must be the difference of its commits, so that it hides no file.
+/// A run's own workspace is not compared.
+fn checked_diff(
+    workspace: &Workspace,
+    objects: Option<&(BareRepository, String, String)>,
+) -> Result<Arc<Diff>, Failure> {
+    let diff = latest_diff(workspace)?;
+    let Some((bare, base, head)) = objects else { return Ok(diff) };
     if bare.diff(base, head).or_fail(FailureKind::External)? == diff.raw() {
-        return Ok(());
+        return Ok(diff);
     }
     Err(Failure::usage("the diff of the workspace is not the difference of its commits").hint(
         "someone changed it, or another version of git wrote it; write it again with `crh prepare`",
