@@ -11,7 +11,7 @@ use crate::grade::{downgrade_reason, effective_severity};
 use crate::identity::{IssueKey, dedupe_key, numbered_key};
 use crate::place::{Location, PlacedFinding, Placer, Tier};
 use crate::report::{Issue, Validation};
-use crate::route::{IssueRoute, issue_action, replacements_conflict};
+use crate::route::{IssueRoute, issue_action, replacements_conflict, route_voters};
 use crate::words::collapse_whitespace;
 
 /// Added once to the confidence if at least two voices agree. A voice is one reviewer, or several
@@ -33,10 +33,17 @@ pub(crate) fn sort_by_confidence(mut cluster: Vec<PlacedFinding>) -> Vec<PlacedF
 /// Builds an issue from a non-empty cluster. The first member leads: it provides text and place. A
 /// static finding leads before findings of models, so that no model can rewrite it. The caller
 /// assigns the number later.
-pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'_>) -> Issue {
+///
+/// `separated` are findings that the rules hold for the same problem and the editor does not. They
+/// only make the route more cautious.
+pub(crate) fn build_issue(
+    mut cluster: Vec<PlacedFinding>,
+    separated: &[Member],
+    placer: &mut Placer<'_>,
+) -> Issue {
     cluster.sort_by_key(|placed| placed.member.origin != Origin::Code);
     let members: Vec<&Member> = cluster.iter().map(|placed| &placed.member).collect();
-    let route = IssueRoute::from_members(&members);
+    let route = IssueRoute::from_members(&members).restricted_by(&members, separated);
     let severity =
         members.iter().map(|member| effective_severity(member)).min().unwrap_or(Severity::P3);
     let is_pre_existing =
@@ -64,7 +71,7 @@ pub(crate) fn build_issue(mut cluster: Vec<PlacedFinding>, placer: &mut Placer<'
         evidence: lead.evidence.clone(),
         reviewers: reviewers(&members),
         rule: rule(lead, &members),
-        disagreement: disagreement(&members, severity, &route),
+        disagreement: disagreement(&members, separated, severity, &route),
         language: language(&lead.location.file).to_owned(),
         tier: cluster.iter().map(|placed| placed.tier).min().unwrap_or(lead.tier),
         validation: validation(&members),
@@ -244,16 +251,24 @@ fn validation(members: &[&Member]) -> Validation {
 
 /// Disagreement between reviewers, or with the result: `security (P0), correctness (P1) -- kept
 /// P0`.
-fn disagreement(members: &[&Member], severity: Severity, route: &IssueRoute) -> Option<String> {
+fn disagreement(
+    members: &[&Member],
+    separated: &[Member],
+    severity: Severity,
+    route: &IssueRoute,
+) -> Option<String> {
+    let voters = route_voters(members, separated);
     let notes = [
         severity_disagreement(members, severity),
-        disagreement_over(members, |m| m.finding.autofix_class, route.class),
-        disagreement_over(members, |m| m.finding.owner, route.owner),
+        disagreement_over(&voters, |m| m.finding.autofix_class, route.class),
+        disagreement_over(&voters, |m| m.finding.owner, route.owner),
     ];
     let mut notes: Vec<String> = notes.into_iter().flatten().collect();
+    let names = || reviewers(&voters).join(", ");
     if replacements_conflict(members) {
-        let names = reviewers(members).join(", ");
-        notes.push(format!("{names} (different replacements) -- kept none"));
+        notes.push(format!("{} (different replacements) -- kept none", names()));
+    } else if replacements_conflict(&voters) {
+        notes.push(format!("{} (different replacements) -- kept {}", names(), route.class));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }

@@ -199,18 +199,59 @@ fn merge_findings(
     }
     let (groups, same_pair_ids) = match grouping {
         Grouping::Rules(same_pair_ids) => (Vec::new(), same_pair_ids),
-        Grouping::Editor(groups) => (take_groups(&mut placed_findings, groups), &BTreeSet::new()),
+        Grouping::Editor(groups) => {
+            let rule_groups = RuleGroups::new(placed_findings.clone());
+            let taken = take_groups(&mut placed_findings, groups).into_iter();
+            let with_separated =
+                taken.map(|group| (rule_groups.separated_from(&group), group)).collect();
+            (with_separated, &BTreeSet::new())
+        }
     };
     let cluster_result = cluster_findings(placed_findings, same_pair_ids);
     result.candidate_pairs = cluster_result.pairs;
     result.unlisted_pairs = cluster_result.unlisted_pairs;
-    let clusters = cluster_result.clusters.into_iter().map(sort_by_confidence);
+    let clusters = cluster_result.clusters.into_iter();
+    let clusters = clusters.map(|cluster| (Vec::new(), sort_by_confidence(cluster)));
+    let groups = groups.into_iter().chain(clusters);
     let issues =
-        groups.into_iter().chain(clusters).map(|group| build_issue(group, &mut placer)).collect();
+        groups.map(|(separated, group)| build_issue(group, &separated, &mut placer)).collect();
     let mut issues = result.drop_decided_issues(issues, past_decisions, &mut placer);
     issues.sort_by(by_urgency);
     result.issues = issues;
     result
+}
+
+/// Groups of findings that the rules hold for the same problem, although the editor may have
+/// separated them.
+struct RuleGroups {
+    groups: Vec<Vec<Member>>,
+    index_by_member: BTreeMap<Member, usize>,
+}
+
+impl RuleGroups {
+    fn new(placed_findings: Vec<PlacedFinding>) -> Self {
+        let clusters = cluster_findings(placed_findings, &BTreeSet::new()).clusters.into_iter();
+        let groups: Vec<Vec<Member>> = clusters
+            .map(|cluster| cluster.into_iter().map(|placed| placed.member).collect())
+            .collect();
+        let index_by_member = groups
+            .iter()
+            .enumerate()
+            .flat_map(|(index, group)| group.iter().map(move |member| (member.clone(), index)))
+            .collect();
+        Self { groups, index_by_member }
+    }
+
+    /// Findings that the rules group with a finding of this group, and that are not in it.
+    fn separated_from(&self, group: &[PlacedFinding]) -> Vec<Member> {
+        let own_members: BTreeSet<&Member> = group.iter().map(|placed| &placed.member).collect();
+        let indexes: BTreeSet<usize> = own_members
+            .iter()
+            .filter_map(|member| self.index_by_member.get(*member).copied())
+            .collect();
+        let linked = indexes.into_iter().flat_map(|index| &self.groups[index]);
+        linked.filter(|member| !own_members.contains(member)).cloned().collect()
+    }
 }
 
 /// Takes the findings of each group out of the list, in the order of the group.

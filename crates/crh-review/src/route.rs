@@ -65,6 +65,20 @@ impl IssueRoute {
         let requires_verification = findings().any(|f| f.requires_verification);
         Self { class, owner, queue, action, requires_verification }
     }
+
+    /// The more cautious of this route and the one that the members would have together with
+    /// `separated` findings. The recommended action stays: it is about the members alone.
+    pub(crate) fn restricted_by(self, members: &[&Member], separated: &[Member]) -> Self {
+        Self { action: self.action, ..Self::from_members(&route_voters(members, separated)) }
+    }
+}
+
+/// Findings that decide on the route of an issue. Members that only inform stay so: `separated`
+/// findings do not turn them into work.
+pub(crate) fn route_voters<'a>(members: &[&'a Member], separated: &'a [Member]) -> Vec<&'a Member> {
+    let is_advisory = |member: &&Member| member.finding.autofix_class == AutofixClass::Advisory;
+    let separated = if members.iter().all(is_advisory) { &[] } else { separated };
+    members.iter().copied().chain(separated).collect()
 }
 
 /// The action for an issue. Without an exact replacement, crh cannot fix what a person or a release

@@ -5,8 +5,8 @@ use expect_test::{Expect, expect};
 use super::*;
 use crate::Sources;
 use crate::diff::Diff;
-use crate::finding::Finding;
 use crate::finding::tests_support::finding;
+use crate::finding::{Finding, Owner};
 use crate::merge::{Grouping, PastDecisions, consolidate_for_editor, into_report};
 use crate::report::Report;
 use crate::verdict::CommandKind;
@@ -290,6 +290,80 @@ fn two_defects_on_one_line_stay_two() {
     let report = review(&[first, second], &groups, &BTreeMap::new());
     assert_eq!(report.issues.len(), 2);
     assert_ne!(report.issues[0].dedupe_key, report.issues[1].dedupe_key);
+}
+
+/// Two findings of one line in two groups of the editor: class, owner and disagreement of each.
+fn check_separated(first: &Finding, second: &Finding, expected: &Expect) {
+    let member = |reviewer: &str, finding: &Finding| Member {
+        reviewer: reviewer.to_owned(),
+        finding: finding.clone(),
+        ..claim(5, Severity::P2)
+    };
+    let members = [member("first", first), member("second", second)];
+    let groups = [&members[0], &members[1]]
+        .map(|member| group(std::slice::from_ref(member), probable(700), Severity::P2));
+    let report = review(&members, &groups, &BTreeMap::new());
+    let line = |issue: &Issue| {
+        format!(
+            "{}: {} -> {}, {:?}\n",
+            issue.reviewers.join(", "),
+            issue.autofix_class,
+            issue.owner,
+            issue.disagreement
+        )
+    };
+    let mut lines: Vec<String> = report.issues.iter().map(line).collect();
+    lines.sort();
+    expected.assert_eq(&lines.concat());
+}
+
+#[test]
+fn separated_findings_of_one_problem_get_the_cautious_route() {
+    let with_route = |autofix_class, owner, replacement: Option<&str>| Finding {
+        autofix_class,
+        owner,
+        replacement: replacement.map(str::to_owned),
+        ..claim(5, Severity::P2).finding
+    };
+    let safe = with_route(AutofixClass::SafeAuto, Owner::ReviewFixer, Some("let value_5 = 5;"));
+    let manual = with_route(AutofixClass::Manual, Owner::Human, None);
+    check_separated(
+        &safe,
+        &manual,
+        &expect![[r#"
+        first: manual -> human, Some("first (safe_auto), second (manual) -- kept manual; first (review-fixer), second (human) -- kept human")
+        second: manual -> human, Some("first (safe_auto), second (manual) -- kept manual; first (review-fixer), second (human) -- kept human")
+    "#]],
+    );
+    let other_text = with_route(AutofixClass::SafeAuto, Owner::ReviewFixer, Some("drop(5);"));
+    check_separated(
+        &safe,
+        &other_text,
+        &expect![[r#"
+        first: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept gated_auto")
+        second: gated_auto -> review-fixer, Some("first, second (different replacements) -- kept gated_auto")
+    "#]],
+    );
+    let advisory = with_route(AutofixClass::Advisory, Owner::Human, None);
+    check_separated(
+        &safe,
+        &Finding { severity: Severity::P1, ..advisory },
+        &expect![[r#"
+        first: gated_auto -> review-fixer, Some("first (safe_auto), second (advisory) -- kept gated_auto; first (review-fixer), second (human) -- kept review-fixer")
+        second: advisory -> human, None
+    "#]],
+    );
+    let elsewhere = claim(20, Severity::P2).finding;
+    let elsewhere =
+        Finding { line_start: elsewhere.line_start, evidence: elsewhere.evidence, ..manual };
+    check_separated(
+        &safe,
+        &elsewhere,
+        &expect![[r#"
+        first: safe_auto -> review-fixer, None
+        second: manual -> human, None
+    "#]],
+    );
 }
 
 #[test]
