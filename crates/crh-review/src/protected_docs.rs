@@ -1,13 +1,15 @@
-//! Rejects findings that ask to delete or ignore documents that other tools depend on.
+//! Rejects findings that ask to delete, clean up or ignore documents that other tools depend on.
 //!
 //! Only a request counts, in the title or the suggested fix: "delete X", "consider removing X", "X
-//! should be deleted", "X does not belong in the repository". A finding *about* such a deletion is
-//! kept. So is a request not to delete.
+//! should be deleted", "X can go", "X does not belong in the repository". A finding *about* such a
+//! deletion is kept. So is a request not to delete, and a request to remove a part of the document:
+//! "remove the heading in X".
 
 use crate::finding::Finding;
 
 /// Verbs that ask to remove a file.
 const REMOVE_VERBS: &[&str] = &[
+    "cleanup",
     "delete",
     "discard",
     "drop",
@@ -18,8 +20,21 @@ const REMOVE_VERBS: &[&str] = &[
     "purge",
     "remove",
     "rm",
+    "trash",
+    "unlink",
     "untrack",
 ];
+/// Verbs with a particle that ask to remove a file. The object may stand between the two words.
+const PHRASAL_VERBS: &[(&str, &str)] = &[
+    ("clean", "up"),
+    ("clear", "out"),
+    ("throw", "away"),
+    ("throw", "out"),
+    ("thrown", "away"),
+    ("thrown", "out"),
+];
+/// Nouns in "X needs removal".
+const REMOVAL_NOUNS: &[&str] = &["clean-up", "cleanup", "deletion", "removal"];
 /// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
 const ADD_VERBS: &[&str] = &["add", "append", "list", "put"];
 /// Verbs that keep a file in the repository. Asking not to do so asks to remove it.
@@ -83,10 +98,92 @@ const DOCUMENT_WORDS: &[&str] = &[
     "it",
     "plan",
     "plans",
+    "them",
 ];
-/// Maximum number of words between the verb and its object, in both orders: "remove the stale plan
-/// file", "the stale plan file should be removed".
-const MAX_WORDS_TO_OBJECT: usize = 4;
+/// Words for the document that the text named before.
+const PRONOUNS: &[&str] = &["it", "them"];
+/// Words for all documents of a folder: "everything in docs/plans".
+const WHOLE_WORDS: &[&str] = &["all", "anything", "content", "contents", "everything"];
+/// Words for a part of a document, or for a text about it: "the docs/plans/x.md link".
+const PART_WORDS: &[&str] = &[
+    "entry",
+    "formatting",
+    "heading",
+    "item",
+    "line",
+    "lines",
+    "link",
+    "links",
+    "mention",
+    "path",
+    "reference",
+    "references",
+    "section",
+    "sections",
+];
+/// Words before the whole of which something is a part, or the place of something.
+const PREPOSITIONS: &[&str] = &[
+    "about", "at", "below", "between", "by", "for", "from", "in", "inside", "into", "of", "on",
+    "onto", "out", "to", "under", "with", "within",
+];
+/// Other words that end a noun phrase.
+const PHRASE_ENDS: &[&str] = &[
+    "again",
+    "altogether",
+    "are",
+    "as",
+    "away",
+    "because",
+    "before",
+    "after",
+    "here",
+    "if",
+    "instead",
+    "is",
+    "later",
+    "looks",
+    "now",
+    "once",
+    "outright",
+    "seems",
+    "since",
+    "so",
+    "soon",
+    "that",
+    "too",
+    "until",
+    "up",
+    "was",
+    "were",
+    "when",
+    "which",
+    "will",
+];
+/// Places in "remove X from PLACE" that remove the file itself.
+const REPOSITORY_WORDS: &[&str] = &[
+    "branch",
+    "change",
+    "commit",
+    "control",
+    "diff",
+    "disk",
+    "folder",
+    "git",
+    "index",
+    "main",
+    "pr",
+    "project",
+    "pull",
+    "repo",
+    "repository",
+    "there",
+    "tracking",
+    "tree",
+];
+/// Maximum number of words between "from" and its object: "from the main repository".
+const MAX_WORDS_TO_PLACE: usize = 3;
+/// Maximum number of words between a verb and its particle: "throw this old plan away".
+const MAX_WORDS_TO_PARTICLE: usize = 6;
 /// Maximum number of words up to the participle: "be simply deleted".
 const MAX_WORDS_TO_PARTICIPLE: usize = 2;
 
@@ -100,21 +197,37 @@ pub(crate) fn asks_to_remove_protected(finding: &Finding) -> bool {
     }
     let texts = [Some(finding.title.as_str()), finding.suggested_fix.as_deref()];
     texts.into_iter().flatten().any(|text| {
-        // "It" can be a document that the text names before.
-        let is_about_protected = is_protected(&finding.file)
-            || text.split_whitespace().any(|word| is_protected(word_as_path(word)));
-        let edits_gitignore = in_gitignore || text.to_lowercase().contains("gitignore");
-        let context = RequestContext { is_about_protected, edits_gitignore };
+        let names_protected = text.split_whitespace().any(|word| is_protected(word_as_path(word)));
+        let context = RequestContext {
+            known_document: match (is_protected(&finding.file), names_protected) {
+                (true, _) => KnownDocument::OfFinding,
+                (false, true) => KnownDocument::OfText,
+                (false, false) => KnownDocument::None,
+            },
+            edits_gitignore: in_gitignore || text.to_lowercase().contains("gitignore"),
+        };
         sentences(text).any(|sentence| {
             let words: Vec<&str> = sentence.split_whitespace().collect();
-            context.commands_removal(&words) || context.states_removal(&words)
+            context.commands_removal(&words)
+                || context.states_removal(&words)
+                || context.continues_with_removal(&words)
         })
     })
 }
 
+/// A protected document that "it" or "this file" may mean.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum KnownDocument {
+    /// The finding is in it.
+    OfFinding,
+    /// The text names it.
+    OfText,
+    None,
+}
+
 /// What a sentence may refer to.
 struct RequestContext {
-    is_about_protected: bool,
+    known_document: KnownDocument,
     edits_gitignore: bool,
 }
 
@@ -125,11 +238,41 @@ impl RequestContext {
         let filler_count = words.iter().take_while(is_filler).count();
         let Some((verb, object)) = words[filler_count..].split_first() else { return false };
         let verb = bare_word(verb);
+        if self.edits_gitignore && is_form_of(&verb, ADD_VERBS) {
+            // "Add a rule for docs/plans/".
+            let is_path = |word: &&str| is_protected(word_as_path(word));
+            return object.iter().any(is_path) || self.names_document(object);
+        }
         let next_word = object.first().map(|word| bare_word(word)).unwrap_or_default();
-        let is_removal = is_form_of(&verb, REMOVE_VERBS)
-            || self.edits_gitignore && is_form_of(&verb, ADD_VERBS)
-            || REMOVE_PHRASES.contains(&[verb.as_str(), next_word.as_str()]);
-        is_removal && self.names_document(object)
+        if REMOVE_PHRASES.contains(&[verb.as_str(), next_word.as_str()]) {
+            let object = object[1..].strip_prefix(&["of"]).unwrap_or(&object[1..]);
+            return self.names_document(object);
+        }
+        let particle = object
+            .iter()
+            .take(MAX_WORDS_TO_PARTICLE)
+            .position(|word| is_phrasal_verb(&verb, &bare_word(word)));
+        match particle {
+            Some(0) => self.names_document(&object[1..]),
+            Some(end) => self.names_document(&object[..end]),
+            None => is_form_of(&verb, REMOVE_VERBS) && self.names_document(object),
+        }
+    }
+
+    /// Whether a later part of a sentence is the request: "move X away and delete it".
+    fn continues_with_removal(&self, words: &[&str]) -> bool {
+        let is_conjunction = |word: &&str| matches!(bare_word(word).as_str(), "and" | "then");
+        words.split(is_conjunction).skip(1).any(|clause| {
+            // Here "the file" can be any file that the sentence names.
+            let is_clear = self.known_document == KnownDocument::OfFinding
+                || clause.iter().any(|word| PRONOUNS.contains(&bare_word(word).as_str()))
+                    && !words.windows(2).any(|pair| {
+                        PREPOSITIONS.contains(&bare_word(pair[0]).as_str())
+                            && is_protected(word_as_path(pair[1]))
+                    })
+                || clause.iter().any(|word| is_protected(word_as_path(word)));
+            is_clear && self.commands_removal(clause)
+        })
     }
 
     /// Whether a sentence says what should happen to a document: "X should be deleted", "X should
@@ -149,27 +292,89 @@ impl RequestContext {
         let request: Vec<&str> = bare_words[start + 1..].iter().map(String::as_str).collect();
         let is_negated = request.iter().take(2).any(|word| matches!(*word, "not" | "never"))
             || bare_words[start].ends_with("n't");
-        let is_passive_of = |verbs: &[&str]| {
-            let after_be = request.iter().skip_while(|word| **word != "be").skip(1);
-            after_be.take(MAX_WORDS_TO_PARTICIPLE).any(|word| is_form_of(word, verbs))
-        };
         let has_word = |expected: &str| request.contains(&expected);
         match bare_words[start].as_str() {
             "do" | "does" => is_negated && has_word("belong"),
             "belongs" => self.edits_gitignore,
-            _ if is_negated => is_passive_of(KEEP_VERBS),
-            _ => is_passive_of(REMOVE_VERBS) || self.edits_gitignore && is_passive_of(ADD_VERBS),
+            _ if is_negated => is_passive_of(&request, KEEP_VERBS),
+            modal => {
+                is_passive_of(&request, REMOVE_VERBS)
+                    || is_passive_of_phrasal_verb(&request)
+                    || self.edits_gitignore && is_passive_of(&request, ADD_VERBS)
+                    || lets_go(&request)
+                    || modal.starts_with("need") && needs_removal(&request)
+            }
         }
     }
 
-    /// Whether words name a protected document by its path, or the document of the finding.
+    /// Whether the noun phrase at the start of these words is a protected document, by its path or
+    /// as the document of the finding. A part of the document is not: "the heading in X".
     fn names_document(&self, words: &[&str]) -> bool {
-        let names_protected = words.iter().any(|word| is_protected(word_as_path(word)));
-        let is_document_word = |word: &&str| DOCUMENT_WORDS.contains(&bare_word(word).as_str());
-        names_protected
-            || self.is_about_protected
-                && words.iter().take(MAX_WORDS_TO_OBJECT).any(is_document_word)
+        let is_end = |word: &&str| {
+            let bare = bare_word(word);
+            let is_list_end = |list: &[&str]| list.contains(&bare.as_str());
+            let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS].into_iter().any(is_list_end);
+            // Adverbs, such as "entirely".
+            (ends_phrase || bare.ends_with("ly")) && !is_protected(word_as_path(word))
+        };
+        let end = words.iter().position(is_end).unwrap_or(words.len());
+        let (phrase, rest) = words.split_at(end);
+        if !removes_from_repository(rest) {
+            return false;
+        }
+        let is_path = |word: &&str| is_protected(word_as_path(word));
+        if let Some(path) = phrase.iter().position(is_path) {
+            let next_word = phrase.get(path + 1).map(|word| bare_word(word)).unwrap_or_default();
+            return !PART_WORDS.contains(&next_word.as_str());
+        }
+        let noun = phrase.last().map(|word| bare_word(word)).unwrap_or_default();
+        let is_document = DOCUMENT_WORDS.contains(&noun.as_str());
+        let is_whole = is_document || WHOLE_WORDS.contains(&noun.as_str());
+        is_document && self.known_document != KnownDocument::None
+            || is_whole && rest.get(1..).is_some_and(|rest| rest.iter().take(2).any(is_path))
     }
+}
+
+/// Whether the words after the object leave it the object of a removal: "remove X from the list"
+/// changes the list.
+fn removes_from_repository(rest: &[&str]) -> bool {
+    let [first, place @ ..] = rest else { return true };
+    let is_repository = |word: &&str| {
+        REPOSITORY_WORDS.contains(&bare_word(word).as_str()) || is_protected(word_as_path(word))
+    };
+    bare_word(first) != "from" || place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
+}
+
+fn is_passive_of(request: &[&str], verbs: &[&str]) -> bool {
+    let after_be = request.iter().skip_while(|word| **word != "be").skip(1);
+    after_be.take(MAX_WORDS_TO_PARTICIPLE).any(|word| is_form_of(word, verbs))
+}
+
+fn is_passive_of_phrasal_verb(request: &[&str]) -> bool {
+    let after_be: Vec<&str> = request.iter().copied().skip_while(|word| *word != "be").collect();
+    after_be
+        .windows(2)
+        .take(MAX_WORDS_TO_PARTICIPLE + 1)
+        .any(|pair| is_phrasal_verb(pair[0], pair[1]))
+}
+
+/// Whether words are "go" or "go away", but not "go first" or "go to".
+fn lets_go(request: &[&str]) -> bool {
+    let request = request.strip_prefix(&["to"]).unwrap_or(request);
+    matches!(request, ["go"] | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..])
+}
+
+/// Whether the words after "needs" are a removal: "needs cleanup", "needs deleting".
+fn needs_removal(request: &[&str]) -> bool {
+    request.first().is_some_and(|word| {
+        REMOVAL_NOUNS.contains(word) || word.ends_with("ing") && is_form_of(word, REMOVE_VERBS)
+    })
+}
+
+fn is_phrasal_verb(verb: &str, particle: &str) -> bool {
+    PHRASAL_VERBS
+        .iter()
+        .any(|(known, with)| *with == particle && is_form_of(verb, std::slice::from_ref(known)))
 }
 
 /// Whether a word is one of the verbs, its participle or its gerund: `delete`, `deleted`,
@@ -267,6 +472,74 @@ mod tests {
         ] {
             check("docs/plans/a.md", wording, None, true);
             check("docs/readme.md", wording, None, false);
+        }
+    }
+
+    #[test]
+    fn request_to_clean_up_is_detected() {
+        for wording in [
+            "Clean up docs/plans/x.md",
+            "Cleanup docs/plans/x.md",
+            "Consider cleaning up docs/plans/",
+            "Throw docs/plans/x.md away",
+            "docs/brainstorms/foo.txt can go",
+            "docs/plans/x.md is obsolete and should go away",
+            "docs/plans/x.md needs cleanup",
+            "docs/plans/x.md needs removing",
+            "docs/plans/x.md should be cleaned up",
+            "The stale plan docs/plans/x.md can be thrown out",
+            "Move docs/solutions/a.md away and delete it from the repository",
+            "Squash the commits and drop docs/plans/x.md",
+            "Remove everything in docs/plans/",
+            "Delete all old files under docs/brainstorms/",
+            "Remove the file at docs/plans/x.md",
+            "Remove docs/plans/x.md from this pull request",
+            "Delete docs/plans/x.md entirely",
+            "All files in docs/plans should be deleted",
+        ] {
+            check("src/a.rs", wording, None, true);
+        }
+        for wording in [
+            "Clean up this file",
+            "Stale plan should be cleaned up",
+            "This document can go",
+            "Copy the open points and delete this file",
+            "Delete this plan before the merge",
+            "Throw the old plan away",
+        ] {
+            check("docs/plans/x.md", wording, None, true);
+            check("docs/readme.md", wording, None, false);
+        }
+    }
+
+    #[test]
+    fn request_to_change_a_part_of_the_document_is_kept() {
+        for wording in [
+            "Remove the duplicate heading in docs/plans/x.md",
+            "Remove the second line from docs/plans/x.md",
+            "Delete the outdated section of docs/plans/x.md",
+            "Drop the token from docs/solutions/x.md",
+            "The duplicate heading in docs/plans/x.md should be removed",
+            "Clean up the formatting of docs/plans/x.md",
+            "Remove the docs/plans/x.md link",
+            "Remove references to docs/plans/x.md",
+            "Remove docs/plans/x.md from the list of pages",
+            "Update docs/plans/x.md and remove it from the menu",
+            "Read docs/plans/x.md and delete the temporary file",
+            "Fix the heading in docs/plans/x.md and delete it",
+            "docs/plans/x.md should go to the folder of the team",
+        ] {
+            check("src/a.rs", wording, None, false);
+            check("src/a.rs", "Wrong plan", Some(wording), false);
+        }
+        for wording in [
+            "Remove the duplicate heading in this file",
+            "Delete this line of the plan",
+            "Remove the plan section",
+            "Remove the secret from this file",
+            "The second table of this plan can go",
+        ] {
+            check("docs/plans/x.md", wording, None, false);
         }
     }
 
