@@ -703,19 +703,16 @@ impl Report {
         })
     }
 
-    /// The number of model reviewers, if all of them failed and the report has no issues. `None`
-    /// otherwise.
+    /// The number of model reviewers, if all of them failed. `None` otherwise.
     pub fn all_reviewers_failed(&self) -> Option<usize> {
         let model_count =
             self.reviewers.iter().filter(|reviewer| reviewer.origin == Origin::Model).count();
         let failed_count =
             self.failed_reviewers().filter(|reviewer| reviewer.origin == Origin::Model).count();
-        let has_no_issues = self.issues.is_empty() && self.pre_existing.is_empty();
         // A reviewer that failed on one part of the diff may have covered the others.
         let nothing_reviewed = self.status == Status::Error
             || self.coverage.iter().all(|file| file.state != CoverageState::Reviewed);
-        (model_count > 0 && failed_count == model_count && has_no_issues && nothing_reviewed)
-            .then_some(model_count)
+        (model_count > 0 && failed_count == model_count && nothing_reviewed).then_some(model_count)
     }
 
     /// The first invalid or duplicate id. Ids become parts of markers, and a duplicate would be

@@ -27,13 +27,18 @@ pub fn stopped_envelope(report: &Report) -> String {
 }
 
 fn body(report: &Report, outcome: &str) -> String {
-    // The degraded form is used only if all reviewers failed and nothing was found.
-    if let Some(reviewers) = report.all_reviewers_failed() {
-        return format!(
+    let first_line = match report.all_reviewers_failed() {
+        Some(reviewers) => format!(
             "Code review degraded (headless mode). Reason: 0 of {reviewers} reviewers returned results.\n"
-        );
+        ),
+        None => format!("Code review {outcome} (headless mode).\n"),
+    };
+    // Findings of static checks follow the line; without any, the line is the whole answer.
+    let has_issues = !report.issues.is_empty() || !report.pre_existing.is_empty();
+    if report.all_reviewers_failed().is_some() && !has_issues {
+        return first_line;
     }
-    let mut sections = vec![format!("Code review {outcome} (headless mode).\n"), header(report)];
+    let mut sections = vec![first_line, header(report)];
     // The specification uses the plural for one, too.
     sections.push(format!("Applied {} safe_auto fixes.\n", safe_fixes(report)));
     sections.extend(finding_sections(report));

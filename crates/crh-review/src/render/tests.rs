@@ -465,12 +465,17 @@ fn failed_review_uses_specified_wording() {
     for row in &mut report.reviewers {
         row.outcome = RunOutcome::Failed;
     }
-    assert!(envelope(&report).starts_with("Code review complete"), "what was found is told");
-    report.issues.clear();
-    report.pre_existing.clear();
+    assert!(envelope(&report).starts_with("Code review complete"), "a part was reviewed");
     for file in &mut report.coverage {
         file.state = CoverageState::NotReviewed;
     }
+    let with_issues = envelope(&report);
+    let degraded =
+        "Code review degraded (headless mode). Reason: 0 of 3 reviewers returned results.";
+    assert!(with_issues.starts_with(&format!("{degraded}\n\nScope: ")), "{with_issues}");
+    assert!(with_issues.contains(&report.issues[0].title), "{with_issues}");
+    report.issues.clear();
+    report.pre_existing.clear();
     // A completed static check is not a review.
     report.reviewers.push(ReviewerRow {
         origin: Origin::Code,
