@@ -13,9 +13,22 @@ pub(super) const INTENT_CHARS: usize = 600;
 const SUBJECTS_MAX: usize = 4;
 
 /// Words that could describe any change, in lower case.
-const EMPTY_WORDS: [&str; 14] = [
-    "wip", "fix", "fixes", "update", "updates", "changes", "change", "misc", "stuff", "cleanup",
-    "refactor", "test", "tmp", "progress",
+const EMPTY_WORDS: [&str; 15] = [
+    "wip",
+    "fix",
+    "fixes",
+    "update",
+    "updates",
+    "changes",
+    "change",
+    "misc",
+    "stuff",
+    "cleanup",
+    "refactor",
+    "test",
+    "tmp",
+    "progress",
+    "uncommitted",
 ];
 
 /// The purpose of a change.
@@ -133,6 +146,8 @@ mod tests {
     #[test]
     fn generic_words_give_no_intent() {
         check("WIP", "", &["fix 2", "update"], "");
+        check(crh_git::SNAPSHOT_SUBJECT, "", &[], "");
+        check("Warn about uncommitted changes", "", &[], "Warn about uncommitted changes.");
         let nothing = stated_intent(&ChangeMetadata::default(), &[]);
         assert!(nothing.doubt.is_some());
     }
