@@ -1,4 +1,5 @@
-//! Texts about a change that models can read: everything in the workspace except the files.
+//! Texts about a change that models can read: everything in the workspace except the files, and the
+//! names of untracked files.
 //!
 //! Invariant: each string of the workspace is searched for prompt injection. Texts without a kind of
 //! their own are found by walking over the values, so a new field needs no code here.
@@ -13,8 +14,12 @@ use crate::workspace::{
 };
 use crh_lint::injection::ChangeText;
 
-/// Texts of a workspace, and errors about texts that could not be read.
-pub(super) fn change_texts(workspace: &Workspace) -> (Vec<ChangeText>, Vec<String>) {
+/// Texts of a workspace with the names of untracked files, and errors about texts that could not be
+/// read.
+pub(super) fn change_texts(
+    workspace: &Workspace,
+    untracked: &[String],
+) -> (Vec<ChangeText>, Vec<String>) {
     let metadata = workspace.metadata();
     let mut texts =
         vec![ChangeText::title(&metadata.title), ChangeText::description(&metadata.body)];
@@ -29,6 +34,7 @@ pub(super) fn change_texts(workspace: &Workspace) -> (Vec<ChangeText>, Vec<Strin
     };
     let mut errors = Vec::new();
     push_strings(&mut texts, "metadata", &other_metadata);
+    push_strings(&mut texts, "untracked files", &untracked);
     let commits: Vec<CommitEntry> = read_json(workspace, "commits.json", &mut errors);
     texts.extend(commits.iter().map(|commit| {
         ChangeText::commit(&commit.id, format!("{}\n\n{}", commit.subject, commit.body))
@@ -183,11 +189,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("workspace");
         write_workspace(&contents(), &folder).unwrap();
-        let (texts, errors) = change_texts(&Workspace::open(&folder).unwrap());
+        let (texts, errors) = change_texts(
+            &Workspace::open(&folder).unwrap(),
+            &["text of an untracked name".to_owned()],
+        );
         assert_eq!(errors, [""; 0]);
         let searched: String = texts.iter().map(|text| format!("{}\n", text.text())).collect();
         let mut stored = Vec::new();
         stored_strings(&folder, &mut stored);
+        stored.push("text of an untracked name".to_owned());
         let stored: Vec<&String> =
             stored.iter().filter(|text| text.starts_with("text of ")).collect();
         assert!(stored.len() >= 25, "{stored:?}");

@@ -192,7 +192,7 @@ fn injection_run(
     let mut read_errors = Vec::new();
     let mut record = run_check(INJECTION, parts, || {
         let (texts, errors) = match subject.workspace() {
-            Ok(workspace) => change_texts::change_texts(workspace),
+            Ok(workspace) => change_texts::change_texts(workspace, &subject.untracked),
             Err(ToolError::TellModel(why) | ToolError::Abort(why)) => (Vec::new(), vec![why]),
         };
         read_errors = errors;

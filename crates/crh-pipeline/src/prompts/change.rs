@@ -75,7 +75,8 @@ pub(super) fn render_change(
     });
     let (diff, not_shown) = diff(change, DiffSpace::new(context, budget), parts);
     let under_review = change.files().map(|(scope, file)| file_row(&change.diff, scope, file));
-    let left_out = change.scope.files.iter().filter_map(left_out_row);
+    let untracked = change.untracked.iter().map(|name| untracked_row(name));
+    let left_out = change.scope.files.iter().filter_map(left_out_row).chain(untracked);
     let prompt = files::Change {
         about: fence("about", &about(&details.metadata)),
         description: fence_or_none("description", &description(&details.metadata)),
@@ -185,6 +186,11 @@ pub(crate) fn group_files(
     budget: &ReviewBudget,
 ) -> Vec<Vec<DiffPart>> {
     let full_space = DiffSpace::new(context, budget);
+/// A reviewer that does not know about an untracked file may take an import of it for an error.
+fn untracked_row(name: &str) -> String {
+    format!("{}: untracked in the checkout, not part of the change", path(name))
+}
+
     let mut groups: Vec<(Vec<DiffPart>, DiffSpace)> = Vec::new();
     let mut folder = String::new();
     for (scope, file) in change.files() {

@@ -19,7 +19,7 @@ prompts! {
         commits,
         /// Files in scope.
         files,
-        /// Files out of scope, with reasons.
+        /// Files out of scope and untracked files, with reasons.
         left_out,
         /// Names of the project's agent instructions.
         instructions,

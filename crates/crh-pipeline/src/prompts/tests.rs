@@ -384,6 +384,19 @@ fn long_texts_are_truncated_with_a_mark() {
 }
 
 #[test]
+fn untracked_files_are_listed_in_a_fence() {
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let without = Prompts::new(&change, &sample::options(), CONTEXT).change;
+    assert!(!without.contains("untracked"), "{without}");
+    let untracked = vec!["shop/new\nhelper.py".to_owned()];
+    let change = ChangeUnderReview { untracked, ..change };
+    let with = Prompts::new(&change, &sample::options(), CONTEXT).change;
+    let row = "\"shop/new\\nhelper.py\": untracked in the checkout, not part of the change\n";
+    assert!(with.contains(row), "{with}");
+    assert!(!outside_fences(&with).contains("helper"), "{with}");
+}
+
+#[test]
 fn damaged_workspace_is_a_note() {
     let (folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
     std::fs::write(folder.path().join("ws/commits.json"), "[{]").unwrap();
