@@ -115,7 +115,14 @@ impl ChangeDescription {
 
 fn about(metadata: &ChangeMetadata) -> String {
     let ChangeMetadata {
-        title, author, source_git_path, target_git_path, base_rev, head_rev, ..
+        url,
+        title,
+        author,
+        source_git_path,
+        target_git_path,
+        base_rev,
+        head_rev,
+        ..
     } = metadata;
     let line_or_empty = |text: &Option<String>| one_line(text.as_deref().unwrap_or_default());
     let name_and_id = |name: &Option<String>, id: &Option<String>| {
@@ -123,6 +130,8 @@ fn about(metadata: &ChangeMetadata) -> String {
     };
     let entries = [
         ("title", one_line(title)),
+        // Only a proposal has a URL.
+        ("url", one_line(url)),
         ("author", line_or_empty(author)),
         ("base", name_and_id(target_git_path, base_rev)),
         ("head", name_and_id(source_git_path, head_rev)),
@@ -177,6 +186,11 @@ fn left_out_row(file: &ScopeFile) -> Option<String> {
     }
 }
 
+/// A reviewer that does not know about an untracked file may take an import of it for an error.
+fn untracked_row(name: &str) -> String {
+    format!("{}: untracked in the checkout, not part of the change", path(name))
+}
+
 /// Groups the files in scope, in diff order. The diffs of each group fit into one prompt. A file
 /// that does not fit is split. A new folder starts a new group if the current group is at least
 /// half full.
@@ -186,11 +200,6 @@ pub(crate) fn group_files(
     budget: &ReviewBudget,
 ) -> Vec<Vec<DiffPart>> {
     let full_space = DiffSpace::new(context, budget);
-/// A reviewer that does not know about an untracked file may take an import of it for an error.
-fn untracked_row(name: &str) -> String {
-    format!("{}: untracked in the checkout, not part of the change", path(name))
-}
-
     let mut groups: Vec<(Vec<DiffPart>, DiffSpace)> = Vec::new();
     let mut folder = String::new();
     for (scope, file) in change.files() {

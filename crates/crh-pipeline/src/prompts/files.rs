@@ -11,7 +11,7 @@ prompts! {
 
     /// The change, as all agents see it. Every value is fenced.
     Change = "change.md" {
-        /// Title, author, base and head.
+        /// Title, URL, author, base and head.
         about,
         /// Description by the author.
         description,

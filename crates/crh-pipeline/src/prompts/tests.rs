@@ -397,6 +397,20 @@ fn untracked_files_are_listed_in_a_fence() {
 }
 
 #[test]
+fn url_is_shown_if_the_change_has_one() {
+    let about = |url: &str| {
+        let mut contents = sample::contents(sample::DIFF);
+        url.clone_into(&mut contents.metadata.url);
+        let (_folder, change) = sample::change_under_review(&contents);
+        Prompts::new(&change, &sample::options(), CONTEXT).change
+    };
+    assert!(!about("").contains("\nurl:"));
+    let with_url = about("https://github.com/acme/shop/pull/12");
+    assert!(with_url.contains("\nurl: https://github.com/acme/shop/pull/12\n"), "{with_url}");
+    assert!(!outside_fences(&with_url).contains("acme/shop/pull"), "{with_url}");
+}
+
+#[test]
 fn damaged_workspace_is_a_note() {
     let (folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
     std::fs::write(folder.path().join("ws/commits.json"), "[{]").unwrap();
