@@ -157,11 +157,18 @@ impl Reviewer {
         self.when.iter().find_map(|trigger| trigger.fires(facts))
     }
 
-    /// Whether a name is its name or an alias, ignoring case.
+    /// Whether a name is its name, an alias or the short form of an alias, ignoring case.
     pub fn has_name(&self, name: &str) -> bool {
         let mut names = std::iter::once(&self.name).chain(&self.aliases);
-        names.any(|known| known.eq_ignore_ascii_case(name))
+        names.any(|known| {
+            known.eq_ignore_ascii_case(name) || short_name(known).eq_ignore_ascii_case(name)
+        })
     }
+}
+
+/// An alias without its prefix and suffix: `kieran-python` for `ce-kieran-python-reviewer`.
+fn short_name(name: &str) -> &str {
+    name.strip_prefix("ce-").map_or(name, |short| short.strip_suffix("-reviewer").unwrap_or(short))
 }
 
 impl fmt::Display for Route {

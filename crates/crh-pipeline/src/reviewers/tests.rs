@@ -58,6 +58,14 @@ fn lookup_ignores_case_and_prefix() {
     check("Correctness", Some("correctness"));
     check("ce-correctness-reviewer", Some("correctness"));
     check("review:ce-correctness-reviewer", Some("correctness"));
+    check("kieran-python", Some("python"));
+    check("dhh-rails", Some("rails-way"));
+    check("kieran-rails", Some("rails-clarity"));
+    check("kieran-typescript", Some("typescript"));
+    check("julik-frontend-races", Some("frontend-races"));
+    check("learnings-researcher", Some("learnings"));
+    check("schema-drift-detector", Some("schema-drift"));
+    check("deployment-verification-agent", Some("deployment"));
     check("correct", None);
 }
 
