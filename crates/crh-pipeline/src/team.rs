@@ -228,8 +228,11 @@ impl TeamSelector<'_> {
             specialists.into_iter().partition(|name| self.is_called_for(name));
         called_for.truncate(self.specialists_max());
         let suggested_max = SPECIALISTS_MAX.saturating_sub(called_for.len());
-        let specialists = called_for.into_iter().chain(suggested.into_iter().take(suggested_max));
-        let specialists: Vec<String> = specialists.map(str::to_owned).collect();
+        let (suggested, surplus) = suggested.split_at(suggested_max.min(suggested.len()));
+        let surplus_note = surplus_note(surplus);
+        let specialists = called_for.iter().chain(suggested);
+        let specialists: Vec<String> = specialists.map(|name| (*name).to_owned()).collect();
+        team.notes.extend(surplus_note);
         let mut upkeep_reason = None;
         for choice in std::mem::take(&mut team.chosen) {
             match self.narrowing_reason(&choice.reviewer, &specialists) {
@@ -413,6 +416,17 @@ impl TeamSelector<'_> {
         let why = suggestion.why.trim();
         Some(if why.is_empty() { "the scout asks for it".to_owned() } else { why.to_owned() })
     }
+}
+
+/// A note if the scout asks for more specialists than the default team may have.
+fn surplus_note(surplus: &[&str]) -> Option<String> {
+    let names: Vec<String> = surplus.iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "the scout also asked for {}; without `--depth full`, at most {SPECIALISTS_MAX} specialists run",
+            names.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]

@@ -341,6 +341,25 @@ fn small_change_has_one_reviewer_except_guards() {
 }
 
 #[test]
+fn surplus_specialist_of_the_scout_is_noted() {
+    check(
+        "fact code\npython 5 a.py",
+        "scout=security:keys scout=reliability:retries scout=performance:a_loop",
+        expect![[r#"
+            correctness -- always
+            security -- keys
+            reliability -- retries
+            not project-standards: no standards file applies to the changed files
+            not learnings: there are no notes on past problems in `docs/solutions`
+            not performance: the finders cover it without `--depth full`
+            not previous-comments: the change has no comments
+            not schema-drift, deployment: no migration was added and no database schema changed
+            ! the scout also asked for `performance`; without `--depth full`, at most 2 specialists run
+        "#]],
+    );
+}
+
+#[test]
 fn scout_only_adds_reviewers() {
     check(
         "fact code\nfact guard\npython 5 a.py",
