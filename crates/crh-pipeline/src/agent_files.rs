@@ -6,12 +6,14 @@ use crate::workspace::AgentFile;
 use crh_git::{Objects, PathEntryKind, ReadError};
 use crh_review::diff::RepoPath;
 
-/// Instructions for the whole repository. The first existing file is used.
-const MAIN_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md", ".cursorrules"];
-/// Path under `agent/` of the instructions for the whole repository.
+/// Instructions for the whole repository. The first existing file is the main one.
+const MAIN_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE, ".cursorrules"];
+/// Instructions that are also read beside the main file.
+const CLAUDE_FILE: &str = "CLAUDE.md";
+/// Path under `agent/` of the main instructions.
 pub(crate) const MAIN_PLACE: &str = "AGENTS.md";
 /// Instructions that apply to their folder.
-const NESTED_FILES: &[&str] = &["AGENTS.md", "CLAUDE.md"];
+const NESTED_FILES: &[&str] = &["AGENTS.md", CLAUDE_FILE];
 /// Single files of other tools.
 const SINGLE_FILES: &[&str] = &["REVIEW.md", ".github/copilot-instructions.md", ".clinerules"];
 /// Instruction folders: path, destination, and file name suffixes.
@@ -24,6 +26,8 @@ const FOLDERS: &[(&str, &str, &[&str])] = &[
 const FILE_MAX: u64 = 256 << 10;
 /// Maximum number of instruction files. More files would fill the prompt too.
 const FILES_MAX: usize = 200;
+/// Why a dangling symlink is left out.
+const DANGLING: &str = "it is a symlink that does not lead to a file of the repository";
 /// Maximum length of a symlink target, as in the file system.
 const LINK_MAX: u64 = 4_096;
 
@@ -49,9 +53,12 @@ pub fn read_agent_files(
         surplus_count: 0,
     };
     for name in MAIN_FILES {
-        if collector.add(name.as_bytes(), MAIN_PLACE.to_owned())? {
-            break;
+        if let InstructionEntry::LinkToNowhere = collector.tree.find_file(name.as_bytes())? {
+            collector.note_left_out(name.as_bytes(), DANGLING);
         }
+    }
+    for RootFile { path, place } in collector.tree.root_files()? {
+        collector.add(path.as_bytes(), place)?;
     }
     // Files that keep their full path come first. Otherwise a file with a shortened name could take
     // the place of one of them.
@@ -72,12 +79,17 @@ pub fn read_agent_files(
     Ok(AgentFiles { files: files.collect(), notes: collector.notes })
 }
 
-/// Path of the repository-wide instructions at a revision, if any.
-pub(crate) fn main_path(objects: &Objects, revision: &str) -> Option<String> {
-    let tree = RevisionTree { objects, revision };
-    let exists =
-        |name: &&&str| matches!(tree.find_file(name.as_bytes()), Ok(InstructionEntry::File { .. }));
-    MAIN_FILES.iter().find(exists).map(|name| (*name).to_owned())
+/// An instruction file in the root of the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RootFile {
+    pub(crate) path: &'static str,
+    /// Path under `agent/`.
+    pub(crate) place: String,
+}
+
+/// Instruction files in the root at a revision. Empty if they cannot be read.
+pub(crate) fn root_files(objects: &Objects, revision: &str) -> Vec<RootFile> {
+    RevisionTree { objects, revision }.root_files().unwrap_or_default()
 }
 
 /// Possible paths of instructions in the folders above the changed files, without the root.
@@ -121,18 +133,15 @@ struct InstructionCollector<'a> {
 }
 
 impl InstructionCollector<'_> {
-    /// Adds a file, or a note why not. Returns whether the file exists.
-    fn add(&mut self, path: &[u8], place: String) -> Result<bool, ReadError> {
+    /// Adds a file, or a note why not.
+    fn add(&mut self, path: &[u8], place: String) -> Result<(), ReadError> {
         let (target, size) = match self.tree.find_file(path)? {
             InstructionEntry::File { target, size } => (target, size),
             InstructionEntry::LinkToNowhere => {
-                self.note_left_out(
-                    path,
-                    "it is a symlink that does not lead to a file of the repository",
-                );
-                return Ok(false);
+                self.note_left_out(path, DANGLING);
+                return Ok(());
             }
-            InstructionEntry::Nothing => return Ok(false),
+            InstructionEntry::Nothing => return Ok(()),
         };
         if size > FILE_MAX {
             self.note_left_out(path, &format!("it has {size} bytes, more than {FILE_MAX}"));
@@ -142,7 +151,7 @@ impl InstructionCollector<'_> {
             let bytes = self.tree.objects.file(self.tree.revision, &target)?;
             self.files.insert(place, bytes);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Adds the files of a folder up to the limit, and counts the rest.
@@ -188,6 +197,37 @@ pub(crate) struct RevisionTree<'a> {
 }
 
 impl RevisionTree<'_> {
+    /// The main instructions, and `CLAUDE.md` beside them if it says something else.
+    fn root_files(&self) -> Result<Vec<RootFile>, ReadError> {
+        let mut main_file: Option<(Vec<u8>, u64)> = None;
+        let mut files = Vec::new();
+        for name in MAIN_FILES {
+            let InstructionEntry::File { target, size } = self.find_file(name.as_bytes())? else {
+                continue;
+            };
+            let Some(main_file) = &main_file else {
+                main_file = Some((target, size));
+                files.push(RootFile { path: name, place: MAIN_PLACE.to_owned() });
+                continue;
+            };
+            if *name == CLAUDE_FILE && !self.is_same_text(main_file, &(target, size))? {
+                files.push(RootFile { path: name, place: nested_file_place(name.as_bytes()) });
+            }
+        }
+        Ok(files)
+    }
+
+    /// Whether two files, each with its size, are one file or have the same contents. Files that
+    /// are too large to use are not compared.
+    fn is_same_text(&self, a: &(Vec<u8>, u64), b: &(Vec<u8>, u64)) -> Result<bool, ReadError> {
+        let ((a_path, a_size), (b_path, b_size)) = (a, b);
+        if a_path == b_path || a_size != b_size || *a_size > FILE_MAX {
+            return Ok(a_path == b_path);
+        }
+        let text = |path: &[u8]| self.objects.file(self.revision, path);
+        Ok(text(a_path)? == text(b_path)?)
+    }
+
     /// Finds a file. Follows one symlink within the repository.
     fn find_file(&self, path: &[u8]) -> Result<InstructionEntry, ReadError> {
         match self.stat(path)? {

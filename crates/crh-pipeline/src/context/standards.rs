@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::instructions_revision;
-use crate::agent_files::{MAIN_PLACE, nested_file_place};
+use crate::agent_files::{MAIN_PLACE, RootFile, nested_file_place};
 use crate::change_under_review::ChangeUnderReview;
 use crh_review::diff::RepoPath;
 
@@ -27,35 +27,37 @@ pub fn standards_for(change: &ChangeUnderReview) -> Vec<StandardsFile> {
     let instruction_files = workspace.instruction_files().unwrap_or_default();
     let changed: Vec<&RepoPath> = change.files().map(|(file, _)| &file.path).collect();
     let instruction_files = instruction_files.iter().map(String::as_str).collect();
-    standards(
-        &instruction_files,
-        &changed,
-        &main_path(change).unwrap_or_else(|| MAIN_PLACE.to_owned()),
-    )
+    standards(&instruction_files, &changed, &root_files(change))
 }
 
-/// Path of the file for the whole repository. None if unknown.
-fn main_path(change: &ChangeUnderReview) -> Option<String> {
-    let revisions = change.tool_context.repository().ok()?;
-    let objects = revisions.objects();
-    let revision = revisions.resolve(Some(instructions_revision(change)))?;
-    crate::agent_files::main_path(objects, revision)
+/// Files for the whole repository. Without a repository, the name of the main file is a guess.
+fn root_files(change: &ChangeUnderReview) -> Vec<RootFile> {
+    let guess = || vec![RootFile { path: MAIN_PLACE, place: MAIN_PLACE.to_owned() }];
+    let Ok(revisions) = change.tool_context.repository() else { return guess() };
+    let Some(revision) = revisions.resolve(Some(instructions_revision(change))) else {
+        return guess();
+    };
+    match crate::agent_files::root_files(revisions.objects(), revision) {
+        files if files.is_empty() => guess(),
+        files => files,
+    }
 }
 
 fn standards(
     instruction_files: &BTreeSet<&str>,
     changed: &[&RepoPath],
-    main_path: &str,
+    root_files: &[RootFile],
 ) -> Vec<StandardsFile> {
     let standard = |folder: &[u8], path: String, place: String| StandardsFile {
         place: format!("agent/{place}"),
         path,
         folder: RepoPath::new(folder).shown().into_owned(),
     };
-    let mut standards_files = Vec::new();
-    if instruction_files.contains(MAIN_PLACE) && !changed.is_empty() {
-        standards_files.push(standard(b"", main_path.to_owned(), MAIN_PLACE.to_owned()));
-    }
+    let mut standards_files: Vec<StandardsFile> = root_files
+        .iter()
+        .filter(|file| instruction_files.contains(file.place.as_str()) && !changed.is_empty())
+        .map(|file| standard(b"", file.path.to_owned(), file.place.clone()))
+        .collect();
     for path in crate::agent_files::nested_paths(changed) {
         let place = nested_file_place(&path);
         if instruction_files.contains(place.as_str()) {
@@ -78,7 +80,7 @@ mod tests {
             let actual = standards(
                 &there.iter().copied().collect(),
                 &changed.iter().collect::<Vec<_>>(),
-                "CLAUDE.md",
+                &[RootFile { path: "CLAUDE.md", place: MAIN_PLACE.to_owned() }],
             );
             let actual: Vec<(&str, &str, &str)> = actual
                 .iter()

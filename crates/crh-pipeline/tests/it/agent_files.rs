@@ -47,6 +47,30 @@ fn large_files_and_dangling_symlinks_are_noted() {
 }
 
 #[test]
+fn claude_file_beside_agents_file_is_read_unless_it_says_the_same() {
+    let check = |claude: &str, expected: &[&str]| {
+        let repo = Repo::new();
+        repo.write("AGENTS.md", "Use tabs.\n");
+        match claude.strip_prefix("-> ") {
+            Some(target) => symlink(target, repo.path().join("CLAUDE.md")).unwrap(),
+            None => repo.write("CLAUDE.md", claude),
+        }
+        repo.write(".cursorrules", "Use blanks.\n");
+        repo.commit("instructions");
+        let agent_files = read_files(&repo, &[b"a.rs"]);
+        assert_eq!(places(&agent_files), expected, "{claude}");
+        agent_files
+    };
+    let agent_files = check("Write tests.\n", &["AGENTS.md", "rules/CLAUDE.md"]);
+    assert_eq!(agent_files.files[1].bytes, b"Write tests.\n");
+    check("Use tabs.\n", &["AGENTS.md"]);
+    check("Use runes", &["AGENTS.md", "rules/CLAUDE.md"]);
+    check("-> AGENTS.md", &["AGENTS.md"]);
+    let agent_files = check("-> gone.md", &["AGENTS.md"]);
+    assert_eq!(agent_files.notes.len(), 1, "{:?}", agent_files.notes);
+}
+
+#[test]
 fn surplus_files_are_counted_and_left_out() {
     let repo = Repo::new();
     let file = |number| (format!(".clinerules/{number:04}/a.md"), "a".to_owned());
