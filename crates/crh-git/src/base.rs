@@ -57,6 +57,11 @@ pub enum BaseError {
         /// Reason.
         reason: String,
     },
+    /// There is no remote, and the only branch that qualifies is the reviewed one.
+    #[error(
+        "cannot determine the base of `{0}`: there is no remote, and `{0}` cannot be its own base"
+    )]
+    OwnBase(String),
     /// Several branches qualify equally.
     #[error("the base is ambiguous: {} are equally near", .0.join(" and "))]
     Ambiguous(Vec<String>),
@@ -303,7 +308,7 @@ fn unresolvable(head: &str, request: &BaseRequest<'_>, remotes: &[Remote]) -> Ba
     let names = COMMON_NAMES.join("`, `");
     let reason = match (remotes, request.reviewed_branch) {
         ([], Some(name)) if COMMON_NAMES.contains(&name) => {
-            format!("there is no remote, and `{name}` cannot be its own base")
+            return BaseError::OwnBase(name.to_owned());
         }
         ([], _) => format!("there is no remote and no branch named `{names}`"),
         (_, _) if request.network == NetworkMode::Offline => {

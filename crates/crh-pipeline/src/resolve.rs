@@ -269,7 +269,13 @@ fn current_branch(
     let repository = store.repository();
     let tip = repository.head()?.ok_or(TargetError::Unborn)?;
     let branch = repository.branch();
-    let base = crh_git::find_base(store, &tip, &base_query(options, branch.as_deref()))?;
+    let base = match crh_git::find_base(store, &tip, &base_query(options, branch.as_deref())) {
+        Err(error @ BaseError::OwnBase(_)) => {
+            let range = uncommitted_on_own_base(store, tip, branch, options)?;
+            return range.ok_or_else(|| error.into());
+        }
+        base => base?,
+    };
     let head = snapshot_checkout(store, &tip, options)?;
     Ok(ResolvedRange {
         dirty: head != tip,
@@ -279,6 +285,26 @@ fn current_branch(
         target: format!("refs/heads/{}", base.branch),
         notes: criss_cross_note(base.other_merge_bases),
     })
+}
+
+/// Uncommitted work on a main branch that has no remote: without another branch it is all that can
+/// be new. None if there is none.
+fn uncommitted_on_own_base(
+    store: &Store,
+    tip: String,
+    branch: Option<String>,
+    options: &ResolveOptions<'_>,
+) -> Result<Option<ResolvedRange>, TargetError> {
+    let head = snapshot_checkout(store, &tip, options)?;
+    let source = branch.map_or_else(|| tip.clone(), |name| format!("refs/heads/{name}"));
+    Ok((head != tip).then(|| ResolvedRange {
+        dirty: true,
+        base: tip,
+        head,
+        target: source.clone(),
+        source,
+        notes: Vec::new(),
+    }))
 }
 
 /// The current branch with uncommitted work, compared with a ref that the user names. crh takes the

@@ -166,6 +166,29 @@ fn outside_of_repository_is_an_error() {
 }
 
 #[test]
+fn main_without_remote_has_only_uncommitted_changes() {
+    let repo = Repo::new();
+    repo.write("kept.md", "kept\n");
+    repo.commit("base");
+    repo.write("new.md", "new\n");
+    check_in(
+        &repo,
+        &[],
+        &expect![[r#"
+            exit 2
+            error: cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+            hint: review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+            ---
+        "#]],
+    );
+    repo.write("kept.md", "changed\n");
+    let user = User::new();
+    assert_eq!(files(&user.prepared(repo.path(), &[], "out")), "mkept");
+    let output = user.prepared(repo.path(), &["--include-untracked"], "out");
+    assert_eq!(files(&output), "mkept anew");
+}
+
+#[test]
 fn missing_or_ambiguous_base_is_an_error() {
     let repo = work_in_progress();
     repo.git(&["branch", "--move", "main", "elsewhere"]);

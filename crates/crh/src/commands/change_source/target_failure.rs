@@ -35,6 +35,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         TargetError::Unborn | TargetError::Bare => true,
         TargetError::Base(error) => match error {
             BaseError::Unresolvable { .. }
+            | BaseError::OwnBase(_)
             | BaseError::Ambiguous(_)
             | BaseError::Unrelated { .. } => true,
             BaseError::Remote { .. }
@@ -112,6 +113,12 @@ fn kind_and_hint(
             BaseError::MissingObjects(_) => {
                 (FailureKind::Usage, Some("remove `--offline`, or run `git fetch --unshallow`"))
             }
+            BaseError::OwnBase(_) => (
+                FailureKind::Usage,
+                Some(
+                    "review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`",
+                ),
+            ),
             BaseError::NoSuchBranch(_)
             | BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
