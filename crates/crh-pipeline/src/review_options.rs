@@ -65,11 +65,14 @@ pub struct PanelOptions {
     pub tiers: BTreeMap<String, ModelTier>,
     /// The requirements document from `--plan`.
     pub plan: Option<RequirementsFile>,
+    /// Untracked files in the plans folder of the user's checkout.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untracked_plans: Vec<RequirementsFile>,
     /// Ids of requirements that need not be met.
     pub waived: Vec<String>,
 }
 
-/// A requirements document that the user named.
+/// A requirements document of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequirementsFile {
     /// Its path, relative to the repository root if it lies inside.

@@ -18,7 +18,8 @@ pub(super) fn find_requirements(
 ) -> RequirementsSearch {
     let Ok(workspace) = change.workspace() else { return RequirementsSearch::default() };
     let metadata = workspace.metadata();
-    let plans = plan_paths(change);
+    let mut plans = plan_paths(change);
+    plans.extend(options.untracked_plans.iter().map(|plan| plan.path.clone()));
     let clues = RequirementsClues {
         explicit: options.plan.as_ref().map(|plan| (plan.path.as_str(), plan.text.as_str())),
         title: &metadata.title,
@@ -31,7 +32,13 @@ pub(super) fn find_requirements(
         branch: metadata.source_git_path.as_deref().map(branch_name).unwrap_or_default(),
         plans: &plans,
     };
-    let mut search = requirements::discover(&clues, |path| file_text(change, path));
+    let untracked_text = |path: &str| {
+        let plan = options.untracked_plans.iter().find(|plan| plan.path == path)?;
+        Some(plan.text.clone())
+    };
+    let mut search = requirements::discover(&clues, |path| {
+        file_text(change, path).or_else(|| untracked_text(path))
+    });
     let waived: BTreeSet<String> = options.waived.iter().cloned().collect();
     let unknown = match &search.document {
         Some(document) => requirements::not_in_plan(document, &waived),

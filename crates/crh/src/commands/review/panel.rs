@@ -14,12 +14,16 @@ use crh_git::Repository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::ChangeOrigin;
 use crh_pipeline::context;
+use crh_pipeline::requirements::PLANS_FOLDER;
 use crh_pipeline::review_options::{PanelOptions, RequirementsFile, ReviewOptions};
 use crh_pipeline::reviewers::ReviewerCatalogue;
 use crh_review::report::Strategy;
 
 /// Maximum size of a requirements document; larger files are something else.
 const PLAN_MAX: usize = 500_000;
+
+/// Maximum number of untracked plans, which crh reads before it chooses one.
+const UNTRACKED_PLANS_MAX: usize = 100;
 
 impl Beginning {
     /// Validates the panel options. A resumed review did this before.
@@ -46,6 +50,9 @@ impl Beginning {
         let only = terms.panel.only.as_deref().unwrap_or_default();
         are_known(only, &context::catalogue(subject, work).0)?;
         terms.panel.plan = plan(named, subject, environment)?;
+        if named.is_none() {
+            terms.panel.untracked_plans = untracked_plans(&subject.untracked, environment);
+        }
         Ok(())
     }
 
@@ -89,6 +96,7 @@ pub(super) fn terms(settings: &Settings, args: &PanelArgs) -> PanelOptions {
         off: settings.reviewers_off.value.0.clone(),
         tiers: settings.model_tiers.value.0.clone(),
         plan: None,
+        untracked_plans: Vec::new(),
         waived: args.waive.iter().map(|id| id.trim().to_uppercase()).collect(),
     }
 }
@@ -153,4 +161,27 @@ fn path_in_repository(path: &str, environment: &Environment) -> Option<String> {
     let root = Repository::discover(&environment.folder).ok()?.work_tree?;
     let relative = file.strip_prefix(fs::canonicalize(root).ok()?).ok()?;
     relative.to_str().map(str::to_owned)
+}
+
+/// Reads the plans among the untracked files of the checkout. Only a review of the checkout itself
+/// has untracked files, so none of them belongs to a pull request of another account.
+fn untracked_plans(untracked: &[String], environment: &Environment) -> Vec<RequirementsFile> {
+    let repository = Repository::discover(&environment.folder).ok();
+    let Some(root) = repository.and_then(|repository| repository.work_tree) else {
+        return Vec::new();
+    };
+    let is_plan = |path: &&String| {
+        let name = path.strip_prefix(PLANS_FOLDER);
+        name.is_some_and(|name| !name.contains('/') && name.ends_with(".md"))
+    };
+    let load = |path: &String| {
+        let place = root.join(path);
+        // A symlink may lead out of the repository.
+        let metadata = fs::symlink_metadata(&place).ok()?;
+        let size = usize::try_from(metadata.len()).ok()?;
+        let is_readable = metadata.is_file() && size <= PLAN_MAX;
+        let text = is_readable.then(|| fs::read_to_string(&place).ok())??;
+        Some(RequirementsFile { path: path.clone(), text })
+    };
+    untracked.iter().filter(is_plan).take(UNTRACKED_PLANS_MAX).filter_map(load).collect()
 }

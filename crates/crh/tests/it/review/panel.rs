@@ -308,6 +308,24 @@ fn a_change_with_a_plan_that_its_branch_names() {
     assert_eq!(reviewed.report["plan"]["plan_source"], "inferred");
 }
 
+#[test]
+fn untracked_plan_is_found_unless_it_is_ignored() {
+    let desk = ReviewFixture::with(REFUNDS);
+    desk.repo.git(&["checkout", "--quiet", "-b", "zebra-import"]);
+    let plan = "docs/plans/2026-03-01-zebra-import-plan.md";
+    desk.repo.write(plan, "## Requirements\n\n- R1. Zebras are imported\n");
+    let model = FakeModel::answering(no_findings);
+    let found_plan = |target: &[&str]| {
+        let args = ["review", "--mode", "headless", "--reviewers", "correctness"];
+        let program = desk.crh(&[&args, target].concat());
+        desk.reviewed(with_key(program, &model).run()).report["plan"]["path"].clone()
+    };
+    assert_eq!(found_plan(&["--base", "HEAD~1"]), plan);
+    assert_eq!(found_plan(&["HEAD~1..zebra-import"]), Value::Null);
+    desk.repo.write(".git/info/exclude", "docs/plans/2026-03*\n");
+    assert_eq!(found_plan(&["--base", "HEAD~1"]), Value::Null);
+}
+
 /// Two plans are named, and neither fits better.
 #[test]
 fn a_change_that_names_two_plans() {
