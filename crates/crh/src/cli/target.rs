@@ -37,8 +37,8 @@ pub(crate) struct PrepareOutputArgs {
 pub(crate) struct TargetArgs {
     /// What to review: a branch, a commit, a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
     /// `N` inside a clone) or the URL of a Launchpad merge proposal. Default: the current branch
-    /// with staged and unstaged changes, without untracked files. The words `base:REF` and
-    /// `mode:MODE` mean `--base REF` and `--mode MODE`
+    /// with staged and unstaged changes, without untracked files. The words `base:REF`, `mode:MODE`
+    /// and, in a review, `plan:FILE` mean `--base REF`, `--mode MODE` and `--plan FILE`
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
     /// Review only these files and folders. A TARGET that is a path and no revision counts too
