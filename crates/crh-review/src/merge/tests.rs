@@ -421,7 +421,7 @@ fn unsure_blocker_is_hidden_but_open() {
     );
     let open = |dropped: &DroppedFinding| (dropped.fate, dropped.open);
     let dropped: Vec<_> = merged.dropped.iter().map(open).collect();
-    assert_eq!(dropped, [(Fate::BelowGate, Some(Severity::P1)), (Fate::BelowGate, None)]);
+    assert_eq!(dropped, [(Fate::BelowGate, None), (Fate::BelowGate, Some(Severity::P1))]);
 }
 
 #[test]
