@@ -92,11 +92,19 @@ pub async fn open_pulls_of_branch(
         client.get_json::<Repository>(&path),
         open_pulls_in(client, repo, owner, branch),
     )?;
-    let parent = repository.parent.and_then(|parent| Repo::parse(&parent.full_name));
-    match parent {
+    match repository.parent() {
         Some(parent) if pulls.is_empty() => open_pulls_in(client, &parent, owner, branch).await,
         Some(_) | None => Ok(pulls),
     }
+}
+
+/// The repository that a fork was made from. None for other repositories.
+pub async fn parent_of_fork(
+    client: &GitHubClient,
+    repo: &Repo,
+) -> Result<Option<Repo>, ForgeError> {
+    let repository: Repository = client.get_json(&format!("/repos/{repo}")).await?;
+    Ok(repository.parent())
 }
 
 async fn open_pulls_in(

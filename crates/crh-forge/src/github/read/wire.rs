@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::github::Repo;
+
 #[derive(Debug, Clone, Default, Deserialize)]
 pub(super) struct User {
     pub(super) id: u64,
@@ -15,12 +17,18 @@ pub(super) struct User {
 pub(super) struct Repository {
     /// Repository that this one was forked from.
     #[serde(default)]
-    pub(super) parent: Option<Parent>,
+    parent: Option<Parent>,
+}
+
+impl Repository {
+    pub(super) fn parent(self) -> Option<Repo> {
+        Repo::parse(&self.parent?.full_name)
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-pub(super) struct Parent {
-    pub(super) full_name: String,
+struct Parent {
+    full_name: String,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]

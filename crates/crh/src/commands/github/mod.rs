@@ -16,8 +16,8 @@ use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::ChangeProposal;
 use crh_forge::github::{GitHubHost, NewPullRequest, PullRequestRef, PullRequestRefError, Repo};
+use crh_forge::{ChangeProposal, ForgeError};
 use crh_git::{FetchAddress, HostedRepository, Repository};
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
 
@@ -123,9 +123,29 @@ pub(super) fn read_named(
         Some((host, repo)) => (host, Some(repo)),
         None => (default_host.clone(), None),
     };
-    let host = if text.contains('/') { default_host } else { host };
+    let is_number = !text.contains('/');
+    let host = if is_number { host } else { default_host };
     let pull_ref = PullRequestRef::parse(text, &host, repo.as_ref()).map_err(ref_failure)?;
-    read(pull_ref, ReviewedHead::Proposed, environment, settings)
+    let is_missing = |failure: &Failure| {
+        matches!(failure.error.downcast_ref::<ForgeError>(), Some(ForgeError::NotFound { .. }))
+    };
+    match read(pull_ref.clone(), ReviewedHead::Proposed, environment, settings) {
+        Err(failure) if is_number && is_missing(&failure) => {
+            // Pull requests of a fork are in the repository that it was made from.
+            let session =
+                GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, settings)?;
+            match session.parent_of_fork(&pull_ref.repo) {
+                Ok(Some(repo)) => read(
+                    PullRequestRef { repo, ..pull_ref },
+                    ReviewedHead::Proposed,
+                    environment,
+                    settings,
+                ),
+                Ok(None) | Err(_) => Err(failure),
+            }
+        }
+        result => result,
+    }
 }
 
 fn ref_failure(error: PullRequestRefError) -> Failure {

@@ -98,6 +98,11 @@ impl GitHubSession {
         self.runtime.block_on(read::open_pulls_of_branch(&self.client, repo, owner, branch))
     }
 
+    /// The repository that a fork was made from.
+    pub(crate) fn parent_of_fork(&self, repo: &Repo) -> Result<Option<Repo>, ForgeError> {
+        self.runtime.block_on(read::parent_of_fork(&self.client, repo))
+    }
+
     pub(crate) fn open_pull(
         &self,
         repo: &Repo,

@@ -108,6 +108,23 @@ fn fork_is_read_from_the_target_repository() {
 }
 
 #[test]
+fn number_in_a_clone_of_a_fork_is_found_in_the_parent() {
+    let hub = GitHubScenario::new();
+    let fork = hub.repo.cloned(&[]);
+    fork.git(&["checkout", "--quiet", "-b", "patch", "origin/main"]);
+    fork.write("new.py", "x = 1\n");
+    let head = fork.commit("from a fork");
+    hub.github.fork("stranger/shop", NAME, &fork);
+    let pull = hub.github.pull(NAME, Pull { head: "stranger:patch".to_owned(), ..Pull::default() });
+    let clone = hub.clone();
+    clone.git(&["remote", "set-url", "origin", &hub.github.git_url("stranger/shop")]);
+    let (_, summary) = hub.prepared(clone.path(), &[&pull.number.to_string()]);
+    assert_eq!(summary["headRev"], json!(head));
+    let missing = hub.crh(clone.path(), &["prepare", "--out", "missing", "99"]).run();
+    assert_eq!(missing.code, 3, "{}", missing.shown());
+}
+
+#[test]
 fn large_pull_request_is_read_completely() {
     let repo = Repo::new();
     for number in 0..250 {
