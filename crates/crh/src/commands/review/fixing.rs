@@ -71,6 +71,21 @@ pub(super) fn authority(
     }
 }
 
+/// Says that a review which was started as interactive is not. A resumed run says itself what it
+/// does.
+pub(super) fn note_missing_terminal(
+    timing: SafeFixTiming,
+    authority: &Authority,
+    resumed: Option<&str>,
+) {
+    let is_unasked = matches!(authority, Authority::Unasked);
+    if timing == SafeFixTiming::BeforeQuestions && is_unasked && resumed.is_none() {
+        ui::note(
+            "crh asks nothing and changes no file: standard input or standard error is not a terminal",
+        );
+    }
+}
+
 /// Forbids edits if an interrupted fix could not be rolled back.
 pub(super) fn unless_half_done(authority: Authority, begun: &Begun) -> Authority {
     let Some(failure) = &begun.half_done else { return authority };

@@ -208,6 +208,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
+    fixing::note_missing_terminal(timing, &authority, prepared.resume.as_deref());
     let may_ask = !estimate && known.is_none() && matches!(authority, Authority::AsAsked(_));
     let untracked = match untracked {
         UntrackedPolicy::Listed if may_ask => match untracked::ask(&typed.target, environment)? {
@@ -216,11 +217,10 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         },
         untracked => untracked,
     };
-    let description = description.map(|file| TitleAndBody::load(&file, environment)).transpose()?;
     let beginning = Beginning {
         asked,
         typed,
-        description,
+        description: description.map(|file| TitleAndBody::load(&file, environment)).transpose()?,
         looked_for,
         posts,
         rules,

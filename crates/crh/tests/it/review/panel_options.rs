@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::panel::no_findings;
 use super::script::{finding, reports};
-use super::{ReviewFixture, SHOP, items, text};
+use super::{ReviewFixture, SHOP, items, text, with_key};
 use crh_testkit::FakeModel;
 
 fn model() -> FakeModel {
@@ -113,6 +113,16 @@ fn missing_plan_is_an_error() {
         ---
     "#]],
     );
+}
+
+#[test]
+fn interactive_mode_without_terminal_says_so() {
+    let desk = ReviewFixture::new();
+    let note = "note: crh asks nothing and changes no file: standard input or standard error is not a terminal\n";
+    for (mode, is_noted) in [("mode:interactive", true), ("mode:report-only", false)] {
+        let output = with_key(desk.crh(&["review", "HEAD~1..HEAD", mode]), &model()).run();
+        assert_eq!(output.stderr.contains(note), is_noted, "{}", output.shown());
+    }
 }
 
 #[test]
