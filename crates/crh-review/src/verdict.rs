@@ -140,6 +140,9 @@ fn decide(
         return (Verdict::Incomplete, with_remarks(report, open_findings, reason));
     } else if actionable_count > 0 {
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
+    } else if open_findings.iter().any(OpenFinding::is_urgent_advice) {
+        // A reviewer that asks for no fix cannot make a P1 pass.
+        (Verdict::ReadyWithFixes, "no issue asks for a fix".to_owned())
     } else {
         let (verdict, reason) = verdict_without_actionable(report, open_findings, command, &gaps);
         return (verdict, with_remarks(report, open_findings, reason));

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::runnable::{self, Runnable};
 use super::{
     AttributeMark, FileCase, FileRole, FileSource, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE,
-    ScopeDecision, SkipReason, known_names, role, role_of_path, skip_reason_by_name,
+    ScopeDecision, ScopeRules, SkipReason, known_names, role, role_of_path, skip_reason_by_name,
 };
 use crh_review::diff::{FileChange, FileDiff, LineKind, RepoPath};
 use crh_review::finding::Side;
@@ -236,10 +236,18 @@ impl<F: FileSource> FileCase<'_, F> {
         if kind == Runnable::No {
             return self.becomes_executable() && self.is_script(name);
         }
-        let was_skipped = || {
-            let reason = |name: &str, path| skip_reason_by_name(name, &self.files.attributes(path));
-            reason(old_name, old_path).is_some() && reason(name, &self.file.path).is_none()
+        let is_skipped = |name: &str, path: &RepoPath| {
+            let ScopeRules { exclude, generated, .. } = self.rules;
+            exclude.is_match(path.as_bytes())
+                || generated.is_match(path.as_bytes())
+                || skip_reason_by_name(name, &self.files.attributes(path)).is_some()
         };
+        let is_large = || {
+            let size = self.files.size(Side::Old, old_path);
+            size.is_some_and(|bytes| bytes > self.rules.max_file_bytes)
+        };
+        let was_skipped =
+            || !is_skipped(name, &self.file.path) && (is_skipped(old_name, old_path) || is_large());
         let becomes = |is: fn(&str) -> bool| is(name) && !is(old_name);
         let is_in_root = |name: &str| !name.contains('/');
         becomes(runs)

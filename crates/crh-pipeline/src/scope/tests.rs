@@ -713,7 +713,7 @@ index 0000000..e69de29
     let forced = decide_scope(&Diff::read(diff), &DiffOnly, &rules("include **"));
     expect![[r#"
         sub +1e -1e out, submodule: a submodule: its code is in another repository
-        log + - out, submodule: a submodule: its code is in another repository
+        log + - out, submodule: a submodule: its code is in another repository [incomplete]
         run.sh + - out, modeOnly: only its mode changed, from 100644 to 100755 [incomplete]
         b.rs + - out, moveOnly: only its path changed, and no line
         c.rs + - out, moveOnly: only its path changed, and no line
@@ -1222,6 +1222,13 @@ fn moves_to_names_that_run_make_the_review_incomplete() {
     ] {
         assert_eq!(moved(old, new), SkipEffect::Harmless, "{old} -> {new}");
     }
+}
+
+#[test]
+fn file_that_the_settings_leave_out_cannot_move_into_use() {
+    let diff = "diff --git a/legacy/a.py b/app.py\nsimilarity index 100%\nrename from legacy/a.py\nrename to app.py\n";
+    let scope = decide_scope(&Diff::read(diff), &DiffOnly, &rules("exclude legacy/**"));
+    assert_eq!(scope.files[0].effect, SkipEffect::Incomplete);
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn advisory_issue_is_named_but_is_no_work() {
     check(
         &report("P1!"),
         CommandKind::Review,
-        expect!["Ready to merge: nothing actionable was found; read 1 advisory P0 or P1 issue"],
+        expect!["Ready with fixes: no issue asks for a fix; read 1 advisory P0 or P1 issue"],
     );
     check(
         &report("P1 P1!"),

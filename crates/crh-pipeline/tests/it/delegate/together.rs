@@ -255,7 +255,9 @@ async fn large_file_is_reviewed_in_parts() {
         ("orchestrator", _) => submits(&[], &[]),
         ("sub-agent-1", 1) => marks(&["small.txt"]),
         // One of the parts is never marked.
-        ("sub-agent-2", _) | (_, 2..) => reports(&[]),
+        ("sub-agent-1" | "sub-agent-2", _) | (_, 3..) => reports(&[]),
+        // The diff is too long for the prompt.
+        (_, 1) => calls("diff_get_file", json!({ "path": "huge.txt" })),
         (_, _) => marks(&["huge.txt"]),
     });
     let scene = Scene::new(&model, repo, SceneOptions::default());
