@@ -284,7 +284,13 @@ impl Store {
         };
         if let Some(add_option) = add_option {
             let args = ["add", add_option, "--", ":/"].map(OsString::from);
-            git.run(args.into_iter().chain(self.repository.exclude_patterns()))?;
+            let added = git.run(args.into_iter().chain(self.repository.exclude_patterns()));
+            // `git add --update` fails if the index is empty, because no file matches `:/`.
+            if let Err(error) = added
+                && !git.run(["ls-files", "-z"])?.is_empty()
+            {
+                return Err(error);
+            }
         }
         git.text(["write-tree"])
     }

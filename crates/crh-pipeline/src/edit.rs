@@ -22,6 +22,7 @@ use crate::plan::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::prompts::ToolAccess;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
+use crate::text::plural;
 use crate::tools::session::ReportEdit;
 use crate::validate::is_new;
 use crh_agent::CallPurpose;
@@ -134,7 +135,8 @@ pub async fn edit(
         issues.iter().flat_map(|issue| issue.members.iter().cloned()).collect();
     if ctx.options.strategy == Strategy::Delegate {
         let groups = orchestrator_groups(runs).map(|groups| complete_groups(groups, &members));
-        return EditOutcome { groups, ..EditOutcome::default() };
+        let notes = forgotten_note(groups.as_deref()).into_iter().collect();
+        return EditOutcome { groups, run: None, notes };
     }
     let material = Material::new(&issues, &collected.members, change, ctx.journal.cancel()).await;
     let (tools, turns) = match ctx.options.budget.has_two_calls() {
@@ -159,13 +161,28 @@ pub async fn edit(
     };
     let (groups, run) = ask::<ReportEdit, _>(ctx, question, parse_edit(members, turns > 1)).await;
     let notes = match &groups {
-        Some(_) => Vec::new(),
+        Some(groups) => forgotten_note(Some(groups)).into_iter().collect(),
         None => vec![format!(
             "the editor, a model run that selects the findings to publish, failed ({}); crh selected them by the reviewers' confidence",
             run.ended.failure().unwrap_or("no answer")
         )],
     };
     EditOutcome { groups, run: Some(run), notes }
+}
+
+/// A note on the findings that the editor's answer does not mention. None if it mentions all.
+fn forgotten_note(groups: Option<&[EditedGroup]>) -> Option<String> {
+    let groups = groups?;
+    let count = |groups: &mut dyn Iterator<Item = &EditedGroup>| -> usize {
+        groups.map(|group| group.members.len()).sum()
+    };
+    let forgotten = count(&mut groups.iter().filter(|group| group.is_forgotten));
+    let all = plural(count(&mut groups.iter()), "finding");
+    (forgotten > 0).then(|| {
+        format!(
+            "the editor gave no answer about {forgotten} of {all}; the reviewers' confidence decides about them"
+        )
+    })
 }
 
 /// The groups of the orchestrator, which is the editor of `delegate`. None if it gave no answer.

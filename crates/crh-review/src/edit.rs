@@ -134,8 +134,12 @@ fn edit_issue(issue: &mut Issue, group: &EditedGroup, validation: Option<&Judgem
         EditorJudgement::Minor | EditorJudgement::Refuted(_) => Confidence::ZERO,
     };
     let other_probability = validation.and_then(|judgement| judgement.probability);
-    issue.probability =
-        Some(other_probability.map_or(editor_probability, |other| other.min(editor_probability)));
+    issue.probability = match (group.is_forgotten, other_probability) {
+        // The confidence of a reviewer is not a probability of the editor.
+        (true, other) => other,
+        (false, Some(other)) => Some(other.min(editor_probability)),
+        (false, None) => Some(editor_probability),
+    };
     if matches!(group.judgement, EditorJudgement::Probable(_)) {
         set_text(issue, group);
     }
@@ -174,7 +178,12 @@ fn decide(
     if let Some(judgement) = refuted {
         return Publication::Dropped(Fate::Refuted, judgement.reason.clone());
     }
-    let probability = issue.probability.unwrap_or(issue.confidence);
+    let forgotten = match group.judgement {
+        EditorJudgement::Probable(confidence) if group.is_forgotten => Some(confidence),
+        EditorJudgement::Probable(_) | EditorJudgement::Minor | EditorJudgement::Refuted(_) => None,
+    };
+    let known = [issue.probability, forgotten].into_iter().flatten().min();
+    let probability = known.unwrap_or(issue.confidence);
     let is_probable =
         matches!(group.judgement, EditorJudgement::Probable(_)) && probability >= rules.threshold;
     let is_urgent = issue.severity <= Severity::P1;
@@ -205,6 +214,9 @@ fn decide(
         }
         EditorJudgement::Probable(_) if is_probable => {
             (Fate::Minor, format!("{} is not published", issue.severity))
+        }
+        EditorJudgement::Probable(_) if group.is_forgotten => {
+            (Fate::BelowGate, format!("confidence {probability}, without an answer of the editor"))
         }
         EditorJudgement::Probable(_) => (Fate::BelowGate, format!("probability {probability}")),
     };

@@ -9,7 +9,7 @@ use crate::finding::{AutofixClass, Finding, Member, Origin, Proof, Severity};
 use crate::grade::effective_severity;
 use crate::report::{
     CoverageState, DroppedFinding, Fate, FileCoverage, Issue, PlanSource, Queue, Report,
-    Requirement, RequirementState, ReviewerRow, Status, Strategy,
+    Requirement, RequirementState, ReviewerRow, RunOutcome, Status, Strategy,
 };
 use crate::route::queue_for;
 
@@ -133,7 +133,7 @@ fn decide(
         (Verdict::NotReady, "a person must decide about a P0 before the merge".to_owned())
     } else if let Some(plan_gap) = blocking_gap {
         (Verdict::NotReady, format!("the change {plan_gap} of the plan"))
-    } else if report.status == Status::Error && actionable_count > 0 {
+    } else if no_reviewer_answered(report) && actionable_count > 0 {
         // Fixing what static checks found does not make an unreviewed change ready.
         let found = plural(actionable_count, "issue");
         let reason = format!("{}; static checks found {found} to fix", gaps.join("; "));
@@ -151,6 +151,19 @@ fn decide(
     match gaps.is_empty() {
         true => (verdict, reason),
         false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
+    }
+}
+
+/// Whether no reviewer returned a result: all failed, or the user cancelled the review before.
+fn no_reviewer_answered(report: &Report) -> bool {
+    let mut model_rows =
+        report.reviewers.iter().filter(|reviewer| reviewer.origin == Origin::Model).peekable();
+    match report.status {
+        Status::Ok | Status::Degraded => false,
+        Status::Error => true,
+        Status::Truncated => {
+            model_rows.peek().is_some() && model_rows.all(|row| row.outcome == RunOutcome::Failed)
+        }
     }
 }
 

@@ -182,6 +182,20 @@ fn repository_without_commits_can_be_snapshotted() {
 }
 
 #[test]
+fn checkout_without_files_can_be_snapshotted() {
+    let repo = Repo::new();
+    repo.write("a.rs", "fn a() {}\n");
+    repo.commit("a");
+    repo.git(&["rm", "-q", "a.rs"]);
+    repo.commit("empty");
+    let (_folder, store) = open(&repo);
+    let head = repo.id("HEAD");
+    for scope in [SnapshotScope::Staged, SnapshotScope::Tracked, SnapshotScope::WithUntracked] {
+        assert_eq!(store.snapshot(scope, Some(&head)).unwrap(), head, "{scope:?}");
+    }
+}
+
+#[test]
 fn snapshot_normalises_line_endings_like_git() {
     let repo = repo();
     repo.git(&["config", "core.autocrlf", "true"]);

@@ -88,13 +88,6 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
     {
         return None;
     }
-    let format = match (format, old) {
-        // Nothing shows how strict the readers of a new file are.
-        (DataFormat::Json, None) => DataFormat::LooseJson,
-        (DataFormat::Json | DataFormat::LooseJson | DataFormat::Yaml | DataFormat::Toml, _) => {
-            format
-        }
-    };
     let error = format.error_in(new.text)?;
     if format == DataFormat::Json && is_valid_with_comments(new) {
         return None;
@@ -102,7 +95,7 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
     match old {
         None if ctx.file.old_path.is_some()
             || paths::is_sample(new.path)
-            || error.is_multiple_values() =>
+            || error.is_at_second_value() && is_value_stream(new.text) =>
         {
             return None;
         }
@@ -123,11 +116,17 @@ pub(super) fn check(ctx: &FileContext<'_>) -> Option<FindingDraft> {
 }
 
 impl DataError {
-    /// Whether the file contains several values. Files with one value per line are a format of
-    /// their own.
-    fn is_multiple_values(&self) -> bool {
+    /// Whether the parser fails after the first JSON value.
+    fn is_at_second_value(&self) -> bool {
         self.message.starts_with("trailing characters")
     }
+}
+
+/// Whether a text consists of JSON values. Files with one value per line are a format of their own.
+fn is_value_stream(text: &str) -> bool {
+    let text = to_strict_json(text);
+    let mut values = serde_json::Deserializer::from_str(&text).into_iter::<IgnoredAny>();
+    values.all(|value| value.is_ok())
 }
 
 /// Whether a JSON file contains comments and is otherwise valid. Then the program that reads the

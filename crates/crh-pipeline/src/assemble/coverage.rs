@@ -7,13 +7,17 @@ use super::unique;
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::is_static;
 use crate::runs::RunRecord;
-use crate::scope::{ScopeDecision, SkipEffect, SkipReason};
+use crate::scope::{MODE_LINK, ScopeDecision, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
 
 /// Why a moved file counts as partly reviewed.
 const MOVED_INTO_USE: &str =
     "moved to a path where it runs, and the diff does not show its unchanged lines";
+
+/// Why a symlink counts as partly reviewed.
+const LINKED_INTO_USE: &str =
+    "a symlink that gives its target a name that runs, and the diff does not show the target";
 
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +78,9 @@ pub(crate) fn coverage(
                         (CoverageState::Reviewed, _)
                             if scope_file.effect == SkipEffect::Incomplete =>
                         {
-                            (CoverageState::Truncated, MOVED_INTO_USE.to_owned())
+                            let is_link = file.new_mode == Some(MODE_LINK);
+                            let reason = if is_link { LINKED_INTO_USE } else { MOVED_INTO_USE };
+                            (CoverageState::Truncated, reason.to_owned())
                         }
                         other => other,
                     }

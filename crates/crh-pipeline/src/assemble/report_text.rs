@@ -6,7 +6,7 @@ use super::{ReportInputs, is_reviewer, unique};
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::{ORCHESTRATOR, SUB_AGENT};
 use crate::runs::{RunEnd, RunRecord};
-use crate::scope::{ScopeDecision, ScopeFile, SkipEffect, SkipReason, short_commit};
+use crate::scope::{ScopeDecision, SkipEffect, short_commit};
 use crate::text::{one_line, plural};
 use crh_review::finding::Severity;
 use crh_review::render::hidden_findings;
@@ -14,8 +14,6 @@ use crh_review::report::{CoverageState, Issue, Report, Strategy};
 
 /// Maximum characters of one run's summary: a few sentences.
 const SUMMARY_CHARS: usize = 2_000;
-/// Maximum number of unreviewed files in warnings. The coverage section has all of them.
-const UNREVIEWED_NAMED_MAX: usize = 20;
 
 /// The scope in one line: `12 of 14 files, +120 -33; 2 left out (1 binary, 1 lock file); changed since 0123456789ab`.
 pub(super) fn scope_line(change: &ChangeUnderReview) -> String {
@@ -37,6 +35,8 @@ fn files_line(change: &ChangeUnderReview) -> String {
     for file in &change.scope.files {
         match &file.decision {
             ScopeDecision::In => {}
+            // The report counts it as not fully reviewed.
+            ScopeDecision::Out(_) if file.effect == SkipEffect::Incomplete => {}
             ScopeDecision::Out(reason) => {
                 *skip_counts.entry(split_words(reason.name())).or_default() += 1;
             }
@@ -74,7 +74,6 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     let mut warnings = inputs.change.notes.clone();
     warnings
         .extend(inputs.change.diff.problems().iter().map(|problem| format!("the diff, {problem}")));
-    warnings.extend(unreviewed_files_notes(inputs.change));
     warnings.extend_from_slice(&inputs.plan.notes);
     warnings.extend_from_slice(&inputs.collected.notes);
     let mut notes = inputs.runs.notes.clone();
@@ -129,33 +128,6 @@ fn over_budget_notes(inputs: &ReportInputs<'_>) -> Vec<String> {
     notes.extend(exceeded.map(|(spent, limit, unit)| {
         format!("over budget: the review used {spent} of {limit} {unit}")
     }));
-    notes
-}
-
-/// Notes on skipped files that a reader may expect to be reviewed. Lock files and updates of
-/// vendored and generated files are in the coverage section only.
-fn unreviewed_files_notes(change: &ChangeUnderReview) -> Vec<String> {
-    let is_reported = |file: &&ScopeFile| match (&file.decision, file.effect) {
-        (ScopeDecision::Out(SkipReason::TooLarge { .. }), _) => true,
-        (ScopeDecision::Out(_), SkipEffect::Incomplete) => true,
-        (ScopeDecision::Out(_) | ScopeDecision::In, _) => false,
-    };
-    let unreviewed_files: Vec<&ScopeFile> = change.scope.files.iter().filter(is_reported).collect();
-    let mut notes: Vec<String> = unreviewed_files
-        .iter()
-        .take(UNREVIEWED_NAMED_MAX)
-        .filter_map(|file| match &file.decision {
-            ScopeDecision::In => None,
-            ScopeDecision::Out(reason) => {
-                let (path, why) = (file.path.shown(), reason.sentence());
-                Some(format!("`{path}` was not reviewed: {why}"))
-            }
-        })
-        .collect();
-    if let more_count @ 1.. = unreviewed_files.len().saturating_sub(UNREVIEWED_NAMED_MAX) {
-        let subject = if more_count == 1 { "file was" } else { "files were" };
-        notes.push(format!("{more_count} more {subject} not reviewed for similar reasons"));
-    }
     notes
 }
 

@@ -43,7 +43,7 @@ use crh_review::finding::Side;
 use crh_syntax::Language;
 
 const MODE_SUBMODULE: u32 = 0o160_000;
-const MODE_LINK: u32 = 0o120_000;
+pub(crate) const MODE_LINK: u32 = 0o120_000;
 const MODE_EXECUTABLE: u32 = 0o100_755;
 
 /// File rules from the settings.

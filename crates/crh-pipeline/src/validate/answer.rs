@@ -9,6 +9,9 @@ use crate::tools::session::{ClaimCheck, ClaimVerdict, ReportChecks};
 use crh_agent::SubmitTool;
 use crh_review::{Judgement, JudgementResult};
 
+/// Reason of a judgement that the run did not give.
+pub(super) const NO_VERDICT: &str = "the validation run gave no verdict";
+
 /// The tool that submits judgements on these issues.
 pub(super) fn answer_tool(ids: BTreeSet<String>) -> SubmitTool<BTreeMap<String, Judgement>> {
     SubmitTool::new(session::tool_spec::<ReportChecks>(), move |value| {
@@ -39,9 +42,9 @@ fn parse_judgements(
         }
     }
     for id in ids {
-        judgements.entry(id.clone()).or_insert_with(|| {
-            Judgement::new(JudgementResult::Unsure, "the validation run gave no verdict".to_owned())
-        });
+        judgements
+            .entry(id.clone())
+            .or_insert_with(|| Judgement::new(JudgementResult::Unsure, NO_VERDICT.to_owned()));
     }
     Ok(judgements)
 }

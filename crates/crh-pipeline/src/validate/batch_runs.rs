@@ -180,7 +180,12 @@ fn batch_outcome(batch: &Batch, record: RunRecord) -> BatchOutcome {
                     record.checked.iter().find(|checked| checked.finding == *first_finding)?;
                 Some((issue.dedupe_key.clone(), checked.judgement.clone()))
             });
-            (judged.collect(), None)
+            let judgements: BTreeMap<String, Judgement> = judged.collect();
+            let is_unanswered = |it: &&Judgement| it.reason == answer::NO_VERDICT;
+            let count = judgements.values().filter(is_unanswered).count();
+            let note = (count > 0)
+                .then(|| format!("{name} gave no verdict on {}", plural(count, "issue")));
+            (judgements, note)
         }
         RunEnd::Cancelled => {
             (BTreeMap::new(), unchecked_note(urgent_count, "the review was stopped"))

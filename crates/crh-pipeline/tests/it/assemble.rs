@@ -442,6 +442,34 @@ fn one_failed_reviewer_degrades_review() {
     );
 }
 
+/// A file that was not read is listed and counted once.
+#[test]
+fn links_and_unread_files_are_described_once() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\n\
+                   oid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\n\
+                   size 12345\n";
+    let added = |path: &str, mode: u32, text: &str| {
+        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
+        let count = text.lines().count();
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n\
+             @@ -0,0 +1,{count} @@\n{lines}"
+        )
+    };
+    let diff = added("run.py", 120_000, "/etc/a.txt\n") + &added("tool.py", 100_644, pointer);
+    let records = vec![run("single", &["run.py"])];
+    let review = Review::from_change(TestChange::from_diff(&diff), Strategy::Single, records);
+    check(
+        &review,
+        expect![[r#"
+        ok | Incomplete: 2 files not fully reviewed (run.py, tool.py)
+        run.py truncated a symlink that gives its target a name that runs, and the diff does not show the target
+        tool.py not_reviewed a Git LFS pointer: its content is stored elsewhere
+    "#]],
+    );
+    expect!["2 files, +1 -0"].assert_eq(&review.report().scope.line);
+}
+
 #[test]
 fn exceeded_limits_are_warnings() {
     let mut review = Review::new(Strategy::Single, vec![run("single", &["a.py", "b.py"])]);

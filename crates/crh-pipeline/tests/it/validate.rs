@@ -311,7 +311,14 @@ async fn issues_are_validated_in_batches_by_urgency() {
     let validated = stage.validated(&[]).await;
     let sizes: Vec<usize> = validated.runs.iter().map(|record| record.checked.len()).collect();
     assert_eq!(sizes, [10, 2]);
-    assert_eq!(validated.notes, ["1 P0 or P1 not validated: the limit is 12"]);
+    assert_eq!(
+        validated.notes,
+        [
+            "1 P0 or P1 not validated: the limit is 12",
+            "validate-1 gave no verdict on 10 issues",
+            "validate-2 gave no verdict on 2 issues",
+        ]
+    );
     let unsure = validated.judgements.values().all(|it| it.result == JudgementResult::Unsure);
     assert!(unsure && validated.judgements.len() == 12);
 }

@@ -142,6 +142,28 @@ fn probable_issue_is_published_and_the_lower_probability_counts() {
     check(P1, probable(900), P1, None, expect!["published P1 p 0.90 not_run -> Ready with fixes"]);
 }
 
+/// The confidence of a reviewer is not shown as a probability of the editor.
+#[test]
+fn confidence_decides_about_a_forgotten_finding() {
+    let published = |confidence: u16, validation: Option<Judgement>| {
+        let member = claim(5, Severity::P2);
+        let judgements = validation.map(|it| (member.clone(), it)).into_iter().collect();
+        let forgotten = EditedGroup {
+            is_forgotten: true,
+            ..group(std::slice::from_ref(&member), probable(confidence), Severity::P2)
+        };
+        let report = review(&[member], &[forgotten], &judgements);
+        let published: Vec<_> = report.issues.iter().map(|issue| issue.probability).collect();
+        let dropped: Vec<_> = report.suppressed.iter().map(|it| it.reason.clone()).collect();
+        (published, dropped)
+    };
+    assert_eq!(published(950, None), (vec![None], vec![]));
+    let below = "confidence 0.20, without an answer of the editor".to_owned();
+    assert_eq!(published(200, None), (vec![], vec![below]));
+    let confirmed = validated(JudgementResult::Confirmed, Some(800), Some(Severity::P2));
+    assert_eq!(published(950, confirmed), (vec![Some(Confidence::thousandths(800))], vec![]));
+}
+
 #[test]
 fn changed_severity_names_who_changed_it() {
     use JudgementResult::Confirmed;

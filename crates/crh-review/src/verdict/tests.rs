@@ -331,6 +331,25 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
             "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
         ],
     );
+    let cancelled = |outcome| Report {
+        reviewers: vec![row.clone(), ReviewerRow { outcome, ..row.clone() }],
+        status: Status::Truncated,
+        ..report("P1")
+    };
+    check(
+        &cancelled(RunOutcome::Failed),
+        CommandKind::Review,
+        expect![
+            "Incomplete: failed reviewers: single, single; the review was cut short; static checks found 1 issue to fix"
+        ],
+    );
+    check(
+        &cancelled(RunOutcome::Completed),
+        CommandKind::Review,
+        expect![
+            "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: single; the review was cut short"
+        ],
+    );
     check(
         &unreviewed("P0"),
         CommandKind::Review,

@@ -1,11 +1,13 @@
 //! Reviewers that do not return show in rows, coverage and verdict. A rate-limited one is retried.
 
+use std::time::Duration;
+
 use expect_test::expect;
 
 use super::scene::{CART, Scene, confirms, divides, reports, scouts};
 use crh_review::verdict::Verdict;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{bad_request, rate_limited};
+use crh_testkit::fake_model::{bad_request, rate_limited, says};
 
 #[tokio::test]
 async fn failed_reviewer_is_named_in_the_report() {
@@ -59,6 +61,22 @@ async fn all_reviewers_failed_means_not_reviewed() {
         Review complete
     "#]]
     .assert_eq(&crh_review::render::envelope(&reviewed.report));
+}
+
+/// The scout takes all the time of the review. The static checks do not depend on it.
+#[tokio::test]
+async fn slow_scout_does_not_cost_static_findings() {
+    let model = FakeModel::start().on("scout", [says("").delayed(Duration::from_secs(3_600))]);
+    let conflict = CART.replace("    return sum(lines) / count", "<<<<<<< a");
+    let scene =
+        Scene::new(&conflict).with_change(|it| it.terms.budget.wall = Duration::from_millis(200));
+    scene.check(&model, expect![[r#"
+        Incomplete: failed reviewers: correctness; 1 file not fully reviewed (shop/cart.py); nothing was reviewed; static checks found 1 issue to fix
+          correctness (always) Failed: the remaining budget for time is too small for another request
+        #1 P1 shop/cart.py:3 A merge conflict was left in the file (0.98, ByCode, manual -> downstream-resolver) by syntax
+        NotReviewed shop/cart.py: correctness failed
+        ! the scout, a model call that chooses reviewers, failed (the remaining budget for time is too small for another request); crh chose them by fixed rules
+    "#]]).await;
 }
 
 /// One run makes up to five attempts with a delay each.

@@ -235,6 +235,7 @@ async fn missing_finding_is_asked_for_once_and_then_kept() {
           security (asked for by `--reviewers`) Completed
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         #2 P2 shop/cart.py:3 Anybody can make the server fail (0.75, Confirmed, manual -> downstream-resolver) by security
+        ! the editor gave no answer about 1 of 2 findings; the reviewers' confidence decides about them
     "#]]).await;
 }
 

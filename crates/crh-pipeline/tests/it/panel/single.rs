@@ -8,7 +8,7 @@ use serde_json::json;
 use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports};
 use crate::test_change;
 use crh_pipeline::review_options::Profile;
-use crh_review::report::{CoverageState, Report, Status, Strategy};
+use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
 use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, says};
 use crh_testkit::{FakeModel, Repo};
 
@@ -90,7 +90,24 @@ async fn second_of_two_calls_edits_and_validates() {
         ReadyWithFixes: 1 issue to fix
           single (the strategy is `single`) Completed
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
+        ! the editor gave no answer about 1 of 1 finding; the reviewers' confidence decides about them
     "#]].assert_eq(&review(no_groups).await);
+}
+
+/// The report says that the editor and the validator gave no answer, and prints no probability.
+#[tokio::test]
+async fn empty_answers_of_editor_and_validator_are_reported() {
+    let no_groups = || calls("report_edit", json!({ "groups": [] }));
+    let fake = FakeModel::start()
+        .on("single", [reports(&[divides("P1", 0.95, "Empty carts divide by zero")])])
+        .on("editor", [no_groups(), no_groups()])
+        .on("validate-1", [calls("report_checks", json!({ "checks": [] }))]);
+    let output = single(Scene::new(CART), Profile::Standard).review(&fake).await;
+    let issue = &output.report.issues[0];
+    assert_eq!((issue.probability, issue.validation), (None, Validation::Unsure));
+    expect![[r#"
+        validate-1 gave no verdict on 1 issue
+        the editor gave no answer about 1 of 1 finding; the reviewers' confidence decides about them"#]].assert_eq(&output.report.warnings.join("\n"));
 }
 
 #[tokio::test]
