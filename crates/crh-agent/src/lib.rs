@@ -22,8 +22,8 @@ pub use drive::{
 pub use ledger::{
     Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
 };
-pub use limits::{BudgetRefusal, CallPurpose, LimitKind, RunLimits, Shortfall};
-pub use run::AgentRun;
+pub use limits::{BudgetRefusal, CallPurpose, ContextShortage, LimitKind, RunLimits, Shortfall};
+pub use run::{AgentRun, context_shortage};
 pub use step::{
     AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,
 };

@@ -56,6 +56,29 @@ pub struct Shortfall {
     pub left: Money,
 }
 
+/// What to do if the context is too small.
+pub(crate) const MORE_CONTEXT: &str =
+    "start the server with a larger context, or use another model";
+
+/// A request that does not fit into the model's context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextShortage {
+    /// Likely tokens of the request and a short answer.
+    pub needed: u64,
+    /// Context window of the model, in tokens.
+    pub context: u64,
+}
+
+impl fmt::Display for ContextShortage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { needed, context } = self;
+        write!(
+            f,
+            "the request needs about {needed} tokens, the model's context has {context}; {MORE_CONTEXT}"
+        )
+    }
+}
+
 impl From<LimitKind> for BudgetRefusal {
     fn from(limit: LimitKind) -> Self {
         Self { limit, shortfall: None }

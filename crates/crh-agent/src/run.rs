@@ -17,8 +17,8 @@ use crate::model_texts::LastTurnReason;
 use crate::protocol::{ToolProtocol, TurnDemand};
 use crate::trim::TokenEstimator;
 use crate::{
-    AgentOutcome, AgentRunEnd, AgentTask, BudgetRefusal, CallCost, CallPurpose, EstimatedRequest,
-    LimitKind, RunLimits, RunStep, Shortfall, ToolOutcome, model_texts, trim,
+    AgentOutcome, AgentRunEnd, AgentTask, BudgetRefusal, CallCost, CallPurpose, ContextShortage,
+    EstimatedRequest, LimitKind, RunLimits, RunStep, Shortfall, ToolOutcome, model_texts, trim,
 };
 use crh_llm::{
     Conversation, Effort, ModelError, ModelFacts, ModelReply, ModelRequest, Money, Price,
@@ -254,7 +254,8 @@ impl<A: Clone> AgentRun<A> {
             ModelError::ContextFull { .. } => {
                 let estimate = self.estimate(turn_kind);
                 let is_smaller = self.trim(estimate - estimate / HARD_TRIM_DIVISOR)
-                    || self.leave_out_tools(self.task.tools.len().div_ceil(2));
+                    || self.leave_out_tools(self.task.tools.len().div_ceil(2))
+                    || self.leave_out_schema();
                 is_smaller.then_some(self.protocol)
             }
             ModelError::RateLimited { .. }
@@ -282,7 +283,6 @@ impl<A: Clone> AgentRun<A> {
                     self.state = RunState::Ready;
                 }
             }
-            (None, ModelError::ContextFull { .. }) => self.end(AgentOutcome::ContextFull),
             (None, error) => self.end(AgentOutcome::Model(error)),
         }
     }
@@ -335,8 +335,9 @@ impl<A: Clone> AgentRun<A> {
             Reminder::JustSent => TurnKind::Reminded,
             Reminder::NotSent | Reminder::Sent => TurnKind::Work,
         };
-        let Some(estimate) = self.fit_context(usual_kind) else {
-            return self.end(AgentOutcome::ContextFull);
+        let estimate = match self.fit_context(usual_kind) {
+            Ok(estimate) => estimate,
+            Err(shortage) => return self.end(AgentOutcome::ContextFull(shortage)),
         };
         let forecast = self.forecast(estimate);
         let near_limit = if self.usage.no_calls_left(&self.limits) {
@@ -371,8 +372,9 @@ impl<A: Clone> AgentRun<A> {
             // The last turn has its own schema, so it does not share the counted prefix.
             self.tokens.invalidate_prefix();
         }
-        let Some(mut estimate) = self.fit_context(turn_kind) else {
-            return self.end(AgentOutcome::ContextFull);
+        let mut estimate = match self.fit_context(turn_kind) {
+            Ok(estimate) => estimate,
+            Err(shortage) => return self.end(AgentOutcome::ContextFull(shortage)),
         };
         let exceeded_limit = |run: &Self, estimate| {
             run.usage.exceeded_by(&run.forecast(estimate).one_turn, &run.limits)
@@ -394,22 +396,25 @@ impl<A: Clone> AgentRun<A> {
         }
     }
 
-    /// Trims the conversation, or leaves out tools, if the request exceeds the model's context.
-    /// Returns the estimated tokens, or `None` if the request still does not fit.
-    fn fit_context(&mut self, turn_kind: TurnKind) -> Option<u64> {
+    /// Trims the conversation, or leaves out tools and the schema of the answer, if the request
+    /// exceeds the model's context. Returns the estimated tokens, or what is missing if the request
+    /// still does not fit.
+    fn fit_context(&mut self, turn_kind: TurnKind) -> Result<u64, ContextShortage> {
         let estimate = self.estimate(turn_kind);
         let tokens = self.tokens.tokens(estimate);
         if tokens <= self.input_limit() {
-            return Some(estimate);
+            return Ok(estimate);
         }
         self.trim(self.tokens.estimate(tokens.saturating_sub(self.input_limit() / TRIM_DIVISOR)));
         loop {
             let estimate = self.estimate(turn_kind);
-            if self.tokens.likely_tokens(estimate) <= self.input_limit() {
-                return Some(estimate);
+            let likely_tokens = self.tokens.likely_tokens(estimate);
+            if likely_tokens <= self.input_limit() {
+                return Ok(estimate);
             }
-            if !self.leave_out_tools(1) {
-                return None;
+            if !self.leave_out_tools(1) && !self.leave_out_schema() {
+                let needed = likely_tokens.saturating_add(self.least_output());
+                return Err(ContextShortage { needed, context: self.facts.context });
             }
         }
     }
@@ -437,6 +442,16 @@ impl<A: Clone> AgentRun<A> {
         true
     }
 
+    /// Leaves out the schema of the answer before the first turn: the prompt describes the answer,
+    /// too. Returns whether there was one.
+    fn leave_out_schema(&mut self) -> bool {
+        let has_schema = self.usage.turns == 0 && self.protocol == ToolProtocol::Schema;
+        if has_schema {
+            self.protocol = ToolProtocol::Text;
+        }
+        has_schema
+    }
+
     /// Maximum characters of all results of a turn: about half of the model's context, up to
     /// [`TURN_RESULT_CHARS`]. A token of code has about three characters.
     pub(super) fn result_chars(&self) -> usize {
@@ -449,10 +464,8 @@ impl<A: Clone> AgentRun<A> {
         self.facts.context.saturating_sub(self.least_output())
     }
 
-    /// Output tokens that a request grants at least. In a small context, a large output limit would
-    /// leave no room for the task.
     fn least_output(&self) -> u64 {
-        u64::from(self.max_output_tokens).min(self.facts.context / OUTPUT_DIVISOR)
+        least_output(self.max_output_tokens, self.facts.context)
     }
 
     /// Output tokens of a request with this estimated size: what the context leaves.
@@ -516,6 +529,20 @@ impl<A: Clone> AgentRun<A> {
             effort: *effort,
         }
     }
+}
+
+/// Output tokens that a request grants at least. In a small context, a large output limit would leave
+/// no room for the task.
+fn least_output(max_output_tokens: u32, context: u64) -> u64 {
+    u64::from(max_output_tokens).min(context / OUTPUT_DIVISOR)
+}
+
+/// What is missing if the first request of a run does not fit into the context. None if it fits. The
+/// request has no tools but the one that answers, because a run leaves out the others.
+pub fn context_shortage(request: &ModelRequest, context: u64) -> Option<ContextShortage> {
+    let tokens = TokenEstimator::default().likely_tokens(crh_llm::estimated_tokens(request));
+    let needed = tokens.saturating_add(least_output(request.max_output_tokens, context));
+    (needed > context).then_some(ContextShortage { needed, context })
 }
 
 /// Likely usage of a turn, alone and with the last turn after it.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{BudgetRefusal, CallPurpose, LimitKind, Shortfall};
+use crate::limits::MORE_CONTEXT;
+use crate::{BudgetRefusal, CallPurpose, ContextShortage, LimitKind, Shortfall};
 use crh_llm::{
     Conversation, Effort, ModelError, ModelRequest, ToolCall, ToolSpec, estimated_tokens,
 };
@@ -150,7 +151,7 @@ pub enum AgentOutcome<A> {
     /// A limit left no budget for a question.
     OutOfBudget(BudgetRefusal),
     /// The prompt and the last results alone exceed the model's context.
-    ContextFull,
+    ContextFull(ContextShortage),
     /// The model request failed.
     Model(ModelError),
     /// A tool stopped the run.
@@ -178,7 +179,10 @@ impl<A> AgentOutcome<A> {
             Self::OutOfBudget(BudgetRefusal { limit, shortfall: None }) => {
                 format!("the remaining budget for {limit} is too small for another request")
             }
-            Self::ContextFull => "the task exceeds the model's context window".to_owned(),
+            Self::ContextFull(shortage) => shortage.to_string(),
+            Self::Model(error @ ModelError::ContextFull { .. }) => {
+                format!("{error}; {MORE_CONTEXT}")
+            }
             Self::Model(error) => error.to_string(),
             Self::Aborted(reason) => format!("a tool stopped the run: {reason}"),
             Self::Cancelled => "the run was cancelled".to_owned(),

@@ -302,7 +302,9 @@ impl<'a> TranscriptWriter<'a> {
                 AgentOutcome::BadAnswer(reason) => ("bad_answer", sink.content(json!(reason))),
                 AgentOutcome::Stuck => ("stuck", Value::Null),
                 AgentOutcome::OutOfBudget(_) => ("out_of_budget", Value::Null),
-                AgentOutcome::ContextFull => ("context_full", Value::Null),
+                AgentOutcome::ContextFull(shortage) => {
+                    ("context_full", json!(shortage.to_string()))
+                }
                 AgentOutcome::Model(error) => ("model", json!(error.to_string())),
                 AgentOutcome::Aborted(reason) => ("aborted", sink.content(json!(reason))),
                 AgentOutcome::Cancelled => ("cancelled", Value::Null),

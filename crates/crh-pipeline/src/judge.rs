@@ -249,7 +249,7 @@ async fn judge_question(
         | AgentOutcome::BadAnswer(_)
         | AgentOutcome::Stuck
         | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull
+        | AgentOutcome::ContextFull(_)
         | AgentOutcome::Model(_)
         | AgentOutcome::Aborted(_)
         | AgentOutcome::Cancelled => Err(failure),

@@ -128,7 +128,7 @@ pub(crate) fn rate_limit_wait<T>(
         | AgentOutcome::BadAnswer(_)
         | AgentOutcome::Stuck
         | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull
+        | AgentOutcome::ContextFull(_)
         | AgentOutcome::Cancelled
         | AgentOutcome::Aborted(_) => return None,
     };

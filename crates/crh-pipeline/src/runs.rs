@@ -94,7 +94,7 @@ impl RunEnd {
             | AgentOutcome::BadAnswer(_)
             | AgentOutcome::Stuck
             | AgentOutcome::OutOfBudget(_)
-            | AgentOutcome::ContextFull
+            | AgentOutcome::ContextFull(_)
             | AgentOutcome::Model(_)
             | AgentOutcome::Aborted(_)) => Self::Failed(failed.failure().unwrap_or_default()),
         }

@@ -114,7 +114,7 @@ pub async fn repair(
         | AgentOutcome::BadAnswer(_)
         | AgentOutcome::Stuck
         | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull
+        | AgentOutcome::ContextFull(_)
         | AgentOutcome::Model(_)
         | AgentOutcome::Aborted(_)
         | AgentOutcome::Cancelled => Err(record.ended.failure().unwrap_or_default().to_owned()),

@@ -14,7 +14,9 @@ use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::{part_prompts, tool_access};
-use crh_agent::Budget;
+use crate::text::plural;
+use crate::tools::session::{ReportFindings, tool_spec};
+use crh_agent::{Budget, ContextShortage, context_shortage};
 use crh_llm::{
     Conversation, Model, ModelRequest, Money, Price, SharedPrefix, TokenUsage, estimated_tokens,
 };
@@ -146,6 +148,15 @@ pub fn estimate(
         plan.assignments.iter().map(plan_assignment).collect();
     find_shortfalls(&mut assignments, models, budget.ledger_budget());
     let mut notes = plan.notes.clone();
+    let questions = plan.assignments.iter().filter_map(|assignment| {
+        estimate_prompts.first_question(assignment, models, options, context)
+    });
+    let shortages = questions.filter_map(|question| Some((question.shortage()?, question.model)));
+    // The reviewers of a model need about the same number of tokens, so one note is enough.
+    let largest = shortages.max_by_key(|(shortage, _)| shortage.needed);
+    notes.extend(largest.map(|(shortage, model)| {
+        format!("`{}` cannot review this change: {shortage}", model.name())
+    }));
     if plan.assignments.iter().any(|assignment| assignment.name == ORCHESTRATOR) {
         notes.push(
             "the orchestrator decides how many sub-agents run; the limits cover all of them"
@@ -205,6 +216,15 @@ struct FirstQuestion<'a> {
     model: &'a Model,
     prompts: &'a Prompts,
     conversation: Conversation,
+}
+
+impl FirstQuestion<'_> {
+    /// What is missing if the question does not fit into the model's context.
+    fn shortage(&self) -> Option<ContextShortage> {
+        let request = ModelRequest::new(self.conversation.clone(), TURN_TOKENS);
+        let request = ModelRequest { tools: vec![tool_spec::<ReportFindings>()], ..request };
+        context_shortage(&request, self.model.facts().context)
+    }
 }
 
 impl EstimatePrompts {

@@ -204,26 +204,29 @@ proptest! {
 }
 
 fn model(name: &str, price: Option<Price>) -> Model {
+    model_with_context(name, price, 200_000)
+}
+
+fn model_with_context(name: &str, price: Option<Price>, context: u64) -> Model {
     let url = "http://localhost:1/v1".parse().unwrap();
     let endpoint = Endpoint { wire: Wire::OpenAiChat, url, key: None, model: name.to_owned() };
     let abilities = Abilities { tools: true, schema: true, effort: false };
-    let facts = ModelFacts { context: 200_000, max_output: 10_000, price, abilities };
+    let facts = ModelFacts { context, max_output: 10_000, price, abilities };
     Model::live(name, facts, VendorClient::new(endpoint, &NetworkSettings::default()).unwrap())
 }
 
 fn estimate_for(strategy: Strategy, price: Option<Price>) -> CostEstimate {
-    estimate_with(strategy, price, sample::options())
+    estimate_with(strategy, model("openai:fake", price), sample::options())
 }
 
 fn estimate_with_calls(strategy: Strategy, llm_calls: u32) -> CostEstimate {
     let mut options = sample::options();
     options.budget.llm_calls = llm_calls;
-    estimate_with(strategy, paid(), options)
+    estimate_with(strategy, model("openai:fake", paid()), options)
 }
 
-fn estimate_with(strategy: Strategy, price: Option<Price>, options: ReviewOptions) -> CostEstimate {
+fn estimate_with(strategy: Strategy, model: Model, options: ReviewOptions) -> CostEstimate {
     let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
-    let model = model("openai:fake", price);
     let models = ModelSet::uniform(model);
     let options = ReviewOptions { strategy, ..options };
     let panel_context = context::context_without_models(
@@ -341,6 +344,21 @@ fn estimate_as_json_is_in_dollars() {
     let likely_cost = &json["assignments"][8]["first_call"]["likely_cost_usd"];
     let expected = asks.likely_cost.unwrap().as_dollars();
     assert!((likely_cost.as_f64().unwrap() - expected).abs() < 1e-6, "{json}");
+}
+
+#[test]
+fn estimate_warns_if_the_context_is_too_small() {
+    let notes = |strategy, context| {
+        let model = model_with_context("openai:fake", Some(Price::free()), context);
+        let estimate = estimate_with(strategy, model, sample::options());
+        estimate.notes.into_iter().filter(|note| note.contains("context")).collect::<Vec<_>>()
+    };
+    for strategy in [Strategy::Single, Strategy::Panel, Strategy::Delegate] {
+        let [note] = notes(strategy, 2_048).try_into().unwrap();
+        assert!(note.starts_with("`openai:fake` cannot review this change: the request needs"));
+        assert!(note.contains("the model's context has 2048; start the server"), "{note}");
+        assert_eq!(notes(strategy, 32_768), [""; 0]);
+    }
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn ask_with_tools(
         | AgentOutcome::NoAnswer
         | AgentOutcome::BadAnswer(_)
         | AgentOutcome::Stuck
-        | AgentOutcome::ContextFull
+        | AgentOutcome::ContextFull(_)
         | AgentOutcome::Cancelled => {
             Err(Failure::new(FailureKind::External, anyhow::anyhow!("{reason}"))
                 .hint("`--transcript FILE --log-content` logs the conversation"))

@@ -262,6 +262,18 @@ fn model_check_reports_working_features() {
 }
 
 #[test]
+fn model_check_fails_if_the_model_says_nothing() {
+    let user = User::new();
+    let model = FakeModel::start().on("check", (0..5).map(|_| says("")));
+    let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let conclusion = "crh cannot review with this model: it gives no answer.\n";
+    assert!(output.stdout.ends_with(conclusion), "{}", output.shown());
+    let error = "error: `openai:gpt-4.1-mini` gave an empty answer\n";
+    assert!(output.stderr.contains(error), "{}", output.shown());
+}
+
+#[test]
 fn model_check_reports_failures_and_missing_model() {
     let user = User::new();
     let model = FakeModel::start().on(

@@ -34,6 +34,27 @@ fn model_without_tools_uses_a_schema() {
     );
 }
 
+/// The prompt describes tools and answer already. In a small context, the schema would repeat them.
+#[test]
+fn schema_is_left_out_if_the_context_is_small() {
+    const ANSWER: &str = r#"{"answer": {"path": "done"}}"#;
+    let properties: serde_json::Map<String, serde_json::Value> =
+        (0..60).map(|number| (format!("property_{number}"), json!({ "type": "string" }))).collect();
+    let submit_schema = json!({ "type": "object", "properties": properties });
+    let case = |context: u64| {
+        let case = case().facts(|facts| (facts.context, facts.abilities) = (context, SCHEMA));
+        Case { submit_schema: submit_schema.clone(), ..case }
+    };
+    let steps = |context: u64, script: &str| {
+        let played = case(context).play(script);
+        let steps = played.lines().filter(|line| !line.starts_with(' '));
+        steps.map(str::to_owned).collect::<Vec<_>>().join("; ")
+    };
+    expect![[r#"ask Work by schema (answer, calls); stop Answered("done")"#]].assert_eq(&steps(20_000, ANSWER));
+    expect![[r#"ask Work by schema (answer); stop Answered("done")"#]].assert_eq(&steps(2_500, ANSWER));
+    expect!["stop ContextFull(ContextShortage { needed: 871, context: 500 })"].assert_eq(&steps(500, ""));
+}
+
 #[test]
 fn model_without_tools_and_schema_uses_text() {
     case().facts(|facts| facts.abilities = NOTHING).check(

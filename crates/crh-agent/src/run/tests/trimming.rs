@@ -91,8 +91,8 @@ fn untrimmable_conversation_ends_the_run() {
     case().facts(|facts| facts.context = 500).check(
         "",
         expect![[r#"
-        stop ContextFull
-    "#]],
+            stop ContextFull(ContextShortage { needed: 616, context: 500 })
+        "#]],
     );
 }
 
@@ -205,7 +205,7 @@ fn context_full_error_trims_and_retries() {
                 c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
             ask Work
               ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-            stop ContextFull
+            stop Model(ContextFull { message: "too long" })
         "#]],
     );
     case().check(&format!("{script}\nfailed context: too long"), expect![[r#"
@@ -221,7 +221,7 @@ fn context_full_error_trims_and_retries() {
             c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
         ask Work
           ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-        stop ContextFull
+        stop Model(ContextFull { message: "too long" })
     "#]]);
     // Before the first turn, crh leaves out tools first.
     case().check(
@@ -231,7 +231,7 @@ fn context_full_error_trims_and_retries() {
                 user: TASK
             ask Work
             ask Work, has to submit
-            stop ContextFull
+            stop Model(ContextFull { message: "too long" })
         "#]],
     );
 }
@@ -282,7 +282,7 @@ fn estimate_is_scaled_after_trimming() {
                 model calls c0: read a
                 c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
             call read b
-            stop ContextFull
+            stop ContextFull(ContextShortage { needed: 23816, context: 20000 })
         "#]],
     );
 }

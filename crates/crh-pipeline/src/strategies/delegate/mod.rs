@@ -90,7 +90,7 @@ fn can_continue(ctx: &ReviewContext, outcome: &AgentOutcome<OrchestratorSubmissi
         | AgentOutcome::BadAnswer(_)
         | AgentOutcome::Stuck
         | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull
+        | AgentOutcome::ContextFull(_)
         | AgentOutcome::Aborted(_) => true,
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::scene::{CART, Scene, confirms, divides, finding, last_message, reports};
 use crate::test_change;
-use crh_pipeline::review_options::Profile;
+use crh_pipeline::review_options::{MIN_CONTEXT, Profile};
 use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
 use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, says};
 use crh_testkit::{FakeModel, Repo};
@@ -92,6 +92,21 @@ async fn second_of_two_calls_edits_and_validates() {
         #1 P1 shop/cart.py:3 Empty carts divide by zero (0.75, NotRun, manual -> downstream-resolver) by single
         ! the editor gave no answer about 1 of 1 finding; the reviewers' confidence decides about them
     "#]].assert_eq(&review(no_groups).await);
+}
+
+#[tokio::test]
+async fn smallest_context_is_enough_for_a_small_change() {
+    let review = async |fake: FakeModel, context: u64| {
+        let scene = single(Scene::new(CART), Profile::Standard);
+        let output = scene.with_change(|scene| scene.context = context).review(&fake).await;
+        let rows = output.report.failed_reviewers();
+        rows.map(|row| row.note.clone()).collect::<Vec<_>>().join("\n")
+    };
+    let answering = FakeModel::start().on("single", [reports(&[])]);
+    assert_eq!(review(answering, MIN_CONTEXT).await, "");
+    let failure = review(FakeModel::start(), 2_048).await;
+    assert!(failure.starts_with("the request needs about "), "{failure}");
+    assert!(failure.contains("the model's context has 2048; start the server"), "{failure}");
 }
 
 /// The report says that the editor and the validator gave no answer, and prints no probability.

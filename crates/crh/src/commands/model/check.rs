@@ -20,6 +20,7 @@ use crh_llm::{
     CacheMark, CallArguments, Conversation, Message, ModelName, ModelReply, ModelRequest, Money,
     OutputForm, ReplyProgress, TokenUsage, ToolChoice, ToolResult, ToolSpec,
 };
+use crh_pipeline::review_options::MIN_CONTEXT;
 use crh_review::stable_json;
 
 /// Enough for a sentence, even of a model that thinks first.
@@ -81,14 +82,19 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
     }
     let checked = ModelCheckReport {
         model: client.model().name().to_owned(),
-        conclusion: conclusion(&checks),
+        conclusion: conclusion(&checks, client.model().facts().context),
         checks,
         cost_usd: client.spent().as_dollars(),
     };
     ui::result_text(&match args.format {
         ListFormatArg::Text => report_text(&checked, client.spent()),
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
-    })
+    })?;
+    if works(&checked.checks, "text") {
+        return Ok(());
+    }
+    let error = anyhow::anyhow!("`{}` gave an empty answer", checked.model);
+    Err(Failure::new(FailureKind::External, error).hint("use another model"))
 }
 
 async fn checks(
@@ -283,9 +289,18 @@ fn report_text(checked: &ModelCheckReport, spent: Money) -> String {
     out + &format!("  cost: {spent}\n{}\n", checked.conclusion)
 }
 
-/// What the results mean for reviews with this model.
-fn conclusion(checks: &[ModelCheckRow]) -> String {
-    let works = |name: &str| checks.iter().any(|row| row.name == name && row.works);
+fn works(checks: &[ModelCheckRow], name: &str) -> bool {
+    checks.iter().any(|row| row.name == name && row.works)
+}
+
+/// What the results mean for reviews with this model. `context` is its context length in tokens.
+fn conclusion(checks: &[ModelCheckRow], context: u64) -> String {
+    let works = |name: &str| works(checks, name);
+    if works("text") && context < MIN_CONTEXT {
+        return format!(
+            "crh cannot review with this model: its context has {context} tokens, and a review needs at least {MIN_CONTEXT}.\nStart the server with a larger context."
+        );
+    }
     let mut sentences = vec![match (works("text"), works("tools"), works("schema")) {
         (false, _, _) => "crh cannot review with this model: it gives no answer.",
         (true, true, _) => "crh can review with this model.",
@@ -303,4 +318,22 @@ fn conclusion(checks: &[ModelCheckRow]) -> String {
         sentences.push("Long reviews cost more, since the server caches no prompts.");
     }
     sentences.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_context_is_too_small_for_reviews() {
+        let checks = ["text", "tools", "schema", "usage"].map(|name| row(name, Ok(String::new())));
+        let first_line = |context| conclusion(&checks, context).lines().next().unwrap().to_owned();
+        assert_eq!(first_line(MIN_CONTEXT), "crh can review with this model.");
+        assert_eq!(
+            first_line(2_048),
+            format!(
+                "crh cannot review with this model: its context has 2048 tokens, and a review needs at least {MIN_CONTEXT}."
+            )
+        );
+    }
 }
