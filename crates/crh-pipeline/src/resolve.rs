@@ -177,9 +177,11 @@ pub fn resolve_target(
     let offline = ResolveOptions { network: NetworkMode::Offline, ..*options };
     match try_resolve(store, target, &offline) {
         Ok(mut change) => {
-            change.notes.push(format!(
-                "{failure}; crh uses what was fetched before, so the base may be stale"
-            ));
+            let base = match local_base(store, target, &change.target) {
+                Some(branch) => format!("crh compares with the local branch `{branch}`"),
+                None => "crh uses what was fetched before".to_owned(),
+            };
+            change.notes.push(format!("{failure}; {base}, so the base may be stale"));
             Ok(change)
         }
         Err(
@@ -189,6 +191,18 @@ pub fn resolve_target(
         ) => Err(nothing),
         Err(_) => Err(error),
     }
+}
+
+/// The detected base branch, if no remote branch of this name was ever fetched.
+fn local_base<'a>(store: &Store, target: &Target, base: &'a str) -> Option<&'a str> {
+    let detects_base = matches!(target, Target::CurrentBranch | Target::Named(_));
+    let branch = base.strip_prefix("refs/heads/").filter(|_| detects_base)?;
+    let remotes = store.repository().remotes().ok()?;
+    let is_fetched = remotes.iter().any(|remote| {
+        let reference = format!("refs/remotes/{}/{branch}", remote.name);
+        store.repository().commit(&reference).is_some()
+    });
+    (!is_fetched).then_some(branch)
 }
 
 /// Describes the error if a remote could not be reached or did not send what crh asked for. Git's

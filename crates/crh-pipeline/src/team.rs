@@ -4,7 +4,7 @@ use serde::ser::SerializeStruct;
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::facts::{ChangeFact, ChangeFacts, Extent};
-use crate::plan::SINGLE;
+use crate::plan::{SINGLE, is_static};
 use crate::reviewers::{
     ModelTier, PanelRole, Returns, Reviewer, ReviewerCatalogue, ReviewerOrigin,
 };
@@ -39,6 +39,9 @@ const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
 const NO_TRIGGER: &str = "no trigger matches the change";
+/// Minimum similarity of a name for a suggestion.
+const SIMILAR: f64 = 0.75;
+
 /// Why a reviewer in the list `reviewers.off` is skipped.
 const DISABLED: &str = "disabled in `crh.toml`";
 
@@ -127,14 +130,35 @@ pub fn choose_team(
         selector.narrow(&mut team);
     }
     team.notes.extend(selector.guard_note(&team));
-    team.notes.extend(selector.unknown_names_note("reviewers.off", &selection.off));
-    team.notes.extend(selector.unknown_names_note("model.tiers", &selection.tiered));
+    team.notes.extend(unknown_names_note("reviewers.off", &selection.off, catalogue));
+    team.notes.extend(unknown_names_note("model.tiers", &selection.tiered, catalogue));
     let has_findings =
         team.chosen.iter().any(|choice| choice.reviewer.returns == Returns::Findings);
     if !has_findings && selection.only.is_none() {
         team.fall_back(catalogue);
     }
     team
+}
+
+/// A note if a setting names unknown reviewers. Static checks are no reviewers in this sense.
+pub fn unknown_names_note(
+    setting: &str,
+    names: &[String],
+    catalogue: &ReviewerCatalogue,
+) -> Option<String> {
+    let unknown: Vec<&String> = names.iter().filter(|name| catalogue.get(name).is_none()).collect();
+    let first = unknown.first()?;
+    let list: Vec<String> = unknown.iter().map(|name| format!("`{name}`")).collect();
+    let similar = |name: &str| strsim::jaro_winkler(name, first);
+    let known = catalogue.reviewers().iter().map(|reviewer| reviewer.name.as_str());
+    let nearest = known.max_by(|a, b| similar(a).total_cmp(&similar(b)));
+    let advice = if is_static(first) {
+        format!("; `{first}` is a static check, use `checks.ignore`")
+    } else {
+        let nearest = nearest.filter(|name| similar(name) > SIMILAR);
+        nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+    };
+    Some(format!("`{setting}` names {}: there is no such reviewer{advice}", list.join(", ")))
 }
 
 /// Stores names and reasons only.
@@ -306,14 +330,6 @@ impl TeamSelector<'_> {
     fn specialists_max(&self) -> usize {
         let is_large = self.facts.lines() >= SECOND_SPECIALIST_LINES;
         if is_large && !self.needs_second_finder() { SPECIALISTS_MAX } else { 1 }
-    }
-
-    /// A note if a setting names unknown reviewers.
-    fn unknown_names_note(&self, setting: &str, names: &[String]) -> Option<String> {
-        let unknown = names.iter().filter(|name| self.catalogue.get(name).is_none());
-        let unknown: Vec<String> = unknown.map(|name| format!("`{name}`")).collect();
-        (!unknown.is_empty())
-            .then(|| format!("`{setting}` names {}: there is no such reviewer", unknown.join(", ")))
     }
 
     /// A note if a guard changed and the adversarial reviewer is disabled.

@@ -1,6 +1,8 @@
 //! A failed command: exit code, error and hint.
 
 use std::fmt::Display;
+use std::io;
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// Cause of a failure. Determines the exit code.
@@ -25,6 +27,18 @@ pub(crate) struct Failure {
 }
 
 impl FailureKind {
+    /// Whether the disk or the user's path caused an error: crh may not write there, or the disk is
+    /// full.
+    pub(crate) fn from_io(error: &io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::PermissionDenied
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::StorageFull
+            | ErrorKind::QuotaExceeded => Self::External,
+            _ => Self::Usage,
+        }
+    }
+
     pub(crate) fn exit_code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Usage => 2,
@@ -59,5 +73,18 @@ pub(crate) trait OrFail<T> {
 impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
     fn or_fail(self, kind: FailureKind) -> Result<T, Failure> {
         self.map_err(|error| Failure::new(kind, error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disk_errors_are_external() {
+        let kind = |kind: ErrorKind| FailureKind::from_io(&io::Error::from(kind));
+        assert_eq!(kind(ErrorKind::PermissionDenied), FailureKind::External);
+        assert_eq!(kind(ErrorKind::StorageFull), FailureKind::External);
+        assert_eq!(kind(ErrorKind::NotADirectory), FailureKind::Usage);
     }
 }

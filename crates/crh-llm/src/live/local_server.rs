@@ -71,8 +71,8 @@ impl ModelServer {
         ];
         for (path, kind) in pages {
             match tokio::time::timeout(TIME_LIMIT, self.get(self.page(path))).await {
-                Ok(Ok(_)) => return kind,
-                Ok(Err(NoAnswer::OtherForm)) => {}
+                Ok(Ok(page)) if is_page_of(kind, &page) => return kind,
+                Ok(Ok(_) | Err(NoAnswer::OtherForm)) => {}
                 Ok(Err(NoAnswer::NoServer)) | Err(_) => break,
             }
         }
@@ -155,6 +155,23 @@ impl ModelServer {
     }
 }
 
+/// Whether a page is the one by which crh recognises a server. Other servers may answer every path.
+fn is_page_of(kind: ServerKind, page: &Value) -> bool {
+    match kind {
+        ServerKind::Ollama => page["version"].is_string(),
+        ServerKind::LmStudio => {
+            let has_length = |model: &Value| {
+                ["state", "loaded_context_length", "max_context_length"]
+                    .iter()
+                    .any(|key| model.get(key).is_some())
+            };
+            page["data"].as_array().is_some_and(|models| models.iter().any(has_length))
+        }
+        ServerKind::LlamaCpp => page.get("default_generation_settings").is_some(),
+        ServerKind::Other => false,
+    }
+}
+
 /// The length in a list of models: of vLLM (`max_model_len`), llama.cpp (`meta.n_ctx`), LM Studio
 /// (`loaded_context_length`) and OpenRouter (`context_length`).
 fn listed_length(list: &Value, model: &str) -> Option<u64> {
@@ -206,6 +223,20 @@ fn length(value: &Value) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn server_is_recognised_by_the_form_of_its_page() {
+        let list = json!({"object": "list", "data": [{"id": "fake", "object": "model"}]});
+        let studio = json!({"data": [{"id": "m", "state": "loaded", "max_context_length": 8}]});
+        assert!(is_page_of(ServerKind::LmStudio, &studio));
+        assert!(is_page_of(ServerKind::Ollama, &json!({"version": "0.12.6"})));
+        let props = json!({"default_generation_settings": {"n_ctx": 8}});
+        assert!(is_page_of(ServerKind::LlamaCpp, &props));
+        for kind in [ServerKind::LmStudio, ServerKind::Ollama, ServerKind::LlamaCpp] {
+            assert!(!is_page_of(kind, &list), "{kind:?}");
+            assert!(!is_page_of(kind, &json!(null)), "{kind:?}");
+        }
+    }
 
     #[test]
     fn context_length_is_read_from_every_kind_of_server() {

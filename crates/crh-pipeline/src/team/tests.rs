@@ -451,8 +451,8 @@ fn unknown_reviewers_in_settings_are_noted() {
         expect![[r#"
             docs-that-lie -- only what people read changed
             not 23 more: only documentation or comments changed: one reviewer is enough
-            ! `reviewers.off` names `doc-that-lies`, `unknown`: there is no such reviewer
-            ! `model.tiers` names `securty`: there is no such reviewer
+            ! `reviewers.off` names `doc-that-lies`, `unknown`: there is no such reviewer; did you mean `docs-that-lie`?
+            ! `model.tiers` names `securty`: there is no such reviewer; did you mean `security`?
         "#]],
     );
 }

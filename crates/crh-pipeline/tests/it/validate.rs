@@ -136,6 +136,7 @@ async fn each_issue_is_confirmed_refuted_or_unsure() {
         refuted: `price` fails without an order -- refuted by line 5
         below_gate: A discount below zero raises the price -- confidence 0.45 after an undecided check
         validate-1 Completed None
+        note: validate-1 gave no verdict on 1 issue
     "#]].assert_eq(&stage.render(&validated));
     let record = &validated.runs[0];
     assert_eq!(
@@ -347,6 +348,7 @@ async fn failed_batch_keeps_its_issues() {
         P2 0.90 not_run Problem 12
         validate-1 Completed None
         validate-2 Failed("the server requires an API key, and crh sent none: Incorrect API key provided: .") None
+        note: validate-1 gave no verdict on 10 issues
         note: validate-2 failed: the server requires an API key, and crh sent none: Incorrect API key provided: .; 3 issues not validated, 1 of them P0 or P1
     "#]].assert_eq(&stage.render(&validated));
 }

@@ -17,14 +17,14 @@ use super::{forge, interrupts, run_lookup, store};
 use crate::cli::{ModeArg, TargetArgs};
 use crate::config::environment::{Environment, INDEX_FILE};
 use crate::config::file::ConfigFile;
-use crate::config::key::SourcedValue;
-use crate::config::keys::{RawSettings, Settings};
+use crate::config::key::{ConfigKey, ResolvedSetting, SourcedValue};
+use crate::config::keys::{KEYS, RawSettings, Settings};
 use crate::config::value::BaseBranch;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::hand_off::todos;
 use crate::{config, fix, input, ui};
 use crh_forge::ChangeProposal;
-use crh_git::{NetworkMode, Objects, PathGlobs, ReadError, Repository, Store};
+use crh_git::{BaseError, NetworkMode, Objects, PathGlobs, ReadError, Repository, Store};
 use crh_pipeline::pack::BranchPolicy;
 use crh_pipeline::resolve::{
     CheckoutMatch, PinnedChange, ProposalRemotes, ResolveOptions, ReviewedHead, TargetError,
@@ -43,6 +43,19 @@ const UNTRACKED_SHOWN_MAX: usize = 20;
 /// Maximum files in a warning about files that the change excludes. The coverage in the report lists
 /// all of them.
 const EXCLUDED_SHOWN_MAX: usize = 5;
+
+/// Settings that a change must not alter for its own review.
+const PROTECTED: [&str; 9] = [
+    "checks.ignore",
+    "scope.exclude",
+    "scope.include",
+    "scope.generated",
+    "scope.max_file_bytes",
+    "scope.strict",
+    "review.depth",
+    "reviewers.off",
+    "review.fail_on",
+];
 
 /// An attributes file that could not be read, and the error.
 pub(super) type UnreadableAttributes = (String, String);
@@ -131,7 +144,7 @@ pub(super) struct ChangeSource {
     pub(super) store: Option<Store>,
     /// Base branch from the user's settings. The checkout cannot set it, because the change under
     /// review would choose what it is compared with.
-    base_branch: BaseBranch,
+    base_branch: ResolvedSetting<BaseBranch>,
     /// Config file at the tip of the target branch, even if it is invalid.
     tip_config: Option<ConfigFile>,
     /// Revision whose `.gitattributes` apply.
@@ -284,13 +297,35 @@ impl ChangeSource {
             }
             _ => target_failure(error, *mode, pull_forge),
         };
-        let mut change = change.map_err(to_failure)?;
+        let mut change = change.map_err(|error| source.base_failure(error, target, to_failure))?;
         if let Some(branch) = source.base_branch_of_base(target, &change, environment, flags)? {
             source.base_branch = branch;
-            change = source.resolve_change(target, untracked).map_err(to_failure)?;
+            let resolved = source.resolve_change(target, untracked);
+            change = resolved.map_err(|error| source.base_failure(error, target, to_failure))?;
         }
         change.notes.extend(source.ignored_base_note(target));
         Ok((source, change))
+    }
+
+    /// The failure of a change that cannot be resolved. If a setting names the missing base branch,
+    /// the failure names the setting.
+    fn base_failure(
+        &self,
+        error: TargetError,
+        target: &Target,
+        to_failure: impl FnOnce(TargetError) -> Failure,
+    ) -> Failure {
+        let TargetError::Base(BaseError::NoSuchBranch(name)) = &error else {
+            return to_failure(error);
+        };
+        let origins: Vec<String> =
+            self.base_branch.origins.iter().map(ToString::to_string).collect();
+        if !self.detects_base(target) || origins.is_empty() {
+            return to_failure(error);
+        }
+        let origins = origins.join(", ");
+        Failure::usage(format!("there is no branch `{name}`, the base branch of `{origins}`"))
+            .hint("correct the setting `base.branch`, fetch the branch, or pass `--base REF`")
     }
 
     /// The base branch that the config of the detected base sets, if crh must compare with another
@@ -301,7 +336,7 @@ impl ChangeSource {
         change: &PinnedChange,
         environment: &Environment,
         flags: &RawSettings,
-    ) -> Result<Option<BaseBranch>, Failure> {
+    ) -> Result<Option<ResolvedSetting<BaseBranch>>, Failure> {
         let (Some(store), Some(base)) = (&self.store, &change.base) else { return Ok(None) };
         if !self.detects_base(target) {
             return Ok(None);
@@ -309,8 +344,8 @@ impl ChangeSource {
         let objects = store.bare().objects().or_fail(FailureKind::External)?;
         let file = file_at(store.repository(), &objects, base, base).ok().flatten();
         let settings = config::load(environment, file.as_ref(), flags.clone()).ok();
-        let branch = settings.map(|settings| settings.base_branch.value);
-        Ok(branch.filter(|branch| *branch != self.base_branch))
+        let branch = settings.map(|settings| settings.base_branch);
+        Ok(branch.filter(|branch| branch.value != self.base_branch.value))
     }
 
     /// Whether the base of the target is detected or configured, and not named by the user or a
@@ -332,7 +367,7 @@ impl ChangeSource {
     fn ignored_base_note(&self, target: &Target) -> Option<String> {
         let BaseBranch::Named(name) = &self.settings.base_branch.value else { return None };
         let is_ignored =
-            self.detects_base(target) && self.settings.base_branch.value != self.base_branch;
+            self.detects_base(target) && self.settings.base_branch.value != self.base_branch.value;
         is_ignored.then(|| {
             format!(
                 "`base.branch = \"{name}\"` of the checkout is ignored, since a change must not choose its base; pass `--base {name}`, or merge the setting first"
@@ -363,7 +398,7 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
-            base_branch: settings.base_branch.value.clone(),
+            base_branch: settings.base_branch.clone(),
             settings,
             store: Some(store),
             attributes,
@@ -400,7 +435,7 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
-            base_branch: BaseBranch::Detected,
+            base_branch: ResolvedSetting { value: BaseBranch::Detected, origins: Vec::new() },
             settings,
             store: None,
             attributes,
@@ -447,7 +482,7 @@ impl ChangeSource {
         let attributes = AttributesAt::default();
         Ok(Self {
             settings_before: settings.clone(),
-            base_branch: user_settings.base_branch.value,
+            base_branch: user_settings.base_branch,
             settings,
             store: Some(store),
             attributes,
@@ -460,7 +495,7 @@ impl ChangeSource {
     /// that commit, not in the checkout. The author of a committed change may be untrusted, so
     /// settings that hide findings or exclude files come from the config before the change. Also
     /// releases the store, which is read-only afterwards. Returns a note if the config is invalid
-    /// and therefore ignored.
+    /// and therefore ignored, or if settings of the change do not apply to its review.
     pub(super) fn load_change_settings(
         &mut self,
         target: &Target,
@@ -503,21 +538,23 @@ impl ChangeSource {
             Target::Commit(_) | Target::Range(_) | Target::Named(_) => {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
-                self.keep_protected_settings(&settings_before);
             }
-            Target::CurrentBranch | Target::Against(_) => {
-                self.keep_protected_settings(&settings_before);
-            }
+            Target::CurrentBranch | Target::Against(_) => {}
             // The author of an uncommitted change runs the review and is trusted.
-            Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {}
+            Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {
+                self.settings_before = settings_before;
+                return Ok(None);
+            }
         }
+        let note = self.keep_protected_settings(&settings_before);
         self.settings_before = settings_before;
-        Ok(None)
+        Ok(note)
     }
 
     /// Replaces the settings that a change must not alter for its own review by the settings before
-    /// the change.
-    fn keep_protected_settings(&mut self, settings_before: &Settings) {
+    /// the change. Returns a note if they differ.
+    fn keep_protected_settings(&mut self, settings_before: &Settings) -> Option<String> {
+        let note = protected_settings_note(&self.settings, settings_before);
         let Settings { checks_ignore, scope_exclude, scope_include, .. } = settings_before;
         self.settings.checks_ignore = checks_ignore.clone();
         self.settings.scope_exclude = scope_exclude.clone();
@@ -529,6 +566,7 @@ impl ChangeSource {
         self.settings.review_depth = settings_before.review_depth.clone();
         self.settings.reviewers_off = settings_before.reviewers_off.clone();
         self.settings.review_fail_on = settings_before.review_fail_on.clone();
+        note.inspect(|note| ui::note(note))
     }
 
     fn resolve_change(
@@ -543,7 +581,7 @@ impl ChangeSource {
             };
         };
         let options = ResolveOptions {
-            base_branch: match &self.base_branch {
+            base_branch: match &self.base_branch.value {
                 BaseBranch::Named(name) => Some(name),
                 BaseBranch::Detected => None,
             },
@@ -724,6 +762,21 @@ pub(super) fn decide_scope(
     Ok((scope, unreadable))
 }
 
+/// A note on the settings that a change alters and that do not apply to its own review. None if there
+/// are none.
+pub(super) fn protected_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
+    let is_changed = |key: &&ConfigKey| (key.resolved)(settings).0 != (key.resolved)(before).0;
+    let protected = KEYS.iter().filter(|key| PROTECTED.contains(&key.spec.path().as_str()));
+    let changed = protected.filter(is_changed).map(|key| format!("`{}`", key.spec.path()));
+    let changed: Vec<String> = changed.collect();
+    (!changed.is_empty()).then(|| {
+        format!(
+            "settings of the change do not apply to its own review; crh uses {} as before it",
+            changed.join(", ")
+        )
+    })
+}
+
 /// Warns that the repository's config is ignored.
 pub(super) fn warn_config_ignored(failure: &Failure) -> String {
     let reason = ui::one_line(&format!("{:#}", failure.error));
@@ -757,8 +810,9 @@ pub(super) fn print_notes(change: &PinnedChange) {
         } else {
             format!(" and {} more", unlisted.len())
         };
+        let them = if change.untracked.len() == 1 { "it" } else { "them" };
         ui::warn(&format!(
-            "not reviewed because untracked: `{names}`{more_text} (`git add` them, or pass `--include-untracked`)"
+            "not reviewed because untracked: `{names}`{more_text} (`git add` {them}, or pass `--include-untracked`)"
         ));
     }
     for note in &change.notes {

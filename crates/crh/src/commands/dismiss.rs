@@ -113,9 +113,10 @@ fn find_issue(
             .hint(format!("`crh show {run_id}` shows its issues")));
     };
     if report.change.repo.is_empty() {
-        let message = format!("the change of run `{run_id}` has no repository");
-        return Err(Failure::usage(message)
-            .hint("dismissals are stored per repository; run the review inside one"));
+        let message = format!("the change of run `{run_id}` has no repository with a commit");
+        return Err(Failure::usage(message).hint(
+            "crh stores dismissals by the first commit of a repository; commit, and run the review again",
+        ));
     }
     Ok(RunIssue { run_id, report, issue })
 }

@@ -74,6 +74,11 @@ pub(crate) fn run(args: FixArgs, environment: &Environment) -> Result<ExitCode, 
     let outcome = fix::fix(&session, &mut report, &numbers, Asker::Command, environment)?;
     warn_not_fixed(&outcome, &told);
     ui::result_text(&fixes_text(&outcome))?;
+    if !outcome.applied.is_empty() {
+        let run_dir = args.runs.run_dir.as_ref().map(|dir| format!(" --run-dir {}", dir.display()));
+        let (run, run_dir) = (stored_run.run_id(), run_dir.unwrap_or_default());
+        ui::note(&format!("undo with `crh fix --undo {run}{run_dir}`"));
+    }
     match &outcome.unkept {
         None => Ok(exit_code(&outcome)),
         Some(reason) => {

@@ -4,10 +4,9 @@ mod local;
 
 use std::fs;
 use std::fs::OpenOptions;
+use std::io;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
-
-use anyhow::Context;
 
 use crate::cli::InitArgs;
 use crate::config::environment::Environment;
@@ -48,7 +47,7 @@ fn create(path: &Path, text: &str) -> Result<(), Failure> {
         let result = file.write_all(text.as_bytes());
         result.or_else(|error| fs::remove_file(path).and(Err(error)))
     });
-    result.with_context(|| write_error_context(path)).or_fail(FailureKind::Usage)
+    result.map_err(|error| write_failure(path, error))
 }
 
 /// Writes a temporary file and renames it, so that the old file is never lost and a symlink is
@@ -59,10 +58,10 @@ fn replace(path: &Path) -> Result<(), Failure> {
     let result = fs::rename(&new_path, path);
     result
         .or_else(|error| fs::remove_file(&new_path).and(Err(error)))
-        .with_context(|| write_error_context(path))
-        .or_fail(FailureKind::Usage)
+        .map_err(|error| write_failure(path, error))
 }
 
-fn write_error_context(path: &Path) -> String {
-    format!("cannot write `{}`", path.display())
+fn write_failure(path: &Path, error: io::Error) -> Failure {
+    let message = format!("cannot write `{}`", path.display());
+    Failure::new(FailureKind::from_io(&error), anyhow::Error::new(error).context(message))
 }

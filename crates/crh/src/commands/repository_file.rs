@@ -13,7 +13,8 @@ pub(super) fn repository_file(repository: &Repository) -> Result<Option<ConfigFi
     }
 }
 
-fn committed_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
+/// The `crh.toml` of HEAD.
+pub(super) fn committed_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
     // A repository without commits has no files.
     let Some(head) = repository.commit("HEAD") else { return Ok(None) };
     let objects = Objects::open(&repository.common_dir).or_fail(FailureKind::External)?;

@@ -85,7 +85,7 @@ fn safe_name(part: &str) -> String {
 /// Turns the error into a failure with a hint.
 pub(crate) fn store_failure(error: StoreError) -> Failure {
     match &error {
-        StoreError::Io { .. } => Failure::new(FailureKind::Usage, error)
+        StoreError::Io { source, .. } => Failure::new(FailureKind::from_io(source), error)
             .hint("set `store.folder` in your config, or `CRH_STORE`, to another folder"),
         StoreError::Open(_) => Failure::new(FailureKind::Usage, error),
         StoreError::Git(_) => Failure::new(FailureKind::External, error),

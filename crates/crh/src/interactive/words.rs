@@ -131,7 +131,7 @@ fn stem(about: &About, beside: Beside<'_>) -> Vec<String> {
             match beside.tracker {
                 TrackerLabel::Named(_) | TrackerLabel::Generic => {}
                 TrackerLabel::None(_) => {
-                    stem.push(format!("Defer unavailable — {}.", reason(beside.tracker)));
+                    stem.push(format!("Filing unavailable — {}.", reason(beside.tracker)));
                 }
             }
             stem
@@ -362,8 +362,7 @@ fn plan_fixes(
     };
     if each < ROWS_LEAST {
         let fixes = counted(fixes.len(), "exact fix", "exact fixes");
-        let note =
-            format!("The window is too small for {fixes}; answer \"one by one\" to see each.");
+        let note = format!("The window is too small for {fixes}; cancel, then go one by one.");
         return (BTreeMap::new(), Some(note));
     }
     let shown = |(number, exact): (u32, Replacement)| {

@@ -56,10 +56,13 @@ pub(super) fn line(
         }
         ReviewEvent::TeamChosen { team } => (format::team(team), LinePriority::Permanent),
         ReviewEvent::RunStarted { run, label, files } => {
-            let part = if label.is_empty() { String::new() } else { format!(" {label},") };
-            let files = format::count(*files, "file", "files");
+            // The editor reads findings and has no files of its own.
+            let files = (*files > 0).then(|| format::count(*files, "file", "files"));
+            let label = Some(label.clone()).filter(|label| !label.is_empty());
+            let details: Vec<String> = label.into_iter().chain(files).collect();
+            let colon = if details.is_empty() { "" } else { ": " };
             let run = format::run_title(run);
-            (format!("{run} started:{part} {files}"), LinePriority::Transient)
+            (format!("{run} started{colon}{}", details.join(", ")), LinePriority::Transient)
         }
         ReviewEvent::ToolCalled { run, tool, about: part } => {
             if_verbose(format!("{run}: {tool} {part}"))?

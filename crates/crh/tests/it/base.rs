@@ -190,6 +190,27 @@ fn unreachable_remote_gives_a_stale_base_and_one_warning() {
 }
 
 #[test]
+fn missing_base_branch_names_the_setting() {
+    let upstream = upstream();
+    let clone = upstream.cloned(&[]);
+    work(&clone);
+    let user = User::new();
+    let output = user.crh(clone.path(), &["check"]).env("CRH_BASE", "relase").run();
+    let expected = "error: there is no branch `relase`, the base branch of `CRH_BASE`\n\
+                    hint: correct the setting `base.branch`, fetch the branch, or pass `--base REF`\n";
+    assert_eq!((output.code, output.stderr.as_str()), (2, expected));
+}
+
+#[test]
+fn unreachable_remote_never_fetched_gives_the_local_base() {
+    let clone = unreachable_clone(&[]);
+    clone.git(&["update-ref", "-d", "refs/remotes/origin/main"]);
+    let output = User::new().prepared(clone.path(), &[], "out");
+    let stale = "note: cannot reach the remote `origin` to update the base; crh compares with the local branch `main`, so the base may be stale\n";
+    assert_eq!(output.stderr, stale);
+}
+
+#[test]
 fn unreachable_remote_without_any_base_is_an_error() {
     let clone = unreachable_clone(&[]);
     clone.git(&["update-ref", "-d", "refs/remotes/origin/main"]);

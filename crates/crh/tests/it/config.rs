@@ -63,6 +63,7 @@ fn config_show_prints_values_with_origin() {
             .env("CRH_OFFLINE", "true"),
         expect![[r#"
             exit 0
+            note: settings of the change do not apply to its own review; crh uses `scope.exclude` as before it
             ---
             instance                "x"                               --instance
             color                   "never"                           ~/.config/crh/config.toml:1
@@ -125,6 +126,7 @@ fn config_show_prints_values_with_origin() {
         desk.crh(&["config", "show", "--format", "json", "--offline"]).env("CRH_BASE", "next"),
         expect![[r#"
             exit 0
+            note: settings of the change do not apply to its own review; crh uses `scope.exclude` as before it
             ---
             {
               "base.branch": {
@@ -1069,7 +1071,7 @@ fn init_local_sets_up_a_model_server() {
                 reviewer = "ollama:qwen2.5-coder:7b@URL"
 
                 [review]
-                strategy = "single"   # two model calls; a panel makes dozens
+                strategy = "single"   # one reviewer; a panel makes dozens of model calls
                 side_by_side = 1      # a local server answers one request at a time
 
                 [budget]
@@ -1091,7 +1093,7 @@ fn init_local_sets_up_a_model_server() {
                 reviewer = "openai:qwen/qwen3-coder-30b@URL"
 
                 [review]
-                strategy = "single"   # two model calls; a panel makes dozens
+                strategy = "single"   # one reviewer; a panel makes dozens of model calls
                 side_by_side = 1      # a local server answers one request at a time
 
                 [budget]
@@ -1112,7 +1114,7 @@ fn init_local_sets_up_a_model_server() {
                 reviewer = "openai:gpt-oss-20b@URL"
 
                 [review]
-                strategy = "single"   # two model calls; a panel makes dozens
+                strategy = "single"   # one reviewer; a panel makes dozens of model calls
                 side_by_side = 1      # a local server answers one request at a time
 
                 [budget]

@@ -531,8 +531,8 @@ fn dismiss_needs_repository_and_home() {
         &["dismiss", "1"],
         expect![[r#"
         exit 2
-        error: the change of run `20260101T010000Z_0123456789abcdef` has no repository
-        hint: dismissals are stored per repository; run the review inside one
+        error: the change of run `20260101T010000Z_0123456789abcdef` has no repository with a commit
+        hint: crh stores dismissals by the first commit of a repository; commit, and run the review again
         ---
     "#]],
     );

@@ -450,3 +450,23 @@ fn sarif_results_join_the_review() {
     assert_eq!(run["tool"]["driver"]["rules"][0]["id"], "codeql/js/eval");
     assert_eq!(run["results"].as_array().unwrap().len(), 1, "what is silenced raises no alert");
 }
+
+/// The archive belongs to the repository, because that has its base.
+#[test]
+fn dismissal_applies_to_an_archive_of_the_repository() {
+    let user = User::new();
+    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
+    repo.write("a.py", "breakpoint()\n");
+    repo.commit("second");
+    let pack = user.path("packed.tar");
+    let pack = pack.to_str().unwrap();
+    let prepared = user.crh(repo.path(), &["prepare", "HEAD~1..HEAD", "--pack", pack]).run();
+    assert_eq!(prepared.code, 0, "{}", prepared.shown());
+    let check = |args: &[&str]| user.crh(repo.path(), &[&["check"], args].concat()).run();
+    assert_eq!(check(&["HEAD~1..HEAD"]).code, 1);
+    let dismissed = user.crh(repo.path(), &["dismiss", "1"]).run();
+    assert_eq!(dismissed.code, 0, "{}", dismissed.shown());
+    let again = check(&["--packed", pack]);
+    assert_eq!(again.code, 0, "{}", again.shown());
+    assert!(again.stdout.contains("dismissed"), "{}", again.shown());
+}

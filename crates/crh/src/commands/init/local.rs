@@ -157,7 +157,7 @@ fn config_text(found: &FoundServer) -> String {
 reviewer = {name}
 
 [review]
-strategy = \"single\"   # two model calls; a panel makes dozens
+strategy = \"single\"   # one reviewer; a panel makes dozens of model calls
 side_by_side = 1      # a local server answers one request at a time
 
 [budget]

@@ -184,7 +184,7 @@ impl Beginning {
         let mut subject = pinned.subject(&place.workspace())?;
         let place = place.hiding(ChangeSecrets::from_diff(&subject.diff));
         let earlier = self.earlier(&place)?;
-        self.settle_panel(&mut terms, &subject, pinned.work(), environment)
+        self.settle_panel(&mut terms, &subject, pinned.work(), &settings, environment)
             .inspect_err(|_| self.discard(&place))?;
         let trust = self.trust_in(pinned.origin);
         let analysers = self.analysers(&settings, trust, environment);

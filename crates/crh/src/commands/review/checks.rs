@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::cli::SarifFlags;
 use crate::config::checks::RulePaths;
 use crate::config::environment::Environment;
+use crate::config::value::quoted;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::input;
+use crate::{input, ui};
 use crh_git::{BareRepository, ReadError};
 use crh_lint::sarif::SarifFile;
 use crh_pipeline::checks::{
@@ -19,6 +20,9 @@ use crh_pipeline::checks::{
 
 /// Maximum size of a baseline. A large repository has a few thousand rows of a hundred bytes.
 const BASELINE_MAX: u64 = 64 << 20;
+
+/// Minimum similarity of a rule's name for a suggestion.
+const SIMILAR: f64 = 0.8;
 
 /// Where the baseline is read from.
 pub(in crate::commands) enum BaselineAt<'a> {
@@ -82,6 +86,10 @@ pub(in crate::commands) fn terms(
             origin: since,
         })
     });
+    let tools = if sarif.sarif.is_empty() { OtherTools::None } else { OtherTools::Sarif };
+    for row in &silencing.ignore {
+        unknown_rule_note(&row.rules, tools).iter().for_each(|note| ui::warn(note));
+    }
     let baseline = silencing.baseline.as_ref().map(|text| Baseline::parse(text.as_bytes()));
     let baseline = baseline.transpose().map_err(|why| {
         Failure::usage(format!("`{BASELINE}` cannot be used: {why}"))
@@ -99,6 +107,37 @@ pub(in crate::commands) fn terms(
         sarif: read(&sarif.sarif)?,
         sarif_base: read(&sarif.sarif_base)?,
     })
+}
+
+/// Whether tools report findings whose rules crh does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OtherTools {
+    None,
+    /// The tools of imported SARIF files.
+    Sarif,
+}
+
+/// A note if a row of `checks.ignore` matches no rule. crh knows the rules of its own checks, except
+/// the repository's own patterns, and the names of the linters. A name without a slash may be a
+/// rule of any linter.
+fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
+    let reviewer = name.split('/').next().unwrap_or(name);
+    let is_own = crh_lint::REVIEWERS.contains(&reviewer);
+    let is_known = !name.contains('/')
+        || crh_lint::rules().any(|rule| crh_lint::name_matches_rule(name, rule.id))
+        || is_own && (name.ends_with("/*") || reviewer == "patterns")
+        || crh_lint::analysers::NAMES.contains(&reviewer)
+        || tools == OtherTools::Sarif && !is_own;
+    if is_known {
+        return None;
+    }
+    let similar = |id: &str| strsim::jaro_winkler(id, name);
+    let nearest = crh_lint::rules().max_by(|a, b| similar(a.id).total_cmp(&similar(b.id)));
+    let advice = match nearest.filter(|rule| similar(rule.id) > SIMILAR) {
+        Some(rule) => format!("did you mean `{}`?", rule.id),
+        None => "write a rule of a linter with its name, such as `ruff/E501`".to_owned(),
+    };
+    Some(format!("`checks.ignore` names {}: there is no such rule; {advice}", quoted(name)))
 }
 
 fn sarif_file(file: &Path, environment: &Environment) -> Result<SarifFile, Failure> {
@@ -147,5 +186,27 @@ fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Fai
         }
         Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
         Err(error) => Err(Failure::new(FailureKind::External, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_rules_must_exist() {
+        let unknown = |name: &str| unknown_rule_note(name, OtherTools::None).is_some();
+        for name in ["*", "secrets", "secrets/*", "syntax/invalid-json", "ruff/E501", "ruff"] {
+            assert!(!unknown(name), "{name}");
+        }
+        assert!(!unknown("patterns/our-own-rule") && !unknown("T100"));
+        assert!(unknown("nope/rule") && unknown("codeql/sql-injection"));
+        assert_eq!(unknown_rule_note("codeql/sql-injection", OtherTools::Sarif), None);
+        assert_eq!(
+            unknown_rule_note("syntax/invalid-jso", OtherTools::Sarif).as_deref(),
+            Some(
+                "`checks.ignore` names `syntax/invalid-jso`: there is no such rule; did you mean `syntax/invalid-json`?"
+            )
+        );
     }
 }

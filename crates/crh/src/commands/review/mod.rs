@@ -51,7 +51,9 @@ use crate::cli::{
     ReviewArgs, SarifFlags, TargetArgs, TrustArgs, WorkspaceArgs,
 };
 use crate::config::environment::{CI, Environment};
-use crate::config::keys::RawSettings;
+use crate::config::key::SettingOrigin;
+use crate::config::keys::{RawSettings, Settings};
+use crate::config::models::ModelChoice;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::fix::Authority;
 use crate::interactive::{Table, Talked};
@@ -435,7 +437,7 @@ fn carry_out(
     if let (Some(failure), Some(folder)) = (&no_todos, begun.place.folder()) {
         ui::error(&format!("{}: {:#}", fixing::NO_TODOS, failure.error));
         failure.hint.iter().for_each(|hint| ui::note(hint));
-        ui::note(&format!("run {} to write them", resume_command(folder, output)));
+        ui::note(&format!("run {} to write them", resume_command(folder, output, begun)));
     }
     if report.status == Status::Error {
         ui::note(
@@ -444,7 +446,7 @@ fn carry_out(
     }
     ui::print_summary(&report);
     if let (End::Interrupted, Some(folder)) = (end, begun.place.folder()) {
-        ui::note(&format!("resume with {}", resume_command(folder, output)));
+        ui::note(&format!("resume with {}", resume_command(folder, output, begun)));
     }
     let bar = Bar {
         fail_on: begun.settings.review_fail_on.value.threshold(),
@@ -498,12 +500,29 @@ fn warn_of_silence(
     }
 }
 
-/// The command that resumes the run.
-fn resume_command(folder: &RunFolder, output: &OutputArgs) -> String {
-    match &output.run_dir {
-        None => format!("`crh review --resume {}`", folder.run_id()),
-        Some(_) => format!("`crh review --resume {}`", folder.path().display()),
-    }
+/// The command that resumes the run. It repeats the models from flags, because crh does not send the
+/// code to other models than before.
+fn resume_command(folder: &RunFolder, output: &OutputArgs, begun: &Begun) -> String {
+    let run = match &output.run_dir {
+        None => folder.run_id(),
+        Some(_) => folder.path().display().to_string(),
+    };
+    format!("`crh review --resume {run}{}`", model_flags(&begun.settings))
+}
+
+/// The flags of the command line that name models: ` --model openai:gpt-5.4`.
+fn model_flags(settings: &Settings) -> String {
+    let models = [
+        &settings.model_reviewer,
+        &settings.model_cheap,
+        &settings.model_escalation,
+        &settings.model_editor,
+    ];
+    let flags = models.into_iter().filter_map(|model| match (&model.value, &model.origins[..]) {
+        (ModelChoice::Named(name), [SettingOrigin::Flag(flag)]) => Some(format!(" {flag} {name}")),
+        (ModelChoice::Named(_) | ModelChoice::Detected, _) => None,
+    });
+    flags.collect()
 }
 
 /// Prints the report in the requested format. The sink `stdout` has printed it already.
@@ -532,4 +551,26 @@ fn show(
     };
     let text = render::render_report(report, beside, format, &begun.settings, environment)?;
     render::print_rendered(&text, format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use crate::config::key::SourcedValue;
+
+    #[test]
+    fn resume_command_repeats_the_models_of_flags() {
+        let model = |name: &str| ModelChoice::parse(name).unwrap();
+        let flags = RawSettings {
+            model_reviewer: Some(SourcedValue::from_flag("--model", model("openai:gpt-5.4"))),
+            model_editor: Some(SourcedValue::from_flag("--editor-model", model("openai:gpt-6"))),
+            ..RawSettings::default()
+        };
+        let environment = Environment::new(PathBuf::new(), []);
+        let settings = |flags| config::load(&environment, None, flags).unwrap();
+        let repeated = model_flags(&settings(flags));
+        assert_eq!(repeated, " --model openai:gpt-5.4 --editor-model openai:gpt-6");
+        assert_eq!(model_flags(&settings(RawSettings::default())), "");
+    }
 }

@@ -64,7 +64,12 @@ pub(super) fn of_workspace(
 ) -> report::ReviewedChange {
     let metadata = workspace.metadata().clone();
     let repo = args.repo.as_deref().unwrap_or(&environment.folder);
-    let repository = is_folder.then(|| Repository::discover(repo).ok()).flatten();
+    // An archive may come from anywhere. It belongs to a repository that has its base.
+    let has_base = |repository: &Repository| {
+        metadata.base_rev.as_deref().is_some_and(|base| repository.commit(base).is_some())
+    };
+    let repository = Repository::discover(repo).ok();
+    let repository = repository.filter(|repository| is_folder || has_base(repository));
     let repo = repository.and_then(|repository| crh_git::repository_identity(&repository).ok());
     let (repo, pr_number) = match forge::parse_proposal_url(&metadata.url, settings) {
         Some((repo, number)) => (metadata.target_repository.unwrap_or(repo), number),

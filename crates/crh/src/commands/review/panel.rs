@@ -7,17 +7,21 @@ use super::begin::Beginning;
 use super::place::Place;
 use crate::cli::PanelArgs;
 use crate::config::environment::Environment;
+use crate::config::key::SettingOrigin;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::{input, ui};
 use crh_git::Repository;
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::ChangeOrigin;
-use crh_pipeline::context;
 use crh_pipeline::requirements::PLANS_FOLDER;
 use crh_pipeline::review_options::{PanelOptions, RequirementsFile, ReviewOptions};
 use crh_pipeline::reviewers::ReviewerCatalogue;
+use crh_pipeline::{context, team};
 use crh_review::report::Strategy;
+
+/// Setting with the names of reviewers that do not run.
+const OFF: &str = "reviewers.off";
 
 /// Maximum size of a requirements document; larger files are something else.
 const PLAN_MAX: usize = 500_000;
@@ -32,6 +36,7 @@ impl Beginning {
         terms: &mut ReviewOptions,
         subject: &ChangeUnderReview,
         work: ChangeOrigin,
+        settings: &Settings,
         environment: &Environment,
     ) -> Result<(), Failure> {
         if self.prepared.resume.is_some() {
@@ -45,7 +50,10 @@ impl Beginning {
             (typed, flag) => typed.or(flag),
         };
         if terms.strategy != Strategy::Panel {
-            return self.needs_no_panel(terms.strategy, named.is_some());
+            let catalogue = context::catalogue(subject, work).0;
+            let note = team::unknown_names_note(OFF, &terms.panel.off, &catalogue);
+            note.iter().for_each(|note| ui::warn(note));
+            return self.needs_no_panel(terms.strategy, named.is_some(), settings);
         }
         let only = terms.panel.only.as_deref().unwrap_or_default();
         are_known(only, &context::catalogue(subject, work).0)?;
@@ -57,7 +65,12 @@ impl Beginning {
     }
 
     /// Fails on options that only a panel uses.
-    fn needs_no_panel(&self, strategy: Strategy, is_plan_named: bool) -> Result<(), Failure> {
+    fn needs_no_panel(
+        &self,
+        strategy: Strategy,
+        is_plan_named: bool,
+        settings: &Settings,
+    ) -> Result<(), Failure> {
         let flag = match (&self.panel, is_plan_named) {
             (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
             (_, _) if self.flags.review_depth.is_some() => "--depth",
@@ -72,9 +85,7 @@ impl Beginning {
             Strategy::Panel | Strategy::Single | Strategy::Delegate => Err(Failure::usage(
                 format!("`{flag}` needs the strategy `panel`"),
             )
-            .hint(
-                "leave out `--strategy`, and `--budget quick`, which uses the strategy `single`",
-            )),
+            .hint(panel_hint(settings))),
         }
     }
 
@@ -83,6 +94,22 @@ impl Beginning {
         let made = place.folder().filter(|_| self.prepared.resume.is_none());
         if let Some(error) = made.and_then(|folder| fs::remove_dir_all(folder.path()).err()) {
             ui::warn(&format!("cannot remove an unused run folder: {error}"));
+        }
+    }
+}
+
+/// How to get a panel, by the setting that prevents it.
+fn panel_hint(settings: &Settings) -> String {
+    match settings.review_strategy.origins.as_slice() {
+        [SettingOrigin::Flag(flag)] => format!("leave out `{flag}`, or pass `{flag} panel`"),
+        [SettingOrigin::Default] => {
+            "`--budget quick` uses the strategy `single`; pass `--strategy panel` or another budget"
+                .to_owned()
+        }
+        origins => {
+            let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
+            let origins = origins.join(", ");
+            format!("pass `--strategy panel`, or change `review.strategy` ({origins})")
         }
     }
 }

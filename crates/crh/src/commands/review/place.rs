@@ -39,10 +39,12 @@ impl Place {
             let folder = folder.or_fail(FailureKind::External)?;
             return Ok(Self::Passing { run_id: format!("{stamp}_{id}"), _folder: folder });
         };
-        let folder = RunFolder::create(&runs, stamp, id)
-            .with_context(|| format!("cannot create a run folder in `{}`", runs.display()))
-            .or_fail(FailureKind::Usage)
-            .map_err(|failure| failure.hint("use `--run-dir DIR` for another location"))?;
+        let folder = RunFolder::create(&runs, stamp, id).map_err(|error| {
+            let kind = FailureKind::from_io(&error);
+            let message = format!("cannot create a run folder in `{}`", runs.display());
+            Failure::new(kind, anyhow::Error::new(error).context(message))
+                .hint("use `--run-dir DIR` for another location")
+        })?;
         let folder = match stamp_key {
             Some(key) => folder.stamped(key).or_fail(FailureKind::External)?,
             None => folder,

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::super::forge::PullRequestLookup;
 use super::super::{change_source, forge};
-use super::panel;
 use super::pinned::Pinned;
+use super::{panel, terms};
 use crate::cli::{ListFormatArg, PanelArgs, ReviewersArgs};
 use crate::config::environment::Environment;
 use crate::config::key::SourcedValue;
@@ -16,6 +16,7 @@ use crh_pipeline::context::Panel;
 use crh_pipeline::resolve::PinnedChange;
 use crh_pipeline::reviewers::{ModelTier, Reviewer, ReviewerOrigin};
 use crh_pipeline::{context, run_folder};
+use crh_review::report::Strategy;
 use crh_review::stable_json;
 
 /// A reviewer and whether it runs.
@@ -55,12 +56,21 @@ pub(in crate::commands) fn run(
         Pinned::target(&asked, &mut pull, untracked, environment, flags, None, print_notes)?;
     let folder = tempfile::tempdir().or_fail(FailureKind::External)?;
     let subject = pinned.subject(&folder.path().join(run_folder::WORKSPACE))?;
-    let terms = panel::terms(&pinned.settings, &PanelArgs::default());
-    let chosen = context::panel(&subject, &terms, pinned.work());
+    let options = panel::terms(&pinned.settings, &PanelArgs::default());
+    let chosen = context::panel(&subject, &options, pinned.work());
     for note in chosen.notes.iter().chain(&chosen.team.notes) {
         ui::warn(note);
     }
-    let rows = rows(&chosen, |reviewer| terms.tier(reviewer));
+    let rows = rows(&chosen, |reviewer| options.tier(reviewer));
+    match terms::strategy(&pinned.settings) {
+        Strategy::Panel => {}
+        strategy @ (Strategy::Single | Strategy::Delegate | Strategy::Static) => {
+            let setting = terms::strategy_setting(&pinned.settings);
+            ui::note(&format!(
+                "your reviews use the strategy `{strategy}` ({setting}), not these reviewers; they run with `crh review --strategy panel`"
+            ));
+        }
+    }
     match args.format {
         ListFormatArg::Json => ui::result_text(&stable_json(&rows).or_fail(FailureKind::Bug)?),
         ListFormatArg::Text => ui::result_text(&crh_review::escape_invisible(&text(&rows))),

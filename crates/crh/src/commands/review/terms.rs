@@ -80,7 +80,7 @@ fn publish_rules(settings: &Settings) -> PublishRules {
 
 /// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
 /// too few for a panel or an orchestrator.
-fn strategy(settings: &Settings) -> Strategy {
+pub(super) fn strategy(settings: &Settings) -> Strategy {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     match settings.review_budget.value {
         BudgetChoice::Quick if !is_chosen => Strategy::Single,
@@ -88,6 +88,17 @@ fn strategy(settings: &Settings) -> Strategy {
             settings.review_strategy.value.strategy()
         }
     }
+}
+
+/// The setting that decides the strategy, with its origin: `review.strategy` of config.toml:5.
+pub(super) fn strategy_setting(settings: &Settings) -> String {
+    let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
+    let (name, origins) = match is_chosen {
+        true => ("review.strategy", &settings.review_strategy.origins),
+        false => ("review.budget", &settings.review_budget.origins),
+    };
+    let origins: Vec<String> = origins.iter().map(ToString::to_string).collect();
+    format!("`{name}` of {}", origins.join(", "))
 }
 
 /// The budget of the profile, with limits that were set separately.

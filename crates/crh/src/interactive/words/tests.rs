@@ -95,7 +95,7 @@ fn first_question_follows_the_specification() {
         expect![[r#"
             ---
             What should the agent do with the remaining 4 findings?
-            Defer unavailable — no tracker is known.
+            Filing unavailable — no tracker is known.
             > A Review each finding one by one — accept the recommendation or choose another action
               B LFG. Apply the agent's best-judgment action per finding
               D Report only — take no further action
@@ -680,7 +680,7 @@ fn long_plan_ends_with_its_counts() {
             Acknowledging (1):
               [P1] src/pay.rs:12 — Customers pay twice
 
-            The window is too small for 2 exact fixes; answer "one by one" to see each.
+            The window is too small for 2 exact fixes; cancel, then go one by one.
             ---
             Should the agent do this?
             > - Proceed
@@ -707,7 +707,7 @@ fn long_plan_ends_with_its_counts() {
               [P1] src/pay.rs:12 — Customers pay twice
 
             Total: 2 to apply, 1 to skip, 1 to acknowledge. The window is too small for 2
-            exact fixes; answer "one by one" to see each.
+            exact fixes; cancel, then go one by one.
             ---
             Should the agent do this?
             > - Proceed

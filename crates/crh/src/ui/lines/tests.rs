@@ -196,3 +196,16 @@ fn status_lines_are_rare() {
         "#]],
     );
 }
+
+/// The editor reads findings and has no files of its own.
+#[test]
+fn run_without_files_starts_without_a_count() {
+    let started = |label: &str| {
+        let (run, label) = ("editor".to_owned(), label.to_owned());
+        let event = ReviewEvent::RunStarted { run, label, files: 0 };
+        line(&event, &ProgressState::default(), LineDetail::Brief).unwrap().text
+    };
+    let title = format::run_title("editor");
+    assert_eq!(started(""), format!("{title} started"));
+    assert_eq!(started("2 issues"), format!("{title} started: 2 issues"));
+}

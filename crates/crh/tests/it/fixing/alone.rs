@@ -43,6 +43,7 @@ fn second_fix_is_refused_while_a_fixer_runs() {
         ---
         0 issues fixed.
         exit 0
+        note: undo with `crh fix --undo RUN`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         #2 It is done. (shop/orders.py)
@@ -117,6 +118,7 @@ fn autofix_changes_nothing_while_a_fixer_runs() {
         Ready with fixes: 2 issues to fix
         Fix order: 1, 2
         exit 0
+        note: undo with `crh fix --undo RUN`
         ---
         #1 It is done. (shop/orders.py)
         1 issue fixed.

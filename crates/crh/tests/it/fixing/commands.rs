@@ -13,6 +13,7 @@ fn fix_then_undo_restores_every_byte() {
     let output = desk.fix(&[]);
     expect![[r#"
         exit 0
+        note: undo with `crh fix --undo RUN`
         ---
         #2 replaced lines 4 to 5 (shop/mail.py)
         #3 replaced line 5 (shop/orders.py)
@@ -120,6 +121,7 @@ fn issues_can_be_fixed_one_by_one() {
     let one = desk.fix(&["--issue", "2"]);
     expect![[r#"
         exit 0
+        note: undo with `crh fix --undo RUN`
         ---
         #2 replaced line 2 (shop/orders.py)
         1 issue fixed.
@@ -131,6 +133,7 @@ fn issues_can_be_fixed_one_by_one() {
         warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix
         warning: #2 not fixed: it is already fixed
         warning: #9 not fixed: the report has no such issue
+        note: undo with `crh fix --undo RUN`
         ---
         #3 replaced line 5 (shop/orders.py)
         1 issue fixed.
@@ -235,6 +238,7 @@ fn fix_that_fails_a_static_check_is_not_applied() {
     expect![[r#"
         exit 1
         warning: #1 not fixed: its fix fails a static check: The file does not parse (shop/mail.py:5, `syntax/does-not-parse`)
+        note: undo with `crh fix --undo RUN`
         ---
         #2 replaced line 5 (shop/orders.py)
         1 issue fixed.
@@ -269,6 +273,7 @@ fn edit_near_a_fix_stays_and_edit_of_its_lines_blocks_it() {
     expect![[r#"
         exit 1
         warning: #1 not fixed: its lines changed since the review
+        note: undo with `crh fix --undo RUN`
         ---
         #2 replaced line 5 (shop/orders.py)
         1 issue fixed.

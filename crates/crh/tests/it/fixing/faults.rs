@@ -215,6 +215,7 @@ fn unwritable_report_fails_and_is_written_later() {
     let place = bar(&desk);
     expect![[r#"
         exit 3
+        note: undo with `crh fix --undo RUN`
         error: the fixes are applied, but the stored report could not be updated: cannot write `applied-fixes.json` to the run folder: Is a directory (os error 21)
         hint: make the run folder writable, then run `crh fix RUN` to update it
         ---

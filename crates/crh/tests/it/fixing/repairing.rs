@@ -34,6 +34,7 @@ fn fixer_runs_after_exact_replacements() {
     let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
     expect![[r#"
         exit 0
+        note: undo with `crh fix --undo RUN`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         #2 It is done. (shop/orders.py)
@@ -132,6 +133,7 @@ fn fixer_work_needs_the_reviewed_tree() {
     expect![[r#"
         exit 1
         warning: #2 not fixed: the fixer needs the reviewed tree, but `shop/log.py` changed since; undo these edits or review again
+        note: undo with `crh fix --undo RUN`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         1 issue fixed.

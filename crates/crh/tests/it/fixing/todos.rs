@@ -31,7 +31,7 @@ fn unwritable_todos_fail_and_are_written_later() {
         let told = shown.split_once("---\n").map(|(told, _)| told).unwrap();
         expect![[r#"
             exit 3
-            warning: not reviewed because untracked: `.context` (`git add` them, or pass `--include-untracked`)
+            warning: not reviewed because untracked: `.context` (`git add` it, or pass `--include-untracked`)
             error: todo files not written: `REPO/.context` is a symlink or a file
             note: make it a folder, or set another one with `dir` in `[todos]`
             note: run `crh review --resume RUN` to write them

@@ -23,6 +23,7 @@ fn fix_that_requires_verification_is_skipped_without_command() {
     expect![[r#"
         exit 1
         warning: #2 not fixed: its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`
+        note: undo with `crh fix --undo RUN`
         ---
         #1 replaced lines 4 to 5 (shop/mail.py)
         1 issue fixed.
@@ -126,12 +127,13 @@ fn verified_fix_is_applied() {
         &desk,
         "true",
         expect![[r#"
-        exit 0
-        ---
-        #1 replaced lines 4 to 5 (shop/mail.py)
-        #2 replaced line 5 (shop/orders.py)
-        2 issues fixed.
-    "#]],
+            exit 0
+            note: undo with `crh fix --undo RUN`
+            ---
+            #1 replaced lines 4 to 5 (shop/mail.py)
+            #2 replaced line 5 (shop/orders.py)
+            2 issues fixed.
+        "#]],
     );
 }
 
@@ -145,6 +147,7 @@ fn failing_fix_is_dropped_and_others_stay() {
         expect![[r#"
             exit 1
             warning: #1 not fixed: its fix was dropped, because `fix.verify` fails with it: exit code 3: it is gone
+            note: undo with `crh fix --undo RUN`
             ---
             #2 replaced line 5 (shop/orders.py)
             1 issue fixed.
@@ -165,6 +168,7 @@ fn verification_that_always_fails_blocks_no_fix() {
             exit 1
             warning: #2 not fixed: its fix must be tested, and the command of `fix.verify` fails without the fix, too: exit code 1: no such thing
             warning: no fix was verified: `fix.verify` fails without any fix too: exit code 1: no such thing
+            note: undo with `crh fix --undo RUN`
             ---
             #1 replaced lines 4 to 5 (shop/mail.py)
             1 issue fixed.
@@ -256,6 +260,7 @@ fn unstartable_verification_is_not_reported_as_failure() {
     expect![[r#"
         exit 1
         warning: #1 not fixed: its fix was dropped, because `fix.verify` could not be run with it: there is no program `./check`
+        note: undo with `crh fix --undo RUN`
         ---
         #2 replaced line 1 (many.py)
         #3 replaced line 2 (many.py)

@@ -78,7 +78,7 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--reviewers` needs the strategy `panel`
-            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
+            hint: leave out `--strategy`, or pass `--strategy panel`
             ---
         "#]],
     );
@@ -87,7 +87,7 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--plan` needs the strategy `panel`
-            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
+            hint: leave out `--strategy`, or pass `--strategy panel`
             ---
         "#]],
     );
@@ -96,10 +96,42 @@ fn panel_flags_are_rejected_for_other_strategies() {
         expect![[r#"
             exit 2
             error: `--waive` needs the strategy `panel`
-            hint: leave out `--strategy`, and `--budget quick`, which uses the strategy `single`
+            hint: leave out `--strategy`, or pass `--strategy panel`
             ---
         "#]],
     );
+}
+
+#[test]
+fn hint_names_the_setting_that_prevents_a_panel() {
+    let desk = ReviewFixture::new();
+    let refused = |args: &[&str]| {
+        let reviewed =
+            desk.review_as_usual(&model(), &[&["--reviewers", "security"], args].concat());
+        assert_eq!(reviewed.output.code, 2, "{}", reviewed.output.shown());
+        let hint = reviewed.output.stderr.lines().find(|line| line.starts_with("hint: "));
+        hint.unwrap_or_default().replace(desk.user.path("").to_str().unwrap(), "HOME/")
+    };
+    assert_eq!(
+        refused(&["--budget", "quick"]),
+        "hint: `--budget quick` uses the strategy `single`; pass `--strategy panel` or another budget"
+    );
+    desk.user.write(".config/crh/config.toml", "[review]\nstrategy = \"single\"\n");
+    expect![
+        "hint: pass `--strategy panel`, or change `review.strategy` (~/.config/crh/config.toml:2)"
+    ]
+    .assert_eq(&refused(&[]));
+}
+
+#[test]
+fn reviewers_are_listed_with_a_note_if_they_do_not_run() {
+    let desk = ReviewFixture::new();
+    desk.user.write(".config/crh/config.toml", "[review]\nstrategy = \"single\"\n");
+    let output = desk.crh(&["reviewers", "HEAD~1..HEAD"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    expect![[r#"
+        note: your reviews use the strategy `single` (`review.strategy` of ~/.config/crh/config.toml:2), not these reviewers; they run with `crh review --strategy panel`
+    "#]].assert_eq(&desk.user.replace_paths(&desk.repo, &output.stderr));
 }
 
 #[test]
@@ -151,6 +183,24 @@ fn disabled_reviewer_does_not_run() {
         `reviewers.off` names `unknown`: there is no such reviewer
     "#]]
     .assert_eq(&reviewed.warnings());
+}
+
+#[test]
+fn check_warns_of_names_that_it_does_not_know() {
+    let settings = "\n    //- crh.toml\n    [reviewers]\n    off = [\"secrets\"]\n    [checks.ignore]\n    \"syntax/invalid-jsn\" = [\"a\"]";
+    let desk = ReviewFixture::with(&format!("{settings}{SHOP}"));
+    let output = desk.crh(&["check", "HEAD~1..HEAD"]).run();
+    expect![[r#"
+        warning: `checks.ignore` names `syntax/invalid-jsn`: there is no such rule; did you mean `syntax/invalid-json`?
+        warning: `reviewers.off` names `secrets`: there is no such reviewer; `secrets` is a static check, use `checks.ignore`
+    "#]].assert_eq(
+        &output
+            .stderr
+            .lines()
+            .filter(|it| it.starts_with("warning"))
+            .map(|it| format!("{it}\n"))
+            .collect::<String>(),
+    );
 }
 
 /// A custom reviewer of the repository.

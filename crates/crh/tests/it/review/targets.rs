@@ -177,7 +177,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
     });
     expect![[r#"
         exit 0
-        warning: not reviewed because untracked: `shop/new.py` (`git add` them, or pass `--include-untracked`)
+        warning: not reviewed because untracked: `shop/new.py` (`git add` it, or pass `--include-untracked`)
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5; base 3e4bebcd7dbb, head b3c27c7c177b
