@@ -14,7 +14,6 @@ use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::{part_prompts, tool_access};
-use crate::text::plural;
 use crate::tools::session::{ReportFindings, tool_spec};
 use crh_agent::{Budget, ContextShortage, context_shortage};
 use crh_llm::{

@@ -50,9 +50,12 @@ fn schema_is_left_out_if_the_context_is_small() {
         let steps = played.lines().filter(|line| !line.starts_with(' '));
         steps.map(str::to_owned).collect::<Vec<_>>().join("; ")
     };
-    expect![[r#"ask Work by schema (answer, calls); stop Answered("done")"#]].assert_eq(&steps(20_000, ANSWER));
-    expect![[r#"ask Work by schema (answer); stop Answered("done")"#]].assert_eq(&steps(2_500, ANSWER));
-    expect!["stop ContextFull(ContextShortage { needed: 871, context: 500 })"].assert_eq(&steps(500, ""));
+    expect![[r#"ask Work by schema (answer, calls); stop Answered("done")"#]]
+        .assert_eq(&steps(20_000, ANSWER));
+    expect![[r#"ask Work by schema (answer); stop Answered("done")"#]]
+        .assert_eq(&steps(2_500, ANSWER));
+    expect!["stop ContextFull(ContextShortage { needed: 871, context: 500 })"]
+        .assert_eq(&steps(500, ""));
 }
 
 #[test]
