@@ -52,8 +52,7 @@ fn schema_is_left_out_if_the_context_is_small() {
     };
     expect![[r#"ask Work by schema (answer, calls); stop Answered("done")"#]]
         .assert_eq(&steps(20_000, ANSWER));
-    expect![[r#"ask Work by schema (answer); stop Answered("done")"#]]
-        .assert_eq(&steps(2_500, ANSWER));
+    expect![[r#"ask Work in words; stop Answered("done")"#]].assert_eq(&steps(1_200, ANSWER));
     expect!["stop ContextFull(ContextShortage { needed: 871, context: 500 })"]
         .assert_eq(&steps(500, ""));
 }
