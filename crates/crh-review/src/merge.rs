@@ -373,7 +373,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
 /// Recomputes verdict, queues and fix order after issues were fixed or added.
 pub fn refresh_verdict(report: &mut Report, command: CommandKind) {
     (report.verdict, report.verdict_reason) = verdict_with_hidden(report, command);
-    report.queues = queues(report.all_issues());
+    report.queues = queues(report.open_issues());
     report.fix_order = fix_order(report);
 }
 

@@ -250,12 +250,13 @@ impl ChangeSource {
         let Some(folder) = store::delete_if_damaged(hosted, environment, flags) else {
             return Err(failure);
         };
+        // The store borrows objects of the repository. If those are damaged, a new store fails too.
+        let resolved = resolve(pull, output_paths).map_err(|_| failure)?;
         ui::warn(&format!(
-            "the private object store `{}` was damaged; crh builds it again",
+            "the private object store `{}` was damaged; crh has built it again",
             folder.display()
         ));
-        // The store borrows objects of the repository. If those are damaged, a new store fails too.
-        resolve(pull, output_paths).map_err(|_| failure)
+        Ok(resolved)
     }
 
     fn resolved(

@@ -481,7 +481,7 @@ mod tests {
             &[],
             expect![[r#"
                 missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
-                                     -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
                 ok       runs        stored in `REPO/.crh/runs`
             "#]],
         );
@@ -503,11 +503,11 @@ mod tests {
             &repo,
             &[],
             expect![[r#"
-            missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
-                                 -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
-            BROKEN   runs        `REPO/.crh` is a symbolic link
-                                 -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
-        "#]],
+                missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
+                                     -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
+                BROKEN   runs        `REPO/.crh` is a symbolic link
+                                     -> replace the link with a folder; to read the runs in it, pass `--run-dir DIR`
+            "#]],
         );
     }
 

@@ -154,8 +154,8 @@ fn quick_uses_second_call_for_repair() {
     let model = FakeModel::start().on("single", [broken(), answers(&[doubted()])]);
     let repaired = desk.review(&model, &QUICK);
     expect![[r#"
-        exit 0
-        Ready to merge · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
+        exit 1
+        Ready with fixes · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
         Team:
@@ -174,7 +174,7 @@ fn quick_uses_second_call_for_repair() {
             remaining budget for model calls is too small for another request); crh
             selected them by the reviewers' confidence
 
-        Ready to merge: nothing actionable was found
+        Ready with fixes: 1 issue to fix
     "#]]
     .assert_eq(&desk.shown(&repaired.output));
     let model = FakeModel::start().on("single", [broken(), broken()]);

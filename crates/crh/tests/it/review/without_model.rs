@@ -222,7 +222,7 @@ fn doctor_reports_setup_with_remedies() {
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
-                             -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+                             -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         missing  keys        no API key is set
                              -> `crh model list` shows the variables; local models need no key
@@ -243,7 +243,7 @@ fn doctor_reports_setup_with_remedies() {
         ok       settings    all config files and variables are valid
         ok       repository  `REPO`; the folder for crh's own git objects (`store.folder`) is usable
         missing  base        cannot determine the base of `main`: there is no remote, and `main` cannot be its own base
-                             -> set the base with `--base REF`, with `CRH_BASE`, or with `base.branch` in your own settings; `--uncommitted` needs no base
+                             -> review uncommitted and untracked files with `--uncommitted`, a commit with `--commit SHA`, or set the base with `--base REF`
         ok       runs        stored in `REPO/.crh/runs`
         ok       keys        `OPENAI_API_KEY` set
         ok       model       openai:gpt-5.4-mini (not contacted; test it with `crh model check`)
