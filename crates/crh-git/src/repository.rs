@@ -151,6 +151,24 @@ impl Repository {
         self.git().text(args).ok().filter(|id| !id.is_empty())
     }
 
+    /// Full names of the tag, branch and remote branch with this name, if they are different commits.
+    /// Git takes the tag, and a fetched fork may bring any tag.
+    pub fn ambiguous_refs(&self, name: &str) -> Result<Vec<String>, GitError> {
+        let kinds = ["refs/tags/", "refs/heads/", "refs/remotes/"];
+        let names = kinds.map(|kind| format!("{kind}{name}"));
+        let format = "--format=%(refname)".to_owned();
+        let found = self.git().text([&["for-each-ref".to_owned(), format], &names[..]].concat())?;
+        // A name also matches the refs below it.
+        let found: Vec<String> = found
+            .lines()
+            .filter(|line| names.iter().any(|name| name == line))
+            .map(str::to_owned)
+            .collect();
+        let commits: BTreeSet<Option<String>> =
+            found.iter().map(|name| self.commit(name)).collect();
+        Ok(if commits.len() > 1 { found } else { Vec::new() })
+    }
+
     /// Current commit; `None` before the first commit. An unreadable commit is an error.
     pub fn head(&self) -> Result<Option<String>, GitError> {
         if let Some(id) = self.commit("HEAD") {

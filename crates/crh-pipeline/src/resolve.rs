@@ -78,6 +78,14 @@ pub enum TargetError {
     /// No branch or commit has this name.
     #[error("no branch or commit named `{0}`")]
     NoSuchName(String),
+    /// Several refs have this name.
+    #[error("`{name}` is the name of different commits: {}", .refs.join(", "))]
+    AmbiguousName {
+        /// The name.
+        name: String,
+        /// Full names of the refs.
+        refs: Vec<String>,
+    },
     /// The branch has no commit yet.
     #[error("the current branch has no commits yet")]
     Unborn,
@@ -526,6 +534,11 @@ fn find_commit(
 ) -> Result<NamedCommit, TargetError> {
     let repository = store.repository();
     if let Some(id) = repository.commit(name) {
+        let start = split_revision(name).map_or(name, |(start, _)| start);
+        let refs = repository.ambiguous_refs(start)?;
+        if !refs.is_empty() {
+            return Err(TargetError::AmbiguousName { name: start.to_owned(), refs });
+        }
         return Ok(NamedCommit { name: ref_name(repository, name, &id), id });
     }
     if let Some((start, path)) = split_revision(name) {

@@ -435,18 +435,3 @@ fn hook_uses_the_index_of_the_commit() {
     let files = &summary(&output)["scope"]["files"];
     assert_eq!((&files[0]["path"], &files[0]["status"]), (&"a.md".into(), &"modified".into()));
 }
-
-#[test]
-fn tag_takes_precedence_over_branch_as_in_git() {
-    let repo = Repo::from_fixture("//- a.md\na\n");
-    repo.git(&["tag", "feature"]);
-    repo.git(&["switch", "--quiet", "--create", "feature"]);
-    repo.write("a.md", "b\n");
-    let head = repo.commit("feature");
-    let output = User::new().prepared(repo.path(), &["heads/feature"], "out");
-    assert_eq!(summary(&output)["headRev"], head);
-    let out = User::new().path("out");
-    let args = ["prepare", "feature", "--out", out.to_str().unwrap()];
-    let refused = User::new().crh(repo.path(), &args).run();
-    assert!(refused.stderr.contains("nothing to review"), "{refused:?}");
-}

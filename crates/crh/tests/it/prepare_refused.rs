@@ -252,6 +252,22 @@ fn merge_conflicts_are_errors_unless_uncommitted() {
 }
 
 #[test]
+fn tag_cannot_take_the_place_of_a_branch() {
+    let repo = work_in_progress();
+    repo.git(&["tag", "main", "work"]);
+    let expected = expect![[r#"
+        exit 2
+        error: `main` is the name of different commits: refs/heads/main, refs/tags/main
+        hint: write the full name of the ref, or delete the tag
+        ---
+    "#]];
+    check_in(&repo, &["main..work"], &expected);
+    check_in(&repo, &["--base", "main"], &expected);
+    let user = User::new();
+    user.prepared(repo.path(), &["refs/heads/main..work"], "out");
+}
+
+#[test]
 fn damaged_object_error_names_it() {
     for name in ["HEAD", "HEAD^{tree}", "HEAD:second.md", "main^{tree}", "main:kept.md"] {
         let repo = work_in_progress();

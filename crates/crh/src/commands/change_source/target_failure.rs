@@ -47,6 +47,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
         | TargetError::NothingUncommitted
         | TargetError::NoDifference(_)
         | TargetError::NoSuchName(_)
+        | TargetError::AmbiguousName { .. }
         | TargetError::NotFetched(_)
         | TargetError::Forge { .. }
         | TargetError::Unmerged(_)
@@ -76,6 +77,9 @@ fn kind_and_hint(
                 "if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches",
             ),
         ),
+        TargetError::AmbiguousName { .. } => {
+            (FailureKind::Usage, Some("write the full name of the ref, or delete the tag"))
+        }
         TargetError::Unborn => {
             (FailureKind::Usage, Some("review uncommitted files with `--uncommitted`"))
         }
