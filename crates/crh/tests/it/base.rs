@@ -270,14 +270,15 @@ fn revision_that_a_shallow_clone_lacks_is_not_read_from_another_branch() {
 }
 
 #[test]
-fn tag_takes_precedence_over_a_branch_as_in_git() {
+fn full_name_selects_a_tag_or_a_branch() {
     let repo = upstream();
     repo.git(&["branch", "both", "main"]);
     repo.git(&["tag", "both", "main~1"]);
     work(&repo);
-    let user = User::new();
-    let output = user.prepared(repo.path(), &["both..HEAD"], "out");
-    assert_eq!(summary(&output)["baseRev"], repo.id("main~1"));
+    for (range, base) in [("tags/both..HEAD", "main~1"), ("heads/both..HEAD", "main")] {
+        let output = User::new().prepared(repo.path(), &[range], "out");
+        assert_eq!(summary(&output)["baseRev"], repo.id(base), "{range}");
+    }
 }
 
 #[test]
