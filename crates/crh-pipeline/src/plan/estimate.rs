@@ -14,6 +14,7 @@ use crate::requirements;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::reviewers::ModelTier;
 use crate::strategies::panel::{part_prompts, tool_access};
+use crate::text::plural;
 use crate::tools::session::{ReportFindings, tool_spec};
 use crh_agent::{Budget, ContextShortage, context_shortage};
 use crh_llm::{
@@ -364,6 +365,10 @@ pub(super) fn find_shortfalls(
     }
 }
 
+fn model_calls(count: u32) -> String {
+    plural(usize::try_from(count).unwrap_or(usize::MAX), "model call")
+}
+
 /// In dollars, rounded to the six decimals of a report.
 fn dollars<S: Serializer>(money: &Money, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((money.as_dollars() * 1e6).round() / 1e6)
@@ -407,7 +412,7 @@ impl fmt::Display for CostEstimate {
             writeln!(f, "note: {note}")?;
         }
         let Self { likely_cost, max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
-        let calls = if *llm_calls == 1 { "model call" } else { "model calls" };
+        let calls = model_calls(*llm_calls);
         let scope = if self.fits_no_reviewer() {
             "because the budget is too small for all reviewers"
         } else {
@@ -416,7 +421,7 @@ impl fmt::Display for CostEstimate {
         writeln!(
             f,
             "about {likely_cost} {scope}; at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
-             at most {llm_calls} {calls} and {input_tokens} input tokens"
+             at most {calls} and {input_tokens} input tokens"
         )
     }
 }
@@ -444,8 +449,7 @@ impl fmt::Display for PlanShortfall {
                 write!(f, "may cost {cost}, {left} left; raise --max-cost")
             }
             Self::Calls { max } => {
-                let calls = if *max == 1 { "1 model call" } else { &format!("{max} model calls") };
-                write!(f, "the earlier ones use up {calls}; raise --max-llm-calls")
+                write!(f, "the earlier ones use up {}; raise --max-llm-calls", model_calls(*max))
             }
         }
     }

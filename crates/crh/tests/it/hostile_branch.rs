@@ -341,3 +341,27 @@ fn memory_limit_ends_the_command_with_a_message() {
     assert_eq!(output.code, 4, "{}", output.shown());
     assert!(output.stderr.contains("error: reached the memory limit of 1 MB"), "{output:?}");
 }
+
+#[test]
+fn prepared_diff_that_hides_a_file_is_refused() {
+    let (repo, user) = (repo(), User::new());
+    repo.git(&["switch", "--quiet", "--create", "two-files"]);
+    repo.write("b.py", "y = 1\n");
+    repo.write("c.py", "z = 1\n");
+    repo.commit("add two files");
+    user.prepared(repo.path(), &["--commit", "HEAD"], "out");
+    let workspace = user.path("out");
+    let check = || {
+        let args = ["check", "--mode", "report-only", "--workspace", workspace.to_str().unwrap()];
+        user.crh(repo.path(), &args).run()
+    };
+    assert_eq!(check().code, 0, "{}", check().shown());
+    let path = workspace.join("preview-diffs/latest/diff/raw.diff");
+    let diff = fs::read_to_string(&path).unwrap();
+    let end = diff.find("diff --git a/c.py").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&path, &diff[..end]).unwrap();
+    let output = check();
+    assert_eq!(output.code, 2, "{}", output.shown());
+    assert!(output.stderr.contains("is not the difference of its commits"), "{}", output.shown());
+}

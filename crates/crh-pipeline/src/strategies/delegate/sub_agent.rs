@@ -185,11 +185,11 @@ impl SubAgentTools {
         Some(marked)
     }
 
-    /// Records the files that a call has shown.
+    /// Records the files whose diff a call has shown.
     fn record_shown_files(&self, call: &ToolCall) {
         let CallArguments::Json(arguments) = &call.arguments else { return };
         match call.name.as_str() {
-            "diff_get_file" | "repo_read" | "read_file" => {
+            "diff_get_file" => {
                 let files = &self.shared.files;
                 let file = path_argument(call).and_then(|path| files.get(files.find(path)?));
                 file.iter().for_each(|file| self.own_tools.rules().show_file(&file.path));
