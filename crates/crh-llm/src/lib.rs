@@ -44,3 +44,8 @@ pub use resolve::{ContextSource, DefaultModelNames, LiveModel, ResolveError, Res
 pub use token_estimate::{SharedPrefix, estimated_tokens, least_tokens, text_tokens};
 
 pub use crh_http::{BaseUrl, BaseUrlError, NetworkSettings, Timeouts};
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

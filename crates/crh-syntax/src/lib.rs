@@ -73,3 +73,8 @@ pub use surface::{
 };
 pub use symbols::{Symbol, SymbolKind, Symbols, symbols};
 pub use uses::{NameUse, USES_MAX, UseRole};
+
+/// The examples of the README run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;

@@ -5,7 +5,7 @@
 //! creating the commits, the reviews, scores with confidence intervals, baselines and the HTML
 //! page. The lower bound is the sum of the review times divided by the number of cores. The
 //! sequential time is printed for comparison; a single review uses more than one core. `cargo bench
-//! -p crh --bench eval` prints one line per measure and fails if a limit is exceeded. Run it on an
+//! -p crh-cli --bench eval` prints one line per measure and fails if a limit is exceeded. Run it on an
 //! idle machine.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]

@@ -1,7 +1,7 @@
 //! Speed and memory as ratios: compared with git, or with a tenth of the work.
 //!
-//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh` runs all,
-//! `cargo bench -p crh -- merge` only those with that word in their name (`diff`, `merge`,
+//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh-cli` runs all,
+//! `cargo bench -p crh-cli -- merge` only those with that word in their name (`diff`, `merge`,
 //! `start`).
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]

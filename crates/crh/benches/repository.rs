@@ -1,6 +1,6 @@
 //! Reading, searching and preparing as ratios to git.
 //!
-//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh --bench
+//! Prints one line per ratio and fails if a limit is exceeded. `cargo bench -p crh-cli --bench
 //! repository` runs all; a word after `--` selects by name (`grep`, `read`, `prepare`, `memory`).
 //! The repository is generated. `CRH_BENCH_REPO=DIR` uses a real one for all but the last, with the
 //! range `CRH_BENCH_RANGE` (default: `HEAD~1500..HEAD`).

@@ -2,7 +2,7 @@
 //!
 //! The real program reviews a change in eight scopes with a fake model that is as fast as a fast
 //! real one. The lower bound is the chain of dependent calls: two of the orchestrator, those of one
-//! sub-agent and those of one check. `cargo bench -p crh --bench review` prints one line per
+//! sub-agent and those of one check. `cargo bench -p crh-cli --bench review` prints one line per
 //! measure and fails if a limit is exceeded. The fake model's own time is included, so run it on an
 //! idle machine.
 

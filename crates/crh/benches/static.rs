@@ -2,7 +2,7 @@
 //!
 //! The real program checks a change of a hundred Python files in a repository of four hundred.
 //! Measured is its stage `review` from its own telemetry, which contains only the checks. `cargo
-//! bench -p crh --bench static` prints one line per measure and fails if a limit is exceeded.
+//! bench -p crh-cli --bench static` prints one line per measure and fails if a limit is exceeded.
 //! Without `ruff` on the `PATH` it prints a note and measures nothing.
 
 #![expect(clippy::print_stdout, reason = "a benchmark prints what it measured")]

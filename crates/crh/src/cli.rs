@@ -43,7 +43,7 @@ pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArg
 
 /// Review code changes before they are merged: find defects and prove each one with quoted code
 #[derive(Debug, Parser)]
-#[command(name = "crh", version, arg_required_else_help = true)]
+#[command(name = "crh", version, long_version = crate::version::version_text(), arg_required_else_help = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

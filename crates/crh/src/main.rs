@@ -11,6 +11,7 @@ mod input;
 mod interactive;
 mod programs;
 mod ui;
+mod version;
 
 use std::process::ExitCode;
 

@@ -53,6 +53,24 @@ fn paths_named_in_documents_exist() {
     }
 }
 
+#[test]
+fn site_has_every_page_and_links_lead_to_files() {
+    let summary = read("docs/SUMMARY.md");
+    let entries = std::fs::read_dir(root().join("docs")).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let pages: Vec<String> = names.filter(|name| name.ends_with(".md")).collect();
+    assert!(pages.len() > 15);
+    for page in &pages {
+        assert!(page == "SUMMARY.md" || summary.contains(&format!("({page})")), "{page}");
+        let text = read(&format!("docs/{page}"));
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split_once(')')) {
+            let (path, _anchor) = link.0.split_once('#').unwrap_or((link.0, ""));
+            let is_file = !path.is_empty() && !path.contains("://");
+            assert!(!is_file || root().join("docs").join(path).exists(), "{page}: {path}");
+        }
+    }
+}
+
 /// Checks facts of the models page against the code.
 #[test]
 fn models_page_matches_the_code() {

@@ -103,6 +103,9 @@ fn arguments_in_errors_are_escaped() {
 
 #[test]
 fn version_is_printed() {
-    let output = crh(&["--version"]).run();
-    assert_eq!(output.stdout, format!("crh {}\n", env!("CARGO_PKG_VERSION")));
+    let version = format!("crh {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(crh(&["-V"]).run().stdout, version);
+    let long = crh(&["--version"]).run().stdout;
+    let details = long.strip_prefix(&version).unwrap();
+    assert!(details.starts_with("commit: ") && details.contains("installed by: "), "{details}");
 }

@@ -238,28 +238,53 @@ fn action() -> Value {
     serde_saphyr::from_str(&text).unwrap()
 }
 
-#[test]
-fn action_is_pinned_and_scripts_have_no_expressions() {
-    let action = action();
-    assert_eq!(action["runs"]["using"], "composite");
+/// Fails unless actions are pinned to a commit and no expression becomes part of a script.
+fn assert_safe_steps(steps: &Value) {
     let is_pinned = |uses: &str| {
         let commit = uses.split_once('@').map_or("", |(_, commit)| commit);
         commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
-    let steps = action["runs"]["steps"].as_array().unwrap();
-    assert!(steps.len() >= 3);
-    for step in steps {
+    for step in steps.as_array().unwrap() {
         match (step["uses"].as_str(), step["run"].as_str()) {
             (Some(uses), None) => assert!(is_pinned(uses), "{uses}"),
-            (None, Some(run)) => {
-                assert!(!run.contains("${{"), "{run}");
-                assert_eq!(step["shell"], "bash", "{run}");
-            }
+            (None, Some(run)) => assert!(!run.contains("${{"), "{run}"),
             (_, _) => panic!("a step uses or runs: {step}"),
         }
     }
+}
+
+#[test]
+fn action_is_pinned_and_scripts_have_no_expressions() {
+    let action = action();
+    assert_eq!(action["runs"]["using"], "composite");
+    let steps = &action["runs"]["steps"];
+    assert!(steps.as_array().unwrap().len() >= 3);
+    assert_safe_steps(steps);
+    for step in steps.as_array().unwrap().iter().filter(|step| step["run"].is_string()) {
+        assert_eq!(step["shell"], "bash", "{step}");
+    }
     for (name, input) in action["inputs"].as_object().unwrap() {
         assert!(input["description"].is_string() && input["default"].is_string(), "{name}");
+    }
+}
+
+#[test]
+fn release_workflow_is_pinned_and_each_job_names_its_permissions() {
+    let text = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
+    let workflow: Value = serde_saphyr::from_str(&text).unwrap();
+    assert_eq!(workflow["permissions"], json!({}));
+    for (name, job) in workflow["jobs"].as_object().unwrap() {
+        assert!(job["permissions"].is_object(), "{name}");
+        assert_safe_steps(&job["steps"]);
+        // Only the jobs that publish may write.
+        let has_approval = job["environment"].is_string();
+        assert!(has_approval || job["permissions"]["contents"] == "read", "{name}");
+    }
+    let script = fs::read_to_string(root().join("scripts/release")).unwrap();
+    let commands =
+        text.split("scripts/release ").skip(1).filter_map(|it| it.split([' ', '\n']).next());
+    for command in commands.filter(|it| !it.starts_with('`')) {
+        assert!(script.contains(&format!("\n{command}) ")), "{command}");
     }
 }
 
@@ -278,4 +303,71 @@ fn action_sets_every_variable_of_the_script() {
     assert_eq!(read, given);
     let token = steps.last().unwrap()["env"]["CRH_TOKEN"].as_str().unwrap();
     assert!(token.contains("inputs.mode != 'review'"), "{token}");
+}
+
+/// A `gh` that serves the release in `$RELEASE` and knows one attested commit.
+const GH: &str = r#"#!/bin/sh
+case "$1 $2" in
+"api "*) echo "$COMMIT" ;;
+"release download")
+    while [ $# -gt 0 ]; do
+        case $1 in --dir) dir=$2 ;; --pattern) files="$files $2" ;; esac
+        shift
+    done
+    for file in $files; do cp "$RELEASE/$file" "$dir/" || exit 1; done ;;
+"attestation verify") [ "$6 $7" = "--source-digest $ATTESTED" ] ;;
+*) exit 9 ;;
+esac
+"#;
+
+/// A `cargo` that "builds" a program that says so.
+const CARGO: &str = r#"#!/bin/sh
+mkdir -p "$RUNNER_TEMP/crh-target/release"
+printf '#!/bin/sh\necho built\n' > "$RUNNER_TEMP/crh-target/release/crh"
+chmod +x "$RUNNER_TEMP/crh-target/release/crh"
+"#;
+
+#[test]
+fn action_installs_only_the_attested_release_of_its_commit() {
+    // The attested commit, a change of the release, and which program is installed why.
+    let cases = [
+        ("aaa", "true", "downloaded", "was downloaded and verified"),
+        ("bbb", "true", "built", "it has no attestation for the action's commit"),
+        ("aaa", "echo x >>$RELEASE/$NAME.tar.gz", "built", "its checksum is wrong"),
+        ("aaa", "sed -i s/crh-cli/other/ $RELEASE/SHA256SUMS", "built", "its checksum is wrong"),
+        ("aaa", "rm $RELEASE/$NAME.tar.gz", "built", "there is no release"),
+    ];
+    for (attested, change, program, reason) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let name = format!("crh-cli-{}-x86_64-unknown-linux-musl", env!("CARGO_PKG_VERSION"));
+        for (tool, text) in [("gh", GH), ("cargo", CARGO)] {
+            fs::create_dir_all(path("bin")).unwrap();
+            fs::write(path(&format!("bin/{tool}")), text).unwrap();
+        }
+        let prepare = format!(
+            "set -e; chmod +x bin/*; mkdir -p release temp program $NAME; \
+             printf '#!/bin/sh\\necho downloaded\\n' >$NAME/crh; chmod +x $NAME/crh; \
+             tar -czf release/$NAME.tar.gz $NAME; cd release; sha256sum $NAME.tar.gz >SHA256SUMS; {change}"
+        );
+        let script = root().join("scripts/action-install");
+        let run = format!("({prepare}) && {} && program/crh", script.display());
+        let search_path = format!("{}:{}", path("bin"), std::env::var("PATH").unwrap());
+        let ended = Program::new("bash", folder.path())
+            .args(["-c", &run])
+            .env("PATH", &search_path)
+            .env("NAME", &name)
+            .env("RELEASE", &path("release"))
+            .env("RUNNER_TEMP", &path("temp"))
+            .env("RUNNER_OS", "Linux")
+            .env("RUNNER_ARCH", "X64")
+            .env("CRH_FOLDER", &path("program"))
+            .env("CRH_ACTION_REPOSITORY", "o/crh")
+            .env("CRH_ACTION_REF", "v1")
+            .env("COMMIT", "aaa")
+            .env("ATTESTED", attested)
+            .run();
+        assert!(ended.stdout.contains(reason), "{}", ended.shown());
+        assert!(ended.stdout.ends_with(&format!("{program}\n")), "{}", ended.shown());
+    }
 }
