@@ -48,36 +48,36 @@ const NEVER: &str = "idle";
 
 fn main() -> ExitCode {
     if std::env::args().any(|arg| arg == FAKE) {
-        be_the_fake_model();
+        serve_fake_model();
         return ExitCode::SUCCESS;
     }
     let fake = Fake::start();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let held = runtime.block_on(async {
+    let within_limits = runtime.block_on(async {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("transcript.jsonl");
         let transcript =
             Transcript::append_to(&path, Redactor::default(), TranscriptDetail::Full).unwrap();
-        let means = Arc::new(means(&fake.url, transcript));
+        let context = Arc::new(run_context(&fake.url, transcript));
         // Measure memory first, before freed memory is reused, but after one warm-up run.
-        runs(&means, 1).await;
-        let small = idle(&means).await;
+        runs(&context, 1).await;
+        let small = idle(&context).await;
         let model = ANSWER * TURNS as u32;
         let mut one = Vec::new();
         for _ in 0..3 {
-            one.push(runs(&means, 1).await);
+            one.push(runs(&context, 1).await);
         }
         one.sort();
         let detail = format!("{:.0?} / {TURNS} x {ANSWER:.0?}, with a transcript", one[1]);
         let alone = is_within("a run of 20 turns / its model", ratio(one[1], model), 1.05, &detail);
-        let many = runs(&means, MANY).await;
+        let many = runs(&context, MANY).await;
         let detail = format!("{many:.0?} / {TURNS} x {ANSWER:.0?}");
         let crowd =
             is_within("64 runs side by side / their model", ratio(many, model), 1.15, &detail);
         small && crowd && alone
     });
     runtime.shutdown_background();
-    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if within_limits { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn ratio(left: Duration, right: Duration) -> f64 {
@@ -85,9 +85,9 @@ fn ratio(left: Duration, right: Duration) -> f64 {
 }
 
 /// Duration of this many parallel runs.
-async fn runs(means: &Arc<RunContext<Desk>>, count: usize) -> Duration {
+async fn runs(context: &Arc<RunContext<ReadToolbox>>, count: usize) -> Duration {
     let start = Instant::now();
-    let runs: Vec<_> = (0..count).map(|number| spawn(means, &format!("run-{number}"))).collect();
+    let runs: Vec<_> = (0..count).map(|number| spawn(context, &format!("run-{number}"))).collect();
     for run in runs {
         assert_eq!(run.await.unwrap(), AgentOutcome::Answered("fine".to_owned()));
     }
@@ -95,23 +95,23 @@ async fn runs(means: &Arc<RunContext<Desk>>, count: usize) -> Duration {
 }
 
 fn spawn(
-    means: &Arc<RunContext<Desk>>,
+    context: &Arc<RunContext<ReadToolbox>>,
     caller: &str,
 ) -> tokio::task::JoinHandle<AgentOutcome<String>> {
-    let (means, task) = (means.clone(), task(caller));
+    let (context, task) = (context.clone(), task(caller));
     tokio::spawn(async move {
-        let run = AgentRun::new(task, limits(), means.model.facts());
-        drive(run, &means).await.end.outcome
+        let run = AgentRun::new(task, limits(), context.model.facts());
+        drive(run, &context).await.end.outcome
     })
 }
 
 /// Memory of runs that wait for an answer, in megabytes each.
-async fn idle(means: &Arc<RunContext<Desk>>) -> bool {
+async fn idle(context: &Arc<RunContext<ReadToolbox>>) -> bool {
     let Some(before) = resident() else {
         println!("  -  memory is measured where /proc is");
         return true;
     };
-    let runs: Vec<_> = (0..IDLE).map(|_| spawn(means, NEVER)).collect();
+    let runs: Vec<_> = (0..IDLE).map(|_| spawn(context, NEVER)).collect();
     // Wait until all runs have asked and memory is stable.
     tokio::time::sleep(Duration::from_secs(3)).await;
     let after = resident().unwrap_or_default();
@@ -162,7 +162,7 @@ impl Drop for Fake {
     }
 }
 
-fn be_the_fake_model() {
+fn serve_fake_model() {
     let fake = FakeModel::answering(turn).forgetful();
     println!("{}", fake.url());
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -173,18 +173,18 @@ fn turn(asked: &FakeRequest) -> ScriptedReply {
         return calls("submit", json!({})).delayed(Duration::from_secs(1_000));
     }
     // Derive the turn from the conversation, because callers repeat.
-    let said = asked.body["messages"].as_array().map_or(0, |messages| {
+    let turn_count = asked.body["messages"].as_array().map_or(0, |messages| {
         messages.iter().filter(|message| message["role"] == "assistant").count()
     });
-    let text = |part: &str| json!({ "path": format!("src/{part}{said}.rs") });
-    let turn = match said + 1 == TURNS {
+    let text = |part: &str| json!({ "path": format!("src/{part}{turn_count}.rs") });
+    let turn = match turn_count + 1 == TURNS {
         true => calls("submit", json!({ "verdict": "fine" })),
         false => calls_all([("read", text("a")), ("read", text("b"))]),
     };
     turn.delayed(ANSWER)
 }
 
-fn means(url: &str, transcript: Transcript) -> RunContext<Desk> {
+fn run_context(url: &str, transcript: Transcript) -> RunContext<ReadToolbox> {
     let (wire, url, model) = (Wire::OpenAiChat, url.parse().unwrap(), "fake".to_owned());
     let live =
         VendorClient::new(Endpoint { wire, url, key: None, model }, &NetworkSettings::default())
@@ -205,7 +205,7 @@ fn means(url: &str, transcript: Transcript) -> RunContext<Desk> {
     RunContext {
         model: Model::live("openai:fake", facts, live),
         ledger: Ledger::open(budget),
-        toolbox: Arc::new(Desk),
+        toolbox: Arc::new(ReadToolbox),
         tool_timeout: TOOL_TIMEOUT,
         transcript,
         retry: RetryPolicy::default(),
@@ -252,9 +252,9 @@ fn task(caller: &str) -> AgentTask<String> {
 }
 
 /// A typical review tool: blocking code on its own thread, with 1 kB of output.
-struct Desk;
+struct ReadToolbox;
 
-impl Toolbox for Desk {
+impl Toolbox for ReadToolbox {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
         let call = format!("{:?}", call.arguments);
         run_on_thread("read", move || ToolOutcome::Answered(format!("{call}\n").repeat(20))).await

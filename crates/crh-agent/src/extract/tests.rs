@@ -5,144 +5,102 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Checks each text and prints what was extracted.
-fn check(texts: &[&str], expected: Expect) {
+/// Checks the texts of a snapshot (`⏎` is a line break). A line with `-> ` is what was extracted.
+fn check(expected: Expect) {
     let mut report = String::new();
-    for text in texts {
-        let object_text = match find_object(text, &["answer", "calls"]) {
-            Ok(ExtractedObject { object, completeness: ending }) => {
-                format!("{ending:?} {}", serde_json::to_string(&object).unwrap())
+    for text in expected.data.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if text.starts_with("-> ") {
+            continue;
+        }
+        let object_text = match find_object(&text.replace('⏎', "\n"), &["answer", "calls"]) {
+            Ok(ExtractedObject { object, completeness }) => {
+                format!("{completeness:?} {}", serde_json::to_string(&object).unwrap())
             }
             Err(error) => format!("none: {error}"),
         };
-        writeln!(report, "{}\n    {object_text}", text.replace('\n', "⏎")).unwrap();
+        writeln!(report, "{text}\n-> {object_text}").unwrap();
     }
     expected.assert_eq(&report);
 }
 
 #[test]
 fn finds_object_in_fence_and_prose() {
-    check(
-        &[
-            r#"{"answer": 1}"#,
-            "```json\n{\"answer\": {\"a\": [1, 2]}}\n```",
-            "Sure! With {braces} and { \"quotes\" } and it's done:\n{\"answer\": \"a } b\"} Hope that helps {",
-            r#"{"response": {"answer": 3}}"#,
-        ],
-        expect![[r#"
-            {"answer": 1}
-                Complete {"answer":1}
-            ```json⏎{"answer": {"a": [1, 2]}}⏎```
-                Complete {"answer":{"a":[1,2]}}
-            Sure! With {braces} and { "quotes" } and it's done:⏎{"answer": "a } b"} Hope that helps {
-                Complete {"answer":"a } b"}
-            {"response": {"answer": 3}}
-                Complete {"answer":3}
-        "#]],
-    );
+    check(expect![[r#"
+        {"answer": 1}
+        -> Complete {"answer":1}
+        ```json⏎{"answer": {"a": [1, 2]}}⏎```
+        -> Complete {"answer":{"a":[1,2]}}
+        Sure! With {braces} and { "quotes" } and it's done:⏎{"answer": "a } b"} Hope that helps {
+        -> Complete {"answer":"a } b"}
+        {"response": {"answer": 3}}
+        -> Complete {"answer":3}
+    "#]]);
 }
 
 #[test]
 fn last_complete_object_with_known_key_wins() {
-    check(
-        &[
-            r#"{"answer": 1} no, better: {"answer": 2} as in {"path": "x"}"#,
-            r#"{"answer": 1} no, better: {"answer": 2"#,
-            r#"{"answer": "draft {\"answer\": 9}"}"#,
-        ],
-        expect![[r#"
-            {"answer": 1} no, better: {"answer": 2} as in {"path": "x"}
-                Complete {"answer":2}
-            {"answer": 1} no, better: {"answer": 2
-                Complete {"answer":1}
-            {"answer": "draft {\"answer\": 9}"}
-                Complete {"answer":"draft {\"answer\": 9}"}
-        "#]],
-    );
+    check(expect![[r#"
+        {"answer": 1} no, better: {"answer": 2} as in {"path": "x"}
+        -> Complete {"answer":2}
+        {"answer": 1} no, better: {"answer": 2
+        -> Complete {"answer":1}
+        {"answer": "draft {\"answer\": 9}"}
+        -> Complete {"answer":"draft {\"answer\": 9}"}
+    "#]]);
 }
 
 #[test]
 fn small_mistakes_are_repaired() {
-    check(
-        &[
-            r#"{"answer": [1, 2, ], }"#,
-            "{\"answer\": \"two\nlines\tand \\'quotes\\' and \\d\"}",
-            r#"{"answer": "a, ] b"}"#,
-        ],
-        expect![[r#"
-            {"answer": [1, 2, ], }
-                Complete {"answer":[1,2]}
-            {"answer": "two⏎lines	and \'quotes\' and \d"}
-                Complete {"answer":"two\nlines\tand \\'quotes\\' and \\d"}
-            {"answer": "a, ] b"}
-                Complete {"answer":"a, ] b"}
-        "#]],
-    );
+    check(expect![[r#"
+        {"answer": [1, 2, ], }
+        -> Complete {"answer":[1,2]}
+        {"answer": "two⏎lines	and \'quotes\' and \d"}
+        -> Complete {"answer":"two\nlines\tand \\'quotes\\' and \\d"}
+        {"answer": "a, ] b"}
+        -> Complete {"answer":"a, ] b"}
+    "#]]);
 }
 
 #[test]
 fn truncated_object_is_closed_without_its_last_entry() {
-    check(
-        &[
-            r#"{"answer": {"text": "so far so go"#,
-            r#"{"answer": {"text": "x", "line"#,
-            r#"{"answer": {"text": "x", "line":"#,
-            r#"{"answer": {"text": "x", "line": 12"#,
-            r#"{"answer": ["a", "b\"#,
-            r#"{"answer": ["a", "b\u00e"#,
-            r#"{"answer": [{"a": tru"#,
-            r#"{"answer": 1,"#,
-            r#"{"#,
-        ],
-        expect![[r#"
-            {"answer": {"text": "so far so go
-                Truncated {"answer":{"text":"so far so go"}}
-            {"answer": {"text": "x", "line
-                Truncated {"answer":{"text":"x"}}
-            {"answer": {"text": "x", "line":
-                Truncated {"answer":{"text":"x"}}
-            {"answer": {"text": "x", "line": 12
-                Truncated {"answer":{"text":"x"}}
-            {"answer": ["a", "b\
-                Truncated {"answer":["a","b"]}
-            {"answer": ["a", "b\u00e
-                Truncated {"answer":["a","b"]}
-            {"answer": [{"a": tru
-                Truncated {"answer":[{}]}
-            {"answer": 1,
-                Truncated {"answer":1}
-            {
-                none: no JSON object in it has one of the keys `answer`, `calls`
-        "#]],
-    );
+    check(expect![[r#"
+        {"answer": {"text": "so far so go
+        -> Truncated {"answer":{"text":"so far so go"}}
+        {"answer": {"text": "x", "line
+        -> Truncated {"answer":{"text":"x"}}
+        {"answer": {"text": "x", "line":
+        -> Truncated {"answer":{"text":"x"}}
+        {"answer": {"text": "x", "line": 12
+        -> Truncated {"answer":{"text":"x"}}
+        {"answer": ["a", "b\
+        -> Truncated {"answer":["a","b"]}
+        {"answer": ["a", "b\u00e
+        -> Truncated {"answer":["a","b"]}
+        {"answer": [{"a": tru
+        -> Truncated {"answer":[{}]}
+        {"answer": 1,
+        -> Truncated {"answer":1}
+        {
+        -> none: no JSON object in it has one of the keys `answer`, `calls`
+    "#]]);
 }
 
 #[test]
 fn error_names_the_missing_keys() {
-    check(
-        &[
-            "",
-            "I could not find anything.",
-            r#"{"path": "x"}"#,
-            r#"{"answer": oops}"#,
-            r#"{"answer": [1}"#,
-            r#"{"answer": "\u12zz"}"#,
-        ],
-        expect![[r#"
-
-                none: there is no JSON object in it
-            I could not find anything.
-                none: there is no JSON object in it
-            {"path": "x"}
-                none: no JSON object in it has one of the keys `answer`, `calls`
-            {"answer": oops}
-                none: the JSON is not valid: expected value at line 1 column 11
-            {"answer": [1}
-                none: the JSON is not valid: expected `,` or `]` at line 1 column 13
-            {"answer": "\u12zz"}
-                none: the JSON is not valid: invalid escape at line 1 column 17
-        "#]],
-    );
+    check(expect![[r#"
+        I could not find anything.
+        -> none: there is no JSON object in it
+        {"path": "x"}
+        -> none: no JSON object in it has one of the keys `answer`, `calls`
+        {"answer": oops}
+        -> none: the JSON is not valid: expected value at line 1 column 11
+        {"answer": [1}
+        -> none: the JSON is not valid: expected `,` or `]` at line 1 column 13
+        {"answer": "\u12zz"}
+        -> none: the JSON is not valid: invalid escape at line 1 column 17
+    "#]]);
+    let error = find_object("", &["a"]).unwrap_err().to_string();
+    assert_eq!(error, "there is no JSON object in it");
 }
 
 #[test]

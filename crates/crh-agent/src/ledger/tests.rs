@@ -28,20 +28,22 @@ fn usage(input: u64, output: u64) -> TokenUsage {
     TokenUsage { input, output, ..TokenUsage::default() }
 }
 
-/// Plays a script and prints grants and refusals. Lines: `ask a grace 100+10` (input and output
-/// tokens of model `m`, or `m2` with a fifth word), `ask a grace 100+10..50` (usual and maximum
-/// output), `told a 80+5`, `unknown a`, `nothing a`, `at 30` (seconds).
+/// Plays the first column of a snapshot. The other columns are the decisions and the committed
+/// money. Events: `ask a last 100+10` (input and output tokens of model `m`, or `m2` with a fifth
+/// word), `ask a last 100+10..50` (usual and maximum output), `told a 80+5`, `unknown a`, `nothing
+/// a`, `at 30` (seconds).
 #[track_caller]
-fn check(budget: Budget, script: &str, expected: Expect) {
+fn check(budget: Budget, expected: Expect) {
     let tokens = |text: &str| -> (u64, u64) {
         let (input, output) = text.split_once('+').unwrap();
         (input.parse().unwrap(), output.parse().unwrap())
     };
-    let mut books = BudgetAccount::new(budget, UsageTotals::default());
+    let mut account = BudgetAccount::new(budget, UsageTotals::default());
     let mut names: BTreeMap<CallTicket, &str> = BTreeMap::new();
     let mut elapsed = Duration::ZERO;
     let mut report = String::new();
-    for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    let script = expected.data.lines().filter_map(|line| line.split('|').next());
+    for line in script.map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let ticket = |name: &str| *names.iter().find(|(_, other)| **other == name).unwrap().0;
         match words.as_slice() {
@@ -52,7 +54,7 @@ fn check(budget: Budget, script: &str, expected: Expect) {
                 let output = max_output.parse().unwrap_or(usual_output);
                 let purpose = match *purpose {
                     "work" => CallPurpose::Work,
-                    "grace" => CallPurpose::LastTurn,
+                    "last" => CallPurpose::LastTurn,
                     "validation" => CallPurpose::Validation,
                     other => panic!("{other}"),
                 };
@@ -60,22 +62,22 @@ fn check(budget: Budget, script: &str, expected: Expect) {
                 let (prefix, price) = (None, cent_a_token());
                 let call =
                     CallEstimate { model, input, output, usual_output, prefix, price, purpose };
-                names.insert(books.enqueue(call, elapsed), name);
+                names.insert(account.enqueue(call, elapsed), name);
             }
             ["told", name, size] => {
                 let (input, output) = tokens(size);
-                books.settle(ticket(name), CallUsage::Known(usage(input, output)));
+                account.settle(ticket(name), CallUsage::Known(usage(input, output)));
             }
             ["unknown", name] => {
-                books.settle(ticket(name), CallUsage::Unknown);
+                account.settle(ticket(name), CallUsage::Unknown);
             }
             ["nothing", name] => {
-                books.settle(ticket(name), CallUsage::NotBilled);
+                account.settle(ticket(name), CallUsage::NotBilled);
             }
             other => panic!("{other:?}"),
         }
         let mut decided = String::new();
-        while let Some((ticket, decision)) = books.next_decision() {
+        while let Some((ticket, decision)) = account.next_decision() {
             let name = names[&ticket];
             match decision {
                 ReserveDecision::Granted { output } => write!(decided, " {name}+{output}").unwrap(),
@@ -88,7 +90,7 @@ fn check(budget: Budget, script: &str, expected: Expect) {
                 }
             }
         }
-        let (_, _, money) = books.committed_by_all();
+        let (_, _, money) = account.committed_by_all();
         writeln!(report, "{line:22} |{decided} | {}", money.as_dollars()).unwrap();
     }
     expected.assert_eq(&report);
@@ -98,14 +100,6 @@ fn check(budget: Budget, script: &str, expected: Expect) {
 fn call_waits_while_others_may_free_budget() {
     check(
         budget(9, 10_000, 150),
-        "
-        ask a work 50+10
-        ask b work 50+11
-        told a 50+1
-        ask c work 50+1
-        told b 50+11
-        ask d work 5+1
-        ",
         expect![[r#"
             ask a work 50+10       | a+10 | 0.6
             ask b work 50+11       | | 0.6
@@ -121,13 +115,6 @@ fn call_waits_while_others_may_free_budget() {
 fn small_calls_do_not_overtake_a_large_one() {
     check(
         budget(9, 10_000, 125),
-        "
-        ask a work 50+0
-        ask big work 90+0
-        ask small work 1+0
-        nothing a
-        told big 90+0
-        ",
         expect![[r#"
             ask a work 50+0        | a+0 | 0.5
             ask big work 90+0      | | 0.5
@@ -142,12 +129,6 @@ fn small_calls_do_not_overtake_a_large_one() {
 fn cancelled_call_unblocks_the_queue() {
     check(
         budget(9, 10_000, 125),
-        "
-        ask a work 50+0
-        ask big work 90+0
-        ask small work 1+0
-        unknown big
-        ",
         expect![[r#"
             ask a work 50+0        | a+0 | 0.5
             ask big work 90+0      | | 0.5
@@ -158,21 +139,13 @@ fn cancelled_call_unblocks_the_queue() {
 }
 
 #[test]
-fn grace_turns_and_validation_use_the_reserved_fifth() {
+fn last_turns_and_validation_use_the_reserved_fifth() {
     check(
         budget(9, 10_000, 100),
-        "
-        ask a work 70+0
-        ask b work 11+0
-        ask c grace 20+0
-        ask d validation 11+0
-        told c 20+0
-        told a 70+0
-        ",
         expect![[r#"
             ask a work 70+0        | a+0 | 0.7
             ask b work 11+0        | | 0.7
-            ask c grace 20+0       | c+0 | 0.9
+            ask c last 20+0        | c+0 | 0.9
             ask d validation 11+0  | | 0.9
             told c 20+0            | | 0.9
             told a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
@@ -184,20 +157,6 @@ fn grace_turns_and_validation_use_the_reserved_fifth() {
 fn reserved_counts_are_rounded_down() {
     check(
         budget(9, 10_000, 10_000),
-        "
-        ask a work 1+0
-        ask b work 1+0
-        ask c work 1+0
-        ask d work 1+0
-        ask e work 1+0
-        ask f work 1+0
-        ask g work 1+0
-        ask h work 1+0
-        ask i work 1+0
-        ask j grace 1+0
-        ask k grace 1+0
-        nothing a
-        ",
         expect![[r#"
             ask a work 1+0         | a+0 | 0.01
             ask b work 1+0         | b+0 | 0.02
@@ -208,26 +167,19 @@ fn reserved_counts_are_rounded_down() {
             ask g work 1+0         | g+0 | 0.07
             ask h work 1+0         | h+0 | 0.08
             ask i work 1+0         | | 0.08
-            ask j grace 1+0        | j+0 | 0.09
-            ask k grace 1+0        | | 0.09
+            ask j last 1+0         | j+0 | 0.09
+            ask k last 1+0         | | 0.09
             nothing a              | k+0 | 0.09
         "#]],
     );
     check(
         budget(2, 10_000, 10_000),
-        "
-        ask a work 1+0
-        told a 1+0
-        ask b work 1+0
-        told b 1+0
-        ask c grace 1+0
-        ",
         expect![[r#"
             ask a work 1+0         | a+0 | 0.01
             told a 1+0             | | 0.01
             ask b work 1+0         | b+0 | 0.02
             told b 1+0             | | 0.02
-            ask c grace 1+0        | c: Turns | 0.02
+            ask c last 1+0         | c: Turns | 0.02
         "#]],
     );
 }
@@ -236,32 +188,28 @@ fn reserved_counts_are_rounded_down() {
 fn refusal_names_the_exceeded_limit() {
     check(
         budget(1, 100, 10_000),
-        "ask a grace 101+0",
         expect![[r#"
-        ask a grace 101+0      | a: Tokens | 0
-    "#]],
+            ask a last 101+0       | a: Tokens | 0
+        "#]],
     );
     check(
         budget(1, 100, 50),
-        "ask a grace 40+11",
         expect![[r#"
-            ask a grace 40+11      | a: Money, 0.51 of 0.5 | 0
+            ask a last 40+11       | a: Money, 0.51 of 0.5 | 0
         "#]],
     );
     check(
         budget(0, 100, 50),
-        "ask a grace 1+1",
         expect![[r#"
-        ask a grace 1+1        | a: Turns | 0
-    "#]],
+            ask a last 1+1         | a: Turns | 0
+        "#]],
     );
     check(
         budget(1, 100, 50),
-        "at 60\nask a grace 1+1",
         expect![[r#"
-        at 60                  | | 0
-        ask a grace 1+1        | a: Wall | 0
-    "#]],
+            at 60                  | | 0
+            ask a last 1+1         | a: Wall | 0
+        "#]],
     );
 }
 
@@ -269,14 +217,6 @@ fn refusal_names_the_exceeded_limit() {
 fn unknown_usage_counts_as_worst_case() {
     check(
         budget(9, 10_000, 10_000),
-        "
-        ask a work 50+10
-        unknown a
-        ask b work 50+10
-        nothing b
-        ask c work 50+10
-        told c 0+0
-        ",
         expect![[r#"
             ask a work 50+10       | a+10 | 0.6
             unknown a              | | 0.6
@@ -292,17 +232,6 @@ fn unknown_usage_counts_as_worst_case() {
 fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
     check(
         budget(99, 100_000, 100_000),
-        "
-        ask a work 1000+0
-        told a 100+0
-        ask b work 1000+0
-        told b 1200+0
-        ask c work 1000+0
-        told c 1100+0
-        ask d work 1000+0
-        nothing d
-        ask e work 1000+0 m2
-        ",
         expect![[r#"
             ask a work 1000+0      | a+0 | 10
             told a 100+0           | | 1
@@ -321,15 +250,6 @@ fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
 fn output_is_cut_to_what_the_money_pays_for() {
     check(
         budget(9, 10_000, 200),
-        "
-        ask a work 20+10..100
-        ask b work 20+10..100
-        ask c work 20+10..15
-        ask d work 20+90..100
-        told a 20+5
-        told b 20+5
-        told c 20+5
-        ",
         expect![[r#"
             ask a work 20+10..100  | a+42 | 0.62
             ask b work 20+10..100  | b+27 | 1.09
@@ -346,38 +266,28 @@ fn output_is_cut_to_what_the_money_pays_for() {
 fn usual_output_follows_the_average_of_the_model() {
     check(
         budget(9, 10_000, 400),
-        "
-        ask a grace 10+5..100
-        told a 10+40
-        ask b grace 10+5..20
-        told b 10+20
-        ask c grace 10+5..300
-        told c 10+200
-        ask d grace 10+5..300
-        ask e grace 10+5..300 m2
-        ",
         expect![[r#"
-            ask a grace 10+5..100  | a+100 | 1.1
+            ask a last 10+5..100   | a+100 | 1.1
             told a 10+40           | | 0.5
-            ask b grace 10+5..20   | b+20 | 0.8
+            ask b last 10+5..20    | b+20 | 0.8
             told b 10+20           | | 0.8
-            ask c grace 10+5..300  | c+100 | 1.9
+            ask c last 10+5..300   | c+100 | 1.9
             told c 10+200          | | 2.9
-            ask d grace 10+5..300  | d+89 | 3.89
-            ask e grace 10+5..300 m2 | | 3.89
+            ask d last 10+5..300   | d+89 | 3.89
+            ask e last 10+5..300 m2 | | 3.89
         "#]],
     );
 }
 
 #[test]
 fn counted_prefix_lowers_later_reservations() {
-    let mut books = BudgetAccount::new(budget(9, 10_000, 10_000), UsageTotals::default());
+    let mut account = BudgetAccount::new(budget(9, 10_000, 10_000), UsageTotals::default());
     let mut reserve = |prefix, counted| {
         let prefix = Some(SharedPrefix { id: prefix, rest: 20 });
-        let ticket = books.enqueue(CallEstimate { prefix, ..call(1_000) }, Duration::ZERO);
-        assert!(matches!(books.next_decision(), Some((_, ReserveDecision::Granted { .. }))));
-        let (input, _) = books.reserved(ticket);
-        books.settle(ticket, CallUsage::Known(usage(counted, 0)));
+        let ticket = account.enqueue(CallEstimate { prefix, ..call(1_000) }, Duration::ZERO);
+        assert!(matches!(account.next_decision(), Some((_, ReserveDecision::Granted { .. }))));
+        let (input, _) = account.reserved(ticket);
+        account.settle(ticket, CallUsage::Known(usage(counted, 0)));
         input
     };
     assert_eq!(
@@ -388,7 +298,7 @@ fn counted_prefix_lowers_later_reservations() {
 
 #[test]
 fn a_fifth_of_the_tool_calls_is_reserved() {
-    let mut books = BudgetAccount::new(budget(1, 1, 1), UsageTotals::default());
+    let mut account = BudgetAccount::new(budget(1, 1, 1), UsageTotals::default());
     let grants = [
         (6, CallPurpose::Work),
         (6, CallPurpose::Work),
@@ -397,9 +307,9 @@ fn a_fifth_of_the_tool_calls_is_reserved() {
         (9, CallPurpose::LastTurn),
         (1, CallPurpose::LastTurn),
     ];
-    let granted = grants.map(|(requested, purpose)| books.grant_tool_calls(requested, purpose));
+    let granted = grants.map(|(requested, purpose)| account.grant_tool_calls(requested, purpose));
     assert_eq!(granted, [6, 2, 0, 1, 1, 0]);
-    assert_eq!(books.spent(), UsageTotals { tool_calls: 10, ..UsageTotals::default() });
+    assert_eq!(account.spent(), UsageTotals { tool_calls: 10, ..UsageTotals::default() });
 }
 
 /// A random operation on the account.
@@ -455,14 +365,14 @@ proptest! {
     fn committed_usage_never_exceeds_the_budget(
         moves in prop::collection::vec(any_move(), 1..80),
     ) {
-        let mut books = BudgetAccount::new(budget(20, 3_000, 3_000), UsageTotals::default());
+        let mut account = BudgetAccount::new(budget(20, 3_000, 3_000), UsageTotals::default());
         let mut tickets = Vec::new();
         let mut worst: BTreeMap<CallTicket, (u64, u64)> = BTreeMap::new();
         for played in moves {
             match played {
-                LedgerMove::Ask(call) => tickets.push(books.enqueue(call, Duration::ZERO)),
+                LedgerMove::Ask(call) => tickets.push(account.enqueue(call, Duration::ZERO)),
                 LedgerMove::End(which, percent, ending) => {
-                    let outstanding = books.outstanding();
+                    let outstanding = account.outstanding();
                     if outstanding.is_empty() {
                         continue;
                     }
@@ -475,25 +385,25 @@ proptest! {
                         CallEnding::Nothing => CallUsage::NotBilled,
                         CallEnding::Unknown => CallUsage::Unknown,
                     };
-                    books.settle(ticket, settled);
+                    account.settle(ticket, settled);
                 }
                 LedgerMove::GiveUp(which) if !tickets.is_empty() => {
-                    books.settle(*which.get(&tickets), CallUsage::Unknown);
+                    account.settle(*which.get(&tickets), CallUsage::Unknown);
                 }
                 LedgerMove::GiveUp(_) => {}
             }
-            while let Some((ticket, decision)) = books.next_decision() {
+            while let Some((ticket, decision)) = account.next_decision() {
                 if let ReserveDecision::Granted { output } = decision {
-                    let reserved = books.reserved(ticket);
+                    let reserved = account.reserved(ticket);
                     prop_assert_eq!(output, reserved.1);
                     worst.insert(ticket, reserved);
                 }
             }
-            let (calls, input, money) = books.committed_by_all();
+            let (calls, input, money) = account.committed_by_all();
             prop_assert!(calls <= 20 && input <= 3_000 && money <= Money::cents(3_000));
-            let (calls, input, money) = books.committed_by_work();
+            let (calls, input, money) = account.committed_by_work();
             prop_assert!(calls <= 16 && input <= 2_400 && money <= Money::cents(2_400));
-            prop_assert!(books.waiting() == 0 || !books.outstanding().is_empty());
+            prop_assert!(account.waiting() == 0 || !account.outstanding().is_empty());
         }
     }
 }

@@ -12,7 +12,7 @@ use crh_llm::CallArguments;
 struct FakeToolbox {
     barrier: Barrier,
     running: AtomicUsize,
-    most: AtomicUsize,
+    max_running: AtomicUsize,
     /// Never sent to, so that receivers block their thread.
     silence: Arc<std::sync::Mutex<mpsc::Receiver<()>>>,
 }
@@ -26,7 +26,7 @@ impl Toolbox for FakeToolbox {
             }
             "count" | "write" => {
                 let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
-                self.most.fetch_max(running, Ordering::SeqCst);
+                self.max_running.fetch_max(running, Ordering::SeqCst);
                 tokio::time::sleep(Duration::from_secs(1)).await;
                 self.running.fetch_sub(1, Ordering::SeqCst);
             }
@@ -65,11 +65,11 @@ impl Toolbox for FakeToolbox {
 
 /// Calls the tools within a time limit and prints each result with its time.
 async fn call_all(names: &[&str], wall: u64) -> (String, usize) {
-    let (kept_silent, silence) = mpsc::channel();
-    let shed = Arc::new(FakeToolbox {
+    let (sender, silence) = mpsc::channel();
+    let toolbox = Arc::new(FakeToolbox {
         barrier: Barrier::new(2),
         running: AtomicUsize::new(0),
-        most: AtomicUsize::new(0),
+        max_running: AtomicUsize::new(0),
         silence: Arc::new(std::sync::Mutex::new(silence)),
     });
     let call = |name: &&str| ToolCall {
@@ -81,13 +81,13 @@ async fn call_all(names: &[&str], wall: u64) -> (String, usize) {
     let calls: Vec<_> = names.iter().map(call).collect();
     let deadline = Some(Instant::now() + Duration::from_secs(wall));
     let mut running =
-        RunningCalls::start(&shed, &calls, ToolTimeLimits { per_call: TOOL_TIMEOUT, deadline });
+        RunningCalls::start(&toolbox, &calls, ToolTimeLimits { per_call: TOOL_TIMEOUT, deadline });
     let mut lines = vec![String::new(); names.len()];
-    while let Some(FinishedCall { index, outcome, duration: took }) = running.next().await {
-        lines[index] = format!("{}: {outcome:?} after {} s\n", names[index], took.as_secs());
+    while let Some(FinishedCall { index, outcome, duration }) = running.next().await {
+        lines[index] = format!("{}: {outcome:?} after {} s\n", names[index], duration.as_secs());
     }
-    drop(kept_silent);
-    (lines.concat(), shed.most.load(Ordering::SeqCst))
+    drop(sender);
+    (lines.concat(), toolbox.max_running.load(Ordering::SeqCst))
 }
 
 async fn check(names: &[&str], expected: Expect) {
@@ -142,16 +142,16 @@ async fn misbehaving_tool_fails_only_its_own_call() {
 #[tokio::test]
 async fn panic_on_tool_thread_is_caught() {
     let (report, _) = call_all(&["panic on a thread", "thread"], 3_600).await;
-    let brought: Vec<&str> = report
+    let results: Vec<&str> = report
         .lines()
         .filter_map(|line| line.rsplit_once(" after "))
-        .map(|(said, _)| said)
+        .map(|(result, _)| result)
         .collect();
     let expected = [
         r#"panic on a thread: Failed("the tool broke on this call; try it another way")"#,
         r#"thread: Answered("tool")"#,
     ];
-    assert_eq!(brought, expected);
+    assert_eq!(results, expected);
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,7 +42,7 @@ fn attempt(turn: u32, number: u32) -> AskAttempt {
 /// A run of three questions: the second is retried, and before the third the first result is
 /// trimmed.
 fn run(transcript: &Transcript) {
-    let mut pen = TranscriptWriter::new(transcript, "alice", Instant::now());
+    let mut writer = TranscriptWriter::new(transcript, "alice", Instant::now());
     let mut conversation = Conversation::new("the rules");
     conversation.push_user("the task", CacheMark::Breakpoint);
     let ask = |conversation: &Conversation, purpose| {
@@ -55,17 +55,17 @@ fn run(transcript: &Transcript) {
         money: Money::cents(6),
         wall: Duration::from_secs(5),
     };
-    pen.write_start(MODEL, &limits, &conversation);
+    writer.write_start(MODEL, &limits, &conversation);
 
     let first = ask(&conversation, CallPurpose::Work);
-    pen.write_request(attempt(1, 1), &first, MODEL, Some(WORST));
+    writer.write_request(attempt(1, 1), &first, MODEL, Some(WORST));
     let usage = TokenUsage { input: 30, cache_read: 10, cache_written: 0, output: 4 };
     let cost = CallCost { usage, money: Money::cents(2), basis: CostBasis::Counted };
     let served = Some("gpt-4.1-mini-2025-04-14".to_owned());
     let reply =
         ModelReply { turn: Turn::text("hm"), stop: StopCause::Calls, usage: Some(usage), served };
-    pen.write_reply(&attempt_summary(attempt(1, 1), 120, Some(cost)), &reply);
-    pen.remember_request(first.request);
+    writer.write_reply(&attempt_summary(attempt(1, 1), 120, Some(cost)), &reply);
+    writer.remember_request(first.request);
 
     let call = ToolCall {
         id: "c1".to_owned(),
@@ -73,8 +73,8 @@ fn run(transcript: &Transcript) {
         arguments: CallArguments::Json(json!({ "path": "key-of-the-house" })),
         signatures: Vec::new(),
     };
-    pen.write_tool_call(&call);
-    pen.write_tool_result(
+    writer.write_tool_call(&call);
+    writer.write_tool_result(
         &call,
         Duration::from_millis(3),
         &ToolOutcome::Answered("long".to_owned()),
@@ -83,30 +83,34 @@ fn run(transcript: &Transcript) {
     conversation.messages.push(Message::Assistant(reply.turn));
     conversation.push_user("long", CacheMark::Unmarked);
     let second = ask(&conversation, CallPurpose::Work);
-    pen.write_request(attempt(2, 1), &second, MODEL, Some(WORST));
+    writer.write_request(attempt(2, 1), &second, MODEL, Some(WORST));
     let wait = Some(Duration::from_secs(2));
-    pen.write_failure(&attempt_summary(attempt(2, 1), 0, None), "key-of-the-house is no key", wait);
-    pen.write_request(attempt(2, 2), &second, MODEL, Some(WORST));
-    pen.write_failure(&attempt_summary(attempt(2, 2), 0, Some(cost)), "overloaded", None);
-    pen.remember_request(second.request);
+    writer.write_failure(
+        &attempt_summary(attempt(2, 1), 0, None),
+        "key-of-the-house is no key",
+        wait,
+    );
+    writer.write_request(attempt(2, 2), &second, MODEL, Some(WORST));
+    writer.write_failure(&attempt_summary(attempt(2, 2), 0, Some(cost)), "overloaded", None);
+    writer.remember_request(second.request);
 
     conversation.messages.pop();
     conversation.push_user("short", CacheMark::Unmarked);
     conversation.push_user("answer", CacheMark::Unmarked);
-    pen.write_request(
+    writer.write_request(
         attempt(3, 1),
         &ask(&conversation, CallPurpose::LastTurn),
         MODEL,
         Some(WORST),
     );
-    pen.write_refusal(attempt(3, 1), LimitKind::Money);
+    writer.write_refusal(attempt(3, 1), LimitKind::Money);
     let run_end: AgentRunEnd<()> = AgentRunEnd {
         outcome: AgentOutcome::OutOfBudget(LimitKind::Money.into()),
         limit_reached: Some(LimitKind::Money),
     };
     let mut totals = UsageTotals::default();
     totals.add(cost);
-    pen.write_end(&run_end, &totals);
+    writer.write_end(&run_end, &totals);
 }
 
 #[track_caller]
@@ -194,20 +198,20 @@ fn events(contents: TranscriptDetail, write: impl FnOnce(&Transcript)) -> Vec<Va
 #[test]
 fn changed_system_prompt_is_written_again() {
     let events = events(TranscriptDetail::Full, |transcript| {
-        let mut pen = TranscriptWriter::new(transcript, "alice", Instant::now());
+        let mut writer = TranscriptWriter::new(transcript, "alice", Instant::now());
         let mut conversation = Conversation::new("the rules");
         conversation.push_user("the task", CacheMark::Unmarked);
         let ask = |conversation: &Conversation| {
             EstimatedRequest::new(ModelRequest::new(conversation.clone(), 100), CallPurpose::Work)
         };
-        pen.write_request(attempt(1, 1), &ask(&conversation), MODEL, None);
-        pen.remember_request(ask(&conversation).request);
+        writer.write_request(attempt(1, 1), &ask(&conversation), MODEL, None);
+        writer.remember_request(ask(&conversation).request);
         conversation.push_user("go on", CacheMark::Unmarked);
-        pen.write_refusal(attempt(2, 1), LimitKind::Money);
-        pen.remember_request(ask(&conversation).request);
+        writer.write_refusal(attempt(2, 1), LimitKind::Money);
+        writer.remember_request(ask(&conversation).request);
         conversation.push_user("the last turn", CacheMark::Unmarked);
         conversation.system += " in words";
-        pen.write_request(attempt(3, 1), &ask(&conversation), MODEL, None);
+        writer.write_request(attempt(3, 1), &ask(&conversation), MODEL, None);
     });
     let user_message = |text: &str| json!({ "user": { "text": text, "cache": "unmarked" } });
     let added = json!({ "messages": [user_message("go on"), user_message("the last turn")], "system": "the rules in words" });

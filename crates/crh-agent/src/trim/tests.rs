@@ -1,4 +1,4 @@
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::json;
 
 use super::*;
@@ -30,126 +30,43 @@ fn conversation(turns: usize) -> Conversation {
     conversation
 }
 
-fn check(turns: usize, needed: u64, expected: Expect) {
+/// Trims a conversation. Returns the trimmed positions and what is left of each message.
+fn trimmed(turns: usize, needed: u64) -> String {
     let mut conversation = conversation(turns);
     let before = conversation.clone();
-    let trimmed = trim(&mut conversation, 2, needed);
+    let trim_result = trim(&mut conversation, 2, needed);
     assert_eq!(conversation.system, before.system);
     let tokens = |conversation: Conversation| estimated_tokens(&ModelRequest::new(conversation, 1));
     let less = tokens(before) - tokens(conversation.clone());
     // The overhead of a thought does not count as freed.
-    assert!(
-        (trimmed.freed_tokens..trimmed.freed_tokens + 100).contains(&less),
-        "{} of {less}",
-        trimmed.freed_tokens
-    );
-    let mut report = format!(
-        "taken out {:?}\n",
-        trimmed
-            .positions
-            .iter()
-            .map(|position| (position.message, position.result))
-            .collect::<Vec<_>>()
-    );
-    for message in &conversation.messages {
-        report += &match message {
-            Message::User(text) => format!("user {}\n", text.text.len()),
-            Message::Results(results) => results
-                .iter()
-                .map(|result| {
-                    format!(
-                        "result {}\n",
-                        result
-                            .text
-                            .chars()
-                            .take(90)
-                            .collect::<String>()
-                            .replace(&"r".repeat(80), "…")
-                    )
-                })
-                .collect(),
-            Message::Assistant(turn) => format!("turn of {} parts\n", turn.parts.len()),
-        };
-    }
-    expected.assert_eq(&report);
+    let freed = trim_result.freed_tokens;
+    assert!((freed..freed + 100).contains(&less), "{freed} of {less}");
+    let positions = trim_result.positions.iter().map(|place| (place.message, place.result));
+    let stub = model_texts::trimmed_result("read", 1_000);
+    let result_text = |result: &ToolResult| match result.text == stub {
+        true => "stub".to_owned(),
+        false => result.text.len().to_string(),
+    };
+    let messages = conversation.messages.iter().map(|message| match message {
+        Message::User(text) => format!("user {}", text.text.len()),
+        Message::Results(results) => {
+            results.iter().map(result_text).collect::<Vec<_>>().join(" + ")
+        }
+        Message::Assistant(turn) => format!("{} parts", turn.parts.len()),
+    });
+    format!("{:?} {}", positions.collect::<Vec<_>>(), messages.collect::<Vec<_>>().join(", "))
 }
 
 #[test]
 fn oldest_results_are_trimmed_first() {
-    check(
-        3,
-        100,
-        expect![[r#"
-        taken out [(3, 0)]
-        user 500
-        result …rrrrrrrrrr
-        turn of 3 parts
-        result [1000 characters from `read` were taken out to make room. Call it again if you need them.]
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 3 parts
-        result …rrrrrrrrrr
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 3 parts
-        result …rrrrrrrrrr
-        result rrrrrrrrrrrrrrrrrrrr
-        user 6
-    "#]],
-    );
+    expect!["[(3, 0)] user 500, 1000, 3 parts, stub + 20, 3 parts, 1000 + 20, 3 parts, 1000 + 20, user 6"].assert_eq(&trimmed(3, 100));
 }
 
 #[test]
 fn task_and_last_turn_are_never_trimmed() {
-    check(
-        3,
-        1_000,
-        expect![[r#"
-        taken out [(3, 0), (5, 0)]
-        user 500
-        result …rrrrrrrrrr
-        turn of 2 parts
-        result [1000 characters from `read` were taken out to make room. Call it again if you need them.]
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 3 parts
-        result [1000 characters from `read` were taken out to make room. Call it again if you need them.]
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 3 parts
-        result …rrrrrrrrrr
-        result rrrrrrrrrrrrrrrrrrrr
-        user 6
-    "#]],
-    );
-    check(
-        3,
-        u64::MAX,
-        expect![[r#"
-        taken out [(3, 0), (5, 0)]
-        user 500
-        result …rrrrrrrrrr
-        turn of 2 parts
-        result [1000 characters from `read` were taken out to make room. Call it again if you need them.]
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 2 parts
-        result [1000 characters from `read` were taken out to make room. Call it again if you need them.]
-        result rrrrrrrrrrrrrrrrrrrr
-        turn of 3 parts
-        result …rrrrrrrrrr
-        result rrrrrrrrrrrrrrrrrrrr
-        user 6
-    "#]],
-    );
-    check(
-        1,
-        u64::MAX,
-        expect![[r#"
-        taken out []
-        user 500
-        result …rrrrrrrrrr
-        turn of 3 parts
-        result …rrrrrrrrrr
-        result rrrrrrrrrrrrrrrrrrrr
-        user 6
-    "#]],
-    );
+    expect!["[(3, 0), (5, 0)] user 500, 1000, 2 parts, stub + 20, 3 parts, stub + 20, 3 parts, 1000 + 20, user 6"].assert_eq(&trimmed(3, 1_000));
+    expect!["[(3, 0), (5, 0)] user 500, 1000, 2 parts, stub + 20, 2 parts, stub + 20, 3 parts, 1000 + 20, user 6"].assert_eq(&trimmed(3, u64::MAX));
+    expect!["[] user 500, 1000, 3 parts, 1000 + 20, user 6"].assert_eq(&trimmed(1, u64::MAX));
 }
 
 #[test]
@@ -163,24 +80,24 @@ fn trimming_twice_changes_nothing() {
 
 #[test]
 fn vendor_count_corrects_estimates() {
-    let mut gauge = TokenEstimator::default();
-    assert_eq!((gauge.tokens(100), gauge.estimate(60)), (60, 100));
-    gauge.record_count(1_000, 400);
-    assert_eq!((gauge.tokens(1_000), gauge.tokens(1_200)), (400, 500));
-    assert_eq!(gauge.estimate(400), 1_000);
+    let mut estimator = TokenEstimator::default();
+    assert_eq!((estimator.tokens(100), estimator.estimate(60)), (60, 100));
+    estimator.record_count(1_000, 400);
+    assert_eq!((estimator.tokens(1_000), estimator.tokens(1_200)), (400, 500));
+    assert_eq!(estimator.estimate(400), 1_000);
     assert_eq!(
-        (gauge.upper_bound(900), gauge.upper_bound(1_000), gauge.upper_bound(1_200)),
+        (estimator.upper_bound(900), estimator.upper_bound(1_000), estimator.upper_bound(1_200)),
         (900, 400, 600)
     );
-    gauge.invalidate_prefix();
-    assert_eq!((gauge.tokens(500), gauge.tokens(1_500)), (200, 600));
+    estimator.invalidate_prefix();
+    assert_eq!((estimator.tokens(500), estimator.tokens(1_500)), (200, 600));
     assert_eq!(
-        (gauge.upper_bound(500), gauge.upper_bound(1_500)),
+        (estimator.upper_bound(500), estimator.upper_bound(1_500)),
         (500, 1_500),
         "what is safe, not likely"
     );
-    gauge.record_count(500, 0);
-    assert_eq!(gauge.tokens(500), 200, "a count of nothing is none");
+    estimator.record_count(500, 0);
+    assert_eq!(estimator.tokens(500), 200, "a count of nothing is none");
 }
 
 #[test]

@@ -42,15 +42,15 @@ fn failing_reply(asked: &FakeRequest) -> ScriptedReply {
 async fn failing_runs_never_exceed_the_shared_budget() {
     let fake = FakeModel::answering(failing_reply).forgetful();
     let dollar = Money::cents(100);
-    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
-    means.ledger = Ledger::open(Budget { money: dollar, ..setup::budget() });
-    let means = Arc::new(means);
+    let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+    context.ledger = Ledger::open(Budget { money: dollar, ..setup::budget() });
+    let context = Arc::new(context);
     let runs: Vec<_> = (0..RUNS)
         .map(|number| {
-            let means = means.clone();
+            let context = context.clone();
             tokio::spawn(async move {
                 let task = setup::task(&format!("run-{number}"));
-                drive(AgentRun::new(task, setup::limits(), means.model.facts()), &means).await
+                drive(AgentRun::new(task, setup::limits(), context.model.facts()), &context).await
             })
         })
         .collect();
@@ -70,7 +70,7 @@ async fn failing_runs_never_exceed_the_shared_budget() {
         output: usage.output,
     };
     let truth = setup::price().cost(&usage);
-    let spent = means.ledger.spent();
+    let spent = context.ledger.spent();
     assert_eq!(spent.money, money, "what the runs say is what the ledger says");
     assert!(spent.money <= dollar, "{}", spent.money);
     assert!(truth <= spent.money, "{truth} by the vendor's count, {} by ours", spent.money);

@@ -34,10 +34,10 @@ fn run(model: &Model) -> AgentRun<Verdict> {
 #[tokio::test]
 async fn transient_errors_are_retried_at_no_cost() {
     let fake = FakeModel::start().on("alice", [rate_limited(0), overloaded(), submits()]);
-    let means = setup::run_context(&fake.url(), setup::TOOLS);
-    let driven = drive(run(&means.model), &means).await;
+    let context = setup::run_context(&fake.url(), setup::TOOLS);
+    let driven = drive(run(&context.model), &context).await;
     assert_eq!(driven.end, fine());
-    assert_eq!(driven.totals, means.ledger.spent());
+    assert_eq!(driven.totals, context.ledger.spent());
     assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 0));
     assert_eq!(driven.totals.failed_calls, 2);
     let usage = fake.usage();
@@ -48,10 +48,10 @@ async fn transient_errors_are_retried_at_no_cost() {
 async fn cut_stream_is_retried_and_counts_as_worst_case() {
     let cut_reply = says("I think that").pieces(3).cut_after_events(2);
     let fake = FakeModel::start().on("alice", [cut_reply, hangs_up(), server_error(), submits()]);
-    let means = setup::run_context(&fake.url(), setup::TOOLS);
-    let driven = drive(run(&means.model), &means).await;
+    let context = setup::run_context(&fake.url(), setup::TOOLS);
+    let driven = drive(run(&context.model), &context).await;
     assert_eq!(driven.end, fine());
-    assert_eq!(driven.totals, means.ledger.spent());
+    assert_eq!(driven.totals, context.ledger.spent());
     let UsageTotals { llm_calls, guessed_calls, usage, money, .. } = driven.totals;
     assert!(guessed_calls >= 2 && llm_calls == guessed_calls + 1, "{llm_calls}, {guessed_calls}");
     assert!(usage.output >= 200 * u64::from(guessed_calls), "the most that may be written");
@@ -65,8 +65,8 @@ async fn cut_stream_is_retried_and_counts_as_worst_case() {
 #[tokio::test]
 async fn last_error_is_the_outcome_after_all_retries() {
     let fake = FakeModel::start().on("alice", (0..4).map(|_| overloaded()));
-    let means = setup::run_context(&fake.url(), setup::TOOLS);
-    let driven = drive(run(&means.model), &means).await;
+    let context = setup::run_context(&fake.url(), setup::TOOLS);
+    let driven = drive(run(&context.model), &context).await;
     assert!(
         matches!(driven.end.outcome, AgentOutcome::Model(ModelError::Overloaded { .. })),
         "{driven:?}"
@@ -83,11 +83,11 @@ async fn retry_delay_beyond_the_deadline_is_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("alice.jsonl");
         let fake = FakeModel::start().on("alice", [rate_limited(20)]);
-        let mut means = setup::run_context(&fake.url(), setup::TOOLS);
-        means.ledger = Ledger::open(budget);
-        means.transcript = setup::transcript(&path);
-        let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
-        let driven = drive(run, &means).await;
+        let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+        context.ledger = Ledger::open(budget);
+        context.transcript = setup::transcript(&path);
+        let run = AgentRun::new(setup::task("alice"), limits, context.model.facts());
+        let driven = drive(run, &context).await;
         assert!(
             matches!(driven.end.outcome, AgentOutcome::Model(ModelError::RateLimited { .. })),
             "{driven:?}"
@@ -104,38 +104,30 @@ async fn retry_delay_beyond_the_deadline_is_skipped() {
 }
 
 #[tokio::test]
-async fn attempt_without_reserved_money_is_not_sent() {
-    let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
-    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+async fn attempt_that_the_money_does_not_cover_is_not_sent() {
     // Enough for the worst case of one call, not of two.
-    means.ledger = Ledger::open(Budget { money: Money::cents(4), ..setup::budget() });
-    let driven = drive(run(&means.model), &means).await;
-    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());
-    assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
-    assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
-    assert_eq!(fake.usage().requests, 1);
-}
-
-#[tokio::test]
-async fn attempt_over_a_run_limit_is_not_sent() {
-    let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
-    let means = setup::run_context(&fake.url(), setup::TOOLS);
-    // Enough for the worst case of one call, not of two.
-    let limits = RunLimits { money: Money::cents(3), ..setup::limits() };
-    let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
-    let driven = drive(run, &means).await;
-    let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());
-    assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
-    assert_eq!((driven.totals.llm_calls, fake.usage().requests), (1, 1));
+    let own = (RunLimits { money: Money::cents(3), ..setup::limits() }, setup::budget());
+    let shared = (setup::limits(), Budget { money: Money::cents(4), ..setup::budget() });
+    for (limits, budget) in [own, shared] {
+        let fake = FakeModel::start().on("alice", [says("I think").cut_after_events(1)]);
+        let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+        context.ledger = Ledger::open(budget);
+        let run = AgentRun::new(setup::task("alice"), limits, context.model.facts());
+        let driven = drive(run, &context).await;
+        let outcome = AgentOutcome::OutOfBudget(LimitKind::Money.into());
+        assert_eq!(driven.end, AgentRunEnd { outcome, limit_reached: Some(LimitKind::Money) });
+        assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
+        assert_eq!(fake.usage().requests, 1);
+    }
 }
 
 #[tokio::test]
 async fn model_without_price_is_rejected() {
     let fake = FakeModel::start();
-    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
+    let mut context = setup::run_context(&fake.url(), setup::TOOLS);
     let facts = ModelFacts { price: None, ..setup::facts(setup::TOOLS) };
-    means.model = setup::model_with(&fake.url(), facts);
-    let driven = drive(run(&means.model), &means).await;
+    context.model = setup::model_with(&fake.url(), facts);
+    let driven = drive(run(&context.model), &context).await;
     let AgentOutcome::Model(ModelError::BadRequest { message }) = driven.end.outcome else {
         panic!("{driven:?}");
     };
@@ -144,72 +136,59 @@ async fn model_without_price_is_rejected() {
 
 #[tokio::test]
 async fn wall_time_limit_stops_a_call_in_flight() {
-    for shared in [false, true] {
+    let wall = Duration::from_millis(200);
+    let own = (RunLimits { wall, ..setup::limits() }, setup::budget());
+    let shared = (setup::limits(), Budget { wall, ..setup::budget() });
+    for (limits, budget) in [own, shared] {
         // The request may or may not arrive in time.
         let fake = FakeModel::answering(|_| submits().delayed(HOURS));
-        let mut means = setup::run_context(&fake.url(), setup::TOOLS);
-        let mut limits = setup::limits();
-        let wall = Duration::from_millis(200);
-        if shared {
-            means.ledger = Ledger::open(Budget { wall, ..setup::budget() });
-        } else {
-            limits.wall = wall;
-        }
-        let run = AgentRun::new(setup::task("alice"), limits, means.model.facts());
-        let driven = drive(run, &means).await;
+        let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+        context.ledger = Ledger::open(budget);
+        let run = AgentRun::new(setup::task("alice"), limits, context.model.facts());
+        let driven = drive(run, &context).await;
         assert_eq!(driven.end.limit_reached, Some(LimitKind::Wall), "{driven:?}");
         assert_eq!(driven.end.outcome, AgentOutcome::OutOfBudget(LimitKind::Wall.into()));
         assert_eq!((driven.totals.llm_calls, driven.totals.guessed_calls), (1, 1));
-        assert_eq!(driven.totals, means.ledger.spent());
+        assert_eq!(driven.totals, context.ledger.spent());
     }
 }
 
 /// Cancels a run as soon as its transcript has an event.
-async fn cancelled_at(event: &str, reply: ScriptedReply) -> (AgentRunEnd<Verdict>, UsageTotals) {
+async fn cancelled_at(event: &str, reply: ScriptedReply) -> UsageTotals {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", [reply]);
-    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
-    means.transcript = setup::transcript(&path);
+    let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+    context.transcript = setup::transcript(&path);
     let event = format!("\"event\":\"{event}\"");
     let cancelling = async {
         // The request is in flight once the fake model has received it.
         while fake.usage().requests == 0 || !fs::read_to_string(&path).unwrap().contains(&event) {
             tokio::task::yield_now().await;
         }
-        means.cancel.cancel();
+        context.cancel.cancel();
     };
-    let (driven, ()) = tokio::join!(drive(run(&means.model), &means), cancelling);
-    assert_eq!(driven.totals, means.ledger.spent());
-    (driven.end, driven.totals)
+    let (driven, ()) = tokio::join!(drive(run(&context.model), &context), cancelling);
+    assert_eq!(driven.totals, context.ledger.spent());
+    assert_eq!(driven.end, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    driven.totals
 }
 
 #[tokio::test]
-async fn cancellation_stops_a_call_in_flight() {
-    let (outcome, totals) = cancelled_at("asked", submits().delayed(HOURS)).await;
-    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+async fn cancellation_stops_a_call_a_retry_delay_or_a_tool() {
+    let totals = cancelled_at("asked", submits().delayed(HOURS)).await;
     assert_eq!((totals.llm_calls, totals.guessed_calls), (1, 1));
-}
-
-#[tokio::test]
-async fn cancellation_stops_a_retry_delay() {
-    let (outcome, totals) = cancelled_at("failed", rate_limited(30)).await;
-    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    let totals = cancelled_at("failed", rate_limited(30)).await;
     assert_eq!(totals, UsageTotals { failed_calls: 1, ..UsageTotals::default() });
-}
-
-#[tokio::test]
-async fn cancellation_stops_a_tool() {
-    let (outcome, totals) = cancelled_at("tool_call", calls("hang", json!({ "text": "" }))).await;
-    assert_eq!(outcome, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
+    let totals = cancelled_at("tool_call", calls("hang", json!({ "text": "" }))).await;
     assert_eq!(totals.tool_calls, 1);
 }
 
 #[tokio::test]
 async fn cancelled_run_asks_nothing() {
     let fake = FakeModel::start();
-    let means = setup::run_context(&fake.url(), setup::TOOLS);
-    means.cancel.cancel();
-    let driven = drive(run(&means.model), &means).await;
+    let context = setup::run_context(&fake.url(), setup::TOOLS);
+    context.cancel.cancel();
+    let driven = drive(run(&context.model), &context).await;
     assert_eq!(driven.end, AgentRunEnd { outcome: AgentOutcome::Cancelled, limit_reached: None });
 }

@@ -53,9 +53,9 @@ fn a_killed_process_loses_at_most_the_call_in_flight() {
 fn runs_until_it_is_killed(url: &str, transcript: &Path) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut means = setup::run_context(url, setup::TOOLS);
-        means.transcript = setup::transcript(transcript);
-        let run = AgentRun::new(setup::task("alice"), setup::limits(), means.model.facts());
-        panic!("it was not killed: {:?}", drive(run, &means).await);
+        let mut context = setup::run_context(url, setup::TOOLS);
+        context.transcript = setup::transcript(transcript);
+        let run = AgentRun::new(setup::task("alice"), setup::limits(), context.model.facts());
+        panic!("it was not killed: {:?}", drive(run, &context).await);
     });
 }

@@ -14,21 +14,21 @@ use crh_testkit::fake_model::{ScriptedReply, calls_all, says};
 
 async fn check(abilities: Abilities, replies: [ScriptedReply; 2], expected: Expect) {
     let fake = FakeModel::start().on("alice", replies);
-    let mut means = setup::run_context(&fake.url(), abilities);
+    let mut context = setup::run_context(&fake.url(), abilities);
     let folder = tempfile::tempdir().unwrap();
     let cassette = folder.path().join("alice.cassette");
     let recorder = Arc::new(Recorder::create(&cassette, Redactor::default()).unwrap());
-    means.model = means.model.with_recorder(recorder.clone());
+    context.model = context.model.with_recorder(recorder.clone());
     let facts = setup::facts(abilities);
     let run = || AgentRun::new(setup::task("alice"), setup::limits(), &facts);
-    let driven = drive(run(), &means).await;
+    let driven = drive(run(), &context).await;
     let answered = AgentOutcome::Answered(Verdict("fine".to_owned()));
     assert_eq!(driven.end, AgentRunEnd { outcome: answered, limit_reached: None });
     assert_eq!((driven.totals.llm_calls, driven.totals.tool_calls), (2, 2));
-    assert_eq!(driven.totals, means.ledger.spent());
+    assert_eq!(driven.totals, context.ledger.spent());
     assert_eq!(recorder.finish().unwrap(), 2);
-    means.model = Model::replay(&cassette, Redactor::default()).unwrap();
-    let replayed = drive(run(), &means).await;
+    context.model = Model::replay(&cassette, Redactor::default()).unwrap();
+    let replayed = drive(run(), &context).await;
     assert_eq!((replayed.end, replayed.totals), (driven.end, driven.totals));
     let first = &fake.requests()[0].body;
     let form = first["response_format"]["type"].as_str().unwrap_or("any form");
@@ -54,7 +54,7 @@ async fn run_with_native_tool_calls() {
         setup::TOOLS,
         replies,
         expect![[r#"
-            any form, 8 tools, alice
+            any form, 5 tools, alice
               0 system   Follow the rules.
               1 user     Judge this.
               2 call     echo one
@@ -73,7 +73,7 @@ async fn run_with_schema_output() {
         object_turns(),
         expect![[r#"
             json_schema, 0 tools, alice
-              0 system   35 lines
+              0 system   26 lines
               1 user     Judge this.
               2 said     111 bytes
               3 user     <result-7692c3ad3540: 3 bytes> <result-3fc4ccfe7458: 3 bytes>
@@ -89,7 +89,7 @@ async fn run_with_plain_text() {
         object_turns(),
         expect![[r#"
             any form, 0 tools, alice
-              0 system   35 lines
+              0 system   26 lines
               1 user     Judge this.
               2 said     111 bytes
               3 user     <result-7692c3ad3540: 3 bytes> <result-3fc4ccfe7458: 3 bytes>

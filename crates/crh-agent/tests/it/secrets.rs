@@ -47,15 +47,15 @@ async fn traces(replies: Vec<ScriptedReply>) -> Vec<(&'static str, String)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("alice.jsonl");
     let fake = FakeModel::start().on("alice", replies);
-    let mut means = setup::run_context(&fake.url(), setup::TOOLS);
-    means.transcript = setup::transcript(&path);
-    means.retry.max_attempts = 1;
+    let mut context = setup::run_context(&fake.url(), setup::TOOLS);
+    context.transcript = setup::transcript(&path);
+    context.retry.max_attempts = 1;
     let cassette = folder.path().join("alice.cassette");
     let recorder = Arc::new(Recorder::create(&cassette, Redactor::new([&setup::key()])).unwrap());
-    means.model = means.model.with_recorder(recorder.clone());
+    context.model = context.model.with_recorder(recorder.clone());
     let limits = RunLimits { turns: 9, ..setup::limits() };
     let driven =
-        drive(AgentRun::new(setup::task("alice"), limits, means.model.facts()), &means).await;
+        drive(AgentRun::new(setup::task("alice"), limits, context.model.facts()), &context).await;
     assert_eq!(driven.transcript_error, None);
     let sent = &fake.requests()[0].headers;
     assert!(sent.iter().any(|(_, value)| value.contains(KEY)), "the key is used");
@@ -63,9 +63,9 @@ async fn traces(replies: Vec<ScriptedReply>) -> Vec<(&'static str, String)> {
     let mut traces = vec![
         ("the cassette", fs::read_to_string(&cassette).unwrap()),
         ("the transcript", fs::read_to_string(&path).unwrap()),
-        ("what a run is driven with", format!("{means:?}")),
-        ("the ledger", format!("{:?}", means.ledger)),
-        ("the model", format!("{:?}", means.model)),
+        ("what a run is driven with", format!("{context:?}")),
+        ("the ledger", format!("{:?}", context.ledger)),
+        ("the model", format!("{:?}", context.model)),
         ("an endpoint", format!("{:?}", setup::endpoint(&fake.url()))),
     ];
     if let AgentOutcome::Model(error) = &driven.end.outcome {

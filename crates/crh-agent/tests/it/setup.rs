@@ -2,17 +2,15 @@
 //! do not.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde_json::{Value, json};
-use tokio::sync::Barrier;
 
 use crh_agent::{
     AgentTask, Budget, CallPurpose, CancelToken, Ledger, ProgressListener, RunContext, RunLimits,
-    SubmitTool, TOOL_TIMEOUT, ToolOutcome, ToolTimeout, Toolbox, Transcript, TranscriptDetail,
-    run_on_thread,
+    SubmitTool, TOOL_TIMEOUT, ToolOutcome, Toolbox, Transcript, TranscriptDetail,
 };
 use crh_llm::retry::RetryPolicy;
 use crh_llm::{
@@ -92,7 +90,7 @@ pub(crate) fn task(caller: &str) -> AgentTask<Verdict> {
             "additionalProperties": false,
         }),
     };
-    let tools = ["echo", "meet", "panic", "hang", "block", "leak", "abort"];
+    let tools = ["echo", "panic", "hang", "leak"];
     AgentTask {
         caller: caller.to_owned(),
         conversation,
@@ -123,7 +121,7 @@ pub(crate) fn run_context(url: &str, abilities: Abilities) -> RunContext<TestToo
     RunContext {
         model: model(url, abilities),
         ledger: Ledger::open(budget()),
-        toolbox: Arc::new(TestToolbox::new()),
+        toolbox: Arc::new(TestToolbox),
         tool_timeout: TOOL_TIMEOUT,
         transcript: Transcript::disabled(),
         retry: quick_retry(),
@@ -139,19 +137,7 @@ pub(crate) fn transcript(path: &Path) -> Transcript {
 
 /// Tools that behave, and tools that do not.
 #[derive(Debug)]
-pub(crate) struct TestToolbox {
-    meeting: Barrier,
-    silence: Arc<Mutex<mpsc::Receiver<()>>>,
-    /// Dropping it unblocks the waiting threads.
-    _kept: mpsc::Sender<()>,
-}
-
-impl TestToolbox {
-    fn new() -> Self {
-        let (kept, silence) = mpsc::channel();
-        Self { meeting: Barrier::new(2), silence: Arc::new(Mutex::new(silence)), _kept: kept }
-    }
-}
+pub(crate) struct TestToolbox;
 
 impl Toolbox for TestToolbox {
     async fn call(&self, call: &ToolCall) -> ToolOutcome {
@@ -163,26 +149,10 @@ impl Toolbox for TestToolbox {
         };
         match call.name.as_str() {
             "echo" => ToolOutcome::Answered(text),
-            "meet" => {
-                self.meeting.wait().await;
-                ToolOutcome::Answered(format!("{text} met"))
-            }
             "panic" => panic!("{text}"),
             "hang" => std::future::pending().await,
-            "block" => {
-                let silence = self.silence.clone();
-                run_on_thread("block", move || {
-                    ToolOutcome::Answered(format!("{:?}", silence.lock().unwrap().recv()))
-                })
-                .await
-            }
             "leak" => ToolOutcome::Answered(format!("the key is {KEY}")),
-            "abort" => ToolOutcome::Abort(text),
             other => ToolOutcome::Failed(format!("no `{other}`")),
         }
-    }
-
-    fn timeout(&self, _name: &str) -> ToolTimeout {
-        ToolTimeout::Limited
     }
 }

@@ -30,9 +30,9 @@ fn only_the_uncounted_part_is_estimated() {
     let [first, second] = two_questions(&case);
     let estimates = [&first, &second].map(|ask| estimated_tokens(&ask.request));
     assert_eq!([first.input, second.input], [estimates[0], 10 + estimates[1] - estimates[0]]);
-    // The grace turn has its own schema, so its prefix is not counted.
-    let [_, grace] = two_questions(&case.limits(|limits| limits.turns = 2));
-    assert_eq!(grace.input, estimated_tokens(&grace.request));
+    // The last turn has its own schema, so its prefix is not counted.
+    let [_, last_turn] = two_questions(&case.limits(|limits| limits.turns = 2));
+    assert_eq!(last_turn.input, estimated_tokens(&last_turn.request));
 }
 
 #[test]

@@ -9,70 +9,47 @@ use crate::{RunStep, ToolOutcome};
 
 #[test]
 fn a_tool_can_end_the_run() {
-    case().check(
-        "
-        read a ; grep b
-        ok text ; abort the workspace is gone
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a; grep b
-            stop Aborted("the workspace is gone")
-        "#]],
-    );
+    case().check(expect![[r#"
+        ask Work
+        > read a ; grep b
+        call read a; grep b
+        > ok text ; abort the workspace is gone
+        stop Aborted("the workspace is gone")
+    "#]]);
 }
 
 #[test]
 fn run_can_be_cancelled_at_any_step() {
-    case().check(
-        "cancel",
-        expect![[r#"
+    case().check(expect![[r#"
         ask Work
-            user: TASK
+        > cancel
         stop Cancelled
-    "#]],
-    );
-    case().check(
-        "
-        read a
-        cancel
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            stop Cancelled
-        "#]],
-    );
+    "#]]);
+    case().check(expect![[r#"
+        ask Work
+        > read a
+        call read a
+        > cancel
+        stop Cancelled
+    "#]]);
 }
 
 #[test]
 fn model_error_ends_the_run() {
-    case().check(
-        "
-        read a
-        ok text
-        failed overloaded: come back later
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: text
-            stop Model(Overloaded { retry_after: None, message: "come back later" })
-        "#]],
-    );
-    case().check(
-        "failed key: wrong key",
-        expect![[r#"
+    case().check(expect![[r#"
         ask Work
-            user: TASK
+        > read a
+        call read a
+        > ok text
+        ask Work
+        > failed overloaded: come back later
+        stop Model(Overloaded { retry_after: None, message: "come back later" })
+    "#]]);
+    case().check(expect![[r#"
+        ask Work
+        > failed key: wrong key
         stop Model(BadKey { message: "wrong key" })
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]

@@ -11,27 +11,23 @@ const SCHEMA: Abilities = Abilities { tools: false, schema: true, effort: false 
 
 #[test]
 fn model_without_tools_uses_a_schema() {
-    case().facts(|facts| facts.abilities = SCHEMA).limits(|limits| limits.turns = 3).check(
-        r#"
-        {"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}, {"name": "raed"}]}
-        ok text of a
-        {"answer": null, "calls": []}
-        {"answer": {"path": "done"}}
-        "#,
-        expect![[r#"
-            ask Work by schema (answer, calls)
-                user: TASK
-            call read a
-            ask Work by schema (answer, calls)
-                model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"},{"arguments":{},"name":"raed"}]}
-                user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>⏎<result-e49928a36972 of "call_2" "raed">⏎There is no tool `raed`. There are:… (193 characters)
-            ask LastTurn by schema (answer)
-                model: {"answer": null, "calls": []}
-                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
-                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
-            stop Answered("done"), limited by Turns
-        "#]],
-    );
+    case().facts(|facts| facts.abilities = SCHEMA).limits(|limits| limits.turns = 3).check(expect![[r#"
+        ask Work by schema (answer, calls)
+        > {"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}, {"name": "raed"}]}
+        call read a
+        > ok text of a
+        ask Work by schema (answer, calls)
+          - model: {"answer": null, "calls": [{"name": "read", "arguments": {"path": "a"}}, {"name"… (91 characters)
+          - call_1 read: text of a
+            model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"},{"arguments":{}… (97 characters)
+            user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>⏎<resul… (193 characters)
+        > {"answer": null, "calls": []}
+        ask LastTurn by schema (answer)
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+            user: The limit on turns is reached. This is your last turn: submit your answer now (`… (139 characters)
+        > {"answer": {"path": "done"}}
+        stop Answered("done"), limited by Turns
+    "#]]);
 }
 
 /// The prompt describes tools and answer already. In a small context, the schema would repeat them.
@@ -46,8 +42,8 @@ fn schema_is_left_out_if_the_context_is_small() {
         Case { submit_schema: submit_schema.clone(), ..case }
     };
     let steps = |context: u64, script: &str| {
-        let played = case(context).play(script);
-        let steps = played.lines().filter(|line| !line.starts_with(' '));
+        let played = case(context).play(script.lines());
+        let steps = played.lines().filter(|line| !line.starts_with([' ', '>']));
         steps.map(str::to_owned).collect::<Vec<_>>().join("; ")
     };
     expect![[r#"ask Work by schema (answer, calls); stop Answered("done")"#]]
@@ -59,161 +55,121 @@ fn schema_is_left_out_if_the_context_is_small() {
 
 #[test]
 fn model_without_tools_and_schema_uses_text() {
-    case().facts(|facts| facts.abilities = NOTHING).check(
-        r#"
-        "Sure: {"answer": null, "calls": [{"name": "read", "arguments": "{\"path\": \"a\"}"},]} there.
-        ok text of a
-        "I do not see what you mean.
-        {"answer": {"line": 1}, "calls": []}
-        {"answer": {"path": "done"}
-        "#,
-        expect![[r#"
-            ask Work in words
-                user: TASK
-            call read a
-            ask Work in words
-                model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
-                user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>
-            ask Work in words
-                model: I do not see what you mean.
-                user: Your turn could not be read: there is no JSON object in it. Write one JSON object of the form in your instructions, and nothing else.
-            ask Work in words
-                model: {"answer":{"line":1},"calls":[]}
-                user: <result-191704edee38 of "call_2" "submit">⏎The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.⏎</result-191704ed… (155 characters)
-            stop Answered("done")
-        "#]],
-    );
+    case().facts(|facts| facts.abilities = NOTHING).check(expect![[r#"
+        ask Work in words
+        > "Sure: {"answer": null, "calls": [{"name": "read", "arguments": "{\"path\": \"a\"}"},]} there.
+        call read a
+        > ok text of a
+        ask Work in words
+          - model: Sure: {"answer": null, "calls": [{"name": "read", "arguments": "{\"path\": \"a\"… (93 characters)
+          - call_1 read: text of a
+            model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
+            user: <result-5897a7e98cec of "call_1" "read">⏎text of a⏎</result-5897a7e98cec>
+        > "I do not see what you mean.
+        ask Work in words
+            user: Your turn could not be read: there is no JSON object in it. Write one JSON objec… (133 characters)
+        > {"answer": {"line": 1}, "calls": []}
+        ask Work in words
+          - model: {"answer": {"line": 1}, "calls": []}
+            model: {"answer":{"line":1},"calls":[]}
+            user: <result-191704edee38 of "call_2" "submit">⏎The answer was not accepted: `path` i… (155 characters)
+        > {"answer": {"path": "done"}
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn unreadable_turns_end_the_run() {
-    case().facts(|facts| facts.abilities = NOTHING).check(
-        r#"
-        "one
-        {"calls": 3}
-        {"calls": [{"arguments": {}}]}
-        "#,
-        expect![[r#"
-            ask Work in words
-                user: TASK
-            ask Work in words
-                model: one
-                user: Your turn could not be read: there is no JSON object in it. Write one JSON object of the form in your instructions, and nothing else.
-            ask Work in words
-                model: {"calls": 3}
-                user: Your turn could not be read: `calls` is not a list. Write one JSON object of the form in your instructions, and nothing else.
-            stop BadAnswer("a call in `calls` has no `name`")
-        "#]],
-    );
+    case().facts(|facts| facts.abilities = NOTHING).check(expect![[r#"
+        ask Work in words
+        > "one
+        ask Work in words
+            user: Your turn could not be read: there is no JSON object in it. Write one JSON objec… (133 characters)
+        > {"calls": 3}
+        ask Work in words
+            user: Your turn could not be read: `calls` is not a list. Write one JSON object of the… (125 characters)
+        > {"calls": [{"arguments": {}}]}
+        stop BadAnswer("a call in `calls` has no `name`")
+    "#]]);
 }
 
 #[test]
 fn truncated_answer_counts_only_in_the_last_turn() {
-    case().facts(|facts| facts.abilities = NOTHING).check(
-        r#"
-        cut {"answer": {"path": "do
-        cut {"answer": null, "calls": [{"name": "grep", "arguments": {"path": "x"}}, {"name": "read", "arguments": {"path": "so
-        ok found
-        cut {"answer": {"path": "done", "more": "and
-        "#,
-        expect![[r#"
-            ask Work in words
-                user: TASK
-            ask Work in words
-                model: {"answer":{"path":"do"},"calls":[]}
-                user: <result-59e3d8164425 of "call_1" "submit">⏎Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.⏎</result-59e3d8… (157 characters)
-            call grep x
-            ask Work in words
-                model: {"answer":null,"calls":[{"arguments":{"path":"x"},"name":"grep"},{"arguments":"{\"path\":\"so\"}","name":"read"}]}
-                user: <result-bcc649cfdb8c of "call_2" "grep">⏎found⏎</result-bcc649cfdb8c>⏎<result-59e3d8164425 of "call_3" "read">⏎Your turn was cut off at 1000 tokens, s… (225 characters)
-            stop Answered("done")
-        "#]],
-    );
-    case().facts(|facts| facts.abilities = NOTHING).check(
-        r#"
-        cut "I am going to
-        cut {"answer": null, "calls": [
-        cut {"ans
-        "#,
-        expect![[r#"
-            ask Work in words
-                user: TASK
-            ask Work in words
-                model: I am going to
-                user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.
-            ask Work in words
-                model: {"answer": null, "calls": [
-                user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it again, shorter.
-            stop BadAnswer("it was cut off at 1000 tokens")
-        "#]],
-    );
+    case().facts(|facts| facts.abilities = NOTHING).check(expect![[r#"
+        ask Work in words
+        > cut {"answer": {"path": "do
+        ask Work in words
+          - model: {"answer": {"path": "do
+            model: {"answer":{"path":"do"},"calls":[]}
+            user: <result-59e3d8164425 of "call_1" "submit">⏎Your turn was cut off at 1000 tokens,… (157 characters)
+        > cut {"answer": null, "calls": [{"name": "grep", "arguments": {"path": "x"}}, {"name": "read", "arguments": {"path": "so
+        call grep x
+        > ok found
+        ask Work in words
+          - model: {"answer": null, "calls": [{"name": "grep", "arguments": {"path": "x"}}, {"name"… (115 characters)
+          - call_2 grep: found
+            model: {"answer":null,"calls":[{"arguments":{"path":"x"},"name":"grep"},{"arguments":"{… (114 characters)
+            user: <result-bcc649cfdb8c of "call_2" "grep">⏎found⏎</result-bcc649cfdb8c>⏎<result-59… (225 characters)
+        > cut {"answer": {"path": "done", "more": "and
+        stop Answered("done")
+    "#]]);
+    case().facts(|facts| facts.abilities = NOTHING).check(expect![[r#"
+        ask Work in words
+        > cut "I am going to
+        ask Work in words
+            user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it agai… (91 characters)
+        > cut {"answer": null, "calls": [
+        ask Work in words
+            user: Your turn was cut off at 1000 tokens, so its last part was not used. Say it agai… (91 characters)
+        > cut {"ans
+        stop BadAnswer("it was cut off at 1000 tokens")
+    "#]]);
 }
 
 #[test]
 fn rejected_tools_switch_to_the_next_protocol() {
-    case().check(
-        r#"
-        read a
-        ok text
-        failed request: `tools` is not supported
-        failed request: unknown parameter response_format
-        {"answer": {"path": "done"}}
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: text
-            ask Work by schema (answer, calls)
-              ~ model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
-              ~ user: <result-982d9e3eb996 of "c0" "read">⏎text⏎</result-982d9e3eb996>
-            ask Work in words
-            stop Answered("done")
-        "#]],
-    );
-    case().facts(|facts| facts.abilities.schema = false).check(
-        r#"
-        failed request: this model does not support function calling
-        failed request: tools again
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask Work in words
-            stop Model(BadRequest { message: "tools again" })
-        "#]],
-    );
-    case().check(
-        "failed request: no such model",
-        expect![[r#"
+    case().check(expect![[r#"
         ask Work
-            user: TASK
+        > read a
+        call read a
+        > ok text
+        ask Work
+        > failed request: `tools` is not supported
+        ask Work by schema (answer, calls)
+          ~ model: {"answer":null,"calls":[{"arguments":{"path":"a"},"name":"read"}]}
+          ~ user: <result-982d9e3eb996 of "c0" "read">⏎text⏎</result-982d9e3eb996>
+        > failed request: unknown parameter response_format
+        ask Work in words
+        > {"answer": {"path": "done"}}
+        stop Answered("done")
+    "#]]);
+    case().facts(|facts| facts.abilities.schema = false).check(expect![[r#"
+        ask Work
+        > failed request: this model does not support function calling
+        ask Work in words
+        > failed request: tools again
+        stop Model(BadRequest { message: "tools again" })
+    "#]]);
+    case().check(expect![[r#"
+        ask Work
+        > failed request: no such model
         stop Model(BadRequest { message: "no such model" })
-    "#]],
-    );
+    "#]]);
 }
 
 #[test]
 fn rejected_tool_choice_keeps_the_tools() {
-    case().limits(|limits| limits.turns = 2).check(
-        r#"
-        "Done.
-        failed request: tool_choice is not allowed with thinking
-        submit done
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask LastTurn, has to submit
-                model: Done.
-                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
-                user: The limit on turns is reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
-            ask LastTurn
-            stop Answered("done"), limited by Turns
-        "#]],
-    );
+    case().limits(|limits| limits.turns = 2).check(expect![[r#"
+        ask Work
+        > "Done.
+        ask LastTurn, has to submit
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+            user: The limit on turns is reached. This is your last turn: submit your answer now (`… (139 characters)
+        > failed request: tool_choice is not allowed with thinking
+        ask LastTurn
+        > submit done
+        stop Answered("done"), limited by Turns
+    "#]]);
 }
 
 /// A run whose answer needs a verdict, so that an answer can be told from the arguments of a tool.
@@ -224,74 +180,48 @@ fn case_with_verdict() -> Case {
 
 #[test]
 fn answer_in_a_text_is_read_as_a_submit_call() {
-    case_with_verdict().check(
-        r#"
-        "My answer: ```json {"path": "done", "verdict": 1} ``` I hope it helps.
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            stop Answered("done")
-        "#]],
-    );
-    case_with_verdict().check(
-        r#"
-        "```json {"verdict": 1, "path": 7} ```
-        {"verdict": 1, "path": "done"}
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask Work
-                model calls call_1: submit {"verdict":1,"path":7}
-                call_1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, corrected.
-            stop Answered("done")
-        "#]],
-    );
-    case_with_verdict().facts(|facts| facts.abilities = NOTHING).check(
-        r#"
-        {"verdict": 1, "path": "done"}
-        "#,
-        expect![[r#"
-            ask Work in words
-                user: TASK
-            stop Answered("done")
-        "#]],
-    );
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "My answer: ```json {"path": "done", "verdict": 1} ``` I hope it helps.
+        stop Answered("done")
+    "#]]);
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "```json {"verdict": 1, "path": 7} ```
+        ask Work
+          - model: ```json {"verdict": 1, "path": 7} ```
+            model calls call_1: submit {"verdict":1,"path":7}
+            call_1 submit: The answer was not accepted: `path` is missing. Submit the whole answer again, c… (89 characters)
+        > {"verdict": 1, "path": "done"}
+        stop Answered("done")
+    "#]]);
+    case_with_verdict().facts(|facts| facts.abilities = NOTHING).check(expect![[r#"
+        ask Work in words
+        > {"verdict": 1, "path": "done"}
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn answer_to_an_unknown_tool_is_read_as_a_submit_call() {
-    case_with_verdict().check(
-        r#"
-        submit_answer {"path": "done"}
-        submit_answer {"path": "done", "verdict": 1}
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask Work
-                model calls c0: submit_answer done
-                c0 submit_answer: There is no tool `submit_answer`. There are: submit, grep, read.
-            stop Answered("done")
-        "#]],
-    );
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > submit_answer {"path": "done"}
+        ask Work
+            c0 submit_answer: There is no tool `submit_answer`. There are: submit, grep, read.
+        > submit_answer {"path": "done", "verdict": 1}
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn model_that_writes_prose_is_reminded_and_then_fails() {
-    case_with_verdict().check(
-        r#"
-        "The change looks fine to me.
-        "As I said, it is fine.
-        "#,
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask Work, has to call
-                model: The change looks fine to me.
-                user: You stopped without an answer. Only what you submit counts: submit it now (`submit`), or go on with the tools and submit then.
-            stop NoAnswer
-        "#]],
-    );
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "The change looks fine to me.
+        ask Work, has to call
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+        > "As I said, it is fine.
+        stop NoAnswer
+    "#]]);
 }

@@ -1,10 +1,13 @@
-//! The script language of these tests: each line is an event for the run, and each step of the run
-//! is printed.
+//! The script language of these tests. A snapshot holds both sides: lines with `> ` are events for
+//! the run, the other lines are its steps.
 //!
-//! A line answers one step. For a question: calls and text separated by ` ; ` (`read a`, `submit
+//! An event answers one step. For a question: calls and text separated by ` ; ` (`read a`, `submit
 //! done`, `"text"`), or `refused LIMIT`, `failed KIND`, `cancel`. For calls: one outcome each (`ok
 //! TEXT`, `sorry TEXT`, `abort TEXT`). Prefixes set options: `cut` (stopped by length), `in=N`,
 //! `out=N` (usage, also of a failure), `cost=CENTS`, `t=SECONDS` (duration of the step).
+//!
+//! A question lists what it adds to the conversation beyond the last events. `- ` marks an event
+//! that the conversation lacks, and `~ ` a changed message.
 
 use std::time::Duration;
 
@@ -12,8 +15,8 @@ use expect_test::Expect;
 use serde_json::{Value, json};
 
 use crate::{
-    AgentRun, AgentTask, CallCost, CallPurpose, CostBasis, LimitKind, RunLimits, RunStep,
-    SubmitTool, ToolOutcome,
+    AgentRun, AgentTask, CallCost, CallPurpose, CostBasis, EstimatedRequest, LimitKind, RunLimits,
+    RunStep, SubmitTool, ToolOutcome,
 };
 use crh_llm::{
     Abilities, CacheMark, CallArguments, Conversation, Message, ModelError, ModelFacts, ModelReply,
@@ -98,30 +101,31 @@ impl Case {
         AgentRun::new(task, self.limits, &self.facts)
     }
 
-    /// Plays a script to its end and compares the steps.
-    pub(super) fn check(&self, script: &str, expected: Expect) {
-        expected.assert_eq(&self.play(script));
+    /// Plays the events of a snapshot to the end of the run and compares the steps.
+    pub(super) fn check(&self, expected: Expect) {
+        let events = expected.data.lines().filter_map(|line| line.trim().strip_prefix("> "));
+        let report = self.play(events);
+        expected.assert_eq(&report);
     }
 
-    pub(super) fn play(&self, script: &str) -> String {
+    pub(super) fn play<'a>(&self, events: impl IntoIterator<Item = &'a str>) -> String {
         let mut run = self.run();
-        let mut report = String::new();
-        let mut printed_messages: Vec<Message> = Vec::new();
+        let mut report = StepReport::default();
         let mut elapsed = Duration::ZERO;
-        for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        for event in events {
             let step = run.next(elapsed);
-            assert_eq!(
-                format!("{step:?}"),
-                format!("{:?}", run.next(elapsed)),
-                "the same step without news"
-            );
-            show(&step, &mut printed_messages, &mut report);
-            let (around, line) = line_options(line);
-            elapsed += around.time;
-            feed_line(&mut run, &step, &around, line);
+            let again = format!("{:?}", run.next(elapsed));
+            assert_eq!(format!("{step:?}"), again, "the same step without news");
+            report.add_step(&step);
+            report.text += &format!("> {event}\n");
+            let (options, event) = line_options(event);
+            elapsed += options.time;
+            report.expect_messages(&step, event);
+            feed_line(&mut run, &step, &options, event);
         }
         let step = run.next(elapsed);
-        show(&step, &mut printed_messages, &mut report);
+        report.add_step(&step);
+        let report = report.text;
         assert!(matches!(step, RunStep::Stop(_)), "the script ends before the run:\n{report}");
         report
     }
@@ -141,7 +145,7 @@ struct LineOptions {
 
 /// Splits a line into its options and the rest.
 fn line_options(mut line: &str) -> (LineOptions, &str) {
-    let mut around = LineOptions {
+    let mut options = LineOptions {
         stop: StopCause::Done,
         usage: None,
         cost: Money::ZERO,
@@ -150,20 +154,25 @@ fn line_options(mut line: &str) -> (LineOptions, &str) {
     while let Some((word, rest)) = line.split_once(' ') {
         let value = word.split_once('=').map(|(key, value)| (key, value.parse::<u64>().unwrap()));
         match value {
-            Some(("in", input)) => around.usage.get_or_insert_default().input = input,
-            Some(("out", output)) => around.usage.get_or_insert_default().output = output,
-            Some(("cost", cents)) => around.cost = Money::cents(cents),
-            Some(("t", seconds)) => around.time = Duration::from_secs(seconds),
+            Some(("in", input)) => options.usage.get_or_insert_default().input = input,
+            Some(("out", output)) => options.usage.get_or_insert_default().output = output,
+            Some(("cost", cents)) => options.cost = Money::cents(cents),
+            Some(("t", seconds)) => options.time = Duration::from_secs(seconds),
             Some((other, _)) => panic!("{other}?"),
-            None if word == "cut" => around.stop = StopCause::Length,
+            None if word == "cut" => options.stop = StopCause::Length,
             None => break,
         }
         line = rest;
     }
-    (around, line)
+    (options, line)
 }
 
-fn feed_line(run: &mut AgentRun<String>, step: &RunStep<String>, around: &LineOptions, line: &str) {
+fn feed_line(
+    run: &mut AgentRun<String>,
+    step: &RunStep<String>,
+    options: &LineOptions,
+    line: &str,
+) {
     if line == "cancel" {
         return run.cancel();
     }
@@ -171,10 +180,10 @@ fn feed_line(run: &mut AgentRun<String>, step: &RunStep<String>, around: &LineOp
         RunStep::Ask(ask) => match line.split_once(' ') {
             Some(("refused", limit)) => run.on_refusal(parse_limit(limit)),
             Some(("failed", kind)) => {
-                if let Some(usage) = around.usage {
+                if let Some(usage) = options.usage {
                     run.record_cost(CallCost {
                         usage,
-                        money: around.cost,
+                        money: options.cost,
                         basis: CostBasis::Worst,
                     });
                 }
@@ -188,17 +197,17 @@ fn feed_line(run: &mut AgentRun<String>, step: &RunStep<String>, around: &LineOp
                     .collect();
                 let reply = ModelReply {
                     turn: Turn { parts },
-                    stop: around.stop.clone(),
-                    usage: around.usage,
+                    stop: options.stop.clone(),
+                    usage: options.usage,
                     served: None,
                 };
                 let output = ask.request.max_output_tokens.into();
                 let worst = TokenUsage { input: ask.input, output, ..TokenUsage::default() };
-                let (usage, basis) = match around.usage {
+                let (usage, basis) = match options.usage {
                     Some(usage) => (usage, CostBasis::Counted),
                     None => (worst, CostBasis::Worst),
                 };
-                run.record_cost(CallCost { usage, money: around.cost, basis });
+                run.record_cost(CallCost { usage, money: options.cost, basis });
                 run.on_reply(reply);
             }
         },
@@ -273,30 +282,74 @@ fn error(kind: &str) -> ModelError {
     }
 }
 
-fn show(step: &RunStep<String>, seen: &mut Vec<Message>, shown: &mut String) {
-    match step {
-        RunStep::Ask(ask) => {
-            *shown += &format!("ask {}\n", question_text(&ask.request, ask.purpose));
-            let messages = &ask.request.conversation.messages;
-            // Only new messages are shown; changed ones are marked.
-            for (index, message) in messages.iter().enumerate() {
-                match seen.get(index) {
-                    Some(before) if before == message => {}
-                    Some(_) => *shown += &indented("~ ", message),
-                    None => *shown += &indented("  ", message),
+/// The printed steps of a run.
+#[derive(Default)]
+struct StepReport {
+    text: String,
+    /// Messages of the last question.
+    printed_messages: Vec<Message>,
+    /// Lines of the last events, which the next question repeats.
+    expected_lines: Vec<String>,
+}
+
+impl StepReport {
+    fn add_step(&mut self, step: &RunStep<String>) {
+        match step {
+            RunStep::Ask(ask) => self.add_question(ask),
+            RunStep::CallTools(calls) => {
+                let calls: Vec<_> = calls.iter().map(call_text).collect();
+                self.text += &format!("call {}\n", calls.join("; "));
+            }
+            RunStep::Stop(end) => {
+                let limited = end.limit_reached.map(|limit| format!(", limited by {limit:?}"));
+                self.text += &format!("stop {:?}{}\n", end.outcome, limited.unwrap_or_default());
+            }
+        }
+    }
+
+    fn add_question(&mut self, ask: &EstimatedRequest) {
+        self.text += &format!("ask {}\n", question_text(&ask.request, ask.purpose));
+        let mut new_lines = String::new();
+        let messages = &ask.request.conversation.messages;
+        for (index, message) in messages.iter().enumerate() {
+            let mark = match self.printed_messages.get(index) {
+                Some(before) if before == message => continue,
+                Some(_) => "~ ",
+                None => "  ",
+            };
+            for line in message_lines(message) {
+                match self.expected_lines.iter().position(|expected| *expected == line) {
+                    Some(position) => drop(self.expected_lines.remove(position)),
+                    None if index == 0 => {}
+                    None => new_lines += &format!("  {mark}{line}\n"),
                 }
             }
-            seen.clone_from(messages);
         }
-        RunStep::CallTools(calls) => {
-            *shown +=
-                &format!("call {}\n", calls.iter().map(call_text).collect::<Vec<_>>().join("; "));
-        }
-        RunStep::Stop(ended) => {
-            let limited = ended
-                .limit_reached
-                .map_or_else(String::new, |limit| format!(", limited by {limit:?}"));
-            *shown += &format!("stop {:?}{limited}\n", ended.outcome);
+        let lacking = self.expected_lines.drain(..).map(|line| format!("  - {line}\n"));
+        self.text += &(lacking.collect::<String>() + &new_lines);
+        self.printed_messages.clone_from(messages);
+    }
+
+    /// Remembers the lines that an event adds to the conversation.
+    fn expect_messages(&mut self, step: &RunStep<String>, event: &str) {
+        let is_reply =
+            !["cancel", "refused ", "failed "].iter().any(|word| event.starts_with(word));
+        let parts = event.split(" ; ").enumerate();
+        match step {
+            RunStep::Ask(_) if is_reply => {
+                let part = |(index, part)| part_text(&parse_part(index, part));
+                self.expected_lines.extend(parts.map(part));
+            }
+            RunStep::CallTools(calls) if is_reply => {
+                let line = |((_, text), call): ((usize, &str), &ToolCall)| match outcome(text) {
+                    ToolOutcome::Answered(text)
+                    | ToolOutcome::Changed(text)
+                    | ToolOutcome::Failed(text)
+                    | ToolOutcome::Abort(text) => result_text(&call.id, &call.name, &text),
+                };
+                self.expected_lines.extend(parts.zip(calls).map(line));
+            }
+            RunStep::Ask(_) | RunStep::CallTools(_) | RunStep::Stop(_) => {}
         }
     }
 }
@@ -329,18 +382,19 @@ fn call_text(call: &ToolCall) -> String {
     }
 }
 
-fn indented(mark: &str, message: &Message) -> String {
-    let lines: Vec<String> = match message {
+fn message_lines(message: &Message) -> Vec<String> {
+    match message {
         Message::User(text) => vec![format!("user: {}", short(&text.text))],
         Message::Assistant(turn) => turn.parts.iter().map(part_text).collect(),
-        Message::Results(results) => {
-            let result_line = |result: &crh_llm::ToolResult| {
-                format!("{} {}: {}", result.call_id, result.name, short(&result.text))
-            };
-            results.iter().map(result_line).collect()
-        }
-    };
-    lines.iter().map(|line| format!("  {mark}{line}\n")).collect()
+        Message::Results(results) => results
+            .iter()
+            .map(|result| result_text(&result.call_id, &result.name, &result.text))
+            .collect(),
+    }
+}
+
+fn result_text(call_id: &str, name: &str, text: &str) -> String {
+    format!("{call_id} {name}: {}", short(text))
 }
 
 fn part_text(part: &TurnPart) -> String {
@@ -353,7 +407,7 @@ fn part_text(part: &TurnPart) -> String {
 
 fn short(text: &str) -> String {
     let text = text.replace('\n', "⏎");
-    match text.char_indices().nth(150) {
+    match text.char_indices().nth(80) {
         Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()),
         None => text,
     }

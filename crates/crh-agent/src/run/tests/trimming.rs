@@ -10,125 +10,84 @@ use crh_llm::ModelError;
 
 #[test]
 fn old_results_are_trimmed_and_may_be_requested_again() {
-    case().facts(|facts| facts.context = 8_500).check(
-        "
-        ~thought ; read a
-        ok a*8000
-        ~thought ; read b
-        ok b*8000
-        ~thought ; read c
-        ok c*8000
-        read a ; read c
-        ok a*100
-        submit done
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model thinks
-                model calls c1: read a
-                c1 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
-            call read b
-            ask Work
-                model thinks
-                model calls c1: read b
-                c1 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
-            call read c
-            ask Work
-              ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-              ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-                model thinks
-                model calls c1: read c
-                c1 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
-            call read a
-            ask Work
-                model calls c0: read a
-                model calls c1: read c
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-                c1 read: Not called again: the same call has been made, see the result of `c1`. Use that, or call something else.
-            stop Answered("done")
-        "#]],
-    );
+    case().facts(|facts| facts.context = 8_500).check(expect![[r#"
+        ask Work
+        > ~thought ; read a
+        call read a
+        > ok a*8000
+        ask Work
+        > ~thought ; read b
+        call read b
+        > ok b*8000
+        ask Work
+        > ~thought ; read c
+        call read c
+        > ok c*8000
+        ask Work
+          ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+          ~ c1 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > read a ; read c
+        call read a
+        > ok a*100
+        ask Work
+            c1 read: Not called again: the same call has been made, see the result of `c1`. Use that,… (104 characters)
+        > submit done
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn vendor_count_overrides_the_estimate() {
     // By our estimate the second question would not fit.
-    case().facts(|facts| facts.context = 12_000).check(
-        "
-        in=300 out=10 read a
-        ok a*8000
-        in=2300 out=10 read b
-        ok b*8000
-        in=4300 out=10 read c
-        ok c*8000
-        submit done
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
-            call read b
-            ask Work
-                model calls c0: read b
-                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
-            call read c
-            ask Work
-                model calls c0: read c
-                c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
-            stop Answered("done")
-        "#]],
-    );
+    case().facts(|facts| facts.context = 12_000).check(expect![[r#"
+        ask Work
+        > in=300 out=10 read a
+        call read a
+        > ok a*8000
+        ask Work
+        > in=2300 out=10 read b
+        call read b
+        > ok b*8000
+        ask Work
+        > in=4300 out=10 read c
+        call read c
+        > ok c*8000
+        ask Work
+        > submit done
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn untrimmable_conversation_ends_the_run() {
-    case().facts(|facts| facts.context = 500).check(
-        "",
-        expect![[r#"
-            stop ContextFull(ContextShortage { needed: 616, context: 500 })
-        "#]],
-    );
+    case().facts(|facts| facts.context = 500).check(expect![[r#"
+        stop ContextFull(ContextShortage { needed: 616, context: 500 })
+    "#]]);
 }
 
 #[test]
 fn results_that_exceed_the_context_are_cut() {
-    case().facts(|facts| facts.context = 12_000).check(
-        "
-        read a ; read b
-        ok a*30000 ; ok b*100
-        submit done
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a; read b
-            ask Work
-                model calls c0: read a
-                model calls c1: read b
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (16491 characters)
-                c1 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
-            stop Answered("done")
-        "#]],
-    );
+    case().facts(|facts| facts.context = 12_000).check(expect![[r#"
+        ask Work
+        > read a ; read b
+        call read a; read b
+        > ok a*30000 ; ok b*100
+        ask Work
+          - c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (30000 characters)
+            c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (16491 characters)
+        > submit done
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
 fn small_context_is_tried_before_the_task_is_refused() {
     // The estimate of the first request is more than the context, the real size is not.
-    case().facts(|facts| (facts.context, facts.max_output) = (1_100, 800)).check(
-        "in=600 out=10 submit done",
-        expect![[r#"
-            ask Work
-                user: TASK
-            stop Answered("done")
-        "#]],
-    );
+    case().facts(|facts| (facts.context, facts.max_output) = (1_100, 800)).check(expect![[r#"
+        ask Work
+        > in=600 out=10 submit done
+        stop Answered("done")
+    "#]]);
 }
 
 #[test]
@@ -157,132 +116,100 @@ fn context_full_error_leaves_out_tools() {
     }
     // Two tools and the answer, then one, then none.
     assert_eq!(counts, [3, 2, 1]);
+    let end = format!("{:?}", run.next(Duration::ZERO));
+    assert!(end.contains("Model(ContextFull"), "{end}");
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "most of it is what is sent")]
 fn context_full_error_trims_and_retries() {
-    let script = "
-        read a
-        ok a*8000
-        read b
-        ok b*8000
-        failed context: too long
-        ";
-    case().check(&format!("{script}\nsubmit done"), expect![[r#"
+    case().check(expect![[r#"
         ask Work
-            user: TASK
+        > read a
         call read a
+        > ok a*8000
         ask Work
-            model calls c0: read a
-            c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+        > read b
         call read b
+        > ok b*8000
         ask Work
-            model calls c0: read b
-            c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+        > failed context: too long
         ask Work
-          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > submit done
         stop Answered("done")
     "#]]);
-    case().check(
-        &format!("{script}\nread c\nok c*8000\nfailed context: too long\nfailed context: too long"),
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
-            call read b
-            ask Work
-                model calls c0: read b
-                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
-            ask Work
-              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-            call read c
-            ask Work
-                model calls c0: read c
-                c0 read: cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc… (8000 characters)
-            ask Work
-              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-            stop Model(ContextFull { message: "too long" })
-        "#]],
-    );
-    case().check(&format!("{script}\nfailed context: too long"), expect![[r#"
+    case().check(expect![[r#"
         ask Work
-            user: TASK
+        > read a
         call read a
+        > ok a*8000
         ask Work
-            model calls c0: read a
-            c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
+        > read b
         call read b
+        > ok b*8000
         ask Work
-            model calls c0: read b
-            c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (8000 characters)
+        > failed context: too long
         ask Work
-          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > read c
+        call read c
+        > ok c*8000
+        ask Work
+        > failed context: too long
+        ask Work
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > failed context: too long
         stop Model(ContextFull { message: "too long" })
     "#]]);
-    // Before the first turn, crh leaves out tools first.
-    case().check(
-        "failed context: too long\nfailed context: too long\nfailed context: too long",
-        expect![[r#"
-            ask Work
-                user: TASK
-            ask Work
-            ask Work, has to submit
-            stop Model(ContextFull { message: "too long" })
-        "#]],
-    );
+    case().check(expect![[r#"
+        ask Work
+        > read a
+        call read a
+        > ok a*8000
+        ask Work
+        > read b
+        call read b
+        > ok b*8000
+        ask Work
+        > failed context: too long
+        ask Work
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+        > failed context: too long
+        stop Model(ContextFull { message: "too long" })
+    "#]]);
 }
 
 #[test]
-fn grace_turn_trims_old_results_to_fit_the_limits() {
-    case().limits(|limits| limits.tokens = 11_500).check(
-        "
-        in=300 out=10 read a
-        ok a*8000
-        in=2300 out=10 read b
-        ok b*24000
-        submit done
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
-            call read b
-            ask LastTurn, has to submit
-              ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you need them.]
-                model calls c0: read b
-                c0 read: bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb… (24000 characters)
-                user: The limit on tokens is almost reached. This is your last turn: submit your answer now (`submit`), with what you know. No other tool will be called.
-            stop Answered("done"), limited by Tokens
-        "#]],
-    );
+fn last_turn_trims_old_results_to_fit_the_limits() {
+    case().limits(|limits| limits.tokens = 11_500).check(expect![[r#"
+        ask Work
+        > in=300 out=10 read a
+        call read a
+        > ok a*8000
+        ask Work
+        > in=2300 out=10 read b
+        call read b
+        > ok b*24000
+        ask LastTurn, has to submit
+          ~ c0 read: [8000 characters from `read` were taken out to make room. Call it again if you n… (90 characters)
+            user: The limit on tokens is almost reached. This is your last turn: submit your answe… (147 characters)
+        > submit done
+        stop Answered("done"), limited by Tokens
+    "#]]);
 }
 
 #[test]
 fn estimate_is_scaled_after_trimming() {
     // This vendor counts twice our estimate, so the last result alone is too long.
-    case().facts(|facts| facts.context = 20_000).check(
-        "
-        read a
-        ok a*8000
-        in=10600 out=10 read b
-        ok b*20000
-        ",
-        expect![[r#"
-            ask Work
-                user: TASK
-            call read a
-            ask Work
-                model calls c0: read a
-                c0 read: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa… (8000 characters)
-            call read b
-            stop ContextFull(ContextShortage { needed: 23816, context: 20000 })
-        "#]],
-    );
+    case().facts(|facts| facts.context = 20_000).check(expect![[r#"
+        ask Work
+        > read a
+        call read a
+        > ok a*8000
+        ask Work
+        > in=10600 out=10 read b
+        call read b
+        > ok b*20000
+        stop ContextFull(ContextShortage { needed: 23816, context: 20000 })
+    "#]]);
 }
