@@ -12,21 +12,22 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, CancelToken, Ledger, ProgressListener,
-    RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, ToolOutcome, Toolbox, Transcript,
+    AgentOutcome, AgentRun, AgentTask, RunContext, ToolOutcome, Toolbox, Transcript,
     TranscriptDetail, drive, run_on_thread,
 };
-use crh_llm::retry::RetryPolicy;
-use crh_llm::{
-    Abilities, CacheMark, Conversation, Endpoint, Model, ModelFacts, Money, NetworkSettings, Price,
-    Redactor, ToolCall, ToolSpec, VendorClient, Wire,
-};
+use crh_llm::{CacheMark, Conversation, Redactor, ToolCall};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, calls_all};
 use crh_testkit::measure::is_within;
+
+use self::setup::Verdict;
+
+#[expect(dead_code, reason = "the tests use the other items")]
+#[path = "../tests/it/setup.rs"]
+mod setup;
 
 /// Argument that makes this program act as the fake model.
 const FAKE: &str = "--fake-model";
@@ -58,7 +59,8 @@ fn main() -> ExitCode {
         let path = folder.path().join("transcript.jsonl");
         let transcript =
             Transcript::append_to(&path, Redactor::default(), TranscriptDetail::Full).unwrap();
-        let context = Arc::new(run_context(&fake.url, transcript));
+        let context = setup::context_with_toolbox(&fake.url, setup::TOOLS, Arc::new(ReadToolbox));
+        let context = Arc::new(RunContext { transcript, ..context });
         // Measure memory first, before freed memory is reused, but after one warm-up run.
         runs(&context, 1).await;
         let small = idle(&context).await;
@@ -89,7 +91,7 @@ async fn runs(context: &Arc<RunContext<ReadToolbox>>, count: usize) -> Duration 
     let start = Instant::now();
     let runs: Vec<_> = (0..count).map(|number| spawn(context, &format!("run-{number}"))).collect();
     for run in runs {
-        assert_eq!(run.await.unwrap(), AgentOutcome::Answered("fine".to_owned()));
+        assert_eq!(run.await.unwrap(), AgentOutcome::Answered(Verdict("fine".to_owned())));
     }
     start.elapsed()
 }
@@ -97,10 +99,10 @@ async fn runs(context: &Arc<RunContext<ReadToolbox>>, count: usize) -> Duration 
 fn spawn(
     context: &Arc<RunContext<ReadToolbox>>,
     caller: &str,
-) -> tokio::task::JoinHandle<AgentOutcome<String>> {
+) -> tokio::task::JoinHandle<AgentOutcome<Verdict>> {
     let (context, task) = (context.clone(), task(caller));
     tokio::spawn(async move {
-        let run = AgentRun::new(task, limits(), context.model.facts());
+        let run = AgentRun::new(task, setup::limits(), context.model.facts());
         drive(run, &context).await.end.outcome
     })
 }
@@ -176,79 +178,19 @@ fn turn(asked: &FakeRequest) -> ScriptedReply {
     let turn_count = asked.body["messages"].as_array().map_or(0, |messages| {
         messages.iter().filter(|message| message["role"] == "assistant").count()
     });
-    let text = |part: &str| json!({ "path": format!("src/{part}{turn_count}.rs") });
+    let text = |part: &str| json!({ "text": format!("src/{part}{turn_count}.rs") });
     let turn = match turn_count + 1 == TURNS {
         true => calls("submit", json!({ "verdict": "fine" })),
-        false => calls_all([("read", text("a")), ("read", text("b"))]),
+        false => calls_all([("echo", text("a")), ("echo", text("b"))]),
     };
     turn.delayed(ANSWER)
 }
 
-fn run_context(url: &str, transcript: Transcript) -> RunContext<ReadToolbox> {
-    let (wire, url, model) = (Wire::OpenAiChat, url.parse().unwrap(), "fake".to_owned());
-    let live =
-        VendorClient::new(Endpoint { wire, url, key: None, model }, &NetworkSettings::default())
-            .unwrap();
-    let facts = ModelFacts {
-        context: 200_000,
-        max_output: 10_000,
-        price: Some(Price::free()),
-        abilities: Abilities { tools: true, schema: true, effort: false },
-    };
-    let budget = Budget {
-        llm_calls: 100_000,
-        tool_calls: 100_000,
-        input_tokens: u64::MAX,
-        wall: Duration::from_secs(600),
-        money: Money::cents(100),
-    };
-    RunContext {
-        model: Model::live("openai:fake", facts, live),
-        ledger: Ledger::open(budget),
-        toolbox: Arc::new(ReadToolbox),
-        tool_timeout: TOOL_TIMEOUT,
-        transcript,
-        retry: RetryPolicy::default(),
-        seed: 1,
-        cancel: CancelToken::new(),
-        progress_listener: ProgressListener::silent(),
-    }
-}
-
-fn limits() -> RunLimits {
-    RunLimits {
-        turns: 100,
-        tool_calls: 100,
-        tokens: 10_000_000,
-        money: Money::cents(100),
-        wall: Duration::from_secs(600),
-    }
-}
-
 /// A prompt of the size of a small review: 4 kB of instructions and 8 kB of diff.
-fn task(caller: &str) -> AgentTask<String> {
+fn task(caller: &str) -> AgentTask<Verdict> {
     let mut conversation = Conversation::new("Judge what you see. ".repeat(200));
     conversation.push_user("+    let value = compute(1);\n".repeat(280), CacheMark::Breakpoint);
-    let spec = |name: &str, field: &str| ToolSpec {
-        name: name.to_owned(),
-        description: "A tool.".to_owned(),
-        schema: json!({ "type": "object", "properties": { field: { "type": "string" } } }),
-    };
-    AgentTask {
-        caller: caller.to_owned(),
-        conversation,
-        tools: vec![spec("read", "path")],
-        submit: SubmitTool::new(spec("submit", "verdict"), |answer| {
-            match answer.get("verdict").and_then(Value::as_str) {
-                Some(verdict) => Ok(verdict.to_owned()),
-                None => Err("`verdict` is missing.".to_owned()),
-            }
-        }),
-        purpose: CallPurpose::Work,
-        max_output_tokens: 1_000,
-        temperature: None,
-        effort: None,
-    }
+    AgentTask { conversation, ..setup::task(caller) }
 }
 
 /// A typical review tool: blocking code on its own thread, with 1 kB of output.

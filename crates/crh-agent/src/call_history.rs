@@ -1,7 +1,5 @@
 //! Detects repeated tool calls: the same call again, or the same few calls in a cycle.
 
-use serde_json::Value;
-
 use crh_llm::{CallArguments, ToolCall};
 
 /// Longest cycle that is detected. Longer cycles end at the limit on turns.
@@ -110,45 +108,19 @@ impl CallHistory {
 
 /// Tool name and arguments, with sorted JSON keys.
 fn call_key(call: &ToolCall) -> String {
-    let mut key = format!("{} ", call.name);
     match &call.arguments {
-        CallArguments::Json(value) => write_canonical(value, &mut key),
-        CallArguments::Malformed(text) => key.push_str(text),
-    }
-    key
-}
-
-fn write_canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(map) => {
-            let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            out.push('{');
-            for (key, value) in entries {
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push(':');
-                write_canonical(value, out);
-                out.push(',');
-            }
-            out.push('}');
+        CallArguments::Json(value) => {
+            let mut value = value.clone();
+            value.sort_all_objects();
+            format!("{} {value}", call.name)
         }
-        Value::Array(values) => {
-            out.push('[');
-            for value in values {
-                write_canonical(value, out);
-                out.push(',');
-            }
-            out.push(']');
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-            out.push_str(&value.to_string());
-        }
+        CallArguments::Malformed(text) => format!("{} {text}", call.name),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 

@@ -8,9 +8,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use fastrand::Rng;
 use thiserror::Error;
-use tokio::sync::watch;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::tools::{RunningCalls, TOOL_CRASHED, ToolTimeLimits};
 use crate::transcript::{AskAttempt, AttemptSummary, TranscriptWriter};
@@ -41,8 +42,9 @@ pub struct RunContext<T> {
     pub retry: RetryPolicy,
     /// Seed for retry jitter, combined with the caller's name.
     pub seed: u64,
-    /// Cancels the run.
-    pub cancel: CancelToken,
+    /// Cancels the run. A cancelled run stops at its next wait and drops the request or tool calls
+    /// that it waits for.
+    pub cancel: CancellationToken,
     /// Receives replies while they stream in.
     pub progress_listener: ProgressListener,
 }
@@ -80,18 +82,6 @@ pub struct FinishedRun<A> {
     pub model_time: Duration,
     /// Why the transcript is incomplete, if it is.
     pub transcript_error: Option<String>,
-}
-
-/// Cancels runs. Clones cancel the same runs.
-#[derive(Debug, Clone)]
-pub struct CancelToken {
-    state: Arc<watch::Sender<CancelState>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CancelState {
-    Running,
-    Cancelled,
 }
 
 /// Executes a run to its end. Dropping the future cancels it; a request in flight is then booked at
@@ -179,7 +169,8 @@ struct RunDriver<'a, T> {
     events: TranscriptWriter<'a>,
     caller: String,
     deadline: Option<Instant>,
-    jitter: Jitter,
+    /// For the jitter of retries, seeded so that two runs wait equally long.
+    random: Rng,
     turn: u32,
     /// Purpose of the last request. The tool calls that the reply asks for are paid from the same
     /// share of the budget.
@@ -193,12 +184,14 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         // A deadline that overflows the clock means no deadline.
         let run_deadline = start.checked_add(wall);
         let deadline = run_deadline.into_iter().chain(context.ledger.deadline()).min();
+        let mut hasher = DefaultHasher::new();
+        (context.seed, caller).hash(&mut hasher);
         Self {
             context,
             events: TranscriptWriter::new(&context.transcript, caller, start),
             caller: caller.to_owned(),
             deadline,
-            jitter: Jitter::new(context.seed, caller),
+            random: Rng::with_seed(hasher.finish()),
             turn: 0,
             purpose: CallPurpose::Work,
             totals: UsageTotals::default(),
@@ -344,7 +337,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
     /// Delay before the next attempt. `None` means no retry: the error is final, or the delay would
     /// end after the deadline of the run.
     fn retry_delay(&mut self, error: &ModelError, attempt: u32) -> Option<Duration> {
-        match retry::decide(error, attempt, &self.context.retry, self.jitter.next()) {
+        match retry::decide(error, attempt, &self.context.retry, self.random.f64()) {
             retry::ModelRetryDecision::Wait(delay) => {
                 let end = Instant::now().checked_add(delay)?;
                 self.deadline.is_none_or(|deadline| end < deadline).then_some(delay)
@@ -431,62 +424,6 @@ impl ProgressListener {
 
 impl fmt::Debug for ProgressListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").finish_non_exhaustive()
-    }
-}
-
-impl CancelToken {
-    /// A token that is not cancelled.
-    pub fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(CancelState::Running)) }
-    }
-
-    /// Cancels the runs. A cancelled run stops at its next wait and drops the request or tool calls
-    /// that it waits for.
-    pub fn cancel(&self) {
-        self.state.send_replace(CancelState::Cancelled);
-    }
-
-    /// Whether [`cancel`](Self::cancel) was called.
-    pub fn is_cancelled(&self) -> bool {
-        *self.state.borrow() == CancelState::Cancelled
-    }
-
-    /// Waits for cancellation.
-    pub async fn cancelled(&self) {
-        let mut state = self.state.subscribe();
-        if state.wait_for(|state| *state == CancelState::Cancelled).await.is_err() {
-            // All senders are gone, so cancellation cannot happen any more.
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-impl Default for CancelToken {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// Deterministic pseudo-random numbers from 0 to 1 (SplitMix64).
-struct Jitter {
-    state: u64,
-}
-
-impl Jitter {
-    fn new(seed: u64, caller: &str) -> Self {
-        let mut hasher = DefaultHasher::new();
-        (seed, caller).hash(&mut hasher);
-        Self { state: hasher.finish() }
-    }
-
-    fn next(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.state;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        // An `f64` holds 53 bits exactly.
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
+        f.debug_struct("ProgressListener").finish_non_exhaustive()
     }
 }

@@ -47,26 +47,17 @@ pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,
 ) -> Option<Vec<Value>> {
+    let starts_list = |rest: &str| rest.trim_start().starts_with('{');
     let mut best = None;
-    let mut budget = text.len().saturating_mul(MAX_PASSES);
-    let mut position = 0;
-    while let Some(start) = text[position..].find('[').map(|offset| position + offset) {
-        position = start + 1;
-        if budget == 0 || !text[position..].trim_start().starts_with('{') {
-            continue;
-        }
-        let scan = scan_object(&text[start..]);
-        budget = budget.saturating_sub(scan.length);
+    scan_all(text, '[', starts_list, |scan| {
         let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
-        let is_accepted =
-            |list: &Vec<Value>| list.iter().all(|it| it.as_object().is_some_and(&accept));
-        if let Some(list) =
-            list.filter(is_accepted).filter(|_| scan.completeness == Completeness::Complete)
-        {
-            position = start + scan.length;
-            best = Some(list);
-        }
-    }
+        let list = list
+            .filter(|list| list.iter().all(|entry| entry.as_object().is_some_and(&accept)))
+            .filter(|_| scan.completeness == Completeness::Complete);
+        let is_accepted = list.is_some();
+        best = list.or(best.take());
+        is_accepted
+    });
     best
 }
 
@@ -79,36 +70,46 @@ pub(crate) fn find_object_where(
 ) -> Result<ExtractedObject, ExtractError> {
     let mut best: Option<ExtractedObject> = None;
     let mut error = ExtractError::Missing;
-    let mut budget = text.len().saturating_mul(MAX_PASSES);
-    let mut position = 0;
-    while let Some(start) =
-        text.get(position..).and_then(|rest| rest.find('{')).map(|offset| position + offset)
-    {
-        position = start + 1;
-        if !starts_object(&text[position..]) {
-            continue;
-        }
-        let scan = scan_object(&text[start..]);
-        budget = budget.saturating_sub(scan.length);
-        match serde_json::from_str::<Map<String, Value>>(&scan.json) {
+    scan_all(text, '{', starts_object, |ObjectScan { json, completeness, .. }| {
+        match serde_json::from_str::<Map<String, Value>>(&json) {
             Ok(object) if accept(&object) => {
-                position = start + scan.length;
-                if scan.completeness == Completeness::Complete
+                if completeness == Completeness::Complete
                     || best.as_ref().is_none_or(|best| best.completeness == Completeness::Truncated)
                 {
-                    best = Some(ExtractedObject { object, completeness: scan.completeness });
+                    best = Some(ExtractedObject { object, completeness });
                 }
-                continue;
+                return true;
             }
             Ok(_) => error = ExtractError::Keys(quoted_list(keys)),
             Err(parse_error) => error = ExtractError::Invalid(parse_error.to_string()),
         }
-        // Look for an object inside the rejected one, until the scan budget is used up.
-        if budget == 0 {
-            position = start + scan.length;
+        false
+    });
+    best.ok_or(error)
+}
+
+/// Scans from each `bracket` that `starts` allows. If `visit` rejects what it gets, the scan goes on
+/// inside of it, until the scan budget is used up.
+fn scan_all(
+    text: &str,
+    bracket: char,
+    starts: impl Fn(&str) -> bool,
+    mut visit: impl FnMut(ObjectScan) -> bool,
+) {
+    let mut budget = text.len().saturating_mul(MAX_PASSES);
+    let mut position = 0;
+    while let Some(start) = text[position..].find(bracket).map(|offset| position + offset) {
+        position = start + 1;
+        if !starts(&text[position..]) {
+            continue;
+        }
+        let scan = scan_object(&text[start..]);
+        let end = start + scan.length;
+        budget = budget.saturating_sub(scan.length);
+        if visit(scan) || budget == 0 {
+            position = end;
         }
     }
-    best.ok_or(error)
 }
 
 fn quoted_list(keys: &[&str]) -> String {

@@ -16,9 +16,7 @@ mod tools;
 mod transcript;
 mod trim;
 
-pub use drive::{
-    CancelToken, FinishedRun, ProgressListener, QuestionError, RunContext, ask_once, drive,
-};
+pub use drive::{FinishedRun, ProgressListener, QuestionError, RunContext, ask_once, drive};
 pub use ledger::{
     Budget, CallCost, CallEstimate, CallUsage, CostBasis, Ledger, Reservation, UsageTotals,
 };
@@ -27,5 +25,7 @@ pub use run::{AgentRun, context_shortage};
 pub use step::{
     AgentOutcome, AgentRunEnd, AgentTask, EstimatedRequest, RunStep, SubmitTool, ToolOutcome,
 };
+/// Cancels runs. Clones cancel the same runs.
+pub use tokio_util::sync::CancellationToken as CancelToken;
 pub use tools::{CallOrder, NoTools, TOOL_TIMEOUT, ToolTimeout, Toolbox, run_on_thread};
 pub use transcript::{Transcript, TranscriptDetail};

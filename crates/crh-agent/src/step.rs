@@ -80,7 +80,7 @@ impl<A> SubmitTool<A> {
 
 impl<A> fmt::Debug for SubmitTool<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Submit").field("spec", &self.spec).finish_non_exhaustive()
+        f.debug_struct("SubmitTool").field("spec", &self.spec).finish_non_exhaustive()
     }
 }
 

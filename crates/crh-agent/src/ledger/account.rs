@@ -52,7 +52,6 @@ pub(super) struct BudgetAccount {
     /// Calls that are granted and not yet settled.
     outstanding_calls: BTreeMap<CallTicket, OutstandingCall>,
     settled_usage: CommittedUsage,
-    tool_calls: ToolCallCounts,
     spent: UsageTotals,
     /// Largest ratio of actual to estimated tokens, for models that exceeded an estimate.
     ratios: BTreeMap<String, u64>,
@@ -70,12 +69,6 @@ struct OutstandingCall {
     worst_case: UsageSum,
 }
 
-#[derive(Debug, Default)]
-struct ToolCallCounts {
-    work: u32,
-    all: u32,
-}
-
 #[derive(Debug, Clone, Copy, Default)]
 struct CommittedUsage {
     work: UsageSum,
@@ -85,6 +78,7 @@ struct CommittedUsage {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct UsageSum {
     calls: u64,
+    tool_calls: u64,
     input: u64,
     money: Money,
 }
@@ -103,6 +97,7 @@ impl BudgetAccount {
     pub(super) fn new(budget: Budget, spent: UsageTotals) -> Self {
         let earlier_usage = UsageSum {
             calls: u64::from(spent.llm_calls),
+            tool_calls: u64::from(spent.tool_calls),
             input: spent.usage.input,
             money: spent.money,
         };
@@ -114,7 +109,6 @@ impl BudgetAccount {
             work_queue: VecDeque::new(),
             outstanding_calls: BTreeMap::new(),
             settled_usage: CommittedUsage { work: earlier_usage, all: earlier_usage },
-            tool_calls: ToolCallCounts { work: spent.tool_calls, all: spent.tool_calls },
             spent,
             ratios: BTreeMap::new(),
             outputs: BTreeMap::new(),
@@ -140,15 +134,10 @@ impl BudgetAccount {
     pub(super) fn next_decision(&mut self) -> Option<(CallTicket, ReserveDecision)> {
         // No call overtakes the first one of its queue, because otherwise a large call could wait
         // forever.
-        let queue =
-            if self.held_back_queue.is_empty() { &self.work_queue } else { &self.held_back_queue };
-        let (_, call) = queue.front()?;
+        let is_work = self.held_back_queue.is_empty();
+        let (_, call) = self.held_back_queue.front().or(self.work_queue.front())?;
         let fit = self.fit(call);
-        let queue = if self.held_back_queue.is_empty() {
-            &mut self.work_queue
-        } else {
-            &mut self.held_back_queue
-        };
+        let queue = if is_work { &mut self.work_queue } else { &mut self.held_back_queue };
         match fit {
             BudgetFit::Later => None,
             BudgetFit::Never(limit) => {
@@ -184,7 +173,7 @@ impl BudgetAccount {
                 CallCost { usage, money: call.price.cost(&usage), basis: CostBasis::Counted }
             }
         };
-        let sum = UsageSum { calls: 1, input: cost.usage.input, money: cost.money };
+        let sum = UsageSum { calls: 1, tool_calls: 0, input: cost.usage.input, money: cost.money };
         self.settled_usage.add(call.purpose, sum);
         self.spent.add(cost);
         Some(cost)
@@ -195,27 +184,22 @@ impl BudgetAccount {
     }
 
     pub(super) fn grant_tool_calls(&mut self, requested: u32, purpose: CallPurpose) -> u32 {
-        let budget = self.budget.tool_calls;
-        let available_calls = match purpose {
+        let free_calls = |budget: UsageSum, used: UsageSum| {
+            let free = budget.tool_calls.saturating_sub(used.tool_calls);
+            u32::try_from(free).unwrap_or(u32::MAX)
+        };
+        let free_in_total = free_calls(self.total_budget(), self.settled_usage.all);
+        let free = match purpose {
             CallPurpose::Work => {
-                let share = u64::from(budget) - held_back_share(u64::from(budget));
-                let share = u32::try_from(share).unwrap_or(budget);
-                share
-                    .saturating_sub(self.tool_calls.work)
-                    .min(budget.saturating_sub(self.tool_calls.all))
+                free_in_total.min(free_calls(self.work_budget(), self.settled_usage.work))
             }
-            CallPurpose::LastTurn | CallPurpose::Validation => {
-                budget.saturating_sub(self.tool_calls.all)
-            }
+            CallPurpose::LastTurn | CallPurpose::Validation => free_in_total,
         };
-        let granted_calls = requested.min(available_calls);
-        self.tool_calls.all += granted_calls;
-        self.tool_calls.work += match purpose {
-            CallPurpose::Work => granted_calls,
-            CallPurpose::LastTurn | CallPurpose::Validation => 0,
-        };
-        self.spent.tool_calls = self.tool_calls.all;
-        granted_calls
+        let granted = requested.min(free);
+        let sum = UsageSum { tool_calls: granted.into(), ..UsageSum::default() };
+        self.settled_usage.add(purpose, sum);
+        self.spent.tool_calls = self.spent.tool_calls.saturating_add(granted);
+        granted
     }
 
     /// Cost of an outstanding call if the vendor reports no usage.
@@ -264,14 +248,15 @@ impl BudgetAccount {
     }
 
     fn total_budget(&self) -> UsageSum {
-        let Budget { llm_calls, input_tokens, money, .. } = self.budget;
-        UsageSum { calls: u64::from(llm_calls), input: input_tokens, money }
+        let Budget { llm_calls, tool_calls, input_tokens: input, money, .. } = self.budget;
+        UsageSum { calls: llm_calls.into(), tool_calls: tool_calls.into(), input, money }
     }
 
     fn work_budget(&self) -> UsageSum {
         let total = self.total_budget();
         UsageSum {
             calls: total.calls - held_back_share(total.calls),
+            tool_calls: total.tool_calls - held_back_share(total.tool_calls),
             input: total.input - held_back_share(total.input),
             money: total.money.minus(total.money.percent(HELD_BACK_PERCENT)),
         }
@@ -331,7 +316,7 @@ impl BudgetAccount {
             Some(ratio) => ratio.saturating_mul(100 + RATIO_MARGIN_PERCENT).div_ceil(100),
         };
         let input = self.input_bound(call).saturating_mul(factor).div_ceil(RATIO_SCALE);
-        UsageSum { calls: 1, input, money: call.price.worst_case(input, output) }
+        UsageSum { calls: 1, tool_calls: 0, input, money: call.price.worst_case(input, output) }
     }
 
     /// Upper bound on the input tokens: the call's own, or a counted prefix plus the estimated rest.
@@ -391,6 +376,7 @@ impl UsageSum {
     fn plus(self, other: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(other.calls),
+            tool_calls: self.tool_calls.saturating_add(other.tool_calls),
             input: self.input.saturating_add(other.input),
             money: self.money + other.money,
         }
@@ -419,12 +405,12 @@ fn held_back_share(count: u64) -> u64 {
 impl BudgetAccount {
     /// Settled and outstanding calls, tokens and money.
     pub(super) fn committed_by_all(&self) -> (u64, u64, Money) {
-        let UsageSum { calls, input, money } = self.committed().all;
+        let UsageSum { calls, input, money, .. } = self.committed().all;
         (calls, input, money)
     }
 
     pub(super) fn committed_by_work(&self) -> (u64, u64, Money) {
-        let UsageSum { calls, input, money } = self.committed().work;
+        let UsageSum { calls, input, money, .. } = self.committed().work;
         (calls, input, money)
     }
 

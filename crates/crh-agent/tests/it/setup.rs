@@ -118,10 +118,18 @@ pub(crate) fn quick_retry() -> RetryPolicy {
 }
 
 pub(crate) fn run_context(url: &str, abilities: Abilities) -> RunContext<TestToolbox> {
+    context_with_toolbox(url, abilities, Arc::new(TestToolbox))
+}
+
+pub(crate) fn context_with_toolbox<T>(
+    url: &str,
+    abilities: Abilities,
+    toolbox: Arc<T>,
+) -> RunContext<T> {
     RunContext {
         model: model(url, abilities),
         ledger: Ledger::open(budget()),
-        toolbox: Arc::new(TestToolbox),
+        toolbox,
         tool_timeout: TOOL_TIMEOUT,
         transcript: Transcript::disabled(),
         retry: quick_retry(),
