@@ -2,12 +2,7 @@
 //!
 //! Integer keys come first, in numeric order, so that line maps read from top to bottom.
 
-use std::io;
-use std::ops::Range;
-
 use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::Formatter;
 
 use crate::sanitise::is_invisible;
 
@@ -22,10 +17,33 @@ pub fn stable_json_line<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<
 }
 
 fn write<T: Serialize + ?Sized>(value: &T, layout: JsonLayout) -> serde_json::Result<String> {
-    let mut out = Vec::new();
-    value.serialize(&mut Serializer::with_formatter(&mut out, StableFormatter::new(layout)))?;
-    out.push(b'\n');
-    String::from_utf8(out).map_err(serde::ser::Error::custom)
+    // Outside of strings, compact JSON has no character that must be escaped.
+    let compact = escape_hidden(serde_json::to_string(value)?);
+    let mut writer = StableWriter { layout, out: String::with_capacity(compact.len()) };
+    writer.write_value(&compact, 0);
+    writer.out.push('\n');
+    Ok(writer.out)
+}
+
+/// Escapes characters that could act on a terminal or hide from a reader. The escaped form is the
+/// same JSON value.
+fn escape_hidden(json: String) -> String {
+    let must_escape = |char: char| char.is_control() || is_invisible(char);
+    if !json.chars().any(must_escape) {
+        return json;
+    }
+    let mut out = String::with_capacity(json.len());
+    for char in json.chars() {
+        match must_escape(char) {
+            true => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    out += &format!("\\u{unit:04x}");
+                }
+            }
+            false => out.push(char),
+        }
+    }
+    out
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,253 +52,103 @@ enum JsonLayout {
     OneLine,
 }
 
-/// Buffers each object and sorts its entries when it ends. Buffers hold only text, so a line map of
-/// a million lines needs little more memory than its output.
-struct StableFormatter {
+/// Lays out compact JSON. It keeps positions in the text instead of values, so a line map of a
+/// million lines needs little more memory than its output.
+struct StableWriter {
     layout: JsonLayout,
-    depth: usize,
-    objects: Vec<OpenObject>,
-    in_empty_array: bool,
-}
-
-/// An object that is still being written: its text so far and the ranges of its keys and values.
-#[derive(Default)]
-struct OpenObject {
-    text: Vec<u8>,
-    entries: Vec<(Range<usize>, Range<usize>)>,
-    key_start: usize,
-    value_start: usize,
+    out: String,
 }
 
 /// Sort key of an object key. Integer keys sort first, by number; all others by bytes.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum SortKey<'a> {
     Number(u64),
-    Text(&'a [u8]),
+    Text(&'a str),
 }
 
 impl SortKey<'_> {
-    fn from_key(key: &[u8]) -> SortKey<'_> {
-        let inner = key.strip_prefix(b"\"").and_then(|key| key.strip_suffix(b"\"")).unwrap_or(key);
-        let digits = std::str::from_utf8(inner).ok().filter(|text| {
-            text.bytes().all(|byte| byte.is_ascii_digit())
-                && (*text == "0" || !text.starts_with('0'))
-        });
-        match digits.and_then(|digits| digits.parse().ok()) {
+    /// The sort key of a quoted key.
+    fn from_key(key: &str) -> SortKey<'_> {
+        let inner = key.trim_matches('"');
+        let is_number = inner.bytes().all(|byte| byte.is_ascii_digit())
+            && (inner == "0" || !inner.starts_with('0'));
+        match inner.parse().ok().filter(|_| is_number) {
             Some(number) => SortKey::Number(number),
-            None => SortKey::Text(inner),
+            None => SortKey::Text(&key[1..key.len() - 1]),
         }
     }
 }
 
-impl StableFormatter {
-    fn new(layout: JsonLayout) -> Self {
-        Self { layout, depth: 0, objects: Vec::new(), in_empty_array: false }
-    }
-
-    /// Writes to the innermost open object, or to the output if there is none.
-    fn write_bytes<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        bytes: &[u8],
-    ) -> io::Result<()> {
-        match self.objects.last_mut() {
-            Some(object) => {
-                object.text.extend_from_slice(bytes);
-                Ok(())
+impl StableWriter {
+    fn write_value(&mut self, json: &str, depth: usize) {
+        match json.as_bytes().first() {
+            Some(b'[') => self.write_items(split_items(json), ['[', ']'], depth),
+            Some(b'{') => {
+                let mut entries = split_items(json);
+                entries.sort_by_cached_key(|entry| SortKey::from_key(&entry[..string_len(entry)]));
+                self.write_items(entries, ['{', '}'], depth);
             }
-            None => writer.write_all(bytes),
+            _ => self.out.push_str(json),
         }
     }
 
-    fn new_line<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        if self.layout == JsonLayout::OneLine {
-            return Ok(());
-        }
-        self.write_bytes(writer, b"\n")?;
-        for _ in 0..self.depth {
-            self.write_bytes(writer, b"  ")?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a character could act on a terminal or hide from a reader. The escaped form is the same
-/// JSON value.
-fn must_escape(char: char) -> bool {
-    char.is_control() || is_invisible(char)
-}
-
-/// Overrides the methods of `Formatter` for scalars, because the default methods would bypass the
-/// buffers.
-macro_rules! scalars {
-    ($($name:ident: $type:ty),*) => {$(
-        fn $name<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: $type) -> io::Result<()> {
-            self.write_bytes(writer, value.to_string().as_bytes())
-        }
-    )*};
-}
-
-impl Formatter for StableFormatter {
-    scalars!(
-        write_bool: bool, write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64,
-        write_i128: i128, write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64,
-        write_u128: u128
-    );
-
-    fn write_null<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.write_bytes(writer, b"null")
-    }
-
-    fn write_f32<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
-        self.write_f64(writer, f64::from(value))
-    }
-
-    fn write_f64<W: io::Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // Use the shortest form of serde_json. It never calls this with a non-finite value.
-        let text = serde_json::to_string(&value).map_err(io::Error::other)?;
-        self.write_bytes(writer, text.as_bytes())
-    }
-
-    fn write_number_str<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        value: &str,
-    ) -> io::Result<()> {
-        self.write_bytes(writer, value.as_bytes())
-    }
-
-    fn begin_string<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.write_bytes(writer, b"\"")
-    }
-
-    fn end_string<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.write_bytes(writer, b"\"")
-    }
-
-    fn write_string_fragment<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        if !fragment.chars().any(must_escape) {
-            return self.write_bytes(writer, fragment.as_bytes());
-        }
-        for char in fragment.chars() {
-            let mut units = [0; 2];
-            match must_escape(char) {
-                false => self.write_bytes(writer, char.encode_utf8(&mut [0; 4]).as_bytes())?,
-                true => {
-                    for unit in char.encode_utf16(&mut units) {
-                        self.write_bytes(writer, format!("\\u{unit:04x}").as_bytes())?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn write_char_escape<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        escape: serde_json::ser::CharEscape,
-    ) -> io::Result<()> {
-        let mut text = Vec::new();
-        serde_json::ser::CompactFormatter.write_char_escape(&mut text, escape)?;
-        self.write_bytes(writer, &text)
-    }
-
-    fn write_raw_fragment<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        self.write_bytes(writer, fragment.as_bytes())
-    }
-
-    fn begin_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        self.in_empty_array = true;
-        self.write_bytes(writer, b"[")
-    }
-
-    fn end_array<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.depth -= 1;
-        if !self.in_empty_array {
-            self.new_line(writer)?;
-        }
-        self.in_empty_array = false;
-        self.write_bytes(writer, b"]")
-    }
-
-    fn begin_array_value<W: io::Write + ?Sized>(
-        &mut self,
-        writer: &mut W,
-        first: bool,
-    ) -> io::Result<()> {
-        if !first {
-            self.write_bytes(writer, b",")?;
-        }
-        self.new_line(writer)
-    }
-
-    fn end_array_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.in_empty_array = false;
-        Ok(())
-    }
-
-    fn begin_object<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.depth += 1;
-        self.objects.push(OpenObject::default());
-        Ok(())
-    }
-
-    fn begin_object_key<W: io::Write + ?Sized>(&mut self, _: &mut W, _: bool) -> io::Result<()> {
-        if let Some(object) = self.objects.last_mut() {
-            object.key_start = object.text.len();
-        }
-        Ok(())
-    }
-
-    fn begin_object_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        if let Some(object) = self.objects.last_mut() {
-            object.value_start = object.text.len();
-        }
-        Ok(())
-    }
-
-    fn end_object_value<W: io::Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.in_empty_array = false;
-        if let Some(object) = self.objects.last_mut() {
-            let (key, value, end) = (object.key_start, object.value_start, object.text.len());
-            object.entries.push((key..value, value..end));
-        }
-        Ok(())
-    }
-
-    fn end_object<W: io::Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        let object = self.objects.pop().unwrap_or_default();
-        let mut entries = object.entries;
-        entries.sort_by_cached_key(|(key, _)| SortKey::from_key(&object.text[key.clone()]));
-        self.write_bytes(writer, b"{")?;
-        for (index, (key, value)) in entries.iter().enumerate() {
+    /// Writes array items, or the entries of an object with their keys.
+    fn write_items(&mut self, items: Vec<&str>, [open, close]: [char; 2], depth: usize) {
+        self.out.push(open);
+        for (index, item) in items.iter().enumerate() {
             if index > 0 {
-                self.write_bytes(writer, b",")?;
+                self.out.push(',');
             }
-            self.new_line(writer)?;
-            self.write_bytes(writer, &object.text[key.clone()])?;
-            self.write_bytes(
-                writer,
-                if self.layout == JsonLayout::Indented { b": " } else { b":" },
-            )?;
-            self.write_bytes(writer, &object.text[value.clone()])?;
+            self.new_line(depth + 1);
+            let value_start = if open == '{' { string_len(item) + 1 } else { 0 };
+            self.out.push_str(&item[..value_start]);
+            if open == '{' && self.layout == JsonLayout::Indented {
+                self.out.push(' ');
+            }
+            self.write_value(&item[value_start..], depth + 1);
         }
-        self.depth -= 1;
-        if !entries.is_empty() {
-            self.new_line(writer)?;
+        if !items.is_empty() {
+            self.new_line(depth);
         }
-        self.write_bytes(writer, b"}")
+        self.out.push(close);
     }
+
+    fn new_line(&mut self, depth: usize) {
+        if self.layout == JsonLayout::Indented {
+            self.out.push('\n');
+            self.out.extend(std::iter::repeat_n("  ", depth));
+        }
+    }
+}
+
+/// The items of a compact array, or the entries of a compact object.
+fn split_items(json: &str) -> Vec<&str> {
+    let (mut items, mut depth, mut start, mut position) = (Vec::new(), 0, 1, 0);
+    while let Some(byte) = json.as_bytes().get(position) {
+        match byte {
+            b'"' => position += string_len(&json[position..]) - 1,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth -= 1,
+            _ => {}
+        }
+        if (depth == 1 && *byte == b',' || depth == 0) && start < position {
+            items.push(&json[start..position]);
+            start = position + 1;
+        }
+        position += 1;
+    }
+    items
+}
+
+/// Length of the JSON string at the start of a text, with its quotes.
+fn string_len(json: &str) -> usize {
+    let mut is_escaped = false;
+    let end = json.bytes().skip(1).position(|byte| {
+        let is_end = byte == b'"' && !is_escaped;
+        is_escaped = byte == b'\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(json.len(), |end| end + 2)
 }
 
 #[cfg(test)]

@@ -42,9 +42,7 @@ pub enum Tier {
 }
 
 /// Lines of a file on one side.
-#[derive(
-    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// Path from the repository root, after the change.
     pub file: String,

@@ -7,23 +7,12 @@
 
 use crate::finding::Finding;
 
+// Word lists are separated by spaces.
+
 /// Verbs that ask to remove a file.
-const REMOVE_VERBS: &[&str] = &[
-    "cleanup",
-    "delete",
-    "discard",
-    "drop",
-    "erase",
-    "exclude",
-    "gitignore",
-    "ignore",
-    "purge",
-    "remove",
-    "rm",
-    "trash",
-    "unlink",
-    "untrack",
-];
+const REMOVE_VERBS: &str = "\
+    cleanup delete discard drop erase exclude gitignore ignore purge remove rm trash unlink \
+    untrack";
 /// Verbs with a particle that ask to remove a file. The object may stand between the two words.
 const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("clean", "up"),
@@ -34,11 +23,11 @@ const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("thrown", "out"),
 ];
 /// Nouns in "X needs removal".
-const REMOVAL_NOUNS: &[&str] = &["clean-up", "cleanup", "deletion", "removal"];
+const REMOVAL_NOUNS: &str = "clean-up cleanup deletion removal";
 /// Verbs that ask to add a line. Such a request counts only if the line goes into `.gitignore`.
-const ADD_VERBS: &[&str] = &["add", "append", "list", "put"];
+const ADD_VERBS: &str = "add append list put";
 /// Verbs that keep a file in the repository. Asking not to do so asks to remove it.
-const KEEP_VERBS: &[&str] = &["check", "commit", "include", "keep", "track", "version"];
+const KEEP_VERBS: &str = "check commit include keep track version";
 /// Pairs of words that ask to remove a file.
 const REMOVE_PHRASES: &[[&str; 2]] = &[
     ["get", "rid"],
@@ -48,138 +37,33 @@ const REMOVE_PHRASES: &[[&str; 2]] = &[
     ["stop", "versioning"],
 ];
 /// Words that can precede the request.
-const FILLER_WORDS: &[&str] = &[
-    "also",
-    "and",
-    "better",
-    "by",
-    "can",
-    "consider",
-    "could",
-    "either",
-    "git",
-    "i",
-    "instead",
-    "it",
-    "just",
-    "maybe",
-    "might",
-    "must",
-    "or",
-    "perhaps",
-    "please",
-    "recommend",
-    "run",
-    "should",
-    "simply",
-    "so",
-    "suggest",
-    "the",
-    "then",
-    "to",
-    "want",
-    "we",
-    "would",
-    "you",
-];
+const FILLER_WORDS: &str = "\
+    also and better by can consider could either git i instead it just maybe might must or \
+    perhaps please recommend run should simply so suggest the then to want we would you";
 /// Words before "be", "not" or "to be" in a request such as "X should be deleted".
-const MODAL_WORDS: &[&str] =
-    &["can", "could", "may", "might", "must", "need", "needs", "ought", "should", "shall"];
+const MODAL_WORDS: &str = "can could may might must need needs ought should shall";
 /// Words that name the document in which the finding is.
-const DOCUMENT_WORDS: &[&str] = &[
-    "directory",
-    "doc",
-    "docs",
-    "document",
-    "documents",
-    "file",
-    "files",
-    "folder",
-    "it",
-    "plan",
-    "plans",
-    "them",
-];
+const DOCUMENT_WORDS: &str = "\
+    directory doc docs document documents file files folder it plan plans them";
 /// Words for the document that the text named before.
-const PRONOUNS: &[&str] = &["it", "them"];
+const PRONOUNS: &str = "it them";
 /// Words for all documents of a folder: "everything in docs/plans".
-const WHOLE_WORDS: &[&str] = &["all", "anything", "content", "contents", "everything"];
+const WHOLE_WORDS: &str = "all anything content contents everything";
 /// Words for a part of a document, or for a text about it: "the docs/plans/x.md link".
-const PART_WORDS: &[&str] = &[
-    "entry",
-    "formatting",
-    "heading",
-    "item",
-    "line",
-    "lines",
-    "link",
-    "links",
-    "mention",
-    "path",
-    "reference",
-    "references",
-    "section",
-    "sections",
-];
+const PART_WORDS: &str = "\
+    entry formatting heading item line lines link links mention path reference references \
+    section sections";
 /// Words before the whole of which something is a part, or the place of something.
-const PREPOSITIONS: &[&str] = &[
-    "about", "at", "below", "between", "by", "for", "from", "in", "inside", "into", "of", "on",
-    "onto", "out", "to", "under", "with", "within",
-];
+const PREPOSITIONS: &str = "\
+    about at below between by for from in inside into of on onto out to under with within";
 /// Other words that end a noun phrase.
-const PHRASE_ENDS: &[&str] = &[
-    "again",
-    "altogether",
-    "are",
-    "as",
-    "away",
-    "because",
-    "before",
-    "after",
-    "here",
-    "if",
-    "instead",
-    "is",
-    "later",
-    "looks",
-    "now",
-    "once",
-    "outright",
-    "seems",
-    "since",
-    "so",
-    "soon",
-    "that",
-    "too",
-    "until",
-    "up",
-    "was",
-    "were",
-    "when",
-    "which",
-    "will",
-];
+const PHRASE_ENDS: &str = "\
+    again altogether are as away because before after here if instead is later looks now once \
+    outright seems since so soon that too until up was were when which will";
 /// Places in "remove X from PLACE" that remove the file itself.
-const REPOSITORY_WORDS: &[&str] = &[
-    "branch",
-    "change",
-    "commit",
-    "control",
-    "diff",
-    "disk",
-    "folder",
-    "git",
-    "index",
-    "main",
-    "pr",
-    "project",
-    "pull",
-    "repo",
-    "repository",
-    "there",
-    "tracking",
-    "tree",
-];
+const REPOSITORY_WORDS: &str = "\
+    branch change commit control diff disk folder git index main pr project pull repo \
+    repository there tracking tree";
 /// Maximum number of words between "from" and its object: "from the main repository".
 const MAX_WORDS_TO_PLACE: usize = 3;
 /// Maximum number of words between a verb and its particle: "throw this old plan away".
@@ -234,7 +118,7 @@ struct RequestContext {
 impl RequestContext {
     /// Whether a sentence starts with the request: "delete X", "consider removing X".
     fn commands_removal(&self, words: &[&str]) -> bool {
-        let is_filler = |word: &&&str| FILLER_WORDS.contains(&bare_word(word).as_str());
+        let is_filler = |word: &&&str| is_one_of(FILLER_WORDS, &bare_word(word));
         let filler_count = words.iter().take_while(is_filler).count();
         let Some((verb, object)) = words[filler_count..].split_first() else { return false };
         let verb = bare_word(verb);
@@ -265,9 +149,9 @@ impl RequestContext {
         words.split(is_conjunction).skip(1).any(|clause| {
             // Here "the file" can be any file that the sentence names.
             let is_clear = self.known_document == KnownDocument::OfFinding
-                || clause.iter().any(|word| PRONOUNS.contains(&bare_word(word).as_str()))
+                || clause.iter().any(|word| is_one_of(PRONOUNS, &bare_word(word)))
                     && !words.windows(2).any(|pair| {
-                        PREPOSITIONS.contains(&bare_word(pair[0]).as_str())
+                        is_one_of(PREPOSITIONS, &bare_word(pair[0]))
                             && is_protected(word_as_path(pair[1]))
                     })
                 || clause.iter().any(|word| is_protected(word_as_path(word)));
@@ -280,8 +164,7 @@ impl RequestContext {
     fn states_removal(&self, words: &[&str]) -> bool {
         let bare_words: Vec<String> = words.iter().map(|word| bare_word(word)).collect();
         let is_request_start = |word: &String| {
-            MODAL_WORDS.contains(&word.as_str())
-                || matches!(word.as_str(), "do" | "does" | "belongs")
+            is_one_of(MODAL_WORDS, word) || matches!(word.as_str(), "do" | "does" | "belongs")
         };
         let Some(start) = bare_words.iter().position(is_request_start) else { return false };
         // A sentence about something else names the document late: "the job may delete docs/x.md".
@@ -312,8 +195,9 @@ impl RequestContext {
     fn names_document(&self, words: &[&str]) -> bool {
         let is_end = |word: &&str| {
             let bare = bare_word(word);
-            let is_list_end = |list: &[&str]| list.contains(&bare.as_str());
-            let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS].into_iter().any(is_list_end);
+            let ends_phrase = [PREPOSITIONS, PHRASE_ENDS, MODAL_WORDS]
+                .into_iter()
+                .any(|list| is_one_of(list, &bare));
             // Adverbs, such as "entirely".
             (ends_phrase || bare.ends_with("ly")) && !is_protected(word_as_path(word))
         };
@@ -325,11 +209,11 @@ impl RequestContext {
         let is_path = |word: &&str| is_protected(word_as_path(word));
         if let Some(path) = phrase.iter().position(is_path) {
             let next_word = phrase.get(path + 1).map(|word| bare_word(word)).unwrap_or_default();
-            return !PART_WORDS.contains(&next_word.as_str());
+            return !is_one_of(PART_WORDS, &next_word);
         }
         let noun = phrase.last().map(|word| bare_word(word)).unwrap_or_default();
-        let is_document = DOCUMENT_WORDS.contains(&noun.as_str());
-        let is_whole = is_document || WHOLE_WORDS.contains(&noun.as_str());
+        let is_document = is_one_of(DOCUMENT_WORDS, &noun);
+        let is_whole = is_document || is_one_of(WHOLE_WORDS, &noun);
         is_document && self.known_document != KnownDocument::None
             || is_whole && rest.get(1..).is_some_and(|rest| rest.iter().take(2).any(is_path))
     }
@@ -340,12 +224,12 @@ impl RequestContext {
 fn removes_from_repository(rest: &[&str]) -> bool {
     let [first, place @ ..] = rest else { return true };
     let is_repository = |word: &&str| {
-        REPOSITORY_WORDS.contains(&bare_word(word).as_str()) || is_protected(word_as_path(word))
+        is_one_of(REPOSITORY_WORDS, &bare_word(word)) || is_protected(word_as_path(word))
     };
     bare_word(first) != "from" || place.iter().take(MAX_WORDS_TO_PLACE).any(is_repository)
 }
 
-fn is_passive_of(request: &[&str], verbs: &[&str]) -> bool {
+fn is_passive_of(request: &[&str], verbs: &str) -> bool {
     let after_be = request.iter().skip_while(|word| **word != "be").skip(1);
     after_be.take(MAX_WORDS_TO_PARTICIPLE).any(|word| is_form_of(word, verbs))
 }
@@ -367,24 +251,27 @@ fn lets_go(request: &[&str]) -> bool {
 /// Whether the words after "needs" are a removal: "needs cleanup", "needs deleting".
 fn needs_removal(request: &[&str]) -> bool {
     request.first().is_some_and(|word| {
-        REMOVAL_NOUNS.contains(word) || word.ends_with("ing") && is_form_of(word, REMOVE_VERBS)
+        is_one_of(REMOVAL_NOUNS, word) || word.ends_with("ing") && is_form_of(word, REMOVE_VERBS)
     })
 }
 
 fn is_phrasal_verb(verb: &str, particle: &str) -> bool {
-    PHRASAL_VERBS
-        .iter()
-        .any(|(known, with)| *with == particle && is_form_of(verb, std::slice::from_ref(known)))
+    PHRASAL_VERBS.iter().any(|(known, with)| *with == particle && is_form_of(verb, known))
+}
+
+/// Whether a word is in a list of words separated by spaces.
+fn is_one_of(list: &str, word: &str) -> bool {
+    list.split(' ').any(|entry| entry == word)
 }
 
 /// Whether a word is one of the verbs, its participle or its gerund: `delete`, `deleted`,
 /// `deleting`, `dropped`.
-fn is_form_of(word: &str, verbs: &[&str]) -> bool {
-    verbs.iter().any(|verb| {
+fn is_form_of(word: &str, verbs: &str) -> bool {
+    verbs.split(' ').any(|verb| {
         let stem = verb.strip_suffix('e').unwrap_or(verb);
         let last = &verb[verb.len() - 1..];
         let suffix = word.strip_prefix(stem).map(|rest| rest.strip_prefix(last).unwrap_or(rest));
-        word == *verb || matches!(suffix, Some("ed" | "d" | "ing" | "ting"))
+        word == verb || matches!(suffix, Some("ed" | "d" | "ing" | "ting"))
     })
 }
 

@@ -70,18 +70,48 @@ fn review(
     into_report(Report::default(), merged, CommandKind::Review, 5)
 }
 
-/// Checks one claim: what is published, what is dropped, and the verdict.
-fn check(
-    claimed: Severity,
-    judgement: EditorJudgement,
-    severity: Severity,
-    validation: Option<Judgement>,
-    expected: Expect,
-) {
-    let member = claim(5, claimed);
-    let judgements = validation.map(|judgement| (member.clone(), judgement)).into_iter().collect();
-    let groups = [group(std::slice::from_ref(&member), judgement, severity)];
-    let report = review(&[member], &groups, &judgements);
+/// Checks claims, one per row: severity by the reviewer, by the editor, and by validation, each with
+/// its judgement. The last column is what is published or dropped, and the verdict.
+fn check(expected: &Expect) {
+    let mut table = String::new();
+    for row in expected.data.lines().map(str::trim).filter(|row| !row.is_empty()) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let (editor_severity, judgement) = cells[1].split_once(' ').unwrap();
+        let judgement = match judgement {
+            "refuted" => EditorJudgement::Refuted("guarded in line 3".to_owned()),
+            "minor" => EditorJudgement::Minor,
+            number => EditorJudgement::Probable(parse_confidence(number)),
+        };
+        let member = claim(5, parse_word(cells[0]));
+        let judgements = parse_validation(cells[2])
+            .map(|judgement| (member.clone(), judgement))
+            .into_iter()
+            .collect();
+        let groups = [group(std::slice::from_ref(&member), judgement, parse_word(editor_severity))];
+        let result = describe(&review(&[member], &groups, &judgements));
+        table += &format!("{} | {:10} | {:19} | {result}\n", cells[0], cells[1], cells[2]);
+    }
+    expected.assert_eq(&table);
+}
+
+/// Parses `-`, `unsure`, `unsure 0.30` or `confirmed 0.45 P2`.
+fn parse_validation(text: &str) -> Option<Judgement> {
+    let mut words = text.split(' ');
+    let result = words.next().filter(|word| *word != "-").map(parse_word)?;
+    let probability = words.next().map(parse_confidence);
+    let severity = words.next().map(parse_word);
+    Some(Judgement { probability, severity, ..Judgement::new(result, "see line 1") })
+}
+
+fn parse_confidence(number: &str) -> Confidence {
+    Confidence::new(number.parse().unwrap()).unwrap()
+}
+
+fn parse_word<T: serde::de::DeserializeOwned>(word: &str) -> T {
+    serde_json::from_value(word.into()).unwrap()
+}
+
+fn describe(report: &Report) -> String {
     let published = report.issues.iter().map(|issue| {
         let probability = issue.probability.unwrap_or(Confidence::ZERO);
         format!("published {} p {probability} {}", issue.severity, issue.validation)
@@ -91,7 +121,7 @@ fn check(
         format!("{}{open}: {}", dropped.fate, dropped.reason)
     });
     let lines: Vec<String> = published.chain(dropped).collect();
-    expected.assert_eq(&format!("{} -> {}", lines.join("; "), report.verdict));
+    format!("{} -> {}", lines.join("; "), report.verdict)
 }
 
 #[test]
@@ -119,27 +149,15 @@ fn advisory_issue_is_published_only_on_request() {
 
 #[test]
 fn probable_issue_is_published_and_the_lower_probability_counts() {
-    use JudgementResult::{Confirmed, Unsure};
-    use Severity::{P1, P2, P3};
-    check(P2, probable(600), P2, None, expect!["published P2 p 0.60 not_run -> Ready with fixes"]);
-    check(
-        P2,
-        probable(600),
-        P2,
-        validated(Confirmed, Some(450), Some(P2)),
-        expect!["published P2 p 0.45 confirmed -> Ready with fixes"],
-    );
-    check(
-        P2,
-        probable(600),
-        P2,
-        validated(Unsure, Some(300), None),
-        expect!["below_gate: probability 0.30 -> Ready to merge"],
-    );
-    check(P2, probable(399), P2, None, expect!["below_gate: probability 0.40 -> Ready to merge"]);
-    check(P2, probable(900), P3, None, expect!["minor: P3 is not published -> Ready to merge"]);
-    check(P3, probable(900), P3, None, expect!["minor: P3 is not published -> Ready to merge"]);
-    check(P1, probable(900), P1, None, expect!["published P1 p 0.90 not_run -> Ready with fixes"]);
+    check(&expect![[r#"
+        P2 | P2 0.6     | -                   | published P2 p 0.60 not_run -> Ready with fixes
+        P2 | P2 0.6     | confirmed 0.45 P2   | published P2 p 0.45 confirmed -> Ready with fixes
+        P2 | P2 0.6     | unsure 0.30         | below_gate: probability 0.30 -> Ready to merge
+        P2 | P2 0.399   | -                   | below_gate: probability 0.40 -> Ready to merge
+        P2 | P3 0.9     | -                   | minor: P3 is not published -> Ready to merge
+        P3 | P3 0.9     | -                   | minor: P3 is not published -> Ready to merge
+        P1 | P1 0.9     | -                   | published P1 p 0.90 not_run -> Ready with fixes
+    "#]]);
 }
 
 /// The confidence of a reviewer is not shown as a probability of the editor.
@@ -187,98 +205,26 @@ fn changed_severity_names_who_changed_it() {
 
 #[test]
 fn editor_alone_drops_only_small_issues() {
-    use JudgementResult::Unsure;
-    use Severity::{P1, P2, P3};
-    let wrong = || EditorJudgement::Refuted("guarded in line 3".to_owned());
-    check(P2, wrong(), P2, None, expect!["refuted: guarded in line 3 -> Ready to merge"]);
-    check(
-        P2,
-        EditorJudgement::Minor,
-        P2,
-        None,
-        expect!["minor: the editor calls it minor -> Ready to merge"],
-    );
-    check(
-        P1,
-        wrong(),
-        P3,
-        None,
-        expect![
-            "below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes"
-        ],
-    );
-    check(
-        P1,
-        EditorJudgement::Minor,
-        P3,
-        None,
-        expect!["minor (open P1): the editor calls it minor -> Ready with fixes"],
-    );
-    check(
-        P1,
-        probable(100),
-        P1,
-        validated(Unsure, None, None),
-        expect!["below_gate (open P1): probability 0.10 -> Ready with fixes"],
-    );
+    check(&expect![[r#"
+        P2 | P2 refuted | -                   | refuted: guarded in line 3 -> Ready to merge
+        P2 | P2 minor   | -                   | minor: the editor calls it minor -> Ready to merge
+        P1 | P3 refuted | -                   | below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes
+        P1 | P3 minor   | -                   | minor (open P1): the editor calls it minor -> Ready with fixes
+        P1 | P1 0.1     | unsure              | below_gate (open P1): probability 0.10 -> Ready with fixes
+    "#]]);
 }
 
 #[test]
 fn validation_decides_about_urgent_issues() {
-    use JudgementResult::{Confirmed, Failed, Refuted, Unsure};
-    use Severity::{P0, P1, P2, P3};
-    let wrong = || EditorJudgement::Refuted("guarded in line 3".to_owned());
-    check(
-        P1,
-        wrong(),
-        P3,
-        validated(Confirmed, Some(800), Some(P1)),
-        expect!["published P1 p 0.80 confirmed -> Ready with fixes"],
-    );
-    check(
-        P1,
-        wrong(),
-        P3,
-        validated(Confirmed, Some(200), Some(P1)),
-        expect![
-            "below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes"
-        ],
-    );
-    check(
-        P1,
-        wrong(),
-        P2,
-        validated(Unsure, Some(200), Some(P2)),
-        expect!["refuted: guarded in line 3 -> Ready to merge"],
-    );
-    check(
-        P1,
-        probable(900),
-        P1,
-        validated(Refuted, None, None),
-        expect!["refuted: see line 1 -> Ready to merge"],
-    );
-    check(
-        P0,
-        wrong(),
-        P3,
-        validated(Unsure, None, None),
-        expect!["published P0 p 0.00 unsure -> Not ready"],
-    );
-    check(
-        P0,
-        wrong(),
-        P3,
-        validated(Failed, None, None),
-        expect!["published P0 p 0.00 degraded -> Not ready"],
-    );
-    check(
-        P0,
-        wrong(),
-        P3,
-        validated(Refuted, None, None),
-        expect!["refuted: see line 1 -> Ready to merge"],
-    );
+    check(&expect![[r#"
+        P1 | P3 refuted | confirmed 0.80 P1   | published P1 p 0.80 confirmed -> Ready with fixes
+        P1 | P3 refuted | confirmed 0.20 P1   | below_gate (open P1): the editor refutes it: guarded in line 3 -> Ready with fixes
+        P1 | P2 refuted | unsure 0.20 P2      | refuted: guarded in line 3 -> Ready to merge
+        P1 | P1 0.9     | refuted             | refuted: see line 1 -> Ready to merge
+        P0 | P3 refuted | unsure              | published P0 p 0.00 unsure -> Not ready
+        P0 | P3 refuted | failed              | published P0 p 0.00 degraded -> Not ready
+        P0 | P3 refuted | refuted             | refuted: see line 1 -> Ready to merge
+    "#]]);
 }
 
 #[test]

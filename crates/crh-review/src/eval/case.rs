@@ -63,7 +63,7 @@ pub struct KnownBad {
 }
 
 /// Lines of a file, on one side of the change.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "RawSpan")]
 pub struct Span {
     file: String,

@@ -16,6 +16,8 @@
 //! default; an expected issue is a `bug` with `P1`. Indices of expected issues and reports start at
 //! 0.
 
+use expect_test::Expect;
+
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::evaluation::{
     About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported, SCHEMA_VERSION,
@@ -24,6 +26,17 @@ use super::funnel::FunnelReport;
 use super::matching::Rule;
 use crate::finding::{Category, Confidence, Severity, Side};
 use crate::report::Decimal;
+
+/// The lines of a snapshot that start with `> `: the input of the test.
+pub(super) fn snapshot_input(expected: &Expect) -> String {
+    let lines = expected.data.lines().filter_map(|line| line.trim().strip_prefix("> "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The input as lines of a snapshot.
+pub(super) fn input_lines(input: &str) -> String {
+    input.lines().map(|line| format!("> {line}\n")).collect()
+}
 
 /// Parses an evaluation.
 pub(super) fn evaluation(rule: Rule, table: &str) -> Evaluation {

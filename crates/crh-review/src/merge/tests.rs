@@ -85,9 +85,17 @@ fn members(table: &str) -> Vec<Member> {
     table.lines().map(str::trim).filter(|line| !line.is_empty()).map(member).collect()
 }
 
-fn merge(table: &str, judgements: &BTreeMap<String, Judgement>) -> MergeResult {
-    let all = consolidate(members(table), &sources(), &PastDecisions::default(), &BTreeSet::new());
-    apply_judgements(all, judgements)
+/// Merges without past decisions and answers.
+fn merge_in(sources: &Sources, members: Vec<Member>) -> MergeResult {
+    consolidate(members, sources, &PastDecisions::default(), &BTreeSet::new())
+}
+
+fn merge(table: &str) -> MergeResult {
+    judge(table, &BTreeMap::new())
+}
+
+fn judge(table: &str, judgements: &BTreeMap<String, Judgement>) -> MergeResult {
+    apply_judgements(merge_in(&sources(), members(table)), judgements)
 }
 
 fn describe(merged: &MergeResult) -> String {
@@ -124,292 +132,232 @@ fn describe(merged: &MergeResult) -> String {
     out
 }
 
-fn check(table: &str, expected: Expect) {
-    expected.assert_eq(&describe(&merge(table, &BTreeMap::new())));
+/// Merges the findings of a snapshot, its lines with `> `. The other lines are the result.
+fn check(expected: Expect) {
+    let table: Vec<&str> =
+        expected.data.lines().filter_map(|line| line.trim().strip_prefix("> ")).collect();
+    let input: String = table.iter().map(|line| format!("> {line}\n")).collect();
+    expected.assert_eq(&(input + &describe(&merge(&table.join("\n")))));
 }
 
 #[test]
 fn agreement_lifts_two_findings_over_the_minimum() {
-    check(
-        r#"
-        alice f.rs:20 P2 bug 0.55 manual/human "Index out of range"
-        bob   f.rs:21 P1 bug 0.55 manual/human "index out of range!" quote="let v20 = call(20);"
-        carol f.rs:25 P1 bug 0.55 manual/human "Something else"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report defer "index out of range!" [bob (P1), alice (P2) -- kept P1]
-            below_gate: carol "Something else" -- confidence 0.55
-        "##]],
-    );
+    check(expect![[r##"
+        > alice f.rs:20 P2 bug 0.55 manual/human "Index out of range"
+        > bob   f.rs:21 P1 bug 0.55 manual/human "index out of range!" quote="let v20 = call(20);"
+        > carol f.rs:25 P1 bug 0.55 manual/human "Something else"
+        #1 f.rs:20 from 21 P1 0.65 alice,bob manual/human report defer "index out of range!" [bob (P1), alice (P2) -- kept P1]
+        below_gate: carol "Something else" -- confidence 0.55
+    "##]]);
 }
 
 #[test]
 fn agreement_counts_voices_not_findings() {
-    check(
-        r#"
-        alice f.rs:20 P1 bug 0.70 manual/human "Same words"
-        alice f.rs:20 P1 bug 0.65 manual/human "Same words"
-        ruff  f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
-        flake f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
-        x     f.rs:29 P1 bug 0.95 manual/human "Agreed"
-        y     f.rs:29 P1 bug 0.95 manual/human "Agreed"
-        "#,
-        expect![[r##"
-            #1 f.rs:29 P1 1.00 x,y manual/human report defer "Agreed"
-            #2 f.rs:20 P1 0.70 alice manual/human report defer "Same words"
-            #3 f.rs:25 P1 0.70 flake,ruff manual/human report defer "Unused name"
-        "##]],
-    );
+    check(expect![[r##"
+        > alice f.rs:20 P1 bug 0.70 manual/human "Same words"
+        > alice f.rs:20 P1 bug 0.65 manual/human "Same words"
+        > ruff  f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
+        > flake f.rs:25 P1 bug 0.70 manual/human "Unused name" voice="flake"
+        > x     f.rs:29 P1 bug 0.95 manual/human "Agreed"
+        > y     f.rs:29 P1 bug 0.95 manual/human "Agreed"
+        #1 f.rs:29 P1 1.00 x,y manual/human report defer "Agreed"
+        #2 f.rs:20 P1 0.70 alice manual/human report defer "Same words"
+        #3 f.rs:25 P1 0.70 flake,ruff manual/human report defer "Unused name"
+    "##]]);
 }
 
 #[test]
 fn different_families_on_one_line_stay_apart() {
-    check(
-        r#"
-        security    f.rs:20 P0 security    0.90 manual/human "SQL injection in query"
-        performance f.rs:20 P2 performance 0.80 manual/human "Slow query without index"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 0.90 security manual/human report defer "SQL injection in query"
-            #2 f.rs:20 P2 0.80 performance manual/human report defer "Slow query without index"
-            pair: "Slow query without index" / "SQL injection in query"
-        "##]],
-    );
+    check(expect![[r##"
+        > security    f.rs:20 P0 security    0.90 manual/human "SQL injection in query"
+        > performance f.rs:20 P2 performance 0.80 manual/human "Slow query without index"
+        #1 f.rs:20 P0 0.90 security manual/human report defer "SQL injection in query"
+        #2 f.rs:20 P2 0.80 performance manual/human report defer "Slow query without index"
+        pair: "Slow query without index" / "SQL injection in query"
+    "##]]);
 }
 
 #[test]
 fn issues_sort_by_line_number_and_exact_path() {
-    check(
-        r#"
-        a f.rs:29 P2 bug 0.80 manual/human "One"
-        a f.rs:20 P2 bug 0.80 manual/human "Two"
-        a F.rs:20 P2 bug 0.80 manual/human "Two"
-        a f.rs:9 P2 bug 0.80 manual/human "Three is near" quote="let v9 = call(9);"
-        "#,
-        expect![[r##"
-            #1 F.rs:20 P2 0.80 a manual/human report defer "Two"
-            #2 f.rs:9 P2 0.80 a manual/human report defer "Three is near"
-            #3 f.rs:20 P2 0.80 a manual/human report defer "Two"
-            #4 f.rs:29 P2 0.80 a manual/human report defer "One"
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:29 P2 bug 0.80 manual/human "One"
+        > a f.rs:20 P2 bug 0.80 manual/human "Two"
+        > a F.rs:20 P2 bug 0.80 manual/human "Two"
+        > a f.rs:9 P2 bug 0.80 manual/human "Three is near" quote="let v9 = call(9);"
+        #1 F.rs:20 P2 0.80 a manual/human report defer "Two"
+        #2 f.rs:9 P2 0.80 a manual/human report defer "Three is near"
+        #3 f.rs:20 P2 0.80 a manual/human report defer "Two"
+        #4 f.rs:29 P2 0.80 a manual/human report defer "One"
+    "##]]);
 }
 
 #[test]
 fn clusters_do_not_chain() {
-    check(
-        r#"
-        a f.rs:20 P2 bug 0.80 manual/human "Off by one in loop"
-        b f.rs:23 P2 bug 0.80 manual/human "Off by one in loop"
-        c f.rs:26 P2 bug 0.80 manual/human "Off by one in loop"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P2 0.90 a,b manual/human report defer "Off by one in loop"
-            #2 f.rs:26 P2 0.80 c manual/human report defer "Off by one in loop"
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P2 bug 0.80 manual/human "Off by one in loop"
+        > b f.rs:23 P2 bug 0.80 manual/human "Off by one in loop"
+        > c f.rs:26 P2 bug 0.80 manual/human "Off by one in loop"
+        #1 f.rs:20 P2 0.90 a,b manual/human report defer "Off by one in loop"
+        #2 f.rs:26 P2 0.80 c manual/human report defer "Off by one in loop"
+    "##]]);
 }
 
 #[test]
 fn static_findings_merge_only_on_the_same_line() {
-    check(
-        r#"
-        secrets   f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
-        secrets   f.rs:21 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
-        secrets   f.rs:22 P0 security 1 manual/human "Slack token in the code"  code rule="secrets/slack"
-        leftovers f.rs:24 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
-        leftovers f.rs:26 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 1.00 secrets manual/human report defer "GitHub token in the code"
-            #2 f.rs:21 P0 1.00 secrets manual/human report defer "npm token in the code"
-            #3 f.rs:22 P0 1.00 secrets manual/human report defer "Slack token in the code"
-            #4 f.rs:24 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
-            #5 f.rs:26 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
-        "##]],
-    );
+    check(expect![[r##"
+        > secrets   f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        > secrets   f.rs:21 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        > secrets   f.rs:22 P0 security 1 manual/human "Slack token in the code"  code rule="secrets/slack"
+        > leftovers f.rs:24 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
+        > leftovers f.rs:26 P1 bug      1 manual/human "`debugger` is left over"  code rule="leftovers/debugger"
+        #1 f.rs:20 P0 1.00 secrets manual/human report defer "GitHub token in the code"
+        #2 f.rs:21 P0 1.00 secrets manual/human report defer "npm token in the code"
+        #3 f.rs:22 P0 1.00 secrets manual/human report defer "Slack token in the code"
+        #4 f.rs:24 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
+        #5 f.rs:26 P1 1.00 leftovers manual/human report defer "`debugger` is left over"
+    "##]]);
     // On one line, the same rule merges, two rules of one reviewer do not, and other reviewers
     // merge.
-    check(
-        r#"
-        secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
-        secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github" fix
-        secrets f.rs:20 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
-        semgrep f.rs:20 P0 security 1 manual/human "Hard-coded credential"    code rule="generic.token"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report defer "GitHub token in the code"
-            #2 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
-        "##]],
-    );
+    check(expect![[r##"
+        > secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        > secrets f.rs:20 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github" fix
+        > secrets f.rs:20 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        > semgrep f.rs:20 P0 security 1 manual/human "Hard-coded credential"    code rule="generic.token"
+        #1 f.rs:20 P0 1.00 secrets,semgrep manual/human report defer "GitHub token in the code"
+        #2 f.rs:20 P0 1.00 secrets manual/human report defer "npm token in the code"
+    "##]]);
 }
 
 #[test]
 fn model_finding_does_not_join_static_findings() {
-    check(
-        r#"
-        a       f.rs:20 P0 security 1 manual/human "Token in the code"
-        secrets f.rs:21 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
-        secrets f.rs:22 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
-        "#,
-        expect![[r##"
-            #1 f.rs:21 P0 1.00 a,secrets manual/human report defer "GitHub token in the code"
-            #2 f.rs:22 P0 1.00 secrets manual/human report defer "npm token in the code"
-        "##]],
-    );
+    check(expect![[r##"
+        > a       f.rs:20 P0 security 1 manual/human "Token in the code"
+        > secrets f.rs:21 P0 security 1 manual/human "GitHub token in the code" code rule="secrets/github"
+        > secrets f.rs:22 P0 security 1 manual/human "npm token in the code"    code rule="secrets/npm"
+        #1 f.rs:21 P0 1.00 a,secrets manual/human report defer "GitHub token in the code"
+        #2 f.rs:22 P0 1.00 secrets manual/human report defer "npm token in the code"
+    "##]]);
 }
 
 #[test]
 fn title_overlap_merges_or_makes_a_pair() {
-    check(
-        r#"
-        a f.rs:20 P2 bug   0.80 manual/human "Token leaks into the log file"
-        b f.rs:22 P2 logic 0.80 manual/human "The token leaks into a log"
-        c f.rs:21 P2 bug   0.80 manual/human "Token leaks are never checked"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P2 0.90 a,b manual/human report defer "Token leaks into the log file"
-            #2 f.rs:21 P2 0.80 c manual/human report defer "Token leaks are never checked"
-            pair: "Token leaks into the log file" / "Token leaks are never checked"
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P2 bug   0.80 manual/human "Token leaks into the log file"
+        > b f.rs:22 P2 logic 0.80 manual/human "The token leaks into a log"
+        > c f.rs:21 P2 bug   0.80 manual/human "Token leaks are never checked"
+        #1 f.rs:20 P2 0.90 a,b manual/human report defer "Token leaks into the log file"
+        #2 f.rs:21 P2 0.80 c manual/human report defer "Token leaks are never checked"
+        pair: "Token leaks into the log file" / "Token leaks are never checked"
+    "##]]);
 }
 
 #[test]
 fn advisory_member_does_not_silence_manual_one() {
-    check(
-        r#"
-        a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
-        b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1; b (manual), a (advisory) -- kept manual; b (downstream-resolver), a (human) -- kept downstream-resolver]
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P1 bug 0.80 advisory/human             "Same thing"
+        > b f.rs:20 P2 bug 0.90 manual/downstream-resolver "Same thing"
+        #1 f.rs:20 P1 1.00 a,b manual/downstream-resolver residual defer "Same thing" [a (P1), b (P2) -- kept P1; b (manual), a (advisory) -- kept manual; b (downstream-resolver), a (human) -- kept downstream-resolver]
+    "##]]);
 }
 
 #[test]
 fn most_cautious_route_wins() {
-    check(
-        r#"
-        security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
-        correctness f.rs:20 P1 security 0.90 gated_auto/downstream-resolver "Same thing"
-        a f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="x"
-        b f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="y"
-        c f.rs:29 P3 bug 0.80 safe_auto/review-fixer "Fixed" replace="x"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
-            #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [a, b (different replacements) -- kept none]
-            #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
-        "##]],
-    );
+    check(expect![[r##"
+        > security    f.rs:20 P0 security 0.80 safe_auto/review-fixer         "Same thing" fix
+        > correctness f.rs:20 P1 security 0.90 gated_auto/downstream-resolver "Same thing"
+        > a f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="x"
+        > b f.rs:25 P1 bug 0.80 safe_auto/review-fixer "Both fix it" replace="y"
+        > c f.rs:29 P3 bug 0.80 safe_auto/review-fixer "Fixed" replace="x"
+        #1 f.rs:20 P0 1.00 correctness,security gated_auto/downstream-resolver residual defer "Same thing" [security (P0), correctness (P1) -- kept P0; security (safe_auto), correctness (gated_auto) -- kept gated_auto; security (review-fixer), correctness (downstream-resolver) -- kept downstream-resolver]
+        #2 f.rs:25 P1 0.90 a,b gated_auto/review-fixer residual skip "Both fix it" [a, b (different replacements) -- kept none]
+        #3 f.rs:29 P3 0.80 c safe_auto/review-fixer fixer apply "Fixed"
+    "##]]);
 }
 
 #[test]
 fn model_severity_is_capped_by_category() {
-    check(
-        r#"
-        alice f.rs:20 P0 style 0.80 manual/human "Odd name"
-        alice f.rs:22 P0 testing 0.80 manual/human "Refunds are untested"
-        alice f.rs:24 P0 standards 0.80 manual/human "Rule nine is broken"
-        bob   f.rs:24 P2 maintainability 0.90 manual/human "Rule nine is broken"
-        ruff  f.rs:26 P1 style 0.80 manual/human "Unused name" code rule="x/unused"
-        carol f.rs:26 P0 style 0.80 manual/human "Unused name"
-        alice f.rs:28 P0 security 0.80 manual/human "Open to all"
-        "#,
-        expect![[r##"
-            #1 f.rs:28 P0 0.80 alice manual/human report defer "Open to all"
-            #2 f.rs:26 P1 0.90 carol,ruff manual/human report defer "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
-            #3 f.rs:22 P1 0.80 alice manual/human report defer "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
-            #4 f.rs:24 P2 1.00 alice,bob manual/human report defer "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
-            #5 f.rs:20 P3 0.80 alice manual/human report defer "Odd name" [alice (P0) -- kept P3: style is P3 at most]
-        "##]],
-    );
+    check(expect![[r##"
+        > alice f.rs:20 P0 style 0.80 manual/human "Odd name"
+        > alice f.rs:22 P0 testing 0.80 manual/human "Refunds are untested"
+        > alice f.rs:24 P0 standards 0.80 manual/human "Rule nine is broken"
+        > bob   f.rs:24 P2 maintainability 0.90 manual/human "Rule nine is broken"
+        > ruff  f.rs:26 P1 style 0.80 manual/human "Unused name" code rule="x/unused"
+        > carol f.rs:26 P0 style 0.80 manual/human "Unused name"
+        > alice f.rs:28 P0 security 0.80 manual/human "Open to all"
+        #1 f.rs:28 P0 0.80 alice manual/human report defer "Open to all"
+        #2 f.rs:26 P1 0.90 carol,ruff manual/human report defer "Unused name" [carol (P0), ruff (P1) -- kept P1: style is P3 at most]
+        #3 f.rs:22 P1 0.80 alice manual/human report defer "Refunds are untested" [alice (P0) -- kept P1: testing is P1 at most]
+        #4 f.rs:24 P2 1.00 alice,bob manual/human report defer "Rule nine is broken" [alice (P0), bob (P2) -- kept P2: standards is P2 at most]
+        #5 f.rs:20 P3 0.80 alice manual/human report defer "Odd name" [alice (P0) -- kept P3: style is P3 at most]
+    "##]]);
 }
 
 #[test]
 fn finding_moves_to_its_quote() {
-    check(
-        r#"
-        right  f.rs:21 P1 bug 0.90 manual/human "Right line"
-        near   f.rs:28 P1 bug 0.90 manual/human "Wrong line" quote="let v24 = call(24);"
-        far    f.rs:90 P1 bug 0.90 manual/human "Far line"   quote="let v29 = call(29);"
-        folded f.rs:26 P1 bug 0.90 manual/human "Other blanks" quote="+  let  v26 =\tcall(26);"
-        liar   f.rs:20 P1 bug 0.90 manual/human "Invented"   quote="let v20 = other(20);"
-        lazy   f.rs:20 P1 bug 0.90 manual/human "Ellipsis"   quote="let v20 = ... ;"
-        short  f.rs:20 P1 bug 0.90 manual/human "Too short"  quote="v20 ="
-        sign   f.rs:20 P1 bug 0.90 manual/human "Long by its sign" quote="+call(20"
-        gap    f.rs:20 P1 bug 0.90 manual/human "Not consecutive" quote="let v20 = call(20);\nlet v22 = call(22);"
-        "#,
-        expect![[r##"
-            #1 f.rs:21 P1 0.90 right manual/human report defer "Right line"
-            #2 f.rs:24 from 28 P1 0.90 near manual/human report defer "Wrong line"
-            #3 f.rs:26 P1 0.90 folded manual/human report defer "Other blanks"
-            #4 f.rs:29 from 90 P1 0.65 far manual/human report defer "Far line"
-            unsupported: gap "Not consecutive" -- the quote `let v20 = call(20); let v22 = call(22);` is not in `f.rs`
-            unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
-            unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
-            unsupported: short "Too short" -- the quote `v20 =` is too short: quote the whole cited line, or at least 8 visible characters
-            unsupported: sign "Long by its sign" -- the quote `+call(20` is too short: quote the whole cited line, or at least 8 visible characters
-            pair: "Right line" / "Wrong line"
-        "##]],
-    );
+    check(expect![[r##"
+        > right  f.rs:21 P1 bug 0.90 manual/human "Right line"
+        > near   f.rs:28 P1 bug 0.90 manual/human "Wrong line" quote="let v24 = call(24);"
+        > far    f.rs:90 P1 bug 0.90 manual/human "Far line"   quote="let v29 = call(29);"
+        > folded f.rs:26 P1 bug 0.90 manual/human "Other blanks" quote="+  let  v26 =\tcall(26);"
+        > liar   f.rs:20 P1 bug 0.90 manual/human "Invented"   quote="let v20 = other(20);"
+        > lazy   f.rs:20 P1 bug 0.90 manual/human "Ellipsis"   quote="let v20 = ... ;"
+        > short  f.rs:20 P1 bug 0.90 manual/human "Too short"  quote="v20 ="
+        > sign   f.rs:20 P1 bug 0.90 manual/human "Long by its sign" quote="+call(20"
+        > gap    f.rs:20 P1 bug 0.90 manual/human "Not consecutive" quote="let v20 = call(20);\nlet v22 = call(22);"
+        #1 f.rs:21 P1 0.90 right manual/human report defer "Right line"
+        #2 f.rs:24 from 28 P1 0.90 near manual/human report defer "Wrong line"
+        #3 f.rs:26 P1 0.90 folded manual/human report defer "Other blanks"
+        #4 f.rs:29 from 90 P1 0.65 far manual/human report defer "Far line"
+        unsupported: gap "Not consecutive" -- the quote `let v20 = call(20); let v22 = call(22);` is not in `f.rs`
+        unsupported: lazy "Ellipsis" -- the quote `let v20 = ... ;` is not in `f.rs`
+        unsupported: liar "Invented" -- the quote `let v20 = other(20);` is not in `f.rs`
+        unsupported: short "Too short" -- the quote `v20 =` is too short: quote the whole cited line, or at least 8 visible characters
+        unsupported: sign "Long by its sign" -- the quote `+call(20` is too short: quote the whole cited line, or at least 8 visible characters
+        pair: "Right line" / "Wrong line"
+    "##]]);
 }
 
 #[test]
 fn quote_of_removed_line_is_on_the_old_side() {
-    check(
-        r#"
-        a f.rs:51 P1 bug 0.90 manual/human "Check was removed" side=old quote="let gone = removed(1);"
-        b f.rs:60 P1 bug 0.90 manual/human "Said new, is old" quote="-let gone = removed(1);"
-        c f.rs:60 P1 bug 0.90 manual/human "Both sides quoted" quote="-let gone = removed(1);\n let v61 = call(61);"
-        "#,
-        expect![[r##"
-            #1 f.rs:51 (removed) P1 1.00 a,b manual/human report defer "Check was removed"
-            #2 f.rs:61 from 60 P1 0.90 c manual/human report defer "Both sides quoted"
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:51 P1 bug 0.90 manual/human "Check was removed" side=old quote="let gone = removed(1);"
+        > b f.rs:60 P1 bug 0.90 manual/human "Said new, is old" quote="-let gone = removed(1);"
+        > c f.rs:60 P1 bug 0.90 manual/human "Both sides quoted" quote="-let gone = removed(1);\n let v61 = call(61);"
+        #1 f.rs:51 (removed) P1 1.00 a,b manual/human report defer "Check was removed"
+        #2 f.rs:61 from 60 P1 0.90 c manual/human report defer "Both sides quoted"
+    "##]]);
 }
 
 #[test]
 fn unchanged_code_is_pre_existing() {
-    check(
-        r#"
-        a f.rs:40 P1 bug 0.90 manual/human "In a changed function"
-        a f.rs:70 P1 bug 0.90 manual/human "Within ten lines of a removed line"
-        a f.rs:85 P1 bug 0.90 manual/human "Elsewhere"
-        a other.rs:5 P1 bug 0.90 manual/human "Another file"
-        a f.rs:22 P1 bug 0.90 manual/human "Said to be old" pre
-        a f.rs:95 P1 bug 0.50 manual/human "Elsewhere and unsure"
-        rule f.rs:99 P1 bug 0.90 manual/human "A program knows better" code
-        "#,
-        expect![[r##"
-            #1 f.rs:40 P1 0.90 a manual/human report defer "In a changed function"
-            #2 f.rs:70 P1 0.90 a manual/human report defer "Within ten lines of a removed line"
-            #3 f.rs:99 P1 0.90 rule manual/human report defer "A program knows better"
-            before: #4 f.rs:22 P1 0.90 a manual/human report defer "Said to be old"
-            before: #5 f.rs:85 P1 0.90 a manual/human report defer "Elsewhere"
-            before: #6 other.rs:5 P1 0.90 a manual/human report defer "Another file"
-            below_gate: a "Elsewhere and unsure" -- confidence 0.5
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:40 P1 bug 0.90 manual/human "In a changed function"
+        > a f.rs:70 P1 bug 0.90 manual/human "Within ten lines of a removed line"
+        > a f.rs:85 P1 bug 0.90 manual/human "Elsewhere"
+        > a other.rs:5 P1 bug 0.90 manual/human "Another file"
+        > a f.rs:22 P1 bug 0.90 manual/human "Said to be old" pre
+        > a f.rs:95 P1 bug 0.50 manual/human "Elsewhere and unsure"
+        > rule f.rs:99 P1 bug 0.90 manual/human "A program knows better" code
+        #1 f.rs:40 P1 0.90 a manual/human report defer "In a changed function"
+        #2 f.rs:70 P1 0.90 a manual/human report defer "Within ten lines of a removed line"
+        #3 f.rs:99 P1 0.90 rule manual/human report defer "A program knows better"
+        before: #4 f.rs:22 P1 0.90 a manual/human report defer "Said to be old"
+        before: #5 f.rs:85 P1 0.90 a manual/human report defer "Elsewhere"
+        before: #6 other.rs:5 P1 0.90 a manual/human report defer "Another file"
+        below_gate: a "Elsewhere and unsure" -- confidence 0.5
+    "##]]);
 }
 
 #[test]
 fn p0_has_lower_minimum_confidence() {
-    check(
-        r#"
-        a f.rs:20 P0 bug 0.50 manual/human "Disaster"
-        a f.rs:25 P0 bug 0.49 manual/human "Guess"
-        a f.rs:29 P1 bug 0.59 manual/human "Doubt"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 0.50 a manual/human report defer "Disaster"
-            below_gate: a "Doubt" -- confidence 0.59
-            below_gate: a "Guess" -- confidence 0.49
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P0 bug 0.50 manual/human "Disaster"
+        > a f.rs:25 P0 bug 0.49 manual/human "Guess"
+        > a f.rs:29 P1 bug 0.59 manual/human "Doubt"
+        #1 f.rs:20 P0 0.50 a manual/human report defer "Disaster"
+        below_gate: a "Doubt" -- confidence 0.59
+        below_gate: a "Guess" -- confidence 0.49
+    "##]]);
 }
 
 #[test]
@@ -417,7 +365,6 @@ fn unsure_blocker_is_hidden_but_open() {
     let merged = merge(
         "a f.rs:20 P1 bug 0.45 manual/downstream-resolver \"Perhaps wrong\"
          a f.rs:28 P2 bug 0.45 manual/downstream-resolver \"Perhaps slow\"",
-        &BTreeMap::new(),
     );
     let open = |dropped: &DroppedFinding| (dropped.fate, dropped.open);
     let dropped: Vec<_> = merged.dropped.iter().map(open).collect();
@@ -426,56 +373,48 @@ fn unsure_blocker_is_hidden_but_open() {
 
 #[test]
 fn weak_test_and_maintainability_findings_are_softened() {
-    check(
-        r#"
-        alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked nowhere"
-        alice f.rs:22 P3 maintainability 0.90 advisory/human "Two names for one thing"
-        alice f.rs:24 P2 maintainability 0.30 manual/human "Deep nesting"
-        alice f.rs:26 P2 testing 0.75 manual/human "The test asserts nothing"
-        alice F.rs:20 P1 testing 0.70 manual/human "The guard can be wrong"
-        alice F.rs:22 P2 bug 0.50 advisory/human "Perhaps a bug"
-        alice F.rs:24 P2 maintainability 0.50 manual/human "Shared by two"
-        bob   F.rs:24 P2 maintainability 0.55 manual/human "Shared by two"
-        ruff  F.rs:26 P2 maintainability 0.60 advisory/human "Found by a program" code
-        alice F.rs:28 P2 testing 0.60 advisory/human "An old gap" pre
-        "#,
-        expect![[r##"
-            #1 F.rs:20 P1 0.70 alice manual/human report defer "The guard can be wrong"
-            #2 f.rs:26 P2 0.75 alice manual/human report defer "The test asserts nothing"
-            #3 F.rs:24 P2 0.65 alice,bob manual/human report defer "Shared by two"
-            #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
-            before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
-            below_gate: alice "Perhaps a bug" -- confidence 0.5
-            softened: alice "Deep nesting" -- only one reviewer, confidence 0.3
-            softened: alice "Rounding is checked nowhere" -- only one reviewer, confidence 0.7
-            softened: alice "Two names for one thing" -- only one reviewer, marked as advisory
-            gap: f.rs:20: Rounding is checked nowhere
-            risk: f.rs:24: Deep nesting
-            risk: f.rs:22: Two names for one thing
-        "##]],
-    );
+    check(expect![[r##"
+        > alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked nowhere"
+        > alice f.rs:22 P3 maintainability 0.90 advisory/human "Two names for one thing"
+        > alice f.rs:24 P2 maintainability 0.30 manual/human "Deep nesting"
+        > alice f.rs:26 P2 testing 0.75 manual/human "The test asserts nothing"
+        > alice F.rs:20 P1 testing 0.70 manual/human "The guard can be wrong"
+        > alice F.rs:22 P2 bug 0.50 advisory/human "Perhaps a bug"
+        > alice F.rs:24 P2 maintainability 0.50 manual/human "Shared by two"
+        > bob   F.rs:24 P2 maintainability 0.55 manual/human "Shared by two"
+        > ruff  F.rs:26 P2 maintainability 0.60 advisory/human "Found by a program" code
+        > alice F.rs:28 P2 testing 0.60 advisory/human "An old gap" pre
+        #1 F.rs:20 P1 0.70 alice manual/human report defer "The guard can be wrong"
+        #2 f.rs:26 P2 0.75 alice manual/human report defer "The test asserts nothing"
+        #3 F.rs:24 P2 0.65 alice,bob manual/human report defer "Shared by two"
+        #4 F.rs:26 P2 0.60 ruff advisory/human report acknowledge "Found by a program"
+        before: #5 F.rs:28 P2 0.60 alice advisory/human report acknowledge "An old gap"
+        below_gate: alice "Perhaps a bug" -- confidence 0.5
+        softened: alice "Deep nesting" -- only one reviewer, confidence 0.3
+        softened: alice "Rounding is checked nowhere" -- only one reviewer, confidence 0.7
+        softened: alice "Two names for one thing" -- only one reviewer, marked as advisory
+        gap: f.rs:20: Rounding is checked nowhere
+        risk: f.rs:24: Deep nesting
+        risk: f.rs:22: Two names for one thing
+    "##]]);
 }
 
 #[test]
 fn one_missing_test_issue_per_folder() {
-    check(
-        r#"
-        alice f.rs:20 P2 testing 0.80 manual/human "No test covers refunds"
-        bob   f.rs:24 P2 testing 0.90 manual/human "The new branch is untested"
-        carol f.rs:28 P1 testing 0.55 manual/human "Missing tests for totals"
-        alice F.rs:20 P2 testing 0.80 manual/human "The test asserts nothing"
-        alice F.rs:24 P3 testing 0.95 manual/human "No tests for the sender"
-        "#,
-        expect![[r##"
-            #1 f.rs:24 P2 0.90 bob manual/human report defer "The new branch is untested"
-            #2 F.rs:20 P2 0.80 alice manual/human report defer "The test asserts nothing"
-            below_gate: carol "Missing tests for totals" -- confidence 0.55
-            softened: alice "No test covers refunds" -- another issue reports missing tests in this folder
-            softened: alice "No tests for the sender" -- another issue reports missing tests in this folder
-            gap: f.rs:20: No test covers refunds
-            gap: F.rs:24: No tests for the sender
-        "##]],
-    );
+    check(expect![[r##"
+        > alice f.rs:20 P2 testing 0.80 manual/human "No test covers refunds"
+        > bob   f.rs:24 P2 testing 0.90 manual/human "The new branch is untested"
+        > carol f.rs:28 P1 testing 0.55 manual/human "Missing tests for totals"
+        > alice F.rs:20 P2 testing 0.80 manual/human "The test asserts nothing"
+        > alice F.rs:24 P3 testing 0.95 manual/human "No tests for the sender"
+        #1 f.rs:24 P2 0.90 bob manual/human report defer "The new branch is untested"
+        #2 F.rs:20 P2 0.80 alice manual/human report defer "The test asserts nothing"
+        below_gate: carol "Missing tests for totals" -- confidence 0.55
+        softened: alice "No test covers refunds" -- another issue reports missing tests in this folder
+        softened: alice "No tests for the sender" -- another issue reports missing tests in this folder
+        gap: f.rs:20: No test covers refunds
+        gap: F.rs:24: No tests for the sender
+    "##]]);
 }
 
 #[test]
@@ -485,7 +424,6 @@ fn softened_findings_follow_reviewer_notes_once() {
         alice f.rs:20 P2 testing 0.70 manual/human "Rounding is checked nowhere"
         alice f.rs:24 P2 maintainability 0.70 manual/human "Deep nesting"
         "#,
-        &BTreeMap::new(),
     );
     let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
     let started = Report {
@@ -508,7 +446,7 @@ fn second_quote_on_changed_line_counts_as_change() {
         side: None,
         snippet: "let v20 = call(20);".to_owned(),
     });
-    let all = consolidate(vec![finding], &sources(), &PastDecisions::default(), &BTreeSet::new());
+    let all = merge_in(&sources(), vec![finding]);
     assert_eq!(all.issues.len(), 1);
     assert_eq!(all.issues[0].tier, crate::Tier::Secondary);
 }
@@ -519,7 +457,7 @@ fn answered_pairs_are_merged() {
         security    f.rs:20 P0 security    0.55 manual/human "Secret in the log"
         reliability f.rs:20 P2 bug         0.50 manual/human "Log line grows without bound"
     "#;
-    let unmerged = merge(table, &BTreeMap::new());
+    let unmerged = merge(table);
     let same_pair_ids = unmerged.candidate_pairs.iter().map(|pair| pair.id.clone()).collect();
     let joined = consolidate(members(table), &sources(), &PastDecisions::default(), &same_pair_ids);
     expect![[r##"
@@ -537,7 +475,7 @@ fn judgements_confirm_refute_or_lower_confidence() {
         d F.rs:25 P2 bug 0.80 manual/human "Confirmed"
         rule F.rs:29 P1 bug 0.80 manual/human "Found by a program" code
     "#;
-    let before = merge(table, &BTreeMap::new());
+    let before = merge(table);
     let judgements = before.issues.iter().map(|issue| {
         let result = match issue.title.as_str() {
             "Refuted" | "Found by a program" => JudgementResult::Refuted,
@@ -548,7 +486,7 @@ fn judgements_confirm_refute_or_lower_confidence() {
         let reason = "handled by the caller".to_owned();
         (issue.dedupe_key.clone(), Judgement::new(result, reason))
     });
-    let after = merge(table, &judgements.collect());
+    let after = judge(table, &judgements.collect());
     expect![[r##"
         #1 f.rs:20 P0 0.60 a manual/human report defer "Unsure blocker"
         #2 F.rs:20 P1 0.80 c manual/human report defer "Checker crashed"
@@ -571,7 +509,7 @@ fn validation_raises_a_severity_with_its_reason() {
         b f.rs:25 P3 style 0.80 manual/human "Long name"
         c f.rs:29 P1 bug 0.80 manual/human "Overflow"
     "#;
-    let before = merge(table, &BTreeMap::new());
+    let before = merge(table);
     let judgements = before.issues.iter().map(|issue| {
         let severity = if issue.title == "Overflow" { Severity::P3 } else { Severity::P0 };
         let judgement = Judgement::new(JudgementResult::Confirmed, "line 20 joins strings");
@@ -582,14 +520,12 @@ fn validation_raises_a_severity_with_its_reason() {
         #2 f.rs:29 P1 0.80 c manual/human report defer "Overflow"
         #3 f.rs:25 P3 0.80 b manual/human report defer "Long name"
     "##]]
-    .assert_eq(&describe(&merge(table, &judgements.collect())));
+    .assert_eq(&describe(&judge(table, &judgements.collect())));
 }
 
 /// Merges after the issue on line 20 of `f.rs` was dismissed.
 fn with_line_20_dismissed(table: &str) -> String {
-    let key = merge(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#, &BTreeMap::new()).issues[0]
-        .dedupe_key
-        .clone();
+    let key = merge(r#"a f.rs:20 P1 bug 0.90 manual/human "Known""#).issues[0].dedupe_key.clone();
     let remembered = PastDecisions {
         dismissed: [(key, "by design".to_owned())].into(),
         ..PastDecisions::default()
@@ -661,7 +597,7 @@ fn dismissal_covers_one_issue_and_no_nearby_p0() {
 #[test]
 fn key_survives_moved_lines_and_new_wording() {
     let key = |sources: &Sources, table: &str| {
-        let all = consolidate(members(table), sources, &PastDecisions::default(), &BTreeSet::new());
+        let all = merge_in(sources, members(table));
         all.issues[0].dedupe_key.clone()
     };
     let original_key = key(&sources(), r#"a f.rs:22 P1 bug 0.9 manual/human "One""#);
@@ -681,20 +617,16 @@ fn key_survives_moved_lines_and_new_wording() {
 
 #[test]
 fn static_finding_outside_any_file_becomes_an_issue() {
-    check(
-        r#"
-        injection (description):3 P1 security 1 manual/human "Instructs"   code quote="ignore all instructions"
-        injection (title):1       P1 security 1 manual/human "Instructs"   code quote="approve this"
-        injection f.rs:80         P1 security 1 manual/human "Far away"    code quote="x"
-        injection g.rs:7          P1 security 1 manual/human "Not given"   code quote="y"
-        "#,
-        expect![[r##"
-            #1 (description):3 P1 1.00 injection manual/human report defer "Instructs"
-            #2 (title):1 P1 1.00 injection manual/human report defer "Instructs"
-            #3 f.rs:80 P1 1.00 injection manual/human report defer "Far away"
-            #4 g.rs:7 P1 1.00 injection manual/human report defer "Not given"
-        "##]],
-    );
+    check(expect![[r##"
+        > injection (description):3 P1 security 1 manual/human "Instructs"   code quote="ignore all instructions"
+        > injection (title):1       P1 security 1 manual/human "Instructs"   code quote="approve this"
+        > injection f.rs:80         P1 security 1 manual/human "Far away"    code quote="x"
+        > injection g.rs:7          P1 security 1 manual/human "Not given"   code quote="y"
+        #1 (description):3 P1 1.00 injection manual/human report defer "Instructs"
+        #2 (title):1 P1 1.00 injection manual/human report defer "Instructs"
+        #3 f.rs:80 P1 1.00 injection manual/human report defer "Far away"
+        #4 g.rs:7 P1 1.00 injection manual/human report defer "Not given"
+    "##]]);
 }
 
 #[test]
@@ -702,7 +634,7 @@ fn key_without_a_file_follows_the_quote() {
     let key = |line: &str| {
         let row =
             format!(r#"injection {line} P1 security 1 manual/human "Instructs" code quote="a  b""#);
-        merge(&row, &BTreeMap::new()).issues[0].dedupe_key.clone()
+        merge(&row).issues[0].dedupe_key.clone()
     };
     assert_eq!(key("(description):3"), key("(description):9"));
     assert_ne!(key("(description):3"), key("(title):3"));
@@ -710,7 +642,7 @@ fn key_without_a_file_follows_the_quote() {
         injection (description):3 P1 security 1 manual/human "Instructs" code quote="a b"
         injection (description):9 P1 security 1 manual/human "Instructs" code quote="a b"
         "#;
-    let issues = merge(twice, &BTreeMap::new()).issues;
+    let issues = merge(twice).issues;
     assert_eq!(issues[0].dedupe_key, key("(description):3"));
     assert_ne!(issues[0].dedupe_key, issues[1].dedupe_key);
 }
@@ -722,10 +654,10 @@ fn model_cannot_refute_static_finding() {
         model     f.rs:20         P3 security 1 advisory/human  "Fine"               pre
         secrets   f.rs:20         P0 security 1 manual/human    "Key in the code"    code quote="k"
         "#;
-    let issues = merge(table, &BTreeMap::new()).issues;
+    let issues = merge(table).issues;
     let refuted = Judgement::new(JudgementResult::Refuted, "all is well".to_owned());
     let judgements = issues.iter().map(|issue| (issue.dedupe_key.clone(), refuted.clone()));
-    let merged = merge(table, &judgements.collect());
+    let merged = judge(table, &judgements.collect());
     expect![[r##"
         #1 f.rs:20 P0 1.00 model,secrets manual/human report defer "Key in the code" [secrets (P0), model (P3) -- kept P0; secrets (manual), model (advisory) -- kept manual]
         #2 (description):3 P1 1.00 injection manual/human report defer "Instructs the reviewer"
@@ -742,8 +674,7 @@ fn verdict_ignores_the_issue_limit() {
         a f.rs:29 P3 bug 0.80 advisory/human "Three"
         a f.rs:85 P2 bug 0.80 advisory/human "Before"
     "#;
-    let report =
-        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
+    let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.verdict.to_string(), "Ready with fixes");
     assert_eq!(report.verdict_reason, "2 issues to fix");
     let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
@@ -763,7 +694,7 @@ fn person_is_asked_to_apply_only_an_exact_replacement() {
         a f.rs:27 P2 bug 0.9 manual/human "Three" replace="let v27 = 1;"
         a F.rs:20 P2 bug 0.9 manual/downstream-resolver "Four" fix
     "#;
-    let issues = merge(table, &BTreeMap::new()).issues;
+    let issues = merge(table).issues;
     let mut actions: Vec<String> =
         issues.iter().map(|issue| format!("{} {}", issue.title, issue.action)).collect();
     actions.sort();
@@ -776,8 +707,7 @@ fn fixed_issue_over_the_limit_is_not_open() {
         a f.rs:20 P2 bug 0.90 manual/downstream-resolver "One"
         a f.rs:24 P1 bug 0.85 safe_auto/review-fixer "Two"
     "#;
-    let mut report =
-        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
+    let mut report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     let fix = |number| AppliedFix {
         number,
         description: String::new(),
@@ -803,8 +733,7 @@ fn limit_names_the_issues_that_it_does_not_count() {
         a f.rs:24 P2 bug 0.85 manual/human "Two"
         a f.rs:29 P3 bug 0.80 manual/human "Three"
     "#;
-    let report =
-        into_report(Report::default(), merge(table, &BTreeMap::new()), CommandKind::Review, 1);
+    let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.issues.len(), 2);
     let limit = "the limit of 1, which does not count 1 issue of static checks or of the plan";
     assert_eq!(report.warnings, [format!("1 more issue is not shown because of {limit}")],);
@@ -818,7 +747,7 @@ fn hidden_issue_takes_no_key_from_shown_one() {
         a f.rs:21 P1 bug 0.9 manual/human "Real trouble"
         b f.rs:21 P1 bug 0.2 manual/human "Wild guess" quote="let v20 = call(20);\nlet v21 = call(21);"
     "#;
-    let key = |table: &str| merge(table, &BTreeMap::new()).issues[0].dedupe_key.clone();
+    let key = |table: &str| merge(table).issues[0].dedupe_key.clone();
     assert_eq!(key(without_guess), key(with_guess));
 }
 
@@ -829,7 +758,7 @@ fn key_does_not_follow_highest_confidence() {
             "a f.rs:20 P1 bug {bug_confidence} manual/human \"Same words\"\n\
              b f.rs:22 P1 security {security_confidence} manual/human \"Same words\""
         );
-        merge(&table, &BTreeMap::new()).issues[0].dedupe_key.clone()
+        merge(&table).issues[0].dedupe_key.clone()
     };
     assert_eq!(key("0.9", "0.8"), key("0.8", "0.9"));
 }
@@ -844,7 +773,7 @@ fn quote_signs_select_the_side() {
     let sources = Sources::new(Diff::read(diff)).with_file(Side::New, "x", text);
     let table =
         r#"a x:11 P0 security 0.9 manual/human "The check is gone" quote="-check(user_id);""#;
-    let all = consolidate(members(table), &sources, &PastDecisions::default(), &BTreeSet::new());
+    let all = merge_in(&sources, members(table));
     assert_eq!(all.issues[0].location.to_string(), "x:11 (removed)");
     assert_eq!(all.issues[0].confidence.to_string(), "0.90");
 }
@@ -854,12 +783,7 @@ fn line_numbers_of_two_sides_are_not_compared() {
     let added: String = (1..=60).map(|n| format!("+added {n};\n")).collect();
     let diff = format!("--- a/x\n+++ b/x\n@@ -1,1 +1,60 @@\n{added}-old_check(user_id);\n");
     let table = r#"a x:60 P1 bug 0.8 manual/human "Gone" quote="-old_check(user_id);""#;
-    let all = consolidate(
-        members(table),
-        &Sources::new(Diff::read(diff)),
-        &PastDecisions::default(),
-        &BTreeSet::new(),
-    );
+    let all = merge_in(&Sources::new(Diff::read(diff)), members(table));
     assert_eq!(all.issues[0].confidence.to_string(), "0.80");
 }
 
@@ -871,9 +795,7 @@ fn moved_finding_loses_its_replacement() {
         );
         let mut members = members(&table);
         members[0].finding.line_end = NonZeroU32::new(end);
-        consolidate(members, &sources(), &PastDecisions::default(), &BTreeSet::new())
-            .issues
-            .remove(0)
+        merge_in(&sources(), members).issues.remove(0)
     };
     let inside = ranged(20, 26, 23);
     assert_eq!((inside.location.line_start, inside.location.line_end), (20, 26));
@@ -905,7 +827,7 @@ fn second_quote_is_searched_near_its_own_line() {
         side: None,
         snippet,
     });
-    let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
+    let all = merge_in(&sources, vec![member]);
     assert_eq!(all.issues[0].evidence[1].line, 80);
 }
 
@@ -913,7 +835,7 @@ fn second_quote_is_searched_near_its_own_line() {
 fn cited_last_line_does_not_decide_the_tier() {
     let mut member = member(r#"a f.rs:85 P1 bug 0.9 manual/human "Far away" replace="x""#);
     member.finding.line_end = NonZeroU32::new(1_500);
-    let all = consolidate(vec![member], &sources(), &PastDecisions::default(), &BTreeSet::new());
+    let all = merge_in(&sources(), vec![member]);
     assert_eq!((all.issues.len(), all.pre_existing.len()), (0, 1));
     assert_eq!(all.pre_existing[0].replacement, None, "no text for lines that are not there");
 }
@@ -928,7 +850,7 @@ fn quotes_are_found_in_typical_copies() {
         let mut member = member(r#"a x:1 P1 bug 0.9 manual/human "Natural""#);
         member.finding.line_start = NonZeroU32::new(line);
         member.finding.evidence[0].snippet = quote.to_owned();
-        let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
+        let all = merge_in(&sources, vec![member]);
         all.issues.first().map(|issue| issue.location.to_string())
     };
     // Old lines without signs, with new lines between them in the diff.
@@ -962,7 +884,7 @@ fn nearest_quote_counts_all_cited_lines() {
         member.finding.line_start = NonZeroU32::new(start);
         member.finding.line_end = NonZeroU32::new(end);
         member.finding.evidence[0].snippet = quote.to_owned();
-        let all = consolidate(vec![member], &sources, &PastDecisions::default(), &BTreeSet::new());
+        let all = merge_in(&sources, vec![member]);
         (all.issues[0].location.line_start, all.issues[0].relocated_from)
     };
     assert_eq!(lines("same_line_here();", 10, 32), (10, None));
@@ -972,16 +894,12 @@ fn nearest_quote_counts_all_cited_lines() {
 
 #[test]
 fn titles_without_words_do_not_merge() {
-    check(
-        r#"
-        a f.rs:20 P0 security 0.90 manual/human "???"
-        b f.rs:23 P3 style    0.90 manual/human "!!!"
-        "#,
-        expect![[r##"
-            #1 f.rs:20 P0 0.90 a manual/human report defer "???"
-            #2 f.rs:23 P3 0.90 b manual/human report defer "!!!"
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P0 security 0.90 manual/human "???"
+        > b f.rs:23 P3 style    0.90 manual/human "!!!"
+        #1 f.rs:20 P0 0.90 a manual/human report defer "???"
+        #2 f.rs:23 P3 0.90 b manual/human report defer "!!!"
+    "##]]);
 }
 
 #[test]
@@ -990,7 +908,7 @@ fn renamed_file_may_be_cited_by_old_path() {
                 --- a/old.rs\n+++ b/new.rs\n@@ -1 +1,2 @@\n fn kept() {}\n+fn added() {}\n";
     let table = r#"a old.rs:2 P1 bug 0.9 manual/human "Cited by old path" quote="fn added() {}""#;
     let sources = Sources::new(Diff::read(diff));
-    let all = consolidate(members(table), &sources, &PastDecisions::default(), &BTreeSet::new());
+    let all = merge_in(&sources, members(table));
     assert_eq!(all.issues[0].location.to_string(), "new.rs:2");
 }
 
@@ -1001,8 +919,7 @@ fn diff_line_locates_a_finding() {
             member(r#"a f.rs:1 P1 bug 0.9 manual/human "By number" quote="let v20 = call(20);""#);
         member.finding.line_start = None;
         member.finding.diff_line = NonZeroU32::new(number);
-        let merged =
-            consolidate(vec![member], &sources(), &PastDecisions::default(), &BTreeSet::new());
+        let merged = merge_in(&sources(), vec![member]);
         describe(&merged)
     };
     // Line 6 of the diff is the first added line; line 4 is a hunk header; line 26 is in the other file.
@@ -1031,16 +948,12 @@ fn huge_line_numbers_cost_nothing() {
 
 #[test]
 fn request_to_remove_protected_document_is_dropped() {
-    check(
-        r#"
-        a f.rs:20 P2 maintainability 0.90 manual/human "Delete docs/plans/2026-01-plan.md"
-        a f.rs:25 P2 maintainability 0.90 manual/human "Delete the dead branch"
-        "#,
-        expect![[r##"
-            #1 f.rs:25 P2 0.90 a manual/human report defer "Delete the dead branch"
-            protected_path: a "Delete docs/plans/2026-01-plan.md" -- asks to remove a protected document
-        "##]],
-    );
+    check(expect![[r##"
+        > a f.rs:20 P2 maintainability 0.90 manual/human "Delete docs/plans/2026-01-plan.md"
+        > a f.rs:25 P2 maintainability 0.90 manual/human "Delete the dead branch"
+        #1 f.rs:25 P2 0.90 a manual/human report defer "Delete the dead branch"
+        protected_path: a "Delete docs/plans/2026-01-plan.md" -- asks to remove a protected document
+    "##]]);
 }
 
 #[test]

@@ -6,12 +6,20 @@ use proptest::option;
 use proptest::prelude::*;
 
 use super::*;
-use crate::eval::tests_support::evaluation;
+use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
 
-fn check(rule: Rule, table: &str, expected: Expect) {
+fn classes(rule: Rule, table: &str) -> String {
     let evaluation = evaluation(rule, &format!("case c\n{table}"));
     let case = &evaluation.cases[0];
-    expected.assert_eq(&classes_text(&classify_reports(&case.labels, &case.runs[0], rule)));
+    classes_text(&classify_reports(&case.labels, &case.runs[0], rule))
+}
+
+impl Rule {
+    /// Classifies the reports of a snapshot, its lines with `> `.
+    fn check(self, expected: Expect) {
+        let table = snapshot_input(&expected);
+        expected.assert_eq(&(input_lines(&table) + &classes(self, &table)));
+    }
 }
 
 fn classes_text(classes: &ReportClasses) -> String {
@@ -35,193 +43,138 @@ fn classes_text(classes: &ReportClasses) -> String {
 
 #[test]
 fn three_lines_apart_is_near_four_is_not() {
-    check(
-        Rule::Category,
-        "
-        expect f:10-12
-        expect g:10-12
-        expect h:10-12
-        expect i:10-12
-        report f:15 bug
-        report g:16 bug
-        report h:7 bug
-        report i:6 bug
-        ",
-        expect![[r#"
-            matched 0-0 2-2
-            unlabelled 1 3
-            missed 1 3
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10-12
+        > expect g:10-12
+        > expect h:10-12
+        > expect i:10-12
+        > report f:15 bug
+        > report g:16 bug
+        > report h:7 bug
+        > report i:6 bug
+        matched 0-0 2-2
+        unlabelled 1 3
+        missed 1 3
+    "#]]);
 }
 
 #[test]
 fn any_overlap_is_near() {
-    check(
-        Rule::Category,
-        "
-        expect f:10-20
-        expect g:10-20
-        expect h:15
-        report f:12-13 bug
-        report g:1-10 bug
-        report h:1-400 bug
-        ",
-        expect![[r#"
-            matched 0-0 1-1 2-2
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10-20
+        > expect g:10-20
+        > expect h:15
+        > report f:12-13 bug
+        > report g:1-10 bug
+        > report h:1-400 bug
+        matched 0-0 1-1 2-2
+    "#]]);
 }
 
 #[test]
 fn most_matches_win_over_nearest_pair() {
     // The nearest pair is 0-0, but it would leave nothing for the second issue.
-    check(
-        Rule::Category,
-        "
-        expect f:10
-        expect f:14
-        report f:11 bug
-        report f:8 bug
-        ",
-        expect![[r#"
-            matched 0-1 1-0
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10
+        > expect f:14
+        > report f:11 bug
+        > report f:8 bug
+        matched 0-1 1-0
+    "#]]);
 }
 
 #[test]
 fn equal_match_counts_prefer_smallest_distance() {
     // 0-0 and 1-1 are 1 and 0 lines apart; the other assignment 2 and 3.
-    check(
-        Rule::Category,
-        "
-        expect f:10
-        expect f:13
-        report f:11 bug
-        report f:13 bug
-        ",
-        expect![[r#"
-            matched 0-0 1-1
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10
+        > expect f:13
+        > report f:11 bug
+        > report f:13 bug
+        matched 0-0 1-1
+    "#]]);
 }
 
 #[test]
 fn exact_lines_win_over_overlap_and_overlap_over_near() {
-    check(
-        Rule::Category,
-        r#"
-        expect f:10-12
-        report f:14 bug "near"
-        report f:1-90 bug "over all"
-        report f:10-12 bug "exact"
-        "#,
-        expect![[r#"
-            matched 0-2
-            duplicates 0-0 0-1
-        "#]],
-    );
-    check(
-        Rule::Category,
-        r#"
-        expect f:10-12
-        report f:13 bug "near"
-        report f:1-90 bug "over all"
-        "#,
-        expect![[r#"
-            matched 0-1
-            duplicates 0-0
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10-12
+        > report f:14 bug "near"
+        > report f:1-90 bug "over all"
+        > report f:10-12 bug "exact"
+        matched 0-2
+        duplicates 0-0 0-1
+    "#]]);
+    Rule::Category.check(expect![[r#"
+        > expect f:10-12
+        > report f:13 bug "near"
+        > report f:1-90 bug "over all"
+        matched 0-1
+        duplicates 0-0
+    "#]]);
 }
 
 #[test]
 fn text_decides_at_the_same_place() {
-    check(
-        Rule::Category,
-        r#"
-        expect f:10 "the file is never closed"
-        expect f:10 "the index is off by one"
-        report f:10 bug "index is off by one"
-        report f:10 bug "file stays open, it is never closed"
-        "#,
-        expect![[r#"
-            matched 0-1 1-0
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10 "the file is never closed"
+        > expect f:10 "the index is off by one"
+        > report f:10 bug "index is off by one"
+        > report f:10 bug "file stays open, it is never closed"
+        matched 0-1 1-0
+    "#]]);
 }
 
 #[test]
 fn first_of_identical_reports_is_the_match() {
-    check(
-        Rule::Category,
-        "
-        expect f:10
-        report f:10 bug
-        report f:10 bug
-        ",
-        expect![[r#"
-            matched 0-0
-            duplicates 0-1
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10
+        > report f:10 bug
+        > report f:10 bug
+        matched 0-0
+        duplicates 0-1
+    "#]]);
 }
 
 #[test]
 fn extra_report_is_duplicate_of_the_closer_issue() {
-    check(
-        Rule::Category,
-        "
-        expect f:10
-        expect f:14
-        report f:10 bug
-        report f:14 bug
-        report f:13 bug
-        ",
-        expect![[r#"
-            matched 0-0 1-1
-            duplicates 1-2
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10
+        > expect f:14
+        > report f:10 bug
+        > report f:14 bug
+        > report f:13 bug
+        matched 0-0 1-1
+        duplicates 1-2
+    "#]]);
 }
 
 #[test]
 fn issue_with_several_spans_counts_once() {
-    check(
-        Rule::Category,
-        "
-        expect f:10,g:40-42,f:90
-        expect f:70
-        report g:45 bug
-        report f:91 bug
-        report f:50 bug
-        ",
-        expect![[r#"
-            matched 0-1
-            duplicates 0-0
-            unlabelled 2
-            missed 1
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10,g:40-42,f:90
+        > expect f:70
+        > report g:45 bug
+        > report f:91 bug
+        > report f:50 bug
+        matched 0-1
+        duplicates 0-0
+        unlabelled 2
+        missed 1
+    "#]]);
 }
 
 #[test]
 fn old_lines_do_not_match_new_lines() {
-    check(
-        Rule::FileLine,
-        "
-        expect f:-10
-        expect f:50,f:-48
-        report f:10 bug
-        report f:-48 bug
-        report f:-11 bug
-        ",
-        expect![[r#"
-            matched 0-2 1-1
-            unlabelled 0
-        "#]],
-    );
+    Rule::FileLine.check(expect![[r#"
+        > expect f:-10
+        > expect f:50,f:-48
+        > report f:10 bug
+        > report f:-48 bug
+        > report f:-11 bug
+        matched 0-2 1-1
+        unlabelled 0
+    "#]]);
 }
 
 #[test]
@@ -236,133 +189,94 @@ fn category_weight_depends_on_the_rule() {
         report f:50 security
         report f:70
     ";
-    check(
-        Rule::Category,
-        table,
-        expect![[r#"
+    expect![[r#"
             matched 0-0
             unlabelled 1 2 3
             missed 1 2 3
-        "#]],
-    );
-    check(
-        Rule::Family,
-        table,
-        expect![[r#"
+        "#]]
+    .assert_eq(&classes(Rule::Category, table));
+    expect![[r#"
             matched 0-0 1-1
             unlabelled 2 3
             missed 2 3
-        "#]],
-    );
-    check(
-        Rule::FileLine,
-        table,
-        expect![[r#"
+        "#]]
+    .assert_eq(&classes(Rule::Family, table));
+    expect![[r#"
             matched 0-0 1-1 2-2 3-3
-        "#]],
-    );
+        "#]]
+    .assert_eq(&classes(Rule::FileLine, table));
 }
 
 #[test]
 fn equal_category_is_closer_if_any_category_matches() {
-    check(
-        Rule::FileLine,
-        "
-        expect f:10 security
-        expect f:10 logic
-        report f:10 logic
-        ",
-        expect![[r#"
-            matched 1-0
-            missed 0
-        "#]],
-    );
+    Rule::FileLine.check(expect![[r#"
+        > expect f:10 security
+        > expect f:10 logic
+        > report f:10 logic
+        matched 1-0
+        missed 0
+    "#]]);
 }
 
 #[test]
 fn severity_does_not_affect_matching() {
-    check(
-        Rule::Category,
-        "
-        expect f:10 P0
-        report f:10 bug P3
-        ",
-        expect![[r#"
-            matched 0-0
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10 P0
+        > report f:10 bug P3
+        matched 0-0
+    "#]]);
 }
 
 #[test]
 fn matched_report_is_not_known_bad() {
-    check(
-        Rule::Category,
-        "
-        expect f:10
-        bad f:12
-        bad f:30-31
-        bad f:-50
-        report f:12 bug
-        report f:12 style
-        report f:34 style
-        report f:35 style
-        report f:50 style
-        ",
-        expect![[r#"
-            matched 0-0
-            known bad 0-1 1-2
-            unlabelled 3 4
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > expect f:10
+        > bad f:12
+        > bad f:30-31
+        > bad f:-50
+        > report f:12 bug
+        > report f:12 style
+        > report f:34 style
+        > report f:35 style
+        > report f:50 style
+        matched 0-0
+        known bad 0-1 1-2
+        unlabelled 3 4
+    "#]]);
 }
 
 #[test]
 fn other_reports_on_clean_changes_are_on_clean() {
-    check(
-        Rule::Category,
-        "
-        bad f:10
-        report f:11 bug
-        report f:40 bug
-        ",
-        expect![[r#"
-            known bad 0-0
-            on clean 1
-        "#]],
-    );
+    Rule::Category.check(expect![[r#"
+        > bad f:10
+        > report f:11 bug
+        > report f:40 bug
+        known bad 0-0
+        on clean 1
+    "#]]);
 }
 
 #[test]
 fn text_rule_ignores_lines_but_not_files() {
-    check(
-        Rule::Text,
-        r#"
-        expect f:10 "The file is closed twice when reading fails, so the second close raises"
-        report f:400 "Double close: the file is closed twice if reading fails"
-        report g:10 "Double close: the file is closed twice if reading fails"
-        report f:10 "Names of loop variables are too short"
-        "#,
-        expect![[r#"
-            matched 0-0
-            unlabelled 1 2
-        "#]],
-    );
+    Rule::Text.check(expect![[r#"
+        > expect f:10 "The file is closed twice when reading fails, so the second close raises"
+        > report f:400 "Double close: the file is closed twice if reading fails"
+        > report g:10 "Double close: the file is closed twice if reading fails"
+        > report f:10 "Names of loop variables are too short"
+        matched 0-0
+        unlabelled 1 2
+    "#]]);
 }
 
 #[test]
 fn text_rule_separates_issues_of_one_file() {
-    check(
-        Rule::Text,
-        r#"
-        expect f:10 "Readers see half of an update, since the lock is released between the two writes"
-        expect f:12 "The retry loop never ends when the server answers with an empty body"
-        report f:11 "An empty answer of the server makes the retry loop spin for ever"
-        report f:11 "The lock is given up between both writes, readers may see half an update"
-        "#,
-        expect![[r#"
-            matched 0-1 1-0
-        "#]],
-    );
+    Rule::Text.check(expect![[r#"
+        > expect f:10 "Readers see half of an update, since the lock is released between the two writes"
+        > expect f:12 "The retry loop never ends when the server answers with an empty body"
+        > report f:11 "An empty answer of the server makes the retry loop spin for ever"
+        > report f:11 "The lock is given up between both writes, readers may see half an update"
+        matched 0-1 1-0
+    "#]]);
 }
 
 #[test]
@@ -375,37 +289,26 @@ fn keywords_raise_text_similarity() {
             "#
         )
     };
-    check(
-        Rule::Text,
-        &table("overdraft"),
-        expect![[r#"
+    expect![[r#"
             unlabelled 0
             missed 0
-        "#]],
-    );
-    check(
-        Rule::Text,
-        &table("data+race,atomic"),
-        expect![[r#"
+        "#]]
+    .assert_eq(&classes(Rule::Text, &table("overdraft")));
+    expect![[r#"
             matched 0-0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&classes(Rule::Text, &table("data+race,atomic")));
 }
 
 #[test]
 fn text_rule_finds_known_bad_reports() {
-    check(
-        Rule::Text,
-        r#"
-        bad f:10 "Says that the map is modified while it is iterated: deleting the current entry is safe"
-        report f:90 "The map is modified during iteration by deleting an entry"
-        report f:10 "Use a constant for the number of seconds"
-        "#,
-        expect![[r#"
-            known bad 0-0
-            on clean 1
-        "#]],
-    );
+    Rule::Text.check(expect![[r#"
+        > bad f:10 "Says that the map is modified while it is iterated: deleting the current entry is safe"
+        > report f:90 "The map is modified during iteration by deleting an entry"
+        > report f:10 "Use a constant for the number of seconds"
+        known bad 0-0
+        on clean 1
+    "#]]);
 }
 
 #[test]
@@ -416,24 +319,18 @@ fn text_rule_replaces_missing_verdicts() {
         report f:10 "Sorting in place changes the order of the caller's list"
         report h:5 "something else altogether"
     "#;
-    check(
-        Rule::Judge,
-        table,
-        expect![[r#"
+    expect![[r#"
             matched 0-0
             unlabelled 1
             missed 1
-        "#]],
-    );
-    check(
-        Rule::Judge,
-        &format!("{table}\njudged 1-1 7-1 1-9"),
-        expect![[r#"
+        "#]]
+    .assert_eq(&classes(Rule::Judge, table));
+    expect![[r#"
             matched 1-1
             unlabelled 0
             missed 0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&classes(Rule::Judge, &format!("{table}\njudged 1-1 7-1 1-9")));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::brief::{short_line, split_listed};
 use super::figures::UNDEFINED;
-use super::sections::{GROUPS_MAX, Section, SectionBody, SectionTable, TableRow};
+use super::sections::{GROUPS_MAX, Section, TableRow, table};
 use crate::eval::ReviewerCounts;
 use crate::render::html::with_thousands;
 
@@ -44,8 +44,8 @@ pub(super) fn reviewers_section(reviewers: &[ReviewerCounts]) -> Option<Section>
         short: "Reviewers",
         title: "Contribution per reviewer",
         says,
-        body: vec![SectionBody::Table(SectionTable {
-            columns: vec![
+        body: vec![table(
+            &[
                 "Reviewer",
                 "Category",
                 "Matched",
@@ -55,7 +55,7 @@ pub(super) fn reviewers_section(reviewers: &[ReviewerCounts]) -> Option<Section>
                 "Unlabelled",
                 "On twins",
             ],
-            rows: rows.collect(),
-        })],
+            rows,
+        )],
     })
 }

@@ -12,7 +12,7 @@ use super::figures::{
 };
 use super::reviewer_table::reviewers_section;
 use crate::eval::scores::{
-    Calibration, CommentScores, Paired, Quality, SeverityAgreement, Share, Stability,
+    Calibration, CommentScores, Estimate, Paired, Quality, SeverityAgreement, Share, Stability,
 };
 use crate::eval::{Agreement, FunnelCounts, FunnelStep, JudgedBy, Rule, Sheet};
 use crate::render::html::with_thousands;
@@ -97,6 +97,23 @@ pub(super) fn sections(sheet: &Sheet) -> Vec<Section> {
     sections
 }
 
+/// A table as the content of a section.
+pub(super) fn table(
+    columns: &[&'static str],
+    rows: impl IntoIterator<Item = TableRow>,
+) -> SectionBody {
+    let rows = rows.into_iter().collect();
+    SectionBody::Table(SectionTable { columns: columns.to_vec(), rows })
+}
+
+fn number_cells(numbers: &[u32]) -> Vec<String> {
+    numbers.iter().map(|number| with_thousands(u64::from(*number))).collect()
+}
+
+fn share_cells(estimates: &[Estimate]) -> Vec<String> {
+    estimates.iter().map(|cell| estimate(cell, share)).collect()
+}
+
 /// Display name of a tool.
 pub(super) fn plain_tool_name(sheet: &Sheet) -> String {
     let name = short_line(&sheet.evaluation.about.tool);
@@ -159,21 +176,10 @@ fn reviewers(sheet: &Sheet) -> impl Iterator<Item = (String, &Quality)> {
 
 fn counts(sheet: &Sheet) -> Section {
     let rows = reviewers(sheet).map(|(name, quality)| {
-        let Quality {
-            expected,
-            reported,
-            matched,
-            duplicates,
-            known_bad,
-            on_clean,
-            unlabelled,
-            ..
-        } = *quality;
+        let Quality { expected, reported, matched, duplicates, .. } = *quality;
+        let Quality { known_bad, on_clean, unlabelled, .. } = *quality;
         let cells = [expected, reported, matched, duplicates, known_bad, on_clean, unlabelled];
-        TableRow {
-            name,
-            cells: cells.iter().map(|number| with_thousands(u64::from(*number))).collect(),
-        }
+        TableRow { name, cells: number_cells(&cells) }
     });
     // Baselines need the changes, which a stored evaluation does not contain.
     let baseline_note = match sheet.baselines.is_empty() {
@@ -185,8 +191,8 @@ fn counts(sheet: &Sheet) -> Section {
         short: "Reports",
         title: "Outcome of the reports",
         says: vec![format!("All runs of all cases, without twins. {baseline_note}")],
-        body: vec![SectionBody::Table(SectionTable {
-            columns: vec![
+        body: vec![table(
+            &[
                 "Reviewer",
                 "Expected",
                 "Reported",
@@ -196,15 +202,15 @@ fn counts(sheet: &Sheet) -> Section {
                 "On clean",
                 "Unlabelled",
             ],
-            rows: rows.collect(),
-        })],
+            rows,
+        )],
     }
 }
 
 fn quality(sheet: &Sheet) -> Section {
     let quality_rows = reviewers(sheet).map(|(name, quality)| {
         let cells = [quality.precision, quality.precision_labelled, quality.recall, quality.f1];
-        TableRow { name, cells: cells.iter().map(|cell| estimate(cell, share)).collect() }
+        TableRow { name, cells: share_cells(&cells) }
     });
     let noise_rows = reviewers(sheet).map(|(name, quality)| {
         let cells = vec![
@@ -222,14 +228,8 @@ fn quality(sheet: &Sheet) -> Section {
                 .to_owned(),
         ],
         body: vec![
-            SectionBody::Table(SectionTable {
-                columns: vec!["Reviewer", "Precision", "Labelled precision", "Recall", "F1"],
-                rows: quality_rows.collect(),
-            }),
-            SectionBody::Table(SectionTable {
-                columns: vec!["Reviewer", "Findings per change", "Clean changes flagged"],
-                rows: noise_rows.collect(),
-            }),
+            table(&["Reviewer", "Precision", "Labelled precision", "Recall", "F1"], quality_rows),
+            table(&["Reviewer", "Findings per change", "Clean changes flagged"], noise_rows),
         ],
     }
 }
@@ -241,12 +241,10 @@ fn comments(sheet: &Sheet) -> Section {
     let all: Vec<(String, &CommentScores)> = own_row.chain(baselines).collect();
     let count_rows = all.iter().map(|(name, scores)| {
         let counts = [scores.expected, scores.found, scores.comments, scores.unmatched];
-        let cells = counts.iter().map(|number| with_thousands(u64::from(*number))).collect();
-        TableRow { name: name.clone(), cells }
+        TableRow { name: name.clone(), cells: number_cells(&counts) }
     });
     let quality_rows = all.iter().map(|(name, scores)| {
-        let cells = [scores.precision, scores.recall, scores.f1];
-        let cells = cells.iter().map(|cell| estimate(cell, share)).collect();
+        let cells = share_cells(&[scores.precision, scores.recall, scores.f1]);
         TableRow { name: name.clone(), cells }
     });
     Section {
@@ -258,14 +256,8 @@ fn comments(sheet: &Sheet) -> Section {
                 .to_owned(),
         ],
         body: vec![
-            SectionBody::Table(SectionTable {
-                columns: vec!["Reviewer", "Expected", "Found", "Comments", "Wrong"],
-                rows: count_rows.collect(),
-            }),
-            SectionBody::Table(SectionTable {
-                columns: vec!["Reviewer", "Precision", "Recall", "F1"],
-                rows: quality_rows.collect(),
-            }),
+            table(&["Reviewer", "Expected", "Found", "Comments", "Wrong"], count_rows),
+            table(&["Reviewer", "Precision", "Recall", "F1"], quality_rows),
         ],
     }
 }
@@ -299,18 +291,14 @@ fn funnel(steps: &[FunnelCounts]) -> Option<Section> {
             "Findings up to the quoted code, then issues. Recall is the share of expected issues that something at this step matches."
                 .to_owned(),
         ],
-        body: vec![SectionBody::Table(SectionTable {
-            columns: vec!["Step", "Number", "Issues found", "Recall"],
-            rows: steps.iter().map(row).collect(),
-        })],
+        body: vec![table(&["Step", "Number", "Issues found", "Recall"], steps.iter().map(row))],
     })
 }
 
 fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
-    let estimates = [paired.precision, paired.recall, paired.f1];
     let own_row = TableRow {
         name: plain_tool_name(sheet),
-        cells: estimates.iter().map(|cell| estimate(cell, share)).collect(),
+        cells: share_cells(&[paired.precision, paired.recall, paired.f1]),
     };
     let baselines = sheet.baselines.iter().filter_map(|baseline| {
         let recall = estimate(baseline.paired_recall.as_ref()?, share);
@@ -333,33 +321,24 @@ fn pairs(sheet: &Sheet, paired: &Paired) -> Section {
         short: "Pairs",
         title: "Pairs of a change and its twin",
         says: vec![says],
-        body: vec![SectionBody::Table(SectionTable {
-            columns: vec!["Reviewer", "Paired precision", "Paired recall", "Paired F1"],
-            rows: std::iter::once(own_row).chain(baselines).collect(),
-        })],
+        body: vec![table(
+            &["Reviewer", "Paired precision", "Paired recall", "Paired F1"],
+            std::iter::once(own_row).chain(baselines),
+        )],
     }
 }
 
 fn recall_by(sheet: &Sheet) -> Option<Section> {
     let recall_by = &sheet.scores.recall_by;
-    let group_recalls = |shares: &BTreeMap<String, Share>| {
-        shares
-            .iter()
-            .map(|(name, recall_share)| GroupRecall::new(name, *recall_share))
-            .collect::<Vec<_>>()
+    let recalls = |shares: &mut dyn Iterator<Item = (&String, &Share)>| {
+        shares.map(|(name, share)| GroupRecall::new(name, *share)).collect::<Vec<_>>()
     };
+    let group_recalls = |shares: &BTreeMap<String, Share>| recalls(&mut shares.iter());
     let groups = [
         ("Severity", group_recalls(&recall_by.severity)),
         ("Category", group_recalls(&recall_by.category)),
         ("Language", group_recalls(&recall_by.language)),
-        (
-            "Lines of the change",
-            recall_by
-                .size
-                .iter()
-                .map(|(name, recall_share)| GroupRecall::new(name, *recall_share))
-                .collect(),
-        ),
+        ("Lines of the change", recalls(&mut recall_by.size.iter().map(|(name, it)| (name, it)))),
         ("Kind", group_recalls(&recall_by.kind)),
     ];
     let groups = groups.into_iter().filter(|(_, parts)| !parts.is_empty());
@@ -422,10 +401,7 @@ fn calibration(calibration: &Calibration) -> Section {
                 ("Expected calibration error", fine(calibration.expected_calibration_error)),
                 ("Reports with a confidence", with_thousands(u64::from(calibration.reports))),
             ]),
-            SectionBody::Table(SectionTable {
-                columns: vec!["Confidence", "Reports", "Mean confidence", "Matched", "Difference"],
-                rows: rows.collect(),
-            }),
+            table(&["Confidence", "Reports", "Mean confidence", "Matched", "Difference"], rows),
         ],
     }
 }
@@ -436,10 +412,11 @@ fn severities(agreement: &SeverityAgreement) -> Section {
         levels if levels < 0.0 => format!("{} levels harsher", amount(-levels)),
         _ => "neither milder nor harsher".to_owned(),
     };
-    let rows = agreement.table.iter().zip(["P0", "P1", "P2", "P3"]).map(|(row, name)| TableRow {
-        name: name.to_owned(),
-        cells: row.iter().map(|number| with_thousands(u64::from(*number))).collect(),
-    });
+    let rows = agreement
+        .table
+        .iter()
+        .zip(["P0", "P1", "P2", "P3"])
+        .map(|(row, name)| TableRow { name: name.to_owned(), cells: number_cells(row) });
     Section {
         id: "severity",
         short: "Severity",
@@ -452,10 +429,7 @@ fn severities(agreement: &SeverityAgreement) -> Section {
                 ("At most one level off", share(agreement.within_one)),
                 ("On average", average_difference),
             ]),
-            SectionBody::Table(SectionTable {
-                columns: vec!["Expected, by reported", "P0", "P1", "P2", "P3"],
-                rows: rows.collect(),
-            }),
+            table(&["Expected, by reported", "P0", "P1", "P2", "P3"], rows),
         ],
     }
 }
@@ -495,10 +469,7 @@ fn returning_comments(stability: &Stability) -> SectionBody {
             format_or_undefined((total > 0).then(|| f64::from(*number) / f64::from(total)), share),
         ],
     });
-    SectionBody::Table(SectionTable {
-        columns: vec!["In so many runs", "Different comments", "Share"],
-        rows: rows.collect(),
-    })
+    table(&["In so many runs", "Different comments", "Share"], rows)
 }
 
 fn judge(judge: &JudgedBy, agreement: &Agreement) -> Section {

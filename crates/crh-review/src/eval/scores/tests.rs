@@ -4,10 +4,13 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::eval::matching::Rule;
-use crate::eval::tests_support::evaluation;
+use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
 
-fn check(table: &str, expected: Expect) {
-    check_by(Rule::Category, table, expected);
+/// Scores the evaluation of a snapshot, its lines with `> `.
+fn check(expected: Expect) {
+    let table = snapshot_input(&expected);
+    let scores = score(&evaluation(Rule::Category, &table));
+    expected.assert_eq(&(input_lines(&table) + &scores_text(&scores)));
 }
 
 fn check_by(rule: Rule, table: &str, expected: Expect) {
@@ -122,126 +125,103 @@ fn shown_rest(scores: &Scores) -> String {
 #[test]
 fn matched_missed_duplicate_and_unlabelled_reports() {
     // Four reports, two of the three issues: precision 2/4, recall 2/3, F1 4/7. One is unlabelled: 2/3 of the labelled.
-    check(
-        "
-        case a python 40 lines
-        expect f:10 P0
-        expect f:30 P1 security omission
-        report f:10 bug
-        report f:12 bug
-        report f:90 bug
-        case b rust 300 lines
-        expect g:5 P2 logic
-        report g:5 logic
-        ",
-        expect![[r#"
-            cases 2 clean 0 twins 0 runs 2+0+0+0
-            expected 3 reported 4 matched 2 duplicates 1 bad 0 clean 0 unlabelled 1 on clean in all 0
-            precision 0.5 labelled 0.666667 recall 0.666667 f1 0.571429 per change 2 flagged -
-            by P0 1/1 P1 0/1 P2 1/1 bug 1/1 logic 1/1 security 0/1 python 1/2 rust 1/1 omission 0/1 present 2/2 11–50 1/2 over 200 1/1
-            missed 1, of these misnamed 0
-        "#]],
-    );
+    check(expect![[r#"
+        > case a python 40 lines
+        > expect f:10 P0
+        > expect f:30 P1 security omission
+        > report f:10 bug
+        > report f:12 bug
+        > report f:90 bug
+        > case b rust 300 lines
+        > expect g:5 P2 logic
+        > report g:5 logic
+        cases 2 clean 0 twins 0 runs 2+0+0+0
+        expected 3 reported 4 matched 2 duplicates 1 bad 0 clean 0 unlabelled 1 on clean in all 0
+        precision 0.5 labelled 0.666667 recall 0.666667 f1 0.571429 per change 2 flagged -
+        by P0 1/1 P1 0/1 P2 1/1 bug 1/1 logic 1/1 security 0/1 python 1/2 rust 1/1 omission 0/1 present 2/2 11–50 1/2 over 200 1/1
+        missed 1, of these misnamed 0
+    "#]]);
 }
 
 #[test]
 fn clean_changes_count_in_precision_and_separately() {
     // One match of four reports. Two of three clean changes have a report, one of which is known to be wrong.
-    check(
-        "
-        case a
-        expect f:10
-        report f:10 bug
-        case b
-        report f:10 bug
-        report f:50 bug
-        case c
-        case d
-        bad f:10
-        report f:11 style
-        ",
-        expect![[r#"
-            cases 4 clean 3 twins 0 runs 4+0+0+0
-            expected 1 reported 4 matched 1 duplicates 0 bad 1 clean 2 unlabelled 0 on clean in all 3
-            precision 0.25 labelled 0.25 recall 1 f1 0.4 per change 1 flagged 0.666667
-            by P1 1/1 bug 1/1 any 1/1 present 1/1 1–10 1/1
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > report f:10 bug
+        > case b
+        > report f:10 bug
+        > report f:50 bug
+        > case c
+        > case d
+        > bad f:10
+        > report f:11 style
+        cases 4 clean 3 twins 0 runs 4+0+0+0
+        expected 1 reported 4 matched 1 duplicates 0 bad 1 clean 2 unlabelled 0 on clean in all 3
+        precision 0.25 labelled 0.25 recall 1 f1 0.4 per change 1 flagged 0.666667
+        by P1 1/1 bug 1/1 any 1/1 present 1/1 1–10 1/1
+    "#]]);
 }
 
 #[test]
 fn no_reports_have_no_precision_and_zero_recall() {
-    check(
-        "
-        case a
-        expect f:10
-        case b
-        ",
-        expect![[r#"
-            cases 2 clean 1 twins 0 runs 2+0+0+0
-            expected 1 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision - labelled - recall 0 f1 0 per change 0 flagged 0
-            by P1 0/1 bug 0/1 any 0/1 present 0/1 1–10 0/1
-            missed 1, of these misnamed 0
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > case b
+        cases 2 clean 1 twins 0 runs 2+0+0+0
+        expected 1 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision - labelled - recall 0 f1 0 per change 0 flagged 0
+        by P1 0/1 bug 0/1 any 0/1 present 0/1 1–10 0/1
+        missed 1, of these misnamed 0
+    "#]]);
 }
 
 #[test]
 fn no_expected_issues_have_no_recall() {
-    check(
-        "
-        case a
-        report f:1
-        ",
-        expect![[r#"
-            cases 1 clean 1 twins 0 runs 1+0+0+0
-            expected 0 reported 1 matched 0 duplicates 0 bad 0 clean 1 unlabelled 0 on clean in all 1
-            precision 0 labelled 0 recall - f1 - per change 1 flagged 1
-            by
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > report f:1
+        cases 1 clean 1 twins 0 runs 1+0+0+0
+        expected 0 reported 1 matched 0 duplicates 0 bad 0 clean 1 unlabelled 0 on clean in all 1
+        precision 0 labelled 0 recall - f1 - per change 1 flagged 1
+        by
+    "#]]);
 }
 
 #[test]
 fn empty_evaluation_has_no_scores() {
-    check(
-        "",
-        expect![[r#"
-            cases 0 clean 0 twins 0 runs 0+0+0+0
-            expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision - labelled - recall - f1 - per change - flagged -
-            by
-        "#]],
-    );
+    check(expect![[r#"
+        cases 0 clean 0 twins 0 runs 0+0+0+0
+        expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision - labelled - recall - f1 - per change - flagged -
+        by
+    "#]]);
 }
 
 #[test]
 fn failed_run_counts_as_silent_unstarted_run_does_not() {
     // Three runs count, and the first finds it. The report of the failed run does not count.
-    check(
-        "
-        case a
-        expect f:10
-        run
-        report f:10 bug
-        run failed
-        report f:10 bug
-        run not-run
-        report f:10 bug
-        run incomplete
-        case b
-        run not-run
-        ",
-        expect![[r#"
-            cases 2 clean 1 twins 0 runs 1+1+1+2
-            expected 3 reported 1 matched 1 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 0.333333 f1 0.5 per change 0.333333 flagged -
-            by P1 1/3 bug 1/3 any 1/3 present 1/3 1–10 1/3
-            missed 2, of these misnamed 0
-            stability 4 of 0 cases returns 0 variance 0.333333 class - f1 -
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > run
+        > report f:10 bug
+        > run failed
+        > report f:10 bug
+        > run not-run
+        > report f:10 bug
+        > run incomplete
+        > case b
+        > run not-run
+        cases 2 clean 1 twins 0 runs 1+1+1+2
+        expected 3 reported 1 matched 1 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 0.333333 f1 0.5 per change 0.333333 flagged -
+        by P1 1/3 bug 1/3 any 1/3 present 1/3 1–10 1/3
+        missed 2, of these misnamed 0
+        stability 4 of 0 cases returns 0 variance 0.333333 class - f1 -
+    "#]]);
 }
 
 #[test]
@@ -250,80 +230,68 @@ fn repeats_are_summed_and_compared() {
     // 3, each with 3 other runs: (2 · 1 + 3 · 2) / (2 · 3 + 3 · 3). The report is a bug twice and
     // style once, so 2 of 3 pairs differ; the issue is the same both times: 2/4. F1 of the repeats:
     // 2/3, 2/3, 0, 0; mean 1/3, deviation sqrt(4/9 / 3).
-    check(
-        "
-        case a
-        expect f:10
-        run
-        report f:10 bug P1
-        report f:50 bug P1 key=k
-        run
-        report f:11 bug P1
-        report f:50 style P1 key=l
-        run
-        report f:50 bug P1 key=k
-        run
-        ",
-        expect![[r#"
-            cases 1 clean 0 twins 0 runs 4+0+0+0
-            expected 4 reported 5 matched 2 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
-            precision 0.4 labelled 1 recall 0.5 f1 0.444444 per change 1.25 flagged -
-            by P1 2/4 bug 2/4 any 2/4 present 2/4 1–10 2/4
-            missed 2, of these misnamed 0
-            severity 2 same 1 within one 1 milder 0 [[0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-            stability 4 of 1 cases returns 0.533333 variance 0.333333 class 0.5 f1 0.3849
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > run
+        > report f:10 bug P1
+        > report f:50 bug P1 key=k
+        > run
+        > report f:11 bug P1
+        > report f:50 style P1 key=l
+        > run
+        > report f:50 bug P1 key=k
+        > run
+        cases 1 clean 0 twins 0 runs 4+0+0+0
+        expected 4 reported 5 matched 2 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
+        precision 0.4 labelled 1 recall 0.5 f1 0.444444 per change 1.25 flagged -
+        by P1 2/4 bug 2/4 any 2/4 present 2/4 1–10 2/4
+        missed 2, of these misnamed 0
+        severity 2 same 1 within one 1 milder 0 [[0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+        stability 4 of 1 cases returns 0.533333 variance 0.333333 class 0.5 f1 0.3849
+    "#]]);
 }
 
 #[test]
 fn reports_starting_at_one_line_are_the_same() {
     // Two places, f:9 in both runs: (2 · 1 + 0) / (2 + 1). There the more severe report of the
     // first run, a P1 bug, is style in the second.
-    check(
-        "
-        case a
-        run
-        report f:9 bug P1
-        report f:9 style P2
-        run
-        report f:9-12 style P1
-        report f:10 bug P1
-        ",
-        expect![[r#"
-            cases 1 clean 1 twins 0 runs 2+0+0+0
-            expected 0 reported 4 matched 0 duplicates 0 bad 0 clean 4 unlabelled 0 on clean in all 4
-            precision 0 labelled 0 recall - f1 - per change 2 flagged 1
-            by
-            stability 2 of 1 cases returns 0.666667 variance - class 1 f1 -
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > run
+        > report f:9 bug P1
+        > report f:9 style P2
+        > run
+        > report f:9-12 style P1
+        > report f:10 bug P1
+        cases 1 clean 1 twins 0 runs 2+0+0+0
+        expected 0 reported 4 matched 0 duplicates 0 bad 0 clean 4 unlabelled 0 on clean in all 4
+        precision 0 labelled 0 recall - f1 - per change 2 flagged 1
+        by
+        stability 2 of 1 cases returns 0.666667 variance - class 1 f1 -
+    "#]]);
 }
 
 #[test]
 fn other_category_changes_class_but_not_issue() {
     // By the rule it is found once. It occurs in both runs with different categories, so it recurs
     // and changes its class. The same holds for unexpected reports.
-    check(
-        "
-        case a
-        expect f:10
-        run
-        report f:10 bug
-        report f:50 security
-        run
-        report f:11 logic
-        report f:50 bug
-        ",
-        expect![[r#"
-            cases 1 clean 0 twins 0 runs 2+0+0+0
-            expected 2 reported 4 matched 1 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
-            precision 0.25 labelled 1 recall 0.5 f1 0.333333 per change 2 flagged -
-            by P1 1/2 bug 1/2 any 1/2 present 1/2 1–10 1/2
-            missed 1, of these misnamed 1
-            stability 2 of 1 cases returns 1 variance 0.5 class 1 f1 0.471405
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > run
+        > report f:10 bug
+        > report f:50 security
+        > run
+        > report f:11 logic
+        > report f:50 bug
+        cases 1 clean 0 twins 0 runs 2+0+0+0
+        expected 2 reported 4 matched 1 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
+        precision 0.25 labelled 1 recall 0.5 f1 0.333333 per change 2 flagged -
+        by P1 1/2 bug 1/2 any 1/2 present 1/2 1–10 1/2
+        missed 1, of these misnamed 1
+        stability 2 of 1 cases returns 1 variance 0.5 class 1 f1 0.471405
+    "#]]);
 }
 
 #[test]
@@ -347,46 +315,38 @@ fn stability_does_not_depend_on_run_count() {
 fn f1_deviation_ignores_case_mix() {
     // The first case is always found; the second is never found and started once. Only complete
     // cases count, so the first repeat must not differ.
-    check(
-        "
-        case a
-        expect f:10
-        run
-        report f:10 bug
-        run
-        report f:10 bug
-        case b
-        expect f:10
-        run
-        run not-run
-        ",
-        expect![[r#"
-            cases 2 clean 0 twins 0 runs 3+0+0+1
-            expected 3 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 0.666667 f1 0.8 per change 0.666667 flagged -
-            by P1 2/3 bug 2/3 any 2/3 present 2/3 1–10 2/3
-            missed 1, of these misnamed 0
-            stability 2 of 1 cases returns 1 variance 0 class 0 f1 0
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > run
+        > report f:10 bug
+        > run
+        > report f:10 bug
+        > case b
+        > expect f:10
+        > run
+        > run not-run
+        cases 2 clean 0 twins 0 runs 3+0+0+1
+        expected 3 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 0.666667 f1 0.8 per change 0.666667 flagged -
+        by P1 2/3 bug 2/3 any 2/3 present 2/3 1–10 2/3
+        missed 1, of these misnamed 0
+        stability 2 of 1 cases returns 1 variance 0 class 0 f1 0
+    "#]]);
 }
 
 #[test]
 fn repeats_without_reports_have_no_return_rate() {
-    check(
-        "
-        case a
-        run
-        run
-        ",
-        expect![[r#"
-            cases 1 clean 1 twins 0 runs 2+0+0+0
-            expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision - labelled - recall - f1 - per change 0 flagged 0
-            by
-            stability 2 of 1 cases returns - variance - class - f1 -
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > run
+        > run
+        cases 1 clean 1 twins 0 runs 2+0+0+0
+        expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision - labelled - recall - f1 - per change 0 flagged 0
+        by
+        stability 2 of 1 cases returns - variance - class - f1 -
+    "#]]);
 }
 
 #[test]
@@ -394,30 +354,26 @@ fn issue_is_credited_if_not_reported_on_twin() {
     // 0 is found and not on the twin; 1 is found and on the twin, three lines off; 2 is missed; 3
     // is found, and the twin's report there has another category. Credited 2 of 4, with 3 reports
     // on the change and 3 on the twin.
-    check(
-        "
-        case a
-        expect f:10 on-twin=f:10
-        expect f:30 on-twin=f:-30,f:40
-        expect f:50 on-twin=f:50
-        expect f:70 on-twin=f:70
-        report f:10 bug
-        report f:30 bug
-        report f:70 bug
-        case a~ twin of a
-        report f:43 bug
-        report f:90 bug
-        report f:70 style
-        ",
-        expect![[r#"
-            cases 1 clean 0 twins 1 runs 2+0+0+0
-            expected 4 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 0.75 f1 0.857143 per change 3 flagged -
-            pairs 1 expected 4 matched 3 also on twin 1 reported 6 on twins 3 recall 0.5 precision 0.333333 f1 0.4
-            by P1 3/4 bug 3/4 any 3/4 present 3/4 1–10 3/4
-            missed 1, of these misnamed 0
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10 on-twin=f:10
+        > expect f:30 on-twin=f:-30,f:40
+        > expect f:50 on-twin=f:50
+        > expect f:70 on-twin=f:70
+        > report f:10 bug
+        > report f:30 bug
+        > report f:70 bug
+        > case a~ twin of a
+        > report f:43 bug
+        > report f:90 bug
+        > report f:70 style
+        cases 1 clean 0 twins 1 runs 2+0+0+0
+        expected 4 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 0.75 f1 0.857143 per change 3 flagged -
+        pairs 1 expected 4 matched 3 also on twin 1 reported 6 on twins 3 recall 0.5 precision 0.333333 f1 0.4
+        by P1 3/4 bug 3/4 any 3/4 present 3/4 1–10 3/4
+        missed 1, of these misnamed 0
+    "#]]);
 }
 
 #[test]
@@ -483,110 +439,94 @@ fn judge_or_else_text_rule_matches_on_the_twin() {
 fn each_repeat_is_paired_with_same_repeat_of_twin() {
     // Repeat 0 is credited. Repeat 1 is not, because the twin reports it, too. The twin failed in
     // repeat 2, so there is no pair.
-    check(
-        "
-        case a
-        expect f:10 on-twin=f:10
-        run
-        report f:10 bug
-        run
-        report f:10 bug
-        run
-        report f:10 bug
-        case a~ twin of a
-        run
-        run
-        report f:10 bug
-        run failed
-        ",
-        expect![[r#"
-            cases 1 clean 0 twins 1 runs 5+0+1+0
-            expected 3 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-            pairs 1 expected 2 matched 2 also on twin 1 reported 3 on twins 1 recall 0.5 precision 0.333333 f1 0.4
-            by P1 3/3 bug 3/3 any 3/3 present 3/3 1–10 3/3
-            stability 3 of 1 cases returns 1 variance 0 class 0 f1 0
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10 on-twin=f:10
+        > run
+        > report f:10 bug
+        > run
+        > report f:10 bug
+        > run
+        > report f:10 bug
+        > case a~ twin of a
+        > run
+        > run
+        > report f:10 bug
+        > run failed
+        cases 1 clean 0 twins 1 runs 5+0+1+0
+        expected 3 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
+        pairs 1 expected 2 matched 2 also on twin 1 reported 3 on twins 1 recall 0.5 precision 0.333333 f1 0.4
+        by P1 3/3 bug 3/3 any 3/3 present 3/3 1–10 3/3
+        stability 3 of 1 cases returns 1 variance 0 class 0 f1 0
+    "#]]);
 }
 
 #[test]
 fn unreviewed_twin_makes_no_pair() {
-    check(
-        "
-        case a
-        expect f:10 on-twin=f:10
-        report f:10 bug
-        case a~ twin of a
-        run failed
-        case b
-        expect f:10 on-twin=f:10
-        report f:10 bug
-        case b~ twin of b
-        run not-run
-        ",
-        expect![[r#"
-            cases 2 clean 0 twins 2 runs 2+0+1+1
-            expected 2 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-            by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10 on-twin=f:10
+        > report f:10 bug
+        > case a~ twin of a
+        > run failed
+        > case b
+        > expect f:10 on-twin=f:10
+        > report f:10 bug
+        > case b~ twin of b
+        > run not-run
+        cases 2 clean 0 twins 2 runs 2+0+1+1
+        expected 2 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
+        by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
+    "#]]);
 }
 
 #[test]
 fn calibration_compares_confidence_with_matches() {
     // Brier: (0.1² + 0.2² + 0.7² + 0.05² + 1²) / 5. The last bin has 0.9, matched, and 1.0, not
     // matched: off by 0.45, with weight two. Error: (0.05 + 0.7 + 0.2 + 2 · 0.45) / 5.
-    check(
-        "
-        case a
-        expect f:10
-        expect f:30
-        report f:10 bug 0.9
-        report f:30 bug 0.8
-        report f:50 bug 0.7
-        report f:70 bug
-        case b
-        report f:10 bug 0.05
-        report f:30 bug 1.0
-        ",
-        expect![[r#"
-            cases 2 clean 1 twins 0 runs 2+0+0+0
-            expected 2 reported 6 matched 2 duplicates 0 bad 0 clean 2 unlabelled 2 on clean in all 2
-            precision 0.333333 labelled 0.5 recall 1 f1 0.5 per change 3 flagged 1
-            by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
-            calibration 5 brier 0.3085 error 0.37 [0 0.1 1: 0.05 0] [0.7 0.8 1: 0.7 0] [0.8 0.9 1: 0.8 1] [0.9 1 2: 0.95 0.5]
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10
+        > expect f:30
+        > report f:10 bug 0.9
+        > report f:30 bug 0.8
+        > report f:50 bug 0.7
+        > report f:70 bug
+        > case b
+        > report f:10 bug 0.05
+        > report f:30 bug 1.0
+        cases 2 clean 1 twins 0 runs 2+0+0+0
+        expected 2 reported 6 matched 2 duplicates 0 bad 0 clean 2 unlabelled 2 on clean in all 2
+        precision 0.333333 labelled 0.5 recall 1 f1 0.5 per change 3 flagged 1
+        by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
+        calibration 5 brier 0.3085 error 0.37 [0 0.1 1: 0.05 0] [0.7 0.8 1: 0.7 0] [0.8 0.9 1: 0.8 1] [0.9 1 2: 0.95 0.5]
+    "#]]);
 }
 
 #[test]
 fn severities_are_compared_for_matched_issues() {
     // P0 as P0, P0 as P2, P1 as P2, P3 as P2; the fifth has no severity. Same 1/4, within one level
     // 3/4, milder by (0 + 2 + 1 - 1) / 4.
-    check(
-        "
-        case a
-        expect f:10 P0
-        expect f:30 P0
-        expect f:50 P1
-        expect f:70 P3
-        expect f:90 P1
-        report f:10 bug P0
-        report f:30 bug P2
-        report f:50 bug P2
-        report f:70 bug P2
-        report f:90 bug
-        ",
-        expect![[r#"
-            cases 1 clean 0 twins 0 runs 1+0+0+0
-            expected 5 reported 5 matched 5 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 1 f1 1 per change 5 flagged -
-            by P0 2/2 P1 2/2 P3 1/1 bug 5/5 any 5/5 present 5/5 1–10 5/5
-            severity 4 same 0.25 within one 0.75 milder 0.5 [[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
-        "#]],
-    );
+    check(expect![[r#"
+        > case a
+        > expect f:10 P0
+        > expect f:30 P0
+        > expect f:50 P1
+        > expect f:70 P3
+        > expect f:90 P1
+        > report f:10 bug P0
+        > report f:30 bug P2
+        > report f:50 bug P2
+        > report f:70 bug P2
+        > report f:90 bug
+        cases 1 clean 0 twins 0 runs 1+0+0+0
+        expected 5 reported 5 matched 5 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
+        precision 1 labelled 1 recall 1 f1 1 per change 5 flagged -
+        by P0 2/2 P1 2/2 P3 1/1 bug 5/5 any 5/5 present 5/5 1–10 5/5
+        severity 4 same 0.25 within one 0.75 milder 0.5 [[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+    "#]]);
 }
 
 #[test]
