@@ -7,8 +7,10 @@ use super::gitignore::is_ignored;
 use super::globals::is_global;
 use super::missing_imports::find_missing_imports;
 use super::removed::{RemovalKind, RemovedSymbol, removed_symbols};
-use super::repo_index::{RepoIndex, SourceFile};
-use super::resolve::{ModuleTarget, Resolution, module_target, resolve, resolve_export};
+use super::repo_index::{RepoIndex, SourceFile, join_path, parent_folder};
+use super::resolve::{
+    ModuleTarget, Resolution, join_module, module_target, resolve, resolve_export,
+};
 use super::rust::MacroPolicy;
 use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use super::{go, java, messages, ruby, rust};
@@ -53,15 +55,36 @@ impl UsingFile<'_> {
         BrokenUse { path: self.path.to_owned(), line, text: self.source.line(line).to_owned() }
     }
 
+    pub(super) fn uses_of(&self, name: &str, qualifier: &str) -> impl Iterator<Item = &NameUse> {
+        let uses = self.source.uses.iter();
+        uses.filter(move |it| it.name == name && it.qualifier == qualifier)
+    }
+
     /// Whether a name is bound nowhere in the file except by its import.
     pub(super) fn is_unbound(&self, name: &str) -> bool {
         let first = name.split(['.', ':']).next().unwrap_or(name);
-        let is_binding = |name_use: &&NameUse| {
-            name_use.name == first
-                && name_use.qualifier.is_empty()
-                && name_use.role == UseRole::Bound
-        };
-        !self.source.uses.iter().any(|it| is_binding(&it))
+        !self.uses_of(first, "").any(|it| it.role == UseRole::Bound)
+    }
+
+    /// Whether the removal of `symbol` breaks a use of it. A changed signature breaks calls that
+    /// were correct before, and calls that the change adds.
+    pub(super) fn is_broken(&self, symbol: &RemovedSymbol<'_>, name_use: &NameUse) -> bool {
+        match (&symbol.kind, &name_use.role) {
+            (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
+            (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
+                !after.accepts(arguments) && (before.accepts(arguments) || self.adds(name_use.line))
+            }
+            _ => false,
+        }
+    }
+
+    /// The uses that the removal of `symbol` breaks.
+    pub(super) fn filter_broken<'u>(
+        &self,
+        symbol: &RemovedSymbol<'_>,
+        uses: impl Iterator<Item = &'u NameUse>,
+    ) -> BTreeSet<BrokenUse> {
+        uses.filter(|it| self.is_broken(symbol, it)).map(|it| self.broken_use(it.line)).collect()
     }
 }
 
@@ -81,26 +104,19 @@ pub(super) fn find_broken_uses(
         .collect();
     if !removed_symbols.is_empty() {
         let (hit_paths, names) = search_names(repo, &removed_symbols)?;
-        let followed_names = removed_symbols
-            .iter()
-            .filter(|it| names.contains(&it.search_word()))
-            .map(|it| it.name.clone());
-        repo.track_names(followed_names.collect());
-        let followed_indexes: Vec<usize> = (0..removed_symbols.len())
+        let followed_symbols: Vec<usize> = (0..removed_symbols.len())
             .filter(|at| names.contains(&removed_symbols[*at].search_word()))
             .collect();
+        repo.track_names(
+            followed_symbols.iter().map(|at| removed_symbols[*at].name.clone()).collect(),
+        );
         let mut results = BrokenUses::new();
         for path in &hit_paths {
             let Some(family) = LanguageFamily::from_path(path) else { continue };
-            if is_excluded_path(path) {
-                continue;
-            }
-            let symbol_indexes: Vec<usize> = followed_indexes
-                .iter()
-                .copied()
-                .filter(|at| removed_symbols[*at].family == family)
-                .collect();
-            if symbol_indexes.is_empty() {
+            let followed_symbols = followed_symbols.iter().copied();
+            let symbol_indexes: Vec<usize> =
+                followed_symbols.filter(|at| removed_symbols[*at].family == family).collect();
+            if is_excluded_path(path) || symbol_indexes.is_empty() {
                 continue;
             }
             let Some(source) = repo.source(Side::New, path) else { continue };
@@ -108,37 +124,29 @@ pub(super) fn find_broken_uses(
                 continue;
             }
             let changed_file = changed_files.get(path.as_str()).copied();
-            let old_path = changed_file.map_or(Some(path.as_str()), |it| it.old_path.as_deref());
-            let using_file =
-                UsingFile { path, old_path: old_path.unwrap_or(path), source, changed_file };
+            let old_path = changed_file.and_then(|it| it.old_path.as_deref()).unwrap_or(path);
             let checker = UseChecker {
                 repo,
                 removed_symbols: &removed_symbols,
                 symbol_indexes: &symbol_indexes,
-                using_file: &using_file,
+                using_file: &UsingFile { path, old_path, source, changed_file },
                 family,
                 hit_paths: &hit_paths,
             };
             checker.check_all(&mut results);
         }
-        for (at, broken_uses) in results {
-            findings.push(messages::removal_finding(
-                repo,
-                &changed_files,
-                &removed_symbols[at],
-                &broken_uses,
-            ));
+        for (at, uses) in results.into_iter().filter(|(_, uses)| !uses.is_empty()) {
+            let symbol = &removed_symbols[at];
+            findings.push(messages::removal_finding(repo, &changed_files, symbol, &uses));
         }
     }
-    for suspect in suspects.iter().filter(|suspect| {
-        suspect.may_miss_imports
-            || suspect
-                .file
-                .old_path
-                .as_deref()
-                .is_some_and(|old_path| old_path != suspect.file.path)
-    }) {
-        find_missing_imports(repo, suspect, findings);
+    for suspect in suspects {
+        let file = suspect.file;
+        if suspect.may_miss_imports
+            || file.old_path.as_ref().is_some_and(|old_path| *old_path != file.path)
+        {
+            find_missing_imports(repo, suspect, findings);
+        }
     }
     Ok(())
 }
@@ -197,115 +205,86 @@ struct UseChecker<'w, 'a> {
 
 impl UseChecker<'_, '_> {
     fn check_all(&self, results: &mut BrokenUses) {
-        match self.family {
-            LanguageFamily::Python | LanguageFamily::Script => {
-                for import in
-                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
-                {
+        let using_file = self.using_file;
+        if self.family == LanguageFamily::Rust && !rust::is_compiled(self.repo, using_file.path) {
+            return;
+        }
+        for import in using_file.source.surface.imports.iter().filter(|it| !it.is_guarded) {
+            match self.family {
+                LanguageFamily::Python | LanguageFamily::Script => {
                     self.check_import(import, results);
                     self.check_members(import, results);
                     self.check_calls(import, results);
                 }
-                self.check_own_file(results);
-            }
-            LanguageFamily::Go => {
-                for at in self.symbol_indexes {
-                    let broken_uses =
-                        go::broken_uses(self.repo, &self.removed_symbols[*at], self.using_file);
-                    if !broken_uses.is_empty() {
-                        results.entry(*at).or_default().extend(broken_uses);
-                    }
-                }
-            }
-            LanguageFamily::Rust if !rust::is_compiled(self.repo, self.using_file.path) => {}
-            LanguageFamily::Rust => {
-                for import in
-                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
-                {
+                LanguageFamily::Rust => {
                     self.check_import(import, results);
                     self.check_calls(import, results);
                 }
-                self.check_paths(results);
+                LanguageFamily::Java | LanguageFamily::Ruby => self.check_import(import, results),
+                LanguageFamily::Go => {}
+            }
+        }
+        for (at, symbol) in self.symbols() {
+            let broken_uses = match self.family {
+                LanguageFamily::Go => go::broken_uses(self.repo, symbol, using_file),
+                LanguageFamily::Java => java::broken_uses(self.repo, symbol, using_file),
+                LanguageFamily::Ruby => {
+                    ruby::broken_uses(self.repo, symbol, using_file, self.hit_paths)
+                }
+                LanguageFamily::Rust => self.broken_paths(symbol),
+                LanguageFamily::Python | LanguageFamily::Script => BTreeSet::new(),
+            };
+            results.entry(at).or_default().extend(broken_uses);
+        }
+        match self.family {
+            LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Rust => {
                 self.check_own_file(results);
             }
-            LanguageFamily::Java | LanguageFamily::Ruby => {
-                for import in
-                    self.using_file.source.surface.imports.iter().filter(|it| !it.is_guarded)
-                {
-                    self.check_import(import, results);
-                }
-                for at in self.symbol_indexes {
-                    let symbol = &self.removed_symbols[*at];
-                    let broken_uses = match self.family {
-                        LanguageFamily::Java => {
-                            java::broken_uses(self.repo, symbol, self.using_file)
-                        }
-                        _ => ruby::broken_uses(self.repo, symbol, self.using_file, self.hit_paths),
-                    };
-                    if !broken_uses.is_empty() {
-                        results.entry(*at).or_default().extend(broken_uses);
-                    }
-                }
-            }
+            LanguageFamily::Go | LanguageFamily::Java | LanguageFamily::Ruby => {}
         }
     }
 
-    /// Checks Rust paths such as `a::b::name`, with or without a `use` of the first part.
-    fn check_paths(&self, results: &mut BrokenUses) {
-        let using_file = self.using_file;
-        for at in self.symbol_indexes.iter().copied() {
-            let symbol = &self.removed_symbols[at];
-            if let Some(owner) = symbol.container.strip_suffix('.') {
-                self.check_associated(at, owner, results);
-            }
-            if !symbol.container.is_empty() {
-                continue;
-            }
-            for name_use in
-                using_file.source.uses.iter().filter(|name_use| {
-                    name_use.name == symbol.name && !name_use.qualifier.is_empty()
-                })
-            {
-                let is_broken = match (&symbol.kind, &name_use.role) {
-                    (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                    (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-                        !after.accepts(arguments)
-                            && (before.accepts(arguments) || using_file.adds(name_use.line))
-                    }
-                    _ => false,
-                };
-                let Some(path) = self.full_path(name_use).filter(|_| is_broken) else { continue };
-                let old_resolution = rust::resolve(
-                    self.repo,
-                    Side::Old,
-                    MacroPolicy::CannotDefine,
-                    using_file.old_path,
-                    &path,
-                );
-                let new_resolution = rust::resolve(
-                    self.repo,
-                    Side::New,
-                    MacroPolicy::CannotDefine,
-                    using_file.path,
-                    &path,
-                );
-                let is_affected = match symbol.kind {
-                    RemovalKind::Name => matches!(
-                        new_resolution,
-                        Resolution::MissingName(_)
-                            | Resolution::MissingModule
-                            | Resolution::MaybeExternal
-                    ),
-                    RemovalKind::Signature { .. } => {
-                        new_resolution == Resolution::DefinedIn(symbol.file.path.clone())
-                    }
-                    RemovalKind::Module => false,
-                };
-                if is_affected && old_resolution == Resolution::DefinedIn(symbol.path.to_owned()) {
-                    results.entry(at).or_default().insert(using_file.broken_use(name_use.line));
-                }
-            }
+    /// The removed symbols that this file may use, with their indexes.
+    fn symbols(&self) -> impl Iterator<Item = (usize, &RemovedSymbol<'_>)> {
+        self.symbol_indexes.iter().map(|at| (*at, &self.removed_symbols[*at]))
+    }
+
+    /// Broken Rust paths such as `a::b::name`, with or without a `use` of the first part.
+    fn broken_paths(&self, symbol: &RemovedSymbol<'_>) -> BTreeSet<BrokenUse> {
+        if let Some(owner) = symbol.container.strip_suffix('.') {
+            return self.broken_members(symbol, owner);
         }
+        if !symbol.container.is_empty() {
+            return BTreeSet::new();
+        }
+        let resolves_to_symbol = |name_use: &&NameUse| {
+            let Some(path) = self.full_path(name_use) else { return false };
+            let [old, new] = self.resolve_path(&path);
+            let is_affected = match symbol.kind {
+                RemovalKind::Name => matches!(
+                    new,
+                    Resolution::MissingName(_)
+                        | Resolution::MissingModule
+                        | Resolution::MaybeExternal
+                ),
+                RemovalKind::Signature { .. } => {
+                    new == Resolution::DefinedIn(symbol.file.path.clone())
+                }
+                RemovalKind::Module => false,
+            };
+            is_affected && old == Resolution::DefinedIn(symbol.path.to_owned())
+        };
+        let uses = self.using_file.source.uses.iter();
+        let uses = uses.filter(|it| it.name == symbol.name && !it.qualifier.is_empty());
+        let uses = uses.filter(|it| self.using_file.is_broken(symbol, it));
+        uses.filter(resolves_to_symbol).map(|it| self.using_file.broken_use(it.line)).collect()
+    }
+
+    /// Resolves a Rust path of the file before and after the change.
+    fn resolve_path(&self, path: &str) -> [Resolution; 2] {
+        [(Side::Old, self.using_file.old_path), (Side::New, self.using_file.path)].map(
+            |(side, from)| rust::resolve(self.repo, side, MacroPolicy::CannotDefine, from, path),
+        )
     }
 
     /// The path of a use from `crate`, `self`, `super` or a crate's name on; `None` if the start is
@@ -317,81 +296,48 @@ impl UseChecker<'_, '_> {
         }
         let surface = &self.using_file.source.surface;
         let rest = &name_use.qualifier[first.len()..];
-        let import =
-            surface.imports.iter().find(|import| import.local_name.as_deref() == Some(first));
-        if let Some(import) = import {
+        let mut imports = surface.imports.iter();
+        if let Some(import) = imports.find(|it| it.local_name.as_deref() == Some(first)) {
             let ImportedItem::Name(name) = &import.item else { return None };
             return Some(format!("{}::{name}{rest}::{}", import.module, name_use.name));
         }
-        let is_declared_in_file =
-            surface.declarations.iter().any(|it| it.name == first && it.container.is_empty());
-        let is_crate = || self.repo.crates(Side::New).contains_key(first);
-        if is_declared_in_file {
+        let mut declarations = surface.declarations.iter();
+        if declarations.any(|it| it.name == first && it.container.is_empty()) {
             return Some(format!("self::{}::{}", name_use.qualifier, name_use.name));
         }
-        is_crate().then(|| format!("{}::{}", name_use.qualifier, name_use.name))
+        let is_crate = self.repo.crates(Side::New).contains_key(first);
+        is_crate.then(|| format!("{}::{}", name_use.qualifier, name_use.name))
     }
 
-    /// Checks Rust paths such as `Type::name`, where the type exists and no longer has the variant,
+    /// Broken Rust paths such as `Type::name`, where the type exists and no longer has the variant,
     /// function or constant.
-    fn check_associated(&self, at: usize, owner: &str, results: &mut BrokenUses) {
-        let (using_file, symbol) = (self.using_file, &self.removed_symbols[at]);
-        let is_member_use = |name_use: &&NameUse| {
-            name_use.name == symbol.name && name_use.qualifier.rsplit("::").next() == Some(owner)
+    fn broken_members(&self, symbol: &RemovedSymbol<'_>, owner: &str) -> BTreeSet<BrokenUse> {
+        let type_files =
+            [symbol.path, &symbol.file.path].map(|it| Resolution::DefinedIn(it.to_owned()));
+        let is_member = |name_use: &&NameUse| {
+            let path = self.full_path(name_use);
+            let type_path = path.as_deref().and_then(|it| it.rsplit_once("::"));
+            type_path.is_some_and(|(path, _)| self.resolve_path(path) == type_files)
         };
-        let mut broken_uses = BTreeSet::new();
-        for name_use in using_file.source.uses.iter().filter(is_member_use) {
-            let is_broken = match (&symbol.kind, &name_use.role) {
-                (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-                    !after.accepts(arguments)
-                        && (before.accepts(arguments) || using_file.adds(name_use.line))
-                }
-                _ => false,
-            };
-            let path = self.full_path(name_use).filter(|_| is_broken);
-            let path = path.as_deref().and_then(|it| it.rsplit_once("::"));
-            let Some((path, _)) = path else { continue };
-            let old_resolution = rust::resolve(
-                self.repo,
-                Side::Old,
-                MacroPolicy::CannotDefine,
-                using_file.old_path,
-                path,
-            );
-            let new_resolution = rust::resolve(
-                self.repo,
-                Side::New,
-                MacroPolicy::CannotDefine,
-                using_file.path,
-                path,
-            );
-            if old_resolution == Resolution::DefinedIn(symbol.path.to_owned())
-                && new_resolution == Resolution::DefinedIn(symbol.file.path.clone())
-            {
-                broken_uses.insert(using_file.broken_use(name_use.line));
-            }
-        }
-        if !broken_uses.is_empty()
-            && rust::is_only_definition(self.repo, symbol, owner, self.hit_paths)
-        {
-            results.entry(at).or_default().extend(broken_uses);
-        }
+        let uses = self.using_file.source.uses.iter().filter(|name_use| {
+            name_use.name == symbol.name && name_use.qualifier.rsplit("::").next() == Some(owner)
+        });
+        let broken_uses = self.using_file.filter_broken(symbol, uses.filter(is_member));
+        let is_reported = !broken_uses.is_empty()
+            && rust::is_only_definition(self.repo, symbol, owner, self.hit_paths);
+        if is_reported { broken_uses } else { BTreeSet::new() }
     }
 
     /// Checks an import that resolved before the change.
     fn check_import(&self, import: &ModuleImport, results: &mut BrokenUses) {
         let using_file = self.using_file;
-        let words = || {
-            import.module.split(['.', '/', ':']).chain(match &import.item {
-                ImportedItem::Name(name) => Some(name.as_str()),
-                ImportedItem::Module | ImportedItem::All => None,
-            })
+        let name = match &import.item {
+            ImportedItem::Name(name) => name.as_str(),
+            ImportedItem::Module | ImportedItem::All => "",
         };
-        let names_removed_symbol = self
-            .symbol_indexes
-            .iter()
-            .any(|at| words().any(|word| word == self.removed_symbols[*at].name));
+        let words = || import.module.split(['.', '/', ':']).chain([name]);
+        let names_removed_symbol =
+            self.symbols().any(|(_, symbol)| words().any(|word| word == symbol.name));
         if using_file.adds(import.line)
             || !names_removed_symbol
                 && !words().any(|it| it == "default")
@@ -408,24 +354,20 @@ impl UseChecker<'_, '_> {
         else {
             return;
         };
-        let name = match &import.item {
-            ImportedItem::Name(name) => name.as_str(),
-            ImportedItem::Module | ImportedItem::All => "",
-        };
-        let candidates = || self.symbol_indexes.iter().map(|at| (*at, &self.removed_symbols[*at]));
         // A Java import may name a member of a class.
         let is_matching_owner = |container: &str| {
             container.is_empty()
                 || self.family == LanguageFamily::Java
                     && import.module.rsplit('.').next() == Some(container)
         };
-        let names = candidates().filter(|(_, symbol)| {
+        let names = self.symbols().filter(|(_, symbol)| {
             symbol.path == old_file
                 && symbol.name == name
                 && is_matching_owner(&symbol.container)
                 && matches!(symbol.kind, RemovalKind::Name)
         });
-        let modules = candidates()
+        let modules = self
+            .symbols()
             .filter(|(_, it)| it.path == old_file && matches!(it.kind, RemovalKind::Module));
         // A removed module is reported once, not for each of its names.
         if let Some((at, symbol)) = modules.chain(names).next()
@@ -443,23 +385,14 @@ impl UseChecker<'_, '_> {
 
     /// The file of the module that an import binds to its local name; `None` if the import binds a
     /// name of a module.
-    fn imported_module(&self, side: Side, import: &ModuleImport) -> Option<String> {
-        let index = self.repo.paths(side).ok()?;
-        let from = match side {
-            Side::Old => self.using_file.old_path,
-            Side::New => self.using_file.path,
-        };
+    fn imported_module(&self, import: &ModuleImport) -> Option<String> {
+        let index = self.repo.paths(Side::New).ok()?;
         let path = match (&import.item, self.family) {
             (ImportedItem::Module, _) => import.module.clone(),
-            (ImportedItem::Name(name), LanguageFamily::Python) if import.module.ends_with('.') => {
-                format!("{}{name}", import.module)
-            }
-            (ImportedItem::Name(name), LanguageFamily::Python) => {
-                format!("{}.{name}", import.module)
-            }
+            (ImportedItem::Name(name), LanguageFamily::Python) => join_module(&import.module, name),
             (ImportedItem::Name(_) | ImportedItem::All, _) => return None,
         };
-        match module_target(index, self.family, from, &path) {
+        match module_target(index, self.family, self.using_file.path, &path) {
             ModuleTarget::File(path) => Some(path),
             ModuleTarget::Missing
             | ModuleTarget::MaybeExternal
@@ -472,37 +405,18 @@ impl UseChecker<'_, '_> {
     fn check_members(&self, import: &ModuleImport, results: &mut BrokenUses) {
         let using_file = self.using_file;
         let Some(local) = import.local_name.as_deref() else { return };
-        let is_member = |it: &&NameUse| it.qualifier == local;
-        if !using_file.source.uses.iter().any(|it| is_member(&it)) || !using_file.is_unbound(local)
-        {
+        let has_members = using_file.source.uses.iter().any(|it| it.qualifier == local);
+        if !has_members || !using_file.is_unbound(local) {
             return;
         }
-        let Some(new_file) = self.imported_module(Side::New, import) else { return };
-        for at in self.symbol_indexes.iter().copied() {
-            let symbol = &self.removed_symbols[at];
-            if symbol.file.path != new_file
-                || symbol.file.is_deleted
-                || !symbol.container.is_empty()
-            {
-                continue;
-            }
-            let uses = || {
-                using_file.source.uses.iter().filter(|it| it.name == symbol.name && is_member(it))
-            };
-            if uses().any(|it| it.role == UseRole::Written) {
-                continue;
-            }
-            let is_broken = |name_use: &&NameUse| match (&symbol.kind, &name_use.role) {
-                (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-                (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-                    !after.accepts(arguments)
-                        && (before.accepts(arguments) || using_file.adds(name_use.line))
-                }
-                _ => false,
-            };
-            let broken_uses: BTreeSet<BrokenUse> =
-                uses().filter(is_broken).map(|it| using_file.broken_use(it.line)).collect();
-            if broken_uses.is_empty() {
+        let Some(new_file) = self.imported_module(import) else { return };
+        let is_in_module = |symbol: &RemovedSymbol<'_>| {
+            symbol.file.path == new_file && !symbol.file.is_deleted && symbol.container.is_empty()
+        };
+        for (at, symbol) in self.symbols().filter(|(_, symbol)| is_in_module(symbol)) {
+            let uses = || using_file.uses_of(&symbol.name, local);
+            let broken_uses = using_file.filter_broken(symbol, uses());
+            if broken_uses.is_empty() || uses().any(|it| it.role == UseRole::Written) {
                 continue;
             }
             let is_affected = match symbol.kind {
@@ -524,8 +438,7 @@ impl UseChecker<'_, '_> {
     /// Whether a name is a submodule of a package.
     fn is_submodule(&self, package: &str, name: &str) -> bool {
         let Ok(index) = self.repo.paths(Side::New) else { return true };
-        let submodule =
-            super::repo_index::join_path(super::repo_index::parent_folder(package), name);
+        let submodule = join_path(parent_folder(package), name);
         index.folders.contains(&submodule) || index.has_file(&format!("{submodule}.py"))
     }
 
@@ -535,64 +448,28 @@ impl UseChecker<'_, '_> {
         else {
             return;
         };
-        let has_changed_signature = |at: &&usize| {
-            self.removed_symbols[**at].name == *name
-                && matches!(self.removed_symbols[**at].kind, RemovalKind::Signature { .. })
+        let changed_symbols = || {
+            self.symbols().filter(|(_, symbol)| {
+                symbol.name == *name && matches!(symbol.kind, RemovalKind::Signature { .. })
+            })
         };
-        if !self.symbol_indexes.iter().any(|at| has_changed_signature(&at))
-            || !self.using_file.is_unbound(local)
-        {
+        let using_file = self.using_file;
+        if changed_symbols().next().is_none() || !using_file.is_unbound(local) {
             return;
         }
         let Resolution::DefinedIn(new_file) =
-            resolve(self.repo, Side::New, self.family, self.using_file.path, import)
+            resolve(self.repo, Side::New, self.family, using_file.path, import)
         else {
             return;
         };
-        let same_name = self
-            .using_file
-            .source
-            .surface
-            .imports
-            .iter()
-            .filter(|it| it.local_name.as_deref() == Some(local));
-        if same_name.count() > 1 {
+        let imports = using_file.source.surface.imports.iter();
+        if imports.filter(|it| it.local_name.as_deref() == Some(local)).count() > 1 {
             return;
         }
-        for at in self.symbol_indexes.iter().filter(has_changed_signature) {
-            if self.removed_symbols[*at].file.path == new_file {
-                let broken_uses = self.mismatched_calls(&self.removed_symbols[*at], local);
-                if !broken_uses.is_empty() {
-                    results.entry(*at).or_default().extend(broken_uses);
-                }
-            }
+        for (at, symbol) in changed_symbols().filter(|(_, it)| it.file.path == new_file) {
+            let broken_uses = using_file.filter_broken(symbol, using_file.uses_of(local, ""));
+            results.entry(at).or_default().extend(broken_uses);
         }
-    }
-
-    fn mismatched_calls(&self, symbol: &RemovedSymbol<'_>, local: &str) -> BTreeSet<BrokenUse> {
-        let RemovalKind::Signature { before, after, .. } = &symbol.kind else {
-            return BTreeSet::new();
-        };
-        let calls = self
-            .using_file
-            .source
-            .uses
-            .iter()
-            .filter(|it| it.name == local && it.qualifier.is_empty());
-        calls
-            .filter(|call| match &call.role {
-                UseRole::Called(arguments) => {
-                    !after.accepts(arguments)
-                        && (before.accepts(arguments) || self.using_file.adds(call.line))
-                }
-                UseRole::Bound
-                | UseRole::Key
-                | UseRole::Imported
-                | UseRole::Written
-                | UseRole::Read => false,
-            })
-            .map(|it| self.using_file.broken_use(it.line))
-            .collect()
     }
 
     /// Whether another classic script (one without imports and exports) defines a name globally.
@@ -617,16 +494,12 @@ impl UseChecker<'_, '_> {
         let may_have_more_names = surface.has_hidden_names
             && (self.family != LanguageFamily::Rust
                 || !rust::has_same_macros(self.repo, using_file.path));
-        if may_have_more_names
-            || surface
-                .imports
-                .iter()
-                .any(|it| it.item == ImportedItem::All && self.family != LanguageFamily::Script)
-        {
+        let has_glob_import = self.family != LanguageFamily::Script
+            && surface.imports.iter().any(|it| it.item == ImportedItem::All);
+        if may_have_more_names || has_glob_import {
             return;
         }
-        for at in self.symbol_indexes.iter().copied() {
-            let symbol = &self.removed_symbols[at];
+        for (at, symbol) in self.symbols() {
             if symbol.file.path != using_file.path
                 || symbol.file.is_deleted
                 || symbol.path != using_file.old_path
@@ -637,12 +510,6 @@ impl UseChecker<'_, '_> {
             {
                 continue;
             }
-            let uses: Vec<&NameUse> = using_file
-                .source
-                .uses
-                .iter()
-                .filter(|it| it.name == symbol.name && it.qualifier.is_empty())
-                .collect();
             // The parser gives a nested import such as `use a::{b::Name}` a qualifier, so these
             // uses are counted with any qualifier.
             let all_uses = using_file.source.uses.iter().filter(|it| it.name == symbol.name);
@@ -655,21 +522,14 @@ impl UseChecker<'_, '_> {
                 .count();
             let mut declarations = surface.declarations.iter().filter(|it| !it.is_associated());
             let is_declared = declarations.any(|it| it.name == symbol.name);
-            let broken_uses: BTreeSet<BrokenUse> = match &symbol.kind {
-                RemovalKind::Name if binding_count == 0 && !is_declared => uses
-                    .iter()
-                    .filter(|it| matches!(it.role, UseRole::Read | UseRole::Called(_)))
-                    .map(|it| using_file.broken_use(it.line))
-                    .collect(),
-                RemovalKind::Signature { .. } if binding_count == 1 => {
-                    self.mismatched_calls(symbol, &symbol.name)
-                }
-                RemovalKind::Name | RemovalKind::Signature { .. } | RemovalKind::Module => {
-                    BTreeSet::new()
-                }
+            let may_break = match symbol.kind {
+                RemovalKind::Name => binding_count == 0 && !is_declared,
+                RemovalKind::Signature { .. } => binding_count == 1,
+                RemovalKind::Module => false,
             };
-            if !broken_uses.is_empty() {
-                results.entry(at).or_default().extend(broken_uses);
+            if may_break {
+                let uses = using_file.uses_of(&symbol.name, "");
+                results.entry(at).or_default().extend(using_file.filter_broken(symbol, uses));
             }
         }
     }

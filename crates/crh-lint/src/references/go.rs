@@ -8,7 +8,7 @@ use super::removed::{RemovalKind, RemovedSymbol};
 use super::repo_index::{RepoIndex, join_path, parent_folder};
 use super::resolve::Resolution;
 use crh_review::finding::Side;
-use crh_syntax::{ImportedItem, ModuleImport, NameUse, Surface, UseRole};
+use crh_syntax::{ImportedItem, ModuleImport, Surface, UseRole};
 
 /// Uses of a removed symbol, in the symbol's own package or in a file that imports the package.
 pub(super) fn broken_uses(
@@ -26,7 +26,7 @@ pub(super) fn broken_uses(
     }
     if matches!(symbol.kind, RemovalKind::Module)
         || has_build_constraint(&using_file.source.text)
-        || is_predeclared(&symbol.name)
+        || PREDECLARED.contains(&symbol.name.as_str())
     {
         return no_uses;
     }
@@ -41,13 +41,13 @@ pub(super) fn broken_uses(
         let has_dot_import = surface.imports.iter().any(|it| it.item == ImportedItem::All);
         let definition_count =
             surface.declarations.iter().filter(|it| it.name == symbol.name).count();
-        let uses: Vec<&NameUse> = uses_of(using_file, &symbol.name, "");
+        let uses = || using_file.uses_of(&symbol.name, "");
         let binding_count =
-            uses.iter().filter(|it| matches!(it.role, UseRole::Bound | UseRole::Imported)).count();
+            uses().filter(|it| matches!(it.role, UseRole::Bound | UseRole::Imported)).count();
         if has_dot_import || binding_count > definition_count {
             return no_uses;
         }
-        filter_broken(symbol, using_file, &uses)
+        using_file.filter_broken(symbol, uses())
     } else {
         let Some(local) =
             local_name(repo, package_folder, old_source.surface.package.as_deref(), surface)
@@ -57,7 +57,7 @@ pub(super) fn broken_uses(
         if !using_file.is_unbound(&local) {
             return no_uses;
         }
-        filter_broken(symbol, using_file, &uses_of(using_file, &symbol.name, &local))
+        using_file.filter_broken(symbol, using_file.uses_of(&symbol.name, &local))
     };
     if broken_uses.is_empty() || !is_gone_from_package(repo, package_folder, symbol) {
         return no_uses;
@@ -71,7 +71,6 @@ fn is_empty_package(repo: &RepoIndex<'_>, package_folder: &str) -> bool {
         .is_ok_and(|it| !it.files_in_folder(package_folder).any(|path| path.ends_with(".go")))
 }
 
-/// Imports of a removed package.
 fn broken_imports(
     repo: &RepoIndex<'_>,
     package_folder: &str,
@@ -81,31 +80,6 @@ fn broken_imports(
     let imports = using_file.source.surface.imports.iter();
     let unchanged_imports = imports.filter(|it| it.module == path && !using_file.adds(it.line));
     unchanged_imports.map(|it| using_file.broken_use(it.line)).collect()
-}
-
-fn uses_of<'u>(using_file: &'u UsingFile<'_>, name: &str, qualifier: &str) -> Vec<&'u NameUse> {
-    using_file
-        .source
-        .uses
-        .iter()
-        .filter(|it| it.name == name && it.qualifier == qualifier)
-        .collect()
-}
-
-fn filter_broken(
-    symbol: &RemovedSymbol<'_>,
-    using_file: &UsingFile<'_>,
-    uses: &[&NameUse],
-) -> BTreeSet<BrokenUse> {
-    let is_broken = |name_use: &&&NameUse| match (&symbol.kind, &name_use.role) {
-        (RemovalKind::Name, UseRole::Read | UseRole::Called(_)) => true,
-        (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-            !after.accepts(arguments)
-                && (before.accepts(arguments) || using_file.adds(name_use.line))
-        }
-        _ => false,
-    };
-    uses.iter().filter(is_broken).map(|it| using_file.broken_use(it.line)).collect()
 }
 
 /// Whether no file of the package defines the name any more. If only the parameters changed:
@@ -141,7 +115,6 @@ fn local_name(
     (!matches!(local.as_str(), "_" | ".")).then_some(local)
 }
 
-/// The import path of a folder.
 fn import_path(repo: &RepoIndex<'_>, package_folder: &str) -> Option<String> {
     let (root, module) = enclosing_module(repo, package_folder)?;
     let rest = package_folder.strip_prefix(root.as_str())?.trim_start_matches('/');
@@ -190,44 +163,14 @@ fn is_test(path: &str) -> bool {
     path.ends_with("_test.go")
 }
 
-/// Whether a file has a build constraint.
 fn has_build_constraint(text: &str) -> bool {
     text.lines()
         .take_while(|it| !it.starts_with("package "))
         .any(|it| it.starts_with("//go:build") || it.starts_with("// +build"))
 }
 
-fn is_predeclared(name: &str) -> bool {
-    matches!(
-        name,
-        "any"
-            | "append"
-            | "cap"
-            | "clear"
-            | "close"
-            | "complex"
-            | "copy"
-            | "delete"
-            | "error"
-            | "imag"
-            | "len"
-            | "make"
-            | "max"
-            | "min"
-            | "new"
-            | "panic"
-            | "print"
-            | "println"
-            | "real"
-            | "recover"
-            | "string"
-            | "int"
-            | "bool"
-            | "byte"
-            | "rune"
-            | "true"
-            | "false"
-            | "nil"
-            | "iota"
-    )
-}
+#[rustfmt::skip]
+const PREDECLARED: [&str; 29] = [
+    "any", "append", "bool", "byte", "cap", "clear", "close", "complex", "copy", "delete", "error", "false", "imag", "int", "iota",
+    "len", "make", "max", "min", "new", "nil", "panic", "print", "println", "real", "recover", "rune", "string", "true",
+];

@@ -141,7 +141,6 @@ fn superclass_file(repo: &RepoIndex<'_>, side: Side, from: &str, class: &str) ->
     (same_name_files.count() == 1 && path.ends_with(".java")).then(|| path.to_owned())
 }
 
-/// Whether a name is written like a constant.
 fn is_constant(name: &str) -> bool {
     name.len() > 1
         && name.chars().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == '_')
@@ -169,38 +168,25 @@ pub(super) fn broken_uses(
     {
         return no_uses;
     }
-    let is_use_of_symbol = |name_use: &&NameUse| match symbol.container.is_empty() {
-        true => name_use.name == class && name_use.qualifier.is_empty(),
-        false => name_use.name == symbol.name && name_use.qualifier == class,
-    };
     let is_removed_class = symbol.container.is_empty() && matches!(symbol.kind, RemovalKind::Name);
     // A removed class that is imported is reported at the import.
+    let mut imports = using_file.source.surface.imports.iter();
     if is_removed_class
-        && using_file
-            .source
-            .surface
-            .imports
-            .iter()
-            .any(|it| it.local_name.as_deref() == Some(class) || it.item == ImportedItem::All)
+        && imports.any(|it| it.local_name.as_deref() == Some(class) || it.item == ImportedItem::All)
     {
         return no_uses;
     }
     let is_broken = |name_use: &&NameUse| match (&symbol.kind, &name_use.role) {
-        (RemovalKind::Name, UseRole::Called(_)) => true,
         (RemovalKind::Name, UseRole::Read) => is_removed_class || is_constant(&symbol.name),
-        (RemovalKind::Signature { before, after, .. }, UseRole::Called(arguments)) => {
-            !after.accepts(arguments)
-                && (before.accepts(arguments) || using_file.adds(name_use.line))
-        }
-        _ => false,
+        _ => using_file.is_broken(symbol, name_use),
     };
     // `some.other.Name` is a class of another package.
     let qualified_class = format!(".{class}");
     let is_other_package = |name_use: &&NameUse| {
         is_removed_class && using_file.source.line(name_use.line).contains(&qualified_class)
     };
-    let uses =
-        using_file.source.uses.iter().filter(is_use_of_symbol).filter(|it| !is_other_package(it));
+    let qualifier = if symbol.container.is_empty() { "" } else { class };
+    let uses = using_file.uses_of(&symbol.name, qualifier).filter(|it| !is_other_package(it));
     uses.filter(is_broken).map(|it| using_file.broken_use(it.line)).collect()
 }
 
@@ -214,11 +200,8 @@ fn refers_to_class(
     let surface = &using_file.source.surface;
     let Some(old_source) = repo.source(Side::Old, symbol.path) else { return false };
     let is_same_file = using_file.path == symbol.file.path;
-    let is_class = old_source
-        .surface
-        .declarations
-        .iter()
-        .any(|it| it.name == class && it.container.is_empty());
+    let mut old_declarations = old_source.surface.declarations.iter();
+    let is_class = old_declarations.any(|it| it.name == class && it.container.is_empty());
     // Other files find a class only if its file has the same name.
     if !is_class || symbol.path.rsplit('/').next() != Some(&format!("{class}.java")) {
         return false;

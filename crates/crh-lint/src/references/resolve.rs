@@ -55,15 +55,12 @@ pub(super) fn resolve(
     match family {
         LanguageFamily::Java => return java::resolve(repo, side, import),
         LanguageFamily::Ruby => return ruby::resolve(repo, side, from, import),
-        LanguageFamily::Python
-        | LanguageFamily::Script
-        | LanguageFamily::Go
-        | LanguageFamily::Rust => {}
-    }
-    if family == LanguageFamily::Rust {
-        let ImportedItem::Name(name) = &import.item else { return Resolution::Unknown };
-        let path = format!("{}::{name}", import.module);
-        return rust::resolve(repo, side, rust::MacroPolicy::CannotDefine, from, &path);
+        LanguageFamily::Rust => {
+            let ImportedItem::Name(name) = &import.item else { return Resolution::Unknown };
+            let path = format!("{}::{name}", import.module);
+            return rust::resolve(repo, side, rust::MacroPolicy::CannotDefine, from, &path);
+        }
+        LanguageFamily::Python | LanguageFamily::Script | LanguageFamily::Go => {}
     }
     let Ok(index) = repo.paths(side) else { return Resolution::Unknown };
     let module = module_target(index, family, from, &import.module);
@@ -106,7 +103,7 @@ pub(super) fn resolve(
     }
 }
 
-fn join_module(module: &str, name: &str) -> String {
+pub(super) fn join_module(module: &str, name: &str) -> String {
     if module.ends_with('.') { format!("{module}{name}") } else { format!("{module}.{name}") }
 }
 
@@ -239,24 +236,15 @@ fn has_similar_file(index: &PathIndex, stem: &str) -> bool {
         || suffixes.any(|it| !COMPANION_SUFFIXES.contains(&it))
 }
 
+#[rustfmt::skip]
+const OUTPUT_FOLDERS: [&str; 10] = [
+    "dist", "build", "out", "generated", "gen", "node_modules", ".next", ".nuxt", "__generated__", ".svelte-kit",
+];
+
 /// Whether a path is in a folder for build output. Such folders are usually not committed.
 fn is_build_output(index: &PathIndex, path: &str) -> bool {
     let folders: Vec<&str> = parent_folder(path).split('/').collect();
-    let is_output_folder = path.split('/').any(|part| {
-        matches!(
-            part,
-            "dist"
-                | "build"
-                | "out"
-                | "generated"
-                | "gen"
-                | "node_modules"
-                | ".next"
-                | ".nuxt"
-                | "__generated__"
-                | ".svelte-kit"
-        )
-    });
+    let is_output_folder = path.split('/').any(|part| OUTPUT_FOLDERS.contains(&part));
     // Hand-written code uses `lib` and `types` as well, so these count only if the folder does not
     // exist.
     let mut ambiguous_folders =

@@ -48,7 +48,7 @@ pub(super) fn broken_uses(
 ) -> BTreeSet<BrokenUse> {
     let is_constant = symbol.name.starts_with(char::is_uppercase);
     if matches!(symbol.kind, RemovalKind::Module)
-        || is_standard_constant(&symbol.name)
+        || STANDARD_CONSTANTS.contains(&symbol.name.as_str())
         || symbol.container.is_empty() && !is_constant
     {
         return BTreeSet::new();
@@ -70,15 +70,9 @@ pub(super) fn broken_uses(
     // Tests often `include` the whole module and then use its constants without a namespace.
     let may_be_included = is_compound(&symbol.name) && paths::is_sample(using_file.path);
     let is_broken = |name_use: &&NameUse| {
-        let is_used = match (&name_use.role, &symbol.kind) {
-            (UseRole::Called(arguments), RemovalKind::Signature { before, after, .. }) => {
-                !after.accepts(arguments)
-                    && (before.accepts(arguments) || using_file.adds(name_use.line))
-            }
-            (UseRole::Called(_), RemovalKind::Name | RemovalKind::Module) => true,
-            (UseRole::Read, RemovalKind::Name | RemovalKind::Module) => is_constant,
-            (UseRole::Read, RemovalKind::Signature { .. }) => false,
-            (UseRole::Bound | UseRole::Key | UseRole::Imported | UseRole::Written, _) => false,
+        let is_used = match (&symbol.kind, &name_use.role) {
+            (RemovalKind::Name, UseRole::Read) => is_constant,
+            _ => using_file.is_broken(symbol, name_use),
         };
         let refers_to_removed = match name_use.qualifier.is_empty() {
             true => is_constant && (namespace.is_empty() || is_inside || may_be_included),
@@ -89,13 +83,8 @@ pub(super) fn broken_uses(
             && refers_to_removed
             && !using_file.source.line(name_use.line).contains("defined?")
     };
-    let broken_uses: BTreeSet<BrokenUse> = using_file
-        .source
-        .uses
-        .iter()
-        .filter(is_broken)
-        .map(|it| using_file.broken_use(it.line))
-        .collect();
+    let uses = using_file.source.uses.iter().filter(is_broken);
+    let broken_uses: BTreeSet<BrokenUse> = uses.map(|it| using_file.broken_use(it.line)).collect();
     if broken_uses.is_empty() || !is_defined_nowhere(repo, symbol, hit_paths) {
         return BTreeSet::new();
     }
@@ -156,50 +145,11 @@ fn is_compound(name: &str) -> bool {
         > 1
 }
 
-/// Whether a constant exists outside of this repository.
-fn is_standard_constant(name: &str) -> bool {
-    matches!(
-        name,
-        "Object"
-            | "Module"
-            | "Class"
-            | "Kernel"
-            | "String"
-            | "Symbol"
-            | "Array"
-            | "Hash"
-            | "Integer"
-            | "Float"
-            | "Numeric"
-            | "Range"
-            | "Regexp"
-            | "Proc"
-            | "Method"
-            | "Time"
-            | "Date"
-            | "DateTime"
-            | "File"
-            | "Dir"
-            | "IO"
-            | "Process"
-            | "Thread"
-            | "Logger"
-            | "Set"
-            | "Struct"
-            | "Comparable"
-            | "Enumerable"
-            | "Exception"
-            | "StandardError"
-            | "JSON"
-            | "YAML"
-            | "URI"
-            | "Net"
-            | "Rails"
-            | "ActiveRecord"
-            | "ActiveSupport"
-            | "NilClass"
-            | "Liquid"
-            | "Rack"
-            | "VERSION"
-    )
-}
+/// Constants that Ruby or a common framework defines.
+#[rustfmt::skip]
+const STANDARD_CONSTANTS: [&str; 41] = [
+    "ActiveRecord", "ActiveSupport", "Array", "Class", "Comparable", "Date", "DateTime", "Dir", "Enumerable", "Exception", "File",
+    "Float", "Hash", "IO", "Integer", "JSON", "Kernel", "Liquid", "Logger", "Method", "Module", "Net", "NilClass", "Numeric",
+    "Object", "Proc", "Process", "Rack", "Rails", "Range", "Regexp", "Set", "StandardError", "String", "Struct", "Symbol",
+    "Thread", "Time", "URI", "VERSION", "YAML",
+];

@@ -76,27 +76,17 @@ fn suspect_file(file: &ChangedFile) -> Option<SuspectFile<'_>> {
     })
 }
 
+/// Folders of third-party code, generated code, test data and experiments, which may be broken.
+#[rustfmt::skip]
+const EXCLUDED_FOLDERS: [&str; 11] = [
+    "node_modules", "vendor", "third_party", "dist", "generated", "testdata", "fixtures", "__fixtures__", "snapshots", "playground",
+    "playgrounds",
+];
+
 /// Whether crh does not check a file's references: third-party code, generated code, test data or
 /// documentation.
 pub(super) fn is_excluded_path(path: &str) -> bool {
-    let is_excluded_folder = |part: &str| {
-        matches!(
-            part,
-            "node_modules"
-                | "vendor"
-                | "third_party"
-                | "dist"
-                | "generated"
-                | "testdata"
-                | "fixtures"
-                | "__fixtures__"
-                | "snapshots"
-                // Experiments may contain broken code.
-                | "playground"
-                | "playgrounds"
-        )
-    };
-    path.split('/').any(is_excluded_folder)
+    path.split('/').any(|part| EXCLUDED_FOLDERS.contains(&part))
         || path.contains(".min.")
         || path.contains("_pb2")
         || path.ends_with(".pb.go")
@@ -104,6 +94,18 @@ pub(super) fn is_excluded_path(path: &str) -> bool {
         || path.contains("{{")
         || paths::is_document(path)
 }
+
+#[rustfmt::skip]
+const SCRIPT_DEFINITIONS: [&str; 15] = [
+    "export", "function", "async function", "class ", "const ", "let ", "var ", "module.exports", "exports.", "enum ", "interface ",
+    "type ", "abstract class", "import ", "declare ",
+];
+
+#[rustfmt::skip]
+const RUST_DEFINITIONS: [&str; 13] = [
+    "pub", "fn ", "async fn", "const ", "static ", "struct ", "enum ", "trait ", "type ", "mod ", "use ", "unsafe fn",
+    "macro_rules!",
+];
 
 /// Whether a removed line may have defined a name that other code uses.
 fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
@@ -118,55 +120,17 @@ fn may_define(family: LanguageFamily, line: &[u8]) -> bool {
                 || is_list_item(code)
         }
         LanguageFamily::Script => {
-            starts_with_any(&[
-                "export",
-                "function",
-                "async function",
-                "class ",
-                "const ",
-                "let ",
-                "var ",
-                "module.exports",
-                "exports.",
-                "enum ",
-                "interface ",
-                "type ",
-                "abstract class",
-                "import ",
-                "declare ",
-            ]) || is_list_item(code)
-                || is_method(family, line)
+            starts_with_any(&SCRIPT_DEFINITIONS) || is_list_item(code) || is_method(family, line)
         }
         LanguageFamily::Go => {
             starts_with_any(&["func ", "type ", "const ", "var "])
                 || is_list_item(code)
                 || code.contains('=')
         }
-        LanguageFamily::Rust => {
-            starts_with_any(&[
-                "pub",
-                "fn ",
-                "async fn",
-                "const ",
-                "static ",
-                "struct ",
-                "enum ",
-                "trait ",
-                "type ",
-                "mod ",
-                "use ",
-                "unsafe fn",
-                "macro_rules!",
-            ]) || is_list_item(code)
-        }
+        LanguageFamily::Rust => starts_with_any(&RUST_DEFINITIONS) || is_list_item(code),
         LanguageFamily::Java => {
-            code.contains('(')
-                || code.contains("static ")
-                || code.contains("class ")
-                || code.contains("interface ")
-                || code.contains("enum ")
-                || code.contains("record ")
-                || is_list_item(code)
+            let words = ["(", "static ", "class ", "interface ", "enum ", "record "];
+            words.iter().any(|it| code.contains(it)) || is_list_item(code)
         }
         LanguageFamily::Ruby => {
             starts_with_any(&["def ", "class ", "module "])
@@ -310,37 +274,15 @@ mod tests {
 
     #[test]
     fn list_items_are_suspicious_and_statements_are_not() {
+        #[rustfmt::skip]
         let items = [
-            "name,",
-            "name",
-            "*args,",
-            "**kwargs,",
-            "name: Type,",
-            "name: Type = 1,",
-            "limit=1,",
-            "limit = \"a\",",
-            "x int,",
-            "x *Row,",
-            "String name,",
-            "Name as Other,",
-            "callback: (x: number) => void,",
-            "name?: string,",
+            "name,", "name", "*args,", "**kwargs,", "name: Type,", "name: Type = 1,", "limit=1,", "limit = \"a\",", "x int,",
+            "x *Row,", "String name,", "Name as Other,", "callback: (x: number) => void,", "name?: string,",
         ];
+        #[rustfmt::skip]
         let others = [
-            "else:",
-            "try:",
-            "return",
-            "end",
-            "load(x),",
-            "self.load(x),",
-            "\"a\",",
-            "1,",
-            "key: \"value\",",
-            "key: 1,",
-            "key: true,",
-            "pass",
-            "a.load(\"x\"),",
-            "case: {",
+            "else:", "try:", "return", "end", "load(x),", "self.load(x),", "\"a\",", "1,", "key: \"value\",", "key: 1,",
+            "key: true,", "pass", "a.load(\"x\"),", "case: {",
         ];
         assert_eq!(items.map(is_list_item), [true; 14]);
         assert_eq!(others.map(is_list_item), [false; 14]);

@@ -64,23 +64,15 @@ fn possibly_removed_names(
         function_header(statement).is_some_and(|it| others.contains(it))
             && !statement.contains("global")
     };
-    let old_part = old_statements.render(|statement| {
-        if has_same_header(statement, &headers[1]) {
-            StatementPart::Nothing
-        } else {
-            relevant_part(statement)
-        }
-    });
+    let part = |statement: &str, others: &HashSet<&str>| match has_same_header(statement, others) {
+        true => StatementPart::Nothing,
+        false => relevant_part(statement),
+    };
+    let old_part = old_statements.render(|statement| part(statement, &headers[1]));
     if old_part.trim().is_empty() {
         return Some(BTreeSet::new());
     }
-    let new_part = new_statements.render(|statement| {
-        if has_same_header(statement, &headers[0]) {
-            StatementPart::Nothing
-        } else {
-            relevant_part(statement)
-        }
-    });
+    let new_part = new_statements.render(|statement| part(statement, &headers[0]));
     let (old_surface, new_surface) = (surface(&old_part)?, surface(&new_part)?);
     let removed = old_surface.declarations.into_iter().filter(|declaration| {
         !new_surface.declarations.iter().any(|remaining| {
@@ -203,17 +195,12 @@ mod tests {
             let statement = format!("# why\n\n{line}\n    return 1\n");
             assert_eq!(function_header(&statement), Some(line));
         }
-        for line in [
-            "def f(",
-            "def f(a=[",
-            "@d\ndef f():",
-            "class A:",
-            "def f(): return 1",
-            "def f(a='('):",
-            "def f(a=\")\"):",
-            "def f():  # a:",
-            "x = 1",
-        ] {
+        #[rustfmt::skip]
+        let others = [
+            "def f(", "def f(a=[", "@d\ndef f():", "class A:", "def f(): return 1", "def f(a='('):", "def f(a=\")\"):",
+            "def f():  # a:", "x = 1",
+        ];
+        for line in others {
             assert_eq!(function_header(&format!("{line}\n    return 1\n")), None, "{line}");
         }
     }
