@@ -44,13 +44,7 @@ pub use suppress::{IgnoreComments, InvalidIgnore, Suppression, name_matches_rule
 pub use whitespace::fold_whitespace;
 
 /// Names of the built-in reviewers, in display order.
+#[rustfmt::skip]
 pub const REVIEWERS: [&str; 8] = [
-    "secrets",
-    "syntax",
-    "references",
-    "leftovers",
-    "workflows",
-    "consistency",
-    "patterns",
-    "injection",
+    "secrets", "syntax", "references", "leftovers", "workflows", "consistency", "patterns", "injection",
 ];

@@ -6,9 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::diagnostic::Diagnostic;
-use super::{
-    Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, parse_json, path_argument,
-};
+use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, parse_json, path_argument};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
@@ -16,7 +14,7 @@ use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "eslint";
 /// Typed configurations take up to a minute.
-const TIMEOUT: Duration = Duration::from_secs(90);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 /// The value of `severity` in eslint's JSON for an error.
 const ERROR_SEVERITY: u8 = 2;
 
@@ -40,22 +38,13 @@ const RUNTIME_ERROR_RULES: &[&str] = &[
 ];
 
 /// eslint configuration files in the root of a repository.
+#[rustfmt::skip]
 const CONFIG_FILES: [&str; 11] = [
-    "eslint.config.js",
-    "eslint.config.mjs",
-    "eslint.config.cjs",
-    "eslint.config.ts",
-    "eslint.config.mts",
-    ".eslintrc.js",
-    ".eslintrc.cjs",
-    ".eslintrc.json",
-    ".eslintrc.yml",
-    ".eslintrc.yaml",
-    ".eslintrc",
+    "eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts",
+    ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml", ".eslintrc",
 ];
 
 pub(super) struct EslintAnalyser<'a> {
-    pub(super) program: &'a InstalledProgram,
     /// Set if the project's own configuration is used.
     pub(super) trusted: Option<&'a TrustedRepo>,
 }
@@ -87,18 +76,6 @@ pub(super) fn is_configured(project: &dyn Project) -> bool {
 }
 
 impl Analyser for EslintAnalyser<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn installed(&self) -> &InstalledProgram {
-        self.program
-    }
-
-    fn timeout(&self) -> Duration {
-        TIMEOUT
-    }
-
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         let extension = extension(path);
         let is_script = matches!(extension.as_str(), "js" | "mjs" | "cjs" | "jsx");

@@ -76,19 +76,23 @@ pub struct TrustedRepo {
     pub checkout: Option<PathBuf>,
 }
 
-/// One analyser, set up for one change.
-trait Analyser: Sync {
-    fn name(&self) -> &'static str;
-
-    fn installed(&self) -> &InstalledProgram;
-
+/// An installed analyser, set up for one change.
+struct InstalledAnalyser<'a> {
+    name: &'static str,
+    program: &'a InstalledProgram,
     /// Time limit for one side of the change.
-    fn timeout(&self) -> Duration;
+    timeout: Duration,
+    analyser: Box<dyn Analyser + 'a>,
+}
 
+/// Input and output of one analyser.
+trait Analyser: Sync {
     /// Whether the analyser checks a file. Calls `text` only if the path does not decide it.
     fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool;
 
-    fn input(&self) -> AnalyserInput<'_>;
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Files
+    }
 
     /// Why the analyser cannot check this project, as a sentence.
     fn missing_config(&self, _: &dyn Project) -> Option<String> {
@@ -182,13 +186,11 @@ impl Analysers {
 
     /// The analysers that would run on this change, each with its files.
     pub fn plan(&self, change: &ChangeView<'_>) -> Vec<(&'static str, Vec<String>)> {
-        let analyser_with_files = |analyser: &dyn Analyser| {
-            let files = files_for(analyser, change);
-            let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
-            (analyser.name(), paths)
-        };
-        let analysers = self.analysers_for(change);
-        let plans = analysers.iter().map(|analyser| analyser_with_files(analyser.as_ref()));
+        let analysers = self.analysers_for(change).into_iter();
+        let plans = analysers.map(|it| {
+            let files = files_for(it.analyser.as_ref(), change);
+            (it.name, files.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
+        });
         plans.filter(|(_, files)| !files.is_empty()).collect()
     }
 
@@ -198,10 +200,7 @@ impl Analysers {
         thread::scope(|scope| {
             let threads: Vec<_> = analysers
                 .iter()
-                .map(|analyser| {
-                    let thread = scope.spawn(|| self.run_analyser(analyser.as_ref(), change));
-                    (analyser.name(), thread)
-                })
+                .map(|it| (it.name, scope.spawn(|| self.run_analyser(it, change))))
                 .collect();
             let runs = threads.into_iter().map(|(name, thread)| match thread.join() {
                 Ok(run) => run,
@@ -217,39 +216,44 @@ impl Analysers {
         Some(ruff::check_text(self, installed, name, text))
     }
 
-    fn analysers_for(&self, change: &ChangeView<'_>) -> Vec<Box<dyn Analyser + '_>> {
+    fn analysers_for<'a>(&'a self, change: &ChangeView<'_>) -> Vec<InstalledAnalyser<'a>> {
         let Some(project) = change.project else { return Vec::new() };
-        let installed = |name| self.installed.get(name);
-        let mut analysers: Vec<Box<dyn Analyser + '_>> = Vec::new();
-        if let Some(program) = installed(ruff::NAME) {
-            analysers.push(Box::new(ruff::RuffAnalyser { program }));
-        }
-        if let Some(program) = installed(eslint::NAME) {
-            let trusted = self.trusted.as_ref().filter(|_| eslint::is_configured(project));
-            analysers.push(Box::new(eslint::EslintAnalyser { program, trusted }));
-        }
-        if let Some(program) = installed(shellcheck::NAME) {
-            analysers.push(Box::new(shellcheck::ShellcheckAnalyser { program }));
-        }
-        if let (Some(program), Some(rules)) = (installed(semgrep::NAME), semgrep::rules(project)) {
-            analysers.push(Box::new(semgrep::SemgrepAnalyser { program, rules }));
-        }
-        if let (Some(program), Some(trusted)) = (installed(tsc::NAME), &self.trusted) {
-            analysers.push(Box::new(tsc::TscAnalyser { program, trusted }));
-        }
-        analysers
+        let trusted = self.trusted.as_ref();
+        let eslint_config = trusted.filter(|_| eslint::is_configured(project));
+        let semgrep = semgrep::rules(project).map(|rules| semgrep::SemgrepAnalyser { rules });
+        let tsc = trusted.map(|trusted| tsc::TscAnalyser { trusted });
+        let analysers: [(_, _, Option<Box<dyn Analyser + 'a>>); 5] = [
+            (ruff::NAME, ruff::TIMEOUT, Some(Box::new(ruff::RuffAnalyser))),
+            (
+                eslint::NAME,
+                eslint::TIMEOUT,
+                Some(Box::new(eslint::EslintAnalyser { trusted: eslint_config })),
+            ),
+            (shellcheck::NAME, shellcheck::TIMEOUT, Some(Box::new(shellcheck::ShellcheckAnalyser))),
+            (semgrep::NAME, semgrep::TIMEOUT, semgrep.map(|it| Box::new(it) as _)),
+            (tsc::NAME, tsc::TIMEOUT, tsc.map(|it| Box::new(it) as _)),
+        ];
+        let analysers = analysers.into_iter().filter_map(|(name, timeout, analyser)| {
+            let (program, analyser) = (self.installed.get(name)?, analyser?);
+            Some(InstalledAnalyser { name, program, timeout, analyser })
+        });
+        analysers.collect()
     }
 
-    fn run_analyser(&self, analyser: &dyn Analyser, change: &ChangeView<'_>) -> Option<StaticRun> {
+    fn run_analyser(
+        &self,
+        installed: &InstalledAnalyser<'_>,
+        change: &ChangeView<'_>,
+    ) -> Option<StaticRun> {
         let start = Instant::now();
-        let candidates = files_for(analyser, change);
+        let candidates = files_for(installed.analyser.as_ref(), change);
         if candidates.is_empty() {
             return None;
         }
         let checked_files = &candidates[..candidates.len().min(FILES_MAX)];
         let mut files: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
         let mut unread_files = Vec::new();
-        let outcome = self.new_findings(analyser, change, checked_files, &mut unread_files).map(
+        let outcome = self.new_findings(installed, change, checked_files, &mut unread_files).map(
             |mut output| {
                 // Unread files that are not listed do not count as checked.
                 let unlisted_files =
@@ -268,13 +272,12 @@ impl Analysers {
             (files, unread_files) = Default::default();
             StaticOutput { findings: Vec::new(), notes: vec![format!("skipped: {why}")] }
         });
-        let outcome = Ok(output);
         Some(StaticRun {
-            name: analyser.name(),
+            name: installed.name,
             files,
             skipped_files: unread_files,
             partly_checked_files: Vec::new(),
-            outcome,
+            outcome: Ok(output),
             duration: start.elapsed(),
         })
     }
@@ -283,18 +286,19 @@ impl Analysers {
     /// given to `unread_files`.
     fn new_findings(
         &self,
-        analyser: &dyn Analyser,
+        installed: &InstalledAnalyser<'_>,
         change: &ChangeView<'_>,
         checked_files: &[&ChangedFile],
         unread_files: &mut Vec<(String, String)>,
     ) -> Result<StaticOutput, String> {
         let Some(project) = change.project else { return Ok(StaticOutput::default()) };
+        let analyser = installed.analyser.as_ref();
         if let Some(why) = analyser.missing_config(project) {
             return Err(why);
         }
         let mask = SecretMask::for_change(change);
         let paths: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
-        let after = self.analyse_side(analyser, project, Side::New, &paths, &mask)?;
+        let after = self.analyse_side(installed, project, Side::New, &paths, &mask)?;
         unread_files.extend(after.unread_files);
         let mut notes: Vec<String> = after.cleanup_error.into_iter().collect();
         let mut findings = Vec::new();
@@ -307,10 +311,10 @@ impl Analysers {
                 analyser.handles(path, &text)
             });
             let paths: Vec<String> = handled_paths.take(FILES_MAX).collect();
-            let before = self.analyse_side(analyser, project, Side::Old, &paths, &mask)?;
+            let before = self.analyse_side(installed, project, Side::Old, &paths, &mask)?;
             notes.extend(before.cleanup_error.clone());
             let new = comparison::new_diagnostics(change, after.diagnostics, &before, &mut texts)?;
-            let limited_findings = comparison::limit(analyser.name(), new, &mut texts, &mask)?;
+            let limited_findings = comparison::limit(installed.name, new, &mut texts, &mask)?;
             notes.extend(limited_findings.note());
             findings = limited_findings.findings;
         }
@@ -323,12 +327,13 @@ impl Analysers {
     /// Runs an analyser on one side of the change.
     fn analyse_side(
         &self,
-        analyser: &dyn Analyser,
+        installed: &InstalledAnalyser<'_>,
         project: &dyn Project,
         side: Side,
         paths: &[String],
         mask: &SecretMask,
     ) -> Result<SideDiagnostics, String> {
+        let analyser = installed.analyser.as_ref();
         let scratch =
             Scratch::new().map_err(|why| format!("cannot create a temporary folder: {why}"))?;
         let mut readable = Vec::new();
@@ -359,7 +364,7 @@ impl Analysers {
         }
         let args = analyser.args(&written_paths, &scratch)?;
         let mut output =
-            self.run(analyser.installed(), args, &scratch, readable, analyser.timeout())?;
+            self.run(installed.program, args, &scratch, readable, installed.timeout)?;
         output.stderr = mask.apply(&String::from_utf8_lossy(&output.stderr)).into_bytes();
         let mut diagnostics = analyser.parse_output(&output).map_err(|why| mask.apply(&why))?;
         for diagnostic in &mut diagnostics {
@@ -387,16 +392,9 @@ impl Analysers {
             readable,
         };
         let sandbox = self.sandbox().map_err(|why| why.to_string())?;
-        sandbox
-            .run(
-                job,
-                ProcessLimits {
-                    time: timeout,
-                    output: OUTPUT_BYTES_MAX,
-                    is_stopped: NEVER_STOPPED,
-                },
-            )
-            .map_err(|why| why.to_string())
+        let limits =
+            ProcessLimits { time: timeout, output: OUTPUT_BYTES_MAX, is_stopped: NEVER_STOPPED };
+        sandbox.run(job, limits).map_err(|why| why.to_string())
     }
 }
 
@@ -456,13 +454,12 @@ fn write_files(
 
 /// The run of an analyser whose thread panicked.
 fn crashed_run(name: &'static str) -> StaticRun {
-    let outcome = Err("it crashed".to_owned());
     StaticRun {
         name,
         files: Vec::new(),
         skipped_files: Vec::new(),
         partly_checked_files: Vec::new(),
-        outcome,
+        outcome: Err("it crashed".to_owned()),
         duration: Duration::ZERO,
     }
 }

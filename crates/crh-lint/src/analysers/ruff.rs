@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::diagnostic::Diagnostic;
 use super::{
-    Analyser, AnalyserInput, Analysers, InstalledProgram, Scratch, diagnostic, parse_json,
-    path_argument, stderr_summary,
+    Analyser, Analysers, InstalledProgram, Scratch, parse_json, path_argument, stderr_summary,
 };
 use crate::paths::extension;
 use crate::process::ProcessOutput;
@@ -14,7 +14,7 @@ use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "ruff";
 /// About 1,000 times what the files of a change take.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long an agent's tool call waits for ruff.
 const TEXT_TIMEOUT: Duration = Duration::from_secs(8);
 /// Rule groups to select. An unknown group is an error in some ruff versions, so only old, wide
@@ -49,9 +49,7 @@ const MISLEADING_RULES: &[&str] = &[
     "YTT101", "YTT102", "YTT103", "YTT201", "YTT202", "YTT203", "YTT204", "YTT301", "YTT302", "YTT303",
 ];
 
-pub(super) struct RuffAnalyser<'a> {
-    pub(super) program: &'a InstalledProgram,
-}
+pub(super) struct RuffAnalyser;
 
 /// A ruff diagnostic for a single text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,40 +77,21 @@ struct RuffJsonLocation {
     row: u32,
 }
 
-impl Analyser for RuffAnalyser<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn installed(&self) -> &InstalledProgram {
-        self.program
-    }
-
-    fn timeout(&self) -> Duration {
-        TIMEOUT
-    }
-
+impl Analyser for RuffAnalyser {
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         extension(path) == "py"
-    }
-
-    fn input(&self) -> AnalyserInput<'_> {
-        AnalyserInput::Files
     }
 
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {
         Ok(args(files))
     }
 
-    fn parse_output(
-        &self,
-        finished: &ProcessOutput,
-    ) -> Result<Vec<diagnostic::Diagnostic>, String> {
-        let diagnostics = parse_findings(finished)?.into_iter().filter_map(|finding| {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+        let diagnostics = parse_findings(output)?.into_iter().filter_map(|finding| {
             let RuffJsonFinding { code, message, filename, location } = finding;
             let rule = code?;
             let severity = severity(&rule)?;
-            Some(diagnostic::Diagnostic {
+            Some(Diagnostic {
                 path: filename,
                 line: location.row,
                 severity,

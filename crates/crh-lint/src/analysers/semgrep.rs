@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::diagnostic::Diagnostic;
-use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, path_argument, stderr_summary};
+use super::{Analyser, Scratch, path_argument, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
@@ -14,17 +14,16 @@ use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "semgrep";
 /// semgrep takes seconds to start.
-const TIMEOUT: Duration = Duration::from_secs(90);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(90);
 /// Where repositories keep semgrep rules.
 const RULE_FILES: [&str; 2] = [".semgrep.yml", ".semgrep.yaml"];
 const RULE_FOLDER: &str = ".semgrep/";
 const IGNORE_FILE: &str = ".semgrepignore";
 const RULE_FILES_MAX: usize = 200;
 
-pub(super) struct SemgrepAnalyser<'a> {
-    pub(super) program: &'a InstalledProgram,
-    /// Rule files: names and contents.
-    pub(super) rules: Vec<(String, Vec<u8>)>,
+pub(super) struct SemgrepAnalyser {
+    /// Contents of the rule files.
+    pub(super) rules: Vec<Vec<u8>>,
 }
 
 #[derive(Deserialize)]
@@ -52,7 +51,7 @@ struct SemgrepExtra {
 }
 
 /// The rule files of the base; `None` if there are none.
-pub(super) fn rules(project: &dyn Project) -> Option<Vec<(String, Vec<u8>)>> {
+pub(super) fn rules(project: &dyn Project) -> Option<Vec<Vec<u8>>> {
     let paths = project.paths(Side::Old).ok()?;
     let is_rule = |path: &&String| {
         let is_in_folder =
@@ -60,35 +59,17 @@ pub(super) fn rules(project: &dyn Project) -> Option<Vec<(String, Vec<u8>)>> {
         is_in_folder || RULE_FILES.contains(&path.as_str())
     };
     let files = paths.iter().filter(is_rule).take(RULE_FILES_MAX);
-    let rules: Vec<_> = files
-        .filter_map(|path| Some((path.clone(), project.file(Side::Old, path).ok()??)))
-        .collect();
+    let rules: Vec<_> = files.filter_map(|path| project.file(Side::Old, path).ok()?).collect();
     (!rules.is_empty()).then_some(rules)
 }
 
-impl Analyser for SemgrepAnalyser<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn installed(&self) -> &InstalledProgram {
-        self.program
-    }
-
-    fn timeout(&self) -> Duration {
-        TIMEOUT
-    }
-
+impl Analyser for SemgrepAnalyser {
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         // Each rule names its languages. Rule files are not code, and the change's own ignore file
         // does not count.
         !path.starts_with(RULE_FOLDER)
             && !RULE_FILES.contains(&path)
             && !path.ends_with(IGNORE_FILE)
-    }
-
-    fn input(&self) -> AnalyserInput<'_> {
-        AnalyserInput::Files
     }
 
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
@@ -99,7 +80,7 @@ impl Analyser for SemgrepAnalyser<'_> {
             ["--no-git-ignore", "--disable-nosem", "--oss-only", "--jobs=2", "--timeout=10"];
         let mut args: Vec<String> =
             general_args.into_iter().chain(scan_args).map(str::to_owned).collect();
-        for (at, (_, bytes)) in self.rules.iter().enumerate() {
+        for (at, bytes) in self.rules.iter().enumerate() {
             // Numbered, because semgrep puts the file name into the rule name.
             let file = scratch.write_extra(&format!("rules/{at}.yml"), bytes);
             let file = file.map_err(|why| format!("cannot write the semgrep rules: {why}"))?;

@@ -6,14 +6,14 @@ use memchr::memmem;
 use serde::Deserialize;
 
 use super::diagnostic::Diagnostic;
-use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, parse_json, path_argument};
+use super::{Analyser, Scratch, parse_json, path_argument};
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const NAME: &str = "shellcheck";
 /// About 100 times what the scripts of a change take.
-const TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Checks about scripts that fail or delete the wrong files.
 const FAILING_CHECKS: &[u32] = &[2104, 2105, 2114, 2115, 2168, 2218, 2224, 2225, 2226, 2264];
@@ -29,9 +29,7 @@ const MISLEADING_CHECKS: &[u32] = &[
 const DISABLE_KEY: &[u8] = b"disable=";
 const UNKNOWN_KEY: &[u8] = b"ignored=";
 
-pub(super) struct ShellcheckAnalyser<'a> {
-    pub(super) program: &'a InstalledProgram,
-}
+pub(super) struct ShellcheckAnalyser;
 
 #[derive(Deserialize)]
 struct ShellcheckOutput {
@@ -46,19 +44,7 @@ struct ShellcheckComment {
     message: String,
 }
 
-impl Analyser for ShellcheckAnalyser<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn installed(&self) -> &InstalledProgram {
-        self.program
-    }
-
-    fn timeout(&self) -> Duration {
-        TIMEOUT
-    }
-
+impl Analyser for ShellcheckAnalyser {
     fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
         match extension(path).as_str() {
             "sh" | "bash" | "ksh" | "dash" => true,
@@ -67,17 +53,10 @@ impl Analyser for ShellcheckAnalyser<'_> {
         }
     }
 
-    fn input(&self) -> AnalyserInput<'_> {
-        AnalyserInput::Files
-    }
-
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {
         let fixed_args = ["--norc", "--format=json1", "--severity=warning", "--"];
-        Ok(fixed_args
-            .into_iter()
-            .map(str::to_owned)
-            .chain(files.iter().map(path_argument))
-            .collect())
+        let fixed_args = fixed_args.into_iter().map(str::to_owned);
+        Ok(fixed_args.chain(files.iter().map(path_argument)).collect())
     }
 
     /// Disarms `disable` directives; shellcheck has no option for that. The length stays the same,
@@ -144,8 +123,6 @@ mod tests {
 
     #[test]
     fn shell_script_is_known_by_extension_or_shebang() {
-        let program = InstalledProgram { program: "/x".into(), readable: Vec::new() };
-        let shellcheck = ShellcheckAnalyser { program: &program };
         for (path, text, expected) in [
             ("a.sh", "", true),
             ("bin/run", "#!/bin/sh\n", true),
@@ -155,11 +132,8 @@ mod tests {
             ("a.zsh", "#!/bin/zsh\n", false),
             ("a.py", "#!/bin/sh\n", false),
         ] {
-            assert_eq!(
-                shellcheck.handles(path, &|| text.as_bytes().to_vec()),
-                expected,
-                "{path} {text}"
-            );
+            let is_handled = ShellcheckAnalyser.handles(path, &|| text.as_bytes().to_vec());
+            assert_eq!(is_handled, expected, "{path} {text}");
         }
     }
 }

@@ -259,8 +259,6 @@ fn check_read(analyser: &dyn Analyser, stdout: &str, expected: Expect) {
 
 #[test]
 fn only_defect_rules_are_kept() {
-    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
-    let ruff = ruff::RuffAnalyser { program };
     let row = |code: &str| {
         format!(
             r#"{{"code": {code}, "message": "m", "filename": "a.py", "location": {{"row": 2}}}}"#
@@ -268,7 +266,7 @@ fn only_defect_rules_are_kept() {
     };
     let rows = ["\"F821\"", "\"B012\"", "\"PLW0711\"", "\"F401\"", "null"].map(row).join(",");
     check_read(
-        &ruff,
+        &ruff::RuffAnalyser,
         &format!("[{rows}]"),
         expect![[r#"
         a.py:2 F821 P1 m
@@ -276,7 +274,7 @@ fn only_defect_rules_are_kept() {
         a.py:2 PLW0711 P2 m
     "#]],
     );
-    let eslint = eslint::EslintAnalyser { program, trusted: None };
+    let eslint = eslint::EslintAnalyser { trusted: None };
     let messages = r#"[{"ruleId": "no-const-assign", "severity": 2, "message": "m", "line": 1},
         {"ruleId": "no-dupe-keys", "severity": 2, "message": "m", "line": 2},
         {"ruleId": "semi", "severity": 2, "message": "m", "line": 3},
@@ -296,7 +294,7 @@ fn only_defect_rules_are_kept() {
     "#]],
     );
     let trusted = TrustedRepo { checkout: None };
-    let eslint = eslint::EslintAnalyser { program, trusted: Some(&trusted) };
+    let eslint = eslint::EslintAnalyser { trusted: Some(&trusted) };
     check_read(
         &eslint,
         &eslint_printed,
@@ -307,12 +305,11 @@ fn only_defect_rules_are_kept() {
         /s/a.js:5 no-dupe-keys P2 m
     "#]],
     );
-    let shellcheck = shellcheck::ShellcheckAnalyser { program };
     let comments = r#"{"comments": [{"file": "a.sh", "line": 1, "code": 2115, "message": "m", "level": "warning"},
         {"file": "a.sh", "line": 2, "code": 2077, "message": "m", "level": "error"},
         {"file": "a.sh", "line": 3, "code": 2086, "message": "m", "level": "info"}]}"#;
     check_read(
-        &shellcheck,
+        &shellcheck::ShellcheckAnalyser,
         comments,
         expect![[r#"
         a.sh:1 SC2115 P1 m
@@ -323,8 +320,7 @@ fn only_defect_rules_are_kept() {
 
 #[test]
 fn semgrep_drops_info_and_keeps_ignored_results() {
-    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
-    let semgrep = semgrep::SemgrepAnalyser { program, rules: Vec::new() };
+    let semgrep = semgrep::SemgrepAnalyser { rules: Vec::new() };
     let result = |severity: &str, more: &str| {
         format!(
             r#"{{"check_id": "tmp.x.no-eval", "path": "a.py", "start": {{"line": 1}}, "extra": {{"message": "m", "severity": "{severity}"{more}}}}}"#
@@ -349,11 +345,10 @@ fn semgrep_drops_info_and_keeps_ignored_results() {
 
 #[test]
 fn unparsable_output_error_quotes_stderr() {
-    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
     for analyser in [
-        &ruff::RuffAnalyser { program } as &dyn Analyser,
-        &eslint::EslintAnalyser { program, trusted: None },
-        &shellcheck::ShellcheckAnalyser { program },
+        &ruff::RuffAnalyser as &dyn Analyser,
+        &eslint::EslintAnalyser { trusted: None },
+        &shellcheck::ShellcheckAnalyser,
     ] {
         check_read(
             analyser,
@@ -365,22 +360,21 @@ fn unparsable_output_error_quotes_stderr() {
 
 #[test]
 fn analysers_run_with_ignore_comments_disabled() {
-    let program = &InstalledProgram { program: "/x".into(), readable: Vec::new() };
     let scratch = Scratch::new().unwrap();
     let trusted = TrustedRepo { checkout: None };
     for (analyser, word, expected) in [
-        (&ruff::RuffAnalyser { program } as &dyn Analyser, "--ignore-noqa", true),
-        (&eslint::EslintAnalyser { program, trusted: None }, "--no-inline-config", true),
+        (&ruff::RuffAnalyser as &dyn Analyser, "--ignore-noqa", true),
+        (&eslint::EslintAnalyser { trusted: None }, "--no-inline-config", true),
         // A project's own comments also declare globals.
-        (&eslint::EslintAnalyser { program, trusted: Some(&trusted) }, "--no-inline-config", false),
-        (&semgrep::SemgrepAnalyser { program, rules: Vec::new() }, "--disable-nosem", true),
+        (&eslint::EslintAnalyser { trusted: Some(&trusted) }, "--no-inline-config", false),
+        (&semgrep::SemgrepAnalyser { rules: Vec::new() }, "--disable-nosem", true),
     ] {
         let args = analyser.args(&["a".to_owned()], &scratch).unwrap();
         assert_eq!(args.contains(&word.to_owned()), expected, "{args:?}");
     }
     // shellcheck has no such option.
     let text = "#!/bin/sh\n# shellcheck shell=sh disable=SC2086\necho disable=1\n  #shellcheck disable=all\n";
-    let shown = shellcheck::ShellcheckAnalyser { program }.prepare_text(text.as_bytes().to_vec());
+    let shown = shellcheck::ShellcheckAnalyser.prepare_text(text.as_bytes().to_vec());
     assert_eq!(
         String::from_utf8(shown).unwrap(),
         "#!/bin/sh\n# shellcheck shell=sh ignored=SC2086\necho disable=1\n  #shellcheck ignored=all\n"

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::diagnostic::Diagnostic;
-use super::{Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, stderr_summary};
+use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
@@ -12,29 +12,16 @@ use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const NAME: &str = "tsc";
 /// A large project takes a minute.
-const TIMEOUT: Duration = Duration::from_secs(180);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(180);
 const CONFIG_FILE: &str = "tsconfig.json";
 /// Errors about missing dependencies. Further errors follow from them.
 const NOT_INSTALLED_CODES: [&str; 4] = ["TS2307", "TS2688", "TS7016", "TS6053"];
 
 pub(super) struct TscAnalyser<'a> {
-    pub(super) program: &'a InstalledProgram,
     pub(super) trusted: &'a TrustedRepo,
 }
 
 impl Analyser for TscAnalyser<'_> {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn installed(&self) -> &InstalledProgram {
-        self.program
-    }
-
-    fn timeout(&self) -> Duration {
-        TIMEOUT
-    }
-
     fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
         matches!(extension(path).as_str(), "ts" | "mts" | "cts" | "tsx")
     }

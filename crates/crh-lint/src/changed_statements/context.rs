@@ -72,17 +72,12 @@ mod tests {
 
     #[test]
     fn few_statements_depend_on_context() {
-        for it in [
-            "return",
-            "if x:\n    return 1",
-            "(yield x)",
-            "case 1:\n    f()",
-            "name.strip()",
-            "get(url, verify=False)",
-            "self.x = self.x",
-            "if y: a[0].b = a[0].b",
-            "x = \\\n  x",
-        ] {
+        #[rustfmt::skip]
+        let dependent = [
+            "return", "if x:\n    return 1", "(yield x)", "case 1:\n    f()", "name.strip()", "get(url, verify=False)",
+            "self.x = self.x", "if y: a[0].b = a[0].b", "x = \\\n  x",
+        ];
+        for it in dependent {
             assert!(depends_on_context(it), "{it}");
         }
         for it in

@@ -240,6 +240,11 @@ fn has_moved(file: &ChangedFile, added_lines: &HashMap<String, usize>) -> bool {
     moved_count * 3 >= lines.len()
 }
 
+#[rustfmt::skip]
+const TEST_STARTS: [&str; 9] = [
+    "def test", "func Test", "it(", "it ", "test(", "describe", "@Test", "public void", "class ",
+];
+
 fn finding(
     file: &ChangedFile,
     subject: &str,
@@ -256,19 +261,7 @@ fn finding(
     let text = repository.text(Side::Old, &file.path)?;
     let is_test_line = |line: &str| {
         let line = line.trim_start();
-        [
-            "def test",
-            "func Test",
-            "it(",
-            "it ",
-            "test(",
-            "describe",
-            "@Test",
-            "public void",
-            "class ",
-        ]
-        .iter()
-        .any(|it| line.starts_with(it))
+        TEST_STARTS.iter().any(|it| line.starts_with(it))
     };
     let lines =
         || (1..).zip(text.lines()).filter(|(_, line)| line.trim().len() >= SIGNIFICANT_CHARS_MIN);

@@ -21,18 +21,10 @@ pub(super) const SCHEMA_DRIFT: LintRule = LintRule {
 };
 
 /// Calls in a migration that make its effect impossible to read from the text.
+#[rustfmt::skip]
 const OPAQUE_CALLS: [&str; 11] = [
-    "execute",
-    "exec_query",
-    "send",
-    "public_send",
-    "eval",
-    "instance_eval",
-    "class_eval",
-    "load",
-    "constantize",
-    "define_method",
-    "structure_sql",
+    "execute", "exec_query", "send", "public_send", "eval", "instance_eval", "class_eval", "load", "constantize",
+    "define_method", "structure_sql",
 ];
 /// Limit for migrations, for schemas, and for the objects in each.
 const CHECKED_MAX: usize = 20;
@@ -329,14 +321,9 @@ fn may_create(words: &HashSet<&str>, object: &SchemaObject) -> bool {
     }
     let Some(part) = &object.part else { return true };
     if object.is_index {
+        #[rustfmt::skip]
         let index_words = [
-            "index",
-            "add_index",
-            "references",
-            "belongs_to",
-            "add_reference",
-            "add_belongs_to",
-            "unique",
+            "index", "add_index", "references", "belongs_to", "add_reference", "add_belongs_to", "unique",
         ];
         return renames
             || index_words.iter().any(|it| has(it))

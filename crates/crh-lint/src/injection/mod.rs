@@ -212,21 +212,16 @@ fn added_lines(file: &ChangedFile) -> Vec<(u32, String)> {
     lines.collect()
 }
 
+#[rustfmt::skip]
+const INSTRUCTION_FILES: [&str; 9] = [
+    "agents.md", "claude.md", "gemini.md", "review.md", "skill.md", ".cursorrules", ".clinerules", ".windsurfrules",
+    "copilot-instructions.md",
+];
+
 /// Recognizes instruction files for agents.
 fn file_origin(path: &str) -> TextOrigin {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let is_named = matches!(
-        name.as_str(),
-        "agents.md"
-            | "claude.md"
-            | "gemini.md"
-            | "review.md"
-            | "skill.md"
-            | ".cursorrules"
-            | ".clinerules"
-            | ".windsurfrules"
-            | "copilot-instructions.md"
-    );
+    let is_named = INSTRUCTION_FILES.contains(&name.as_str());
     let folders =
         [".cursor/rules/", ".clinerules/", ".crh/skills/", ".claude/", ".github/instructions/"];
     let is_in_folder = folders

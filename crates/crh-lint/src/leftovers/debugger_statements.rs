@@ -13,18 +13,9 @@ use crate::source::SourceText;
 use crh_syntax::Language;
 
 /// Python debuggers that stop with `set_trace`.
+#[rustfmt::skip]
 const PYTHON: [&str; 11] = [
-    "pdb",
-    "ipdb",
-    "pudb",
-    "rpdb",
-    "web_pdb",
-    "wdb",
-    "pdbpp",
-    "pytest",
-    "remote_pdb",
-    "rdb",
-    "Pdb()",
+    "pdb", "ipdb", "pudb", "rpdb", "web_pdb", "wdb", "pdbpp", "pytest", "remote_pdb", "rdb", "Pdb()",
 ];
 /// Debugger modules that have no other use.
 const PYTHON_IMPORTED: [&str; 4] = ["pdb", "ipdb", "pudb", "rpdb"];
@@ -35,19 +26,10 @@ const RUBY_OF_BINDING: [&str; 7] =
 const RUBY: [&str; 5] =
     ["byebug", "debugger", "remote_byebug", "save_and_open_page", "save_and_open_screenshot"];
 /// Node kinds in which a bare Ruby word is a statement.
+#[rustfmt::skip]
 const RUBY_BLOCKS: [&str; 12] = [
-    "program",
-    "body_statement",
-    "block_body",
-    "then",
-    "else",
-    "do",
-    "begin",
-    "ensure",
-    "if_modifier",
-    "unless_modifier",
-    "block",
-    "do_block",
+    "program", "body_statement", "block_body", "then", "else", "do", "begin", "ensure", "if_modifier",
+    "unless_modifier", "block", "do_block",
 ];
 
 /// Finds the debugger statements of a text.
@@ -77,12 +59,9 @@ pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     }
     let Some(Ok(syntax_tree)) = source.syntax_tree() else { return Vec::new() };
     let text = SearchedText { source, cache: RefCell::default() };
-    let mut findings: Vec<FindingDraft> = nodes_with_parents(syntax_tree.tree())
-        .filter_map(|candidate| {
-            matcher(candidate, &text)
-                .map(|description| finding(candidate.node, description, source))
-        })
-        .collect();
+    let findings = nodes_with_parents(syntax_tree.tree())
+        .filter_map(|it| Some(finding(it.node, matcher(it, &text)?, source)));
+    let mut findings: Vec<FindingDraft> = findings.collect();
     findings.sort_by_key(|finding| finding.line);
     findings.dedup_by_key(|finding| finding.line);
     findings
@@ -196,14 +175,8 @@ fn in_ruby(candidate: NodeWithParent<'_>, text: &SearchedText<'_, '_>) -> Option
                 || candidate.parent.is_some_and(|parent| RUBY_BLOCKS.contains(&parent.kind()));
             // The file may define the word itself.
             let is_defined = || {
-                [
-                    format!("def {name}"),
-                    format!("{name} ="),
-                    format!("|{name}|"),
-                    format!("{name}:"),
-                ]
-                .iter()
-                .any(|definition| text.has(definition))
+                let definitions = ["def {}", "{} =", "|{}|", "{}:"];
+                definitions.iter().any(|it| text.has(&it.replace("{}", name)))
             };
             (RUBY.contains(&name) && is_statement() && !is_defined())
                 .then_some("a call of the debugger")

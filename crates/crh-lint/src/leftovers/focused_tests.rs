@@ -23,15 +23,9 @@ const RUBY: [&str; 8] =
 const RUBY_FOCUSED: [&str; 7] =
     ["fit", "fdescribe", "fcontext", "fspecify", "fexample", "ffeature", "fscenario"];
 /// Ginkgo functions that define focused tests.
+#[rustfmt::skip]
 const GO_FOCUSED: [&str; 8] = [
-    "FIt",
-    "FDescribe",
-    "FContext",
-    "FWhen",
-    "FSpecify",
-    "FDescribeTable",
-    "FEntry",
-    "FDescribeTableSubtree",
+    "FIt", "FDescribe", "FContext", "FWhen", "FSpecify", "FDescribeTable", "FEntry", "FDescribeTableSubtree",
 ];
 
 /// Finds the focused tests of a text.

@@ -16,6 +16,7 @@ use crh_syntax::Language;
 
 pub(crate) const RULES: &[LintRule] = &[FOCUSED_TEST, SKIPPED_TEST, DEBUGGER, MERGE_FILE];
 
+#[rustfmt::skip]
 const FOCUSED_TEST: LintRule = LintRule {
     id: "leftovers/focused-test",
     severity: Severity::P1,
@@ -23,18 +24,12 @@ const FOCUSED_TEST: LintRule = LintRule {
     confidence: Confidence::thousandths(950),
     summary: "a focused test, which keeps other tests from running",
     aliases: &[
-        "jest/no-focused-tests",
-        "vitest/no-focused-tests",
-        "mocha/no-exclusive-tests",
-        "playwright/no-focused-test",
-        "jasmine/no-focused-tests",
-        "no-only-tests/no-only-tests",
-        "no-only-tests",
-        "RSpec/Focus",
-        "ginkgolinter",
+        "jest/no-focused-tests", "vitest/no-focused-tests", "mocha/no-exclusive-tests", "playwright/no-focused-test",
+        "jasmine/no-focused-tests", "no-only-tests/no-only-tests", "no-only-tests", "RSpec/Focus", "ginkgolinter",
     ],
 };
 
+#[rustfmt::skip]
 const SKIPPED_TEST: LintRule = LintRule {
     id: "leftovers/skipped-test",
     severity: Severity::P3,
@@ -42,16 +37,12 @@ const SKIPPED_TEST: LintRule = LintRule {
     confidence: Confidence::thousandths(800),
     summary: "a test that ran before the change and is now skipped without a reason",
     aliases: &[
-        "jest/no-disabled-tests",
-        "vitest/no-disabled-tests",
-        "mocha/no-skipped-tests",
-        "mocha/no-pending-tests",
-        "playwright/no-skipped-test",
-        "clippy::ignore_without_reason",
-        "RSpec/PendingWithoutReason",
+        "jest/no-disabled-tests", "vitest/no-disabled-tests", "mocha/no-skipped-tests", "mocha/no-pending-tests",
+        "playwright/no-skipped-test", "clippy::ignore_without_reason", "RSpec/PendingWithoutReason",
     ],
 };
 
+#[rustfmt::skip]
 const DEBUGGER: LintRule = LintRule {
     id: "leftovers/debugger",
     severity: Severity::P1,
@@ -59,13 +50,7 @@ const DEBUGGER: LintRule = LintRule {
     confidence: Confidence::thousandths(950),
     summary: "a debugger statement",
     aliases: &[
-        "no-debugger",
-        "T100",
-        "debug-statements",
-        "forgotten-debug-statement",
-        "clippy::dbg_macro",
-        "dbg_macro",
-        "Lint/Debugger",
+        "no-debugger", "T100", "debug-statements", "forgotten-debug-statement", "clippy::dbg_macro", "dbg_macro", "Lint/Debugger",
     ],
 };
 

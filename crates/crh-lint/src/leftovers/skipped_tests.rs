@@ -129,6 +129,9 @@ fn parse_tests<'t>(source: &SourceText<'t>) -> Vec<TestState<'t>> {
     nodes(parsed.tree()).filter_map(|node| test(node, source)).collect()
 }
 
+/// JavaScript modifiers that skip a test under a condition or for a known reason.
+const SCRIPT_CONDITIONS: [&str; 5] = ["skipIf", "runIf", "todo", "fixme", "fails"];
+
 fn in_script<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if node.kind() != "call_expression" {
         return None;
@@ -146,12 +149,10 @@ fn in_script<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
             TestStatus::Skipped(node_line(*first))
         }
         "it" | "test" | "describe" | "context" | "suite" | "specify" => match () {
-            () if others.contains(&"skip") => TestStatus::Skipped(node_line(node)),
-            () if has_skip(arguments, source) => TestStatus::Skipped(node_line(node)),
-            () if others
-                .iter()
-                .any(|it| matches!(*it, "skipIf" | "runIf" | "todo" | "fixme" | "fails")) =>
-            {
+            () if others.contains(&"skip") || has_skip(arguments, source) => {
+                TestStatus::Skipped(node_line(node))
+            }
+            () if others.iter().any(|it| SCRIPT_CONDITIONS.contains(it)) => {
                 TestStatus::SkippedWithReason
             }
             () => TestStatus::Runs,
@@ -218,6 +219,13 @@ fn ruby_body_status(body: Node<'_>, source: &SourceText<'_>) -> TestStatus {
     }
 }
 
+/// Python decorators that skip a test without a reason.
+#[rustfmt::skip]
+const PYTHON_SKIPS: [&str; 11] = [
+    "@pytest.mark.skip", "@pytest.mark.skip()", "@pytest.mark.skip(\"\")", "@pytest.mark.skip(reason=\"\")", "@mark.skip",
+    "@mark.skip()", "@unittest.skip", "@unittest.skip()", "@unittest.skip(\"\")", "@skip", "@skip()",
+];
+
 fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t>> {
     if !matches!(node.kind(), "function_definition" | "class_definition") {
         return None;
@@ -233,17 +241,9 @@ fn in_python<'t>(node: Node<'_>, source: &SourceText<'t>) -> Option<TestState<'t
     for decorator in decorators.into_iter().filter(|part| part.kind() == "decorator") {
         let words: String = node_text(decorator, source).split_whitespace().collect();
         match words.as_str() {
-            "@pytest.mark.skip"
-            | "@pytest.mark.skip()"
-            | "@pytest.mark.skip(\"\")"
-            | "@pytest.mark.skip(reason=\"\")"
-            | "@mark.skip"
-            | "@mark.skip()"
-            | "@unittest.skip"
-            | "@unittest.skip()"
-            | "@unittest.skip(\"\")"
-            | "@skip"
-            | "@skip()" => status = TestStatus::Skipped(node_line(decorator)),
+            words if PYTHON_SKIPS.contains(&words) => {
+                status = TestStatus::Skipped(node_line(decorator));
+            }
             words if words.contains("skip") || words.contains("xfail") => {
                 return Some(TestState { name, status: TestStatus::SkippedWithReason });
             }

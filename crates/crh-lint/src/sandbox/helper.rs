@@ -42,21 +42,11 @@ const SYSTEM_FOLDERS: [&str; 18] = [
 ];
 /// Files that the loader, Python, node, CPU detection and semgrep read. semgrep does not start
 /// without certificates, although it has no network.
+#[rustfmt::skip]
 const SYSTEM_FILES: [&str; 14] = [
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/ssl/openssl.cnf",
-    "/etc/ssl/certs",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/pki/ca-trust/extracted/pem",
-    "/etc/localtime",
-    "/dev/zero",
-    "/dev/random",
-    "/dev/urandom",
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/sys/devices/system/cpu",
+    "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/ssl/openssl.cnf", "/etc/ssl/certs", "/etc/ssl/ca-bundle.pem", "/etc/pki/ca-trust/extracted/pem",
+    "/dev/zero", "/dev/random", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu",
 ];
 const NULL: &str = "/dev/null";
 

@@ -182,47 +182,30 @@ fn has_run(value: &[u8]) -> bool {
     false
 }
 
+#[rustfmt::skip]
+const COMMON_PASSWORDS: [&str; 15] = [
+    "postgres", "mysql", "mariadb", "mongodb", "rabbitmq", "redis", "root", "admin", "guest", "qwerty", "username", "user_pw",
+    "userpass", "dbpass", "db_pass",
+];
+
 fn is_common_password(value: &[u8]) -> bool {
-    let value = String::from_utf8_lossy(value).to_ascii_lowercase();
-    matches!(
-        value.as_str(),
-        "postgres"
-            | "mysql"
-            | "mariadb"
-            | "mongodb"
-            | "rabbitmq"
-            | "redis"
-            | "root"
-            | "admin"
-            | "guest"
-            | "qwerty"
-            | "username"
-            | "user_pw"
-            | "userpass"
-            | "dbpass"
-            | "db_pass"
-    )
+    COMMON_PASSWORDS.contains(&String::from_utf8_lossy(value).to_ascii_lowercase().as_str())
 }
+
+/// First parts of hosts that are placeholders.
+const SAMPLE_HOSTS: [&str; 9] =
+    ["host", "hostname", "server", "domain", "127", "0", "localhost", "foo", "bar"];
+const SAMPLE_ADDRESSES: [&str; 6] =
+    ["host.docker.internal", "domain.com", "server.com", "host.com", "foo.com", "bar.com"];
 
 fn is_real_host(host: &str) -> bool {
     let first = host.split('.').next().unwrap_or(host);
     let last = host.rsplit('.').next().unwrap_or(host);
     host.contains('.')
         && !host.contains("example")
-        && !matches!(
-            first,
-            "host" | "hostname" | "server" | "domain" | "127" | "0" | "localhost" | "foo" | "bar"
-        )
+        && !SAMPLE_HOSTS.contains(&first)
         && !matches!(last, "test" | "local" | "localhost" | "invalid" | "localdomain")
-        && !matches!(
-            host,
-            "host.docker.internal"
-                | "domain.com"
-                | "server.com"
-                | "host.com"
-                | "foo.com"
-                | "bar.com"
-        )
+        && !SAMPLE_ADDRESSES.contains(&host)
 }
 
 /// Whether a value is a reference: a variable, a path, a URL, or words joined by dots or dashes.

@@ -160,14 +160,10 @@ const FORMATS: &[FormatRow] = &[
 
 /// Formats that other data may match too: hexadecimal digits after a short word, or common starts
 /// of base64 data. They are not used for generated files.
+#[rustfmt::skip]
 const AMBIGUOUS_FORMATS: [&str; 7] = [
-    "secrets/crates-io-token",
-    "secrets/twilio-key",
-    "secrets/mailgun-key",
-    "secrets/mailchimp-key",
-    "secrets/discord-bot-token",
-    "secrets/facebook-token",
-    "secrets/square-access-token",
+    "secrets/crates-io-token", "secrets/twilio-key", "secrets/mailgun-key", "secrets/mailchimp-key",
+    "secrets/discord-bot-token", "secrets/facebook-token", "secrets/square-access-token",
 ];
 
 #[rustfmt::skip]
@@ -193,31 +189,11 @@ const CONTEXT_FORMATS: &[(Severity, SecretJudge, FormatRow)] = &[
         r#"(?i)^\s*(?:export\s+|ENV\s+|ARG\s+|-\s+)?(?P<name>[a-z0-9_.-]{0,40}(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?-?key|access_?-?key|auth_?-?key|encryption_?-?key|signing_?-?key|private_?-?key|credentials?)[a-z0-9_-]{0,24})(?:=|\s*:\s+|\s+=\s+)(?P<value>[^"'`\s#,;(){}\[\]][^"'`\s,;(){}\[\]]{11,199})(?:\s+#.*|\s*)$"#)),
 ];
 
+#[rustfmt::skip]
 const NAME_WORDS: &[&str] = &[
-    "passwd",
-    "password",
-    "passphrase",
-    "pwd",
-    "secret",
-    "token",
-    "apikey",
-    "api_key",
-    "api-key",
-    "accesskey",
-    "access_key",
-    "access-key",
-    "authkey",
-    "auth_key",
-    "auth-key",
-    "encryptionkey",
-    "encryption_key",
-    "encryption-key",
-    "signingkey",
-    "signing_key",
-    "signing-key",
-    "privatekey",
-    "private_key",
-    "private-key",
+    "passwd", "password", "passphrase", "pwd", "secret", "token", "apikey", "api_key", "api-key", "accesskey",
+    "access_key", "access-key", "authkey", "auth_key", "auth-key", "encryptionkey", "encryption_key",
+    "encryption-key", "signingkey", "signing_key", "signing-key", "privatekey", "private_key", "private-key",
     "credential",
 ];
 

@@ -132,13 +132,9 @@ fn is_value_stream(text: &str) -> bool {
 /// Whether a JSON file contains comments and is otherwise valid. Then the program that reads the
 /// file accepts comments, unless the program is known to be strict.
 fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
+    #[rustfmt::skip]
     const STRICT: [&str; 6] = [
-        "package.json",
-        "package-lock.json",
-        "npm-shrinkwrap.json",
-        "composer.json",
-        "bower.json",
-        ".mcp.json",
+        "package.json", "package-lock.json", "npm-shrinkwrap.json", "composer.json", "bower.json", ".mcp.json",
     ];
     let name = new.path.rsplit('/').next().unwrap_or(new.path).to_ascii_lowercase();
     let is_strict = STRICT.contains(&name.as_str()) || paths::extension(&name) != "json";
@@ -153,29 +149,15 @@ fn is_valid_with_comments(new: &SourceText<'_>) -> bool {
 /// Whether the program that reads this JSON file accepts comments.
 fn is_loose_json(path: &str, name: &str) -> bool {
     const FOLDERS: [&str; 5] = [".vscode", ".devcontainer", ".zed", ".cursor", ".fleet"];
+    #[rustfmt::skip]
     const NAMES: [&str; 7] = [
-        "angular.json",
-        "firebase.json",
-        "global.json",
-        "launchsettings.json",
-        "nx.json",
-        "rush.json",
+        "angular.json", "firebase.json", "global.json", "launchsettings.json", "nx.json", "rush.json",
         "wrangler.json",
     ];
+    #[rustfmt::skip]
     const STEMS: [&str; 13] = [
-        "appsettings",
-        "cspell",
-        "pyrightconfig",
-        "tsconfig",
-        "jsconfig",
-        "devcontainer",
-        "deno",
-        "tslint",
-        "typedoc",
-        "api-extractor",
-        "biome",
-        "turbo",
-        "renovate",
+        "appsettings", "cspell", "pyrightconfig", "tsconfig", "jsconfig", "devcontainer", "deno", "tslint", "typedoc",
+        "api-extractor", "biome", "turbo", "renovate",
     ];
     path.split('/').any(|folder| FOLDERS.contains(&folder))
         || name.starts_with('.') && name != ".mcp.json"

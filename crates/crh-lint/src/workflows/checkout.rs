@@ -49,13 +49,9 @@ const HEAD_REPOSITORIES: [&str; 7] = [
 ];
 
 /// Fields that identify who caused a run. Conditions can compare these fields.
+#[rustfmt::skip]
 const IDENTITY_FIELDS: [&str; 6] = [
-    "head.repo.full_name",
-    "head.repo.owner",
-    "head_repository",
-    "user.login",
-    "github.actor",
-    "triggering_actor",
+    "head.repo.full_name", "head.repo.owner", "head_repository", "user.login", "github.actor", "triggering_actor",
 ];
 
 /// Nesting limit for conditions.

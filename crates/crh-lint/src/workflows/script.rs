@@ -20,7 +20,7 @@ pub(super) const SCRIPT_INJECTION: LintRule = LintRule {
 };
 
 /// Values that anyone who opens an issue, a pull request or a discussion can choose.
-const UNTRUSTED_VALUES: [&str; 41] = [
+pub(super) const UNTRUSTED_VALUES: [&str; 41] = [
     "github.head_ref",
     "github.event.issue.title",
     "github.event.issue.body",
@@ -78,13 +78,9 @@ const SCRIPT_INPUTS: [(&str, &str); 9] = [
 ];
 
 /// Events whose runs have no secrets and only a read token when a stranger triggers them.
+#[rustfmt::skip]
 const HARMLESS_TRIGGERS: [&str; 7] = [
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "push",
-    "merge_group",
-    "schedule",
+    "pull_request", "pull_request_review", "pull_request_review_comment", "push", "merge_group", "schedule",
     "workflow_dispatch",
 ];
 

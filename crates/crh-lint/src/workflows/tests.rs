@@ -28,30 +28,7 @@ fn check_step(step: &str, expected: &[&str]) {
 
 #[test]
 fn untrusted_data_in_a_script_is_reported() {
-    for name in [
-        "github.event.issue.title",
-        "github.event.issue.body",
-        "github.event.pull_request.title",
-        "github.event.pull_request.body",
-        "github.event.pull_request.head.ref",
-        "github.event.pull_request.head.label",
-        "github.event.pull_request.head.repo.default_branch",
-        "github.event.comment.body",
-        "github.event.review.body",
-        "github.event.review_comment.body",
-        "github.event.pages.*.page_name",
-        "github.event.commits.*.message",
-        "github.event.head_commit.message",
-        "github.event.head_commit.author.email",
-        "github.event.head_commit.author.name",
-        "github.event.discussion.title",
-        "github.event.discussion.body",
-        "github.head_ref",
-        "github.event.workflow_run.head_branch",
-        "github.event.workflow_run.head_commit.committer.name",
-        "github.event.check_suite.head_commit.message",
-        "github.event.changes.title.from",
-    ] {
+    for name in script::UNTRUSTED_VALUES {
         let title = format!("script-injection: `{name}` becomes part of a script");
         check_step(&format!("      - run: echo \"${{{{ {name} }}}}\"\n"), &[&format!("7 {title}")]);
         check_step(

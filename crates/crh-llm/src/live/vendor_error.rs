@@ -19,19 +19,11 @@ const CONTEXT_CODES: [&str; 3] =
 
 /// Message texts that mean a full context, for vendors without a code: Anthropic, OpenAI, vLLM,
 /// llama.cpp, Ollama, Google, older vLLM, xAI, Bedrock.
+#[rustfmt::skip]
 const CONTEXT_SENTENCES: [&str; 12] = [
-    "prompt is too long",
-    "exceed context limit",
-    "maximum context length",
-    "context window",
-    "context size",
-    "context length",
-    "input token count",
-    "maximum model length",
-    "maximum prompt length",
-    "input is too long",
-    "request too large for",
-    "reduce the length of the",
+    "prompt is too long", "exceed context limit", "maximum context length", "context window", "context size",
+    "context length", "input token count", "maximum model length", "maximum prompt length", "input is too long",
+    "request too large for", "reduce the length of the",
 ];
 
 const CREDIT_CODES: [&str; 5] = [
@@ -73,13 +65,9 @@ const RATE_CODES: [&str; 4] =
 const OVERLOADED_CODES: [&str; 4] =
     ["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"];
 
+#[rustfmt::skip]
 const SERVER_ERROR_CODES: [&str; 6] = [
-    "api_error",
-    "server_error",
-    "internal_server_error",
-    "timeout_error",
-    "internal",
-    "deadline_exceeded",
+    "api_error", "server_error", "internal_server_error", "timeout_error", "internal", "deadline_exceeded",
 ];
 
 /// Error for an HTTP status. `header` returns a header value by its lower-case name.

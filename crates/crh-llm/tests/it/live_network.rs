@@ -151,13 +151,9 @@ async fn without_a_key_no_auth_header_is_sent() {
             .await
             .unwrap();
         for (name, _) in &model.requests().pop().unwrap().headers {
+            #[rustfmt::skip]
             let plain = [
-                "accept",
-                "anthropic-version",
-                "content-length",
-                "content-type",
-                "host",
-                "user-agent",
+                "accept", "anthropic-version", "content-length", "content-type", "host", "user-agent",
             ];
             assert!(plain.contains(&name.as_str()), "{wire:?}: {name}");
         }
