@@ -31,9 +31,9 @@ impl ModelEnvironment {
         variables: BTreeMap<String, SecretString>,
         keys: BTreeMap<String, String>,
     ) -> Result<Self, ResolveError> {
-        let keys = keys.into_iter().map(|(origin, variable)| match origin.parse::<BaseUrl>() {
-            Ok(url) if url.is_origin() => Ok((url.origin(), variable)),
-            Ok(_) | Err(_) => Err(ResolveError::BadOrigin { setting: "model.keys", variable }),
+        let keys = keys.into_iter().map(|(origin, variable)| match parse_origin(&origin) {
+            Some(origin) => Ok((origin, variable)),
+            None => Err(ResolveError::BadOrigin { setting: "model.keys", variable }),
         });
         let key_variables = keys.collect::<Result<_, _>>()?;
         Ok(Self { variables, key_variables, header_variables: BTreeMap::new() })
@@ -41,14 +41,13 @@ impl ModelEnvironment {
 
     /// Adds headers that go to some origins.
     pub fn with_headers(self, headers: HeaderVariables) -> Result<Self, ResolveError> {
-        let headers =
-            headers.into_iter().map(|(origin, by_name)| match origin.parse::<BaseUrl>() {
-                Ok(url) if url.is_origin() => Ok((url.origin(), by_name)),
-                Ok(_) | Err(_) => Err(ResolveError::BadOrigin {
-                    setting: "model.headers",
-                    variable: by_name.into_values().next().unwrap_or_default(),
-                }),
-            });
+        let headers = headers.into_iter().map(|(origin, by_name)| match parse_origin(&origin) {
+            Some(origin) => Ok((origin, by_name)),
+            None => Err(ResolveError::BadOrigin {
+                setting: "model.headers",
+                variable: by_name.into_values().next().unwrap_or_default(),
+            }),
+        });
         Ok(Self { header_variables: headers.collect::<Result<_, _>>()?, ..self })
     }
 
@@ -120,21 +119,22 @@ impl ModelEnvironment {
         url: &BaseUrl,
     ) -> Result<Option<SecretString>, ResolveError> {
         let origin = url.origin();
-        if let Some(variable) = self.key_variables.get(&origin) {
+        let provider_key = catalogue.provider(provider).key.as_ref();
+        let required_key = match self.key_variables.get(&origin) {
+            Some(variable) => Some(variable),
+            None if origin == default_url(catalogue, provider)?.origin() => provider_key,
+            None => None,
+        };
+        if let Some(variable) = required_key {
             let missing_key = || ResolveError::MissingKey { variable: variable.clone(), origin };
             return self.variable(variable).ok_or_else(missing_key).map(Some);
         }
-        let Some(variable) = catalogue.provider(provider).key.as_deref() else { return Ok(None) };
-        if origin == default_url(catalogue, provider)?.origin() {
-            let missing_key = || ResolveError::MissingKey { variable: variable.to_owned(), origin };
-            return self.variable(variable).ok_or_else(missing_key).map(Some);
-        }
+        let Some(provider_key) = provider_key else { return Ok(None) };
         // The origin in the provider's `*_BASE_URL` variable gets the key if one is set. A
         // self-hosted server may need none.
         let variable_url = self.variable_url(catalogue, provider)?;
-        let is_variable_origin =
-            variable_url.is_some_and(|variable_url| variable_url.origin() == origin);
-        Ok(is_variable_origin.then(|| self.variable(variable)).flatten())
+        let is_variable_origin = variable_url.is_some_and(|url| url.origin() == origin);
+        Ok(is_variable_origin.then(|| self.variable(provider_key)).flatten())
     }
 
     /// Further headers for a base URL.
@@ -182,11 +182,15 @@ impl ModelEnvironment {
 impl fmt::Debug for ModelEnvironment {
     /// Lists variable names, never values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings")
+        f.debug_struct("ModelEnvironment")
             .field("variables", &self.variables.keys())
             .field("keys", &self.key_variables)
             .finish()
     }
+}
+
+fn parse_origin(text: &str) -> Option<String> {
+    text.parse().ok().filter(BaseUrl::is_origin).map(|url| url.origin())
 }
 
 fn default_url(catalogue: &ModelCatalogue, provider: Provider) -> Result<BaseUrl, ResolveError> {

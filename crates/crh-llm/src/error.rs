@@ -139,6 +139,25 @@ impl ModelError {
             Self::Transport { spent, .. } => *spent,
         }
     }
+
+    pub(crate) fn message_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::RateLimited { message, .. }
+            | Self::Overloaded { message, .. }
+            | Self::Broken { message }
+            | Self::ContextFull { message }
+            | Self::Refused { message }
+            | Self::BadKey { message }
+            | Self::NoKey { message }
+            | Self::NoCredit { message }
+            | Self::BadRequest { message }
+            | Self::CutStream { message }
+            | Self::Transport { message, .. }
+            | Self::NoServer { message }
+            | Self::NotRecorded { message } => Some(message),
+            Self::PromptCut { .. } => None,
+        }
+    }
 }
 
 fn retry_after_text(retry_after: Option<&Duration>) -> String {

@@ -148,64 +148,74 @@ mod tests {
     use super::*;
     use crate::{Abilities, Conversation, Price, StopCause, Turn};
 
+    /// A recording with one exchange, and a path for another one.
+    struct Fixture {
+        folder: tempfile::TempDir,
+        facts: ModelFacts,
+        request: ModelRequest,
+        reply: ModelReply,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let abilities = Abilities { tools: true, schema: true, effort: false };
+            let price = Some(Price::free());
+            let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
+            let request = ModelRequest::new(Conversation::new("rules"), 5);
+            let (turn, stop) = (Turn::text("yes"), StopCause::Done);
+            let reply = ModelReply { turn, stop, usage: None, served: None };
+            let fixture = Self { folder: tempfile::tempdir().unwrap(), facts, request, reply };
+            let answer = Ok(fixture.reply.clone());
+            fixture.recorder("first").record(
+                "openai:gpt",
+                &fixture.facts,
+                &fixture.request,
+                &answer,
+            );
+            fixture
+        }
+
+        fn recorder(&self, name: &str) -> Recorder {
+            Recorder::create(&self.folder.path().join(name), Redactor::default()).unwrap()
+        }
+
+        fn replay(&self, name: &str) -> Model {
+            Model::replay(&self.folder.path().join(name), Redactor::default()).unwrap()
+        }
+    }
+
     #[tokio::test]
     async fn replayed_reply_can_be_recorded_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-        let abilities = Abilities { tools: true, schema: true, effort: false };
-        let price = Some(Price::free());
-        let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
-        let request = ModelRequest::new(Conversation::new("rules"), 5);
+        let fixture = Fixture::new();
+        let Fixture { facts, request, reply, .. } = &fixture;
         let unknown_request = ModelRequest::new(Conversation::new("other rules"), 5);
-        let reply = ModelReply {
-            turn: Turn::text("yes"),
-            stop: StopCause::Done,
-            usage: None,
-            served: None,
-        };
-        let recorder = Recorder::create(&first, Redactor::default()).unwrap();
-        recorder.record("openai:gpt", &facts, &request, &Ok(reply.clone()));
-
-        let recorder = Arc::new(Recorder::create(&second, Redactor::default()).unwrap());
-        let model = Model::replay(&first, Redactor::default()).unwrap();
-        let model = model.with_recorder(Arc::clone(&recorder));
-        assert_eq!((model.name(), model.facts()), ("openai:gpt", &facts));
+        let recorder = Arc::new(fixture.recorder("second"));
+        let model = fixture.replay("first").with_recorder(Arc::clone(&recorder));
+        assert_eq!((model.name(), model.facts()), ("openai:gpt", facts));
         let mut events = Vec::new();
         let mut watch = |progress: ReplyProgress<'_>| events.push(format!("{progress:?}"));
-        assert_eq!(model.ask("anyone", &request, 5, &mut watch).await, Ok(reply.clone()));
+        assert_eq!(model.ask("anyone", request, 5, &mut watch).await, Ok(reply.clone()));
         assert_eq!(events, ["Started", "Text(\"yes\")"]);
         assert!(model.ask("anyone", &unknown_request, 5, &mut |_| panic!("heard")).await.is_err());
 
         assert_eq!(recorder.finish().unwrap(), 1);
-        let second_model = Model::replay(&second, Redactor::default()).unwrap();
-        assert_eq!(second_model.ask("another", &request, 5, &mut |_| {}).await, Ok(reply));
+        let second_model = fixture.replay("second");
+        assert_eq!(second_model.ask("another", request, 5, &mut |_| {}).await, Ok(reply.clone()));
     }
 
     #[cfg(target_os = "linux")]
     #[tokio::test]
     async fn recording_error_keeps_the_answer_and_is_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let (first, second) = (folder.path().join("first"), folder.path().join("second"));
-        let abilities = Abilities { tools: true, schema: true, effort: false };
-        let price = Some(Price::free());
-        let facts = ModelFacts { context: 10, max_output: 5, price, abilities };
-        let request = ModelRequest::new(Conversation::new("rules"), 5);
-        let reply = ModelReply {
-            turn: Turn::text("yes"),
-            stop: StopCause::Done,
-            usage: None,
-            served: None,
-        };
-        let recorder = Recorder::create(&first, Redactor::default()).unwrap();
-        recorder.record("openai:gpt", &facts, &request, &Ok(reply.clone()));
-        let model = Model::replay(&first, Redactor::default()).unwrap();
+        let fixture = Fixture::new();
+        let model = fixture.replay("first");
         assert!(model.recording_error().is_none());
 
-        let mut recorder = Recorder::create(&second, Redactor::default()).unwrap();
+        let mut recorder = fixture.recorder("second");
         recorder.replace_file(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
         let model = model.with_recorder(Arc::new(recorder));
         assert!(model.recording_error().is_none());
-        assert_eq!(model.ask("anyone", &request, 5, &mut |_| {}).await, Ok(reply));
+        let answer = model.ask("anyone", &fixture.request, 5, &mut |_| {}).await;
+        assert_eq!(answer, Ok(fixture.reply));
         let error = model.recording_error().unwrap();
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     }

@@ -47,6 +47,10 @@ fn overloaded(message: &str) -> ModelError {
     ModelError::Overloaded { retry_after, message: message.to_owned() }
 }
 
+fn record(recorder: &Recorder, question: &str, answer: Result<ModelReply, ModelError>) {
+    recorder.record("openai:gpt", &facts(), &request(question), &answer);
+}
+
 /// A temporary folder with a cassette.
 struct TempCassette {
     folder: TempDir,
@@ -62,11 +66,25 @@ impl TempCassette {
     }
 
     fn record(&self, exchanges: &[(ModelRequest, Result<ModelReply, ModelError>)]) {
-        let recorder = Recorder::create(&self.path(), Redactor::default()).unwrap();
+        let recorder = self.recorder();
         for (request, answer) in exchanges {
             recorder.record("openai:gpt", &facts(), request, answer);
         }
         assert_eq!(recorder.finish().unwrap(), exchanges.len() as u64);
+    }
+
+    fn recorder(&self) -> Recorder {
+        self.try_recorder().unwrap()
+    }
+
+    fn try_recorder(&self) -> std::io::Result<Recorder> {
+        Recorder::create(&self.path(), Redactor::default())
+    }
+
+    /// Why the file cannot be recorded to, without the temporary folder name.
+    fn recorder_error(&self) -> String {
+        let error = self.try_recorder().unwrap_err().to_string();
+        error.replace(&self.folder.path().display().to_string(), "")
     }
 
     fn play(&self) -> Cassette {
@@ -304,19 +322,14 @@ fn shared_messages_are_stored_once() {
 #[test]
 fn parallel_callers_do_not_mix_their_lines() {
     let temp_cassette = TempCassette::new();
-    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
+    let recorder = temp_cassette.recorder();
     std::thread::scope(|scope| {
         for caller in 0..8 {
             let recorder = &recorder;
             scope.spawn(move || {
                 for turn in 0..20 {
-                    let model_request = request(&format!("{} of {caller}", turn % 5));
-                    recorder.record(
-                        "openai:gpt",
-                        &facts(),
-                        &model_request,
-                        &Ok(text_reply(&format!("{turn}"))),
-                    );
+                    let question = format!("{} of {caller}", turn % 5);
+                    record(recorder, &question, Ok(text_reply(&format!("{turn}"))));
                 }
             });
         }
@@ -404,9 +417,8 @@ fn damage_is_reported_with_its_line() {
 fn only_a_cassette_is_replaced() {
     let temp_cassette = TempCassette::new();
     fs::write(temp_cassette.path(), "notes of mine\n").unwrap();
-    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     expect!["the file exists and is not a recording of crh; it was not changed"]
-        .assert_eq(&error.to_string());
+        .assert_eq(&temp_cassette.recorder_error());
     assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), "notes of mine\n");
     fs::write(temp_cassette.path(), "").unwrap();
     temp_cassette.record(&[
@@ -416,6 +428,10 @@ fn only_a_cassette_is_replaced() {
     temp_cassette.record(&[(request("third"), Ok(text_reply("three")))]);
     assert!(temp_cassette.play().answer(&request("first")).is_err());
     assert!(Recorder::create(temp_cassette.folder.path(), Redactor::default()).is_err());
+}
+
+fn name() -> String {
+    "run.jsonl".to_owned()
 }
 
 /// File names in the folder, and the answer to `first`.
@@ -430,12 +446,11 @@ fn folder_and_answer(place: &TempCassette) -> (Vec<String>, Result<ModelReply, M
 #[test]
 fn old_cassette_stays_until_the_first_answer() {
     let temp_cassette = TempCassette::new();
-    let name = || "run.jsonl".to_owned();
     temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
     let old = fs::read(temp_cassette.path()).unwrap();
 
-    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
-    recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
+    let recorder = temp_cassette.recorder();
+    record(&recorder, "first", Err(overloaded("later")));
     assert_eq!(recorder.finish().unwrap(), 0);
     assert_eq!(
         folder_and_answer(&temp_cassette),
@@ -445,12 +460,12 @@ fn old_cassette_stays_until_the_first_answer() {
     assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Ok(text_reply("one"))));
     assert_eq!(fs::read(temp_cassette.path()).unwrap(), old);
 
-    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
-    recorder.record("openai:gpt", &facts(), &request("first"), &Err(overloaded("later")));
-    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
+    let recorder = temp_cassette.recorder();
+    record(&recorder, "first", Err(overloaded("later")));
+    record(&recorder, "second", Ok(text_reply("two")));
     // Already replaced, so that a crash loses nothing.
     assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Err(overloaded("later"))));
-    recorder.record("openai:gpt", &facts(), &request("third"), &Ok(text_reply("three")));
+    record(&recorder, "third", Ok(text_reply("three")));
     assert_eq!(recorder.finish().unwrap(), 3);
     assert_eq!(temp_cassette.play().answer(&request("third")), Ok(text_reply("three")));
     drop(recorder);
@@ -461,10 +476,7 @@ fn old_cassette_stays_until_the_first_answer() {
 fn new_cassette_keeps_recorded_errors() {
     let temp_cassette = TempCassette::new();
     temp_cassette.record(&[(request("first"), Err(overloaded("later")))]);
-    assert_eq!(
-        folder_and_answer(&temp_cassette),
-        (vec!["run.jsonl".to_owned()], Err(overloaded("later")))
-    );
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Err(overloaded("later"))));
 }
 
 #[test]
@@ -474,13 +486,9 @@ fn leftover_temporary_file_is_reused() {
     temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
     fs::copy(temp_cassette.path(), &beside).unwrap();
     temp_cassette.record(&[(request("first"), Ok(text_reply("two")))]);
-    assert_eq!(
-        folder_and_answer(&temp_cassette),
-        (vec!["run.jsonl".to_owned()], Ok(text_reply("two")))
-    );
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Ok(text_reply("two"))));
     fs::write(&beside, "notes of mine\n").unwrap();
-    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
-    let message = error.to_string().replace(&temp_cassette.folder.path().display().to_string(), "");
+    let message = temp_cassette.recorder_error();
     expect!["cannot write `/run.jsonl.recording`: the file exists and is not a recording of crh; it was not changed"].assert_eq(&message);
     assert_eq!(fs::read_to_string(&beside).unwrap(), "notes of mine\n");
     assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("two")));
@@ -491,9 +499,8 @@ fn cassette_of_other_version_is_not_replaced() {
     let temp_cassette = TempCassette::new();
     let newer = "{\"format\":\"crh-cassette\",\"version\":2}\n";
     fs::write(temp_cassette.path(), newer).unwrap();
-    let error = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
     expect!["it is a recording of version 2, and crh writes version 1; the file was not changed"]
-        .assert_eq(&error.to_string());
+        .assert_eq(&temp_cassette.recorder_error());
     assert_eq!(fs::read_to_string(temp_cassette.path()).unwrap(), newer);
 }
 
@@ -502,11 +509,11 @@ fn answers_are_kept_if_replacing_fails() {
     let temp_cassette = TempCassette::new();
     let beside = temp_cassette.folder.path().join("run.jsonl.recording");
     temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
-    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
+    let recorder = temp_cassette.recorder();
     fs::remove_file(temp_cassette.path()).unwrap();
     fs::create_dir(temp_cassette.path()).unwrap();
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
-    recorder.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("three")));
+    record(&recorder, "first", Ok(text_reply("two")));
+    record(&recorder, "second", Ok(text_reply("three")));
     let message = recorder.finish().unwrap_err().to_string();
     assert!(message.contains("run.jsonl.recording`: "), "{message}");
     drop(recorder);
@@ -534,44 +541,32 @@ fn symlink_and_permissions_are_preserved() {
 fn second_recorder_cannot_replace_a_locked_file() {
     let temp_cassette = TempCassette::new();
     temp_cassette.record(&[(request("first"), Ok(text_reply("one")))]);
-    let busy =
-        || Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err().to_string();
-    let first = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
-    expect!["another process is recording to it"].assert_eq(&busy());
-    first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("two")));
-    expect!["another process is recording to it"].assert_eq(&busy());
+    let first = temp_cassette.recorder();
+    expect!["another process is recording to it"].assert_eq(&temp_cassette.recorder_error());
+    record(&first, "first", Ok(text_reply("two")));
+    expect!["another process is recording to it"].assert_eq(&temp_cassette.recorder_error());
     drop(first);
-    assert_eq!(
-        folder_and_answer(&temp_cassette),
-        (vec!["run.jsonl".to_owned()], Ok(text_reply("two")))
-    );
+    assert_eq!(folder_and_answer(&temp_cassette), (vec![name()], Ok(text_reply("two"))));
 }
 
 #[test]
 fn second_recorder_cannot_write_to_a_locked_file() {
     let temp_cassette = TempCassette::new();
-    let first = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
-    first.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
-    let second = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap_err();
-    expect!["another process is recording to it"].assert_eq(&second.to_string());
-    first.record("openai:gpt", &facts(), &request("second"), &Ok(text_reply("two")));
+    let first = temp_cassette.recorder();
+    record(&first, "first", Ok(text_reply("one")));
+    expect!["another process is recording to it"].assert_eq(&temp_cassette.recorder_error());
+    record(&first, "second", Ok(text_reply("two")));
     drop(first);
     assert_eq!(temp_cassette.play().answer(&request("first")), Ok(text_reply("one")));
     assert_eq!(temp_cassette.play().answer(&request("second")), Ok(text_reply("two")));
-    Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
+    temp_cassette.recorder();
 }
 
 #[cfg(unix)]
 #[test]
-fn recording_to_a_special_file_fails() {
-    let device = Path::new("/dev/null");
-    let error = Recorder::create(device, Redactor::default()).unwrap_err();
+fn special_file_is_neither_loaded_nor_replaced() {
+    let error = Recorder::create(Path::new("/dev/null"), Redactor::default()).unwrap_err();
     expect!["it is not a regular file"].assert_eq(&error.to_string());
-}
-
-#[cfg(unix)]
-#[test]
-fn loading_a_special_file_fails() {
     let folder = tempfile::tempdir().unwrap();
     for path in [Path::new("/dev/null"), Path::new("/dev/zero"), folder.path()] {
         let error = Cassette::load(path, Redactor::default()).unwrap_err();
@@ -583,23 +578,12 @@ fn loading_a_special_file_fails() {
 #[test]
 fn not_recorded_error_is_not_recorded() {
     let temp_cassette = TempCassette::new();
-    let recorder = Recorder::create(&temp_cassette.path(), Redactor::default()).unwrap();
+    let recorder = temp_cassette.recorder();
     let lacking = Err(ModelError::NotRecorded { message: String::new() });
-    recorder.record("openai:gpt", &facts(), &request("first"), &lacking);
+    record(&recorder, "first", lacking);
     assert_eq!(recorder.finish().unwrap(), 0);
     drop(recorder);
     expect!["the recording `/run.jsonl` is empty"].assert_eq(&temp_cassette.load_error());
-}
-
-#[cfg(target_os = "linux")]
-#[test]
-fn full_disk_is_reported_by_finish() {
-    let mut recorder = Recorder::create(&TempCassette::new().path(), Redactor::default()).unwrap();
-    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    recorder.replace_file(full);
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
-    recorder.record("openai:gpt", &facts(), &request("first"), &Ok(text_reply("one")));
-    assert_eq!(recorder.finish().unwrap_err().kind(), std::io::ErrorKind::StorageFull);
 }
 
 /// Asserts that no 12 characters of the key are in the file, plain or in base64.

@@ -61,7 +61,7 @@ pub struct VendorClient {
 impl fmt::Debug for VendorClient {
     /// Never shows the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Live")
+        f.debug_struct("VendorClient")
             .field("wire", &self.endpoint.wire)
             .field("model", &self.endpoint.model)
             .finish_non_exhaustive()

@@ -140,7 +140,7 @@ fn chat_parts(
         let blocks = chat.reasoning_details.iter().cloned();
         parts.extend(blocks.map(|block| TurnPart::Thinking(Thinking::Sealed(block))));
     } else if !chat.reasoning_content.is_empty() {
-        parts.push(thought(chat.reasoning_content.clone(), None));
+        parts.push(thought(chat.reasoning_content.clone()));
     } else if !chat.reasoning.is_empty() {
         // This field is kept only for transcripts. Vendors that send it reject it in requests.
         let block = json!({ "type": "reasoning", "text": chat.reasoning });
@@ -179,14 +179,11 @@ fn responses_parts(
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
             ContentPart::ToolCall(call) => parts.push(call_part(call, truncation)),
-            ContentPart::Binary(_)
-            | ContentPart::ToolResponse(_)
-            | ContentPart::ReasoningContent(_)
-            | ContentPart::Custom(_) => {}
+            _ => {}
         }
     }
     if let Some(text) = thoughts {
-        parts.insert(0, thought(text, None));
+        parts.insert(0, thought(text));
     }
     parts
 }
@@ -207,19 +204,19 @@ fn anthropic_parts(
                 Some(TurnPart::Thinking(Thinking::Readable { text, .. })) => {
                     *text = Some(thoughts_text);
                 }
-                Some(_) | None => parts.push(thought(thoughts_text, None)),
+                Some(_) | None => parts.push(thought(thoughts_text)),
             },
             ContentPart::Custom(block) => {
                 parts.push(TurnPart::Thinking(Thinking::Sealed(block.data)));
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
             ContentPart::ToolCall(call) => parts.push(call_part(call, truncation)),
-            ContentPart::Binary(_) | ContentPart::ToolResponse(_) => {}
+            _ => {}
         }
     }
     let has_thinking = parts.iter().any(|part| matches!(part, TurnPart::Thinking(_)));
     if let Some(text) = thoughts.filter(|text| !has_thinking && !text.is_empty()) {
-        parts.insert(0, thought(text, None));
+        parts.insert(0, thought(text));
     }
     parts
 }
@@ -232,7 +229,7 @@ fn gemini_parts(
     let call_signatures: Vec<String> =
         calls.iter().filter_map(|call| call.thought_signatures.clone()).flatten().collect();
     let mut parts: Vec<TurnPart> = Vec::new();
-    parts.extend(thoughts.filter(|text| !text.is_empty()).map(|text| thought(text, None)));
+    parts.extend(thoughts.filter(|text| !text.is_empty()).map(thought));
     for part in content {
         match part {
             ContentPart::ThoughtSignature(signature) if !call_signatures.contains(&signature) => {
@@ -240,12 +237,7 @@ fn gemini_parts(
             }
             ContentPart::Text(text) => parts.push(TurnPart::Text(text)),
             // `calls` holds the calls with their own signatures.
-            ContentPart::ThoughtSignature(_)
-            | ContentPart::ToolCall(_)
-            | ContentPart::Binary(_)
-            | ContentPart::ToolResponse(_)
-            | ContentPart::ReasoningContent(_)
-            | ContentPart::Custom(_) => {}
+            _ => {}
         }
     }
     for (position, mut call) in calls.into_iter().enumerate() {
@@ -260,8 +252,8 @@ fn gemini_parts(
     parts
 }
 
-fn thought(text: String, signature: Option<String>) -> TurnPart {
-    thinking_part(Some(text), signature)
+fn thought(text: String) -> TurnPart {
+    thinking_part(Some(text), None)
 }
 
 fn thinking_part(text: Option<String>, signature: Option<String>) -> TurnPart {
@@ -271,12 +263,7 @@ fn thinking_part(text: Option<String>, signature: Option<String>) -> TurnPart {
 fn texts(content: Vec<ContentPart>) -> impl Iterator<Item = TurnPart> {
     content.into_iter().filter_map(|part| match part {
         ContentPart::Text(text) => Some(TurnPart::Text(text)),
-        ContentPart::Binary(_)
-        | ContentPart::ToolCall(_)
-        | ContentPart::ToolResponse(_)
-        | ContentPart::ThoughtSignature(_)
-        | ContentPart::ReasoningContent(_)
-        | ContentPart::Custom(_) => None,
+        _ => None,
     })
 }
 

@@ -13,61 +13,57 @@ use crate::{FailureCost, ModelError, Redactor};
 /// Maximum length of a message: enough for a sentence, too short for an echo of the request.
 const MAX_MESSAGE_CHARS: usize = 300;
 
-/// Codes that mean a full context.
-const CONTEXT_CODES: [&str; 3] =
-    ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
+/// Codes and parts of messages of one kind of error, and its constructor.
+type ErrorKind = (&'static [&'static str], &'static [&'static str], ErrorConstructor);
 
-/// Message texts that mean a full context, for vendors without a code: Anthropic, OpenAI, vLLM,
-/// llama.cpp, Ollama, Google, older vLLM, xAI, Bedrock.
+type ErrorConstructor = fn(String, Option<Duration>) -> ModelError;
+
+/// Kinds of errors. The first kind that matches wins. Vendors without a code for a full context are
+/// Anthropic, OpenAI, vLLM, llama.cpp, Ollama, Google, xAI and Bedrock.
 #[rustfmt::skip]
-const CONTEXT_SENTENCES: [&str; 12] = [
-    "prompt is too long", "exceed context limit", "maximum context length", "context window", "context size",
-    "context length", "input token count", "maximum model length", "maximum prompt length", "input is too long",
-    "request too large for", "reduce the length of the",
-];
-
-const CREDIT_CODES: [&str; 5] = [
-    "insufficient_quota",
-    "billing_error",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "insufficient_balance",
-];
-const CREDIT_SENTENCES: [&str; 4] = [
-    "credit balance is too low",
-    "credits are depleted",
-    "insufficient balance",
-    "insufficient credits",
-];
-
-const REFUSED_CODES: [&str; 5] = [
-    "content_filter",
-    "content_policy_violation",
-    "responsibleaipolicyviolation",
-    "invalid_prompt",
-    "flagged_input",
-];
-
-const REFUSED_SENTENCES: [&str; 1] = ["content filtering policy"];
-
-const KEY_CODES: [&str; 6] = [
-    "authentication_error",
-    "permission_error",
-    "invalid_api_key",
-    "api_key_invalid",
-    "unauthenticated",
-    "permission_denied",
-];
-
-const RATE_CODES: [&str; 4] =
-    ["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"];
-
-const OVERLOADED_CODES: [&str; 4] =
-    ["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"];
-
-#[rustfmt::skip]
-const SERVER_ERROR_CODES: [&str; 6] = [
-    "api_error", "server_error", "internal_server_error", "timeout_error", "internal", "deadline_exceeded",
+const ERROR_KINDS: [ErrorKind; 7] = [
+    (
+        &["context_length_exceeded", "exceed_context_size_error", "request_too_large"],
+        &[
+            "prompt is too long", "exceed context limit", "maximum context length", "context window", "context size",
+            "context length", "input token count", "maximum model length", "maximum prompt length", "input is too long",
+            "request too large for", "reduce the length of the",
+        ],
+        |message, _| ModelError::ContextFull { message },
+    ),
+    (
+        &["insufficient_quota", "billing_error", "billing_hard_limit_reached", "billing_not_active", "insufficient_balance"],
+        &["credit balance is too low", "credits are depleted", "insufficient balance", "insufficient credits"],
+        |message, _| ModelError::NoCredit { message },
+    ),
+    (
+        &["content_filter", "content_policy_violation", "responsibleaipolicyviolation", "invalid_prompt", "flagged_input"],
+        &["content filtering policy"],
+        |message, _| ModelError::Refused { message },
+    ),
+    (
+        &[
+            "authentication_error", "permission_error", "invalid_api_key", "api_key_invalid", "unauthenticated",
+            "permission_denied",
+        ],
+        &[],
+        |message, _| ModelError::BadKey { message },
+    ),
+    (
+        &["rate_limit_error", "rate_limit_exceeded", "resource_exhausted", "too_many_requests"],
+        &[],
+        |message, retry_after| ModelError::RateLimited { retry_after, message },
+    ),
+    (
+        &["overloaded_error", "server_is_overloaded", "slow_down", "unavailable"],
+        &[],
+        |message, retry_after| ModelError::Overloaded { retry_after, message },
+    ),
+    (
+        &["api_error", "server_error", "internal_server_error", "timeout_error", "internal", "deadline_exceeded"],
+        &[],
+        |message, _| ModelError::Broken { message },
+    ),
 ];
 
 /// Error for an HTTP status. `header` returns a header value by its lower-case name.
@@ -92,13 +88,13 @@ pub(super) fn from_status(
     };
     // Ollama calls every error an `api_error`. The status tells that the request is at fault.
     let is_client_error = (400..500).contains(&status) && status != 408;
-    let kind = error_body
-        .kind()
-        .filter(|kind| !(is_client_error && *kind == VendorErrorKind::ServerError));
-    match kind.or_else(|| kind_of_status(status)) {
-        Some(kind) => kind.error(message, retry_after),
-        None => ModelError::BadRequest { message },
-    }
+    let error = error_body.error(&message, retry_after);
+    let error =
+        error.filter(|error| !(is_client_error && matches!(error, ModelError::Broken { .. })));
+    error.unwrap_or_else(|| {
+        error_for_status(status, &message, retry_after)
+            .unwrap_or(ModelError::BadRequest { message })
+    })
 }
 
 /// Error for an event within a stream. After the reply started, even a normally free error may have
@@ -109,16 +105,22 @@ pub(super) fn from_event(body: &Value, started: ReplyStarted) -> ModelError {
         "" => "error without a message".to_owned(),
         text => text.to_owned(),
     };
-    let kind = error_body.kind().or_else(|| error_body.status.and_then(kind_of_status));
-    match (kind, started) {
-        (None, _)
-        | (
-            Some(
-                VendorErrorKind::Rate | VendorErrorKind::Overloaded | VendorErrorKind::ServerError,
+    let delay = error_body.delay();
+    let error = error_body
+        .error(&message, delay)
+        .or_else(|| error_body.status.and_then(|status| error_for_status(status, &message, delay)));
+    match (error, started) {
+        (
+            None
+            | Some(
+                ModelError::RateLimited { .. }
+                | ModelError::Overloaded { .. }
+                | ModelError::Broken { .. },
             ),
             ReplyStarted::Yes,
-        ) => ModelError::CutStream { message },
-        (Some(kind), _) => kind.error(message, error_body.delay()),
+        )
+        | (None, ReplyStarted::No) => ModelError::CutStream { message },
+        (Some(error), _) => error,
     }
 }
 
@@ -131,30 +133,11 @@ pub(super) enum ReplyStarted {
 
 /// Reduces the message to one short, printable line without secrets. Redacts first, so that
 /// shortening leaves no fragment of a secret.
-pub(super) fn clean_error(error: ModelError, redactor: &Redactor) -> ModelError {
-    let clean = |message: String| one_line(&redactor.redact(&message));
-    match error {
-        ModelError::RateLimited { retry_after, message } => {
-            ModelError::RateLimited { retry_after, message: clean(message) }
-        }
-        ModelError::Overloaded { retry_after, message } => {
-            ModelError::Overloaded { retry_after, message: clean(message) }
-        }
-        ModelError::Broken { message } => ModelError::Broken { message: clean(message) },
-        ModelError::ContextFull { message } => ModelError::ContextFull { message: clean(message) },
-        ModelError::Refused { message } => ModelError::Refused { message: clean(message) },
-        ModelError::BadKey { message } => ModelError::BadKey { message: clean(message) },
-        ModelError::NoKey { message } => ModelError::NoKey { message: clean(message) },
-        ModelError::NoServer { message } => ModelError::NoServer { message: clean(message) },
-        ModelError::NoCredit { message } => ModelError::NoCredit { message: clean(message) },
-        ModelError::BadRequest { message } => ModelError::BadRequest { message: clean(message) },
-        ModelError::CutStream { message } => ModelError::CutStream { message: clean(message) },
-        ModelError::Transport { message, spent } => {
-            ModelError::Transport { message: clean(message), spent }
-        }
-        ModelError::PromptCut { sent, read } => ModelError::PromptCut { sent, read },
-        ModelError::NotRecorded { message } => ModelError::NotRecorded { message: clean(message) },
+pub(super) fn clean_error(mut error: ModelError, redactor: &Redactor) -> ModelError {
+    if let Some(message) = error.message_mut() {
+        *message = one_line(&redactor.redact(message));
     }
+    error
 }
 
 /// Error if there was no connection, so the request was not sent.
@@ -200,45 +183,23 @@ fn is_invisible(character: char) -> bool {
         '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum VendorErrorKind {
-    Context,
-    Credit,
-    Refused,
-    Key,
-    Rate,
-    Overloaded,
-    ServerError,
-    GatewayTimeout,
-}
-
-impl VendorErrorKind {
-    fn error(self, message: String, retry_after: Option<Duration>) -> ModelError {
-        match self {
-            Self::Context => ModelError::ContextFull { message },
-            Self::Credit => ModelError::NoCredit { message },
-            Self::Refused => ModelError::Refused { message },
-            Self::Key => ModelError::BadKey { message },
-            Self::Rate => ModelError::RateLimited { retry_after, message },
-            Self::Overloaded => ModelError::Overloaded { retry_after, message },
-            Self::ServerError => ModelError::Broken { message },
-            Self::GatewayTimeout => no_response(message),
-        }
-    }
-}
-
-fn kind_of_status(status: u16) -> Option<VendorErrorKind> {
+fn error_for_status(
+    status: u16,
+    message: &str,
+    retry_after: Option<Duration>,
+) -> Option<ModelError> {
+    let message = message.to_owned();
     match status {
-        401 | 403 => Some(VendorErrorKind::Key),
-        402 => Some(VendorErrorKind::Credit),
-        413 => Some(VendorErrorKind::Context),
-        429 => Some(VendorErrorKind::Rate),
+        401 | 403 => Some(ModelError::BadKey { message }),
+        402 => Some(ModelError::NoCredit { message }),
+        413 => Some(ModelError::ContextFull { message }),
+        429 => Some(ModelError::RateLimited { retry_after, message }),
         // Not implemented: a retry does not help.
         501 => None,
         // The gateway timed out (524: Cloudflare), but the model may still be working.
-        504 | 524 => Some(VendorErrorKind::GatewayTimeout),
-        503 | 529 => Some(VendorErrorKind::Overloaded),
-        408 | 500.. => Some(VendorErrorKind::ServerError),
+        504 | 524 => Some(no_response(message)),
+        503 | 529 => Some(ModelError::Overloaded { retry_after, message }),
+        408 | 500.. => Some(ModelError::Broken { message }),
         _ => None,
     }
 }
@@ -305,28 +266,15 @@ impl ErrorBody {
         error_body
     }
 
-    fn kind(&self) -> Option<VendorErrorKind> {
-        let message = self.message.to_lowercase();
-        let has_code =
-            |codes: &[&str]| codes.iter().any(|code| self.codes.iter().any(|c| c == code));
-        let message_contains = |parts: &[&str]| parts.iter().any(|part| message.contains(part));
-        if has_code(&CONTEXT_CODES) || message_contains(&CONTEXT_SENTENCES) {
-            Some(VendorErrorKind::Context)
-        } else if has_code(&CREDIT_CODES) || message_contains(&CREDIT_SENTENCES) {
-            Some(VendorErrorKind::Credit)
-        } else if has_code(&REFUSED_CODES) || message_contains(&REFUSED_SENTENCES) {
-            Some(VendorErrorKind::Refused)
-        } else if has_code(&KEY_CODES) {
-            Some(VendorErrorKind::Key)
-        } else if has_code(&RATE_CODES) {
-            Some(VendorErrorKind::Rate)
-        } else if has_code(&OVERLOADED_CODES) {
-            Some(VendorErrorKind::Overloaded)
-        } else if has_code(&SERVER_ERROR_CODES) {
-            Some(VendorErrorKind::ServerError)
-        } else {
-            None
-        }
+    /// The error that the codes or the message of the body stand for.
+    fn error(&self, message: &str, retry_after: Option<Duration>) -> Option<ModelError> {
+        let text = self.message.to_lowercase();
+        let is_kind = |(codes, sentences, _): &&ErrorKind| {
+            self.codes.iter().any(|code| codes.contains(&code.as_str()))
+                || sentences.iter().any(|sentence| text.contains(sentence))
+        };
+        let (_, _, new_error) = ERROR_KINDS.iter().find(is_kind)?;
+        Some(new_error(message.to_owned(), retry_after))
     }
 
     /// Delay requested in the body.

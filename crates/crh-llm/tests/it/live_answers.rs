@@ -20,6 +20,7 @@ async fn check(scripted: impl Fn() -> ScriptedReply, expected: Expect) {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [scripted()]);
         let reply = ask(&live(wire, model.url()), &task()).await.unwrap();
+        assert!(reply.usage.is_some(), "{wire:?}");
         let text = reply_text(&reply);
         match blocks.iter_mut().find(|(_, known)| *known == text) {
             Some((wires, _)) => wires.push_str(&format!(" {wire:?}")),
@@ -285,8 +286,14 @@ async fn calls_of_the_same_tool_have_unique_ids() {
 async fn input_tokens_include_cached_tokens() {
     let tokens = Tokens { input: 1000, cached: 600, written: 300, output: 90, thoughts: 40 };
     for wire in WIRES {
-        let model =
-            FakeModel::start().on("tester", [says("Hi").usage(tokens), says("Hi").without_usage()]);
+        let model = FakeModel::start().on(
+            "tester",
+            [
+                says("Hi").usage(tokens),
+                says("Hi").without_usage(),
+                says("Hi").usage(Tokens { input: 2_000_000, ..tokens }),
+            ],
+        );
         let live = live(wire, model.url());
         let cache_written = match wire {
             Wire::Anthropic => 300,
@@ -294,18 +301,8 @@ async fn input_tokens_include_cached_tokens() {
         };
         let usage = TokenUsage { input: 1000, cache_read: 600, cache_written, output: 90 };
         assert_eq!(ask(&live, &question()).await.unwrap().usage, Some(usage), "{wire:?}");
-        assert_eq!(ask(&live, &question()).await.unwrap().usage, None, "{wire:?}");
-    }
-}
-
-#[tokio::test]
-async fn implausible_counts_are_discarded() {
-    let fine = Tokens { input: 1000, cached: 0, written: 0, output: 90, thoughts: 0 };
-    for wrong in [Tokens { input: 2_000_000, ..fine }, Tokens { output: 2_000_000, ..fine }] {
-        for wire in WIRES {
-            let model = FakeModel::start().on("tester", [says("Hi").usage(wrong)]);
-            let reply = ask(&live(wire, model.url()), &question()).await.unwrap();
-            assert_eq!((reply.turn.full_text().as_str(), reply.usage), ("Hi", None), "{wire:?}");
+        for _ in ["missing", "implausible"] {
+            assert_eq!(ask(&live, &question()).await.unwrap().usage, None, "{wire:?}");
         }
     }
 }
@@ -400,25 +397,5 @@ async fn thoughts_are_sent_back_as_the_vendor_requires() {
         let messages = body[field].as_array().unwrap();
         let lines: Vec<String> = messages.iter().map(ToString::to_string).collect();
         expected.assert_eq(&lines.join("\n"));
-    }
-}
-
-#[tokio::test]
-async fn malformed_arguments_are_sent_back_as_an_object() {
-    for wire in [Wire::OpenAiChat, Wire::OpenAiResponses, Wire::Anthropic] {
-        let body = second_body(wire, calls_raw("look", "{\"path\": \"a")).await;
-        let arguments = match wire {
-            Wire::OpenAiChat => {
-                body.pointer("/messages/2/tool_calls/0/function/arguments").unwrap()
-            }
-            Wire::OpenAiResponses => body.pointer("/input/1/arguments").unwrap(),
-            Wire::Anthropic => body.pointer("/messages/1/content/0/input").unwrap(),
-            Wire::Gemini => unreachable!("its arguments are never text"),
-        };
-        let object = json!({ "malformed_arguments": "{\"path\": \"a" });
-        match arguments.as_str() {
-            Some(text) => assert_eq!(text, object.to_string(), "{wire:?}"),
-            None => assert_eq!(*arguments, object, "{wire:?}"),
-        }
     }
 }

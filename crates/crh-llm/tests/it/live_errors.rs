@@ -5,7 +5,7 @@ use std::time::Duration;
 use expect_test::{Expect, expect};
 use serde_json::json;
 
-use super::live_setup::{KEY, WIRES, ask, endpoint, live, question};
+use super::live_setup::{KEY, WIRES, ask, client, endpoint, live, question};
 use crh_llm::{Endpoint, ModelError, NetworkSettings, Timeouts, VendorClient, Wire};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{
@@ -258,30 +258,13 @@ async fn invalid_stream_is_a_cut_stream() {
     "#]],
     )
     .await;
-    check(
-        || malformed(Malformed::NoEvents),
-        expect![[r#"
+    for kind in [Malformed::NoEvents, Malformed::Html, Malformed::Empty] {
+        let expected = expect![[r#"
             OpenAiChat OpenAiResponses Anthropic Gemini
                 CutStream { message: "not a model's reply; check the base URL" }
-        "#]],
-    )
-    .await;
-    check(
-        || malformed(Malformed::Html),
-        expect![[r#"
-            OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "not a model's reply; check the base URL" }
-        "#]],
-    )
-    .await;
-    check(
-        || malformed(Malformed::Empty),
-        expect![[r#"
-            OpenAiChat OpenAiResponses Anthropic Gemini
-                CutStream { message: "not a model's reply; check the base URL" }
-        "#]],
-    )
-    .await;
+        "#]];
+        check(|| malformed(kind), expected).await;
+    }
 }
 
 #[tokio::test]
@@ -356,7 +339,7 @@ async fn wrong_address_and_missing_key_are_explained() {
         let no_key = fails_with(401, json!({ "error": { "message": "x".repeat(1_000) } }));
         let model = FakeModel::start().on("tester", [nothing_there, no_key]);
         let endpoint = Endpoint { key: None, ..endpoint(wire, model.url()) };
-        let live = VendorClient::new(endpoint, &NetworkSettings::default()).unwrap();
+        let live = client(endpoint);
         let message = ask(&live, &question()).await.unwrap_err().to_string();
         let expected = format!("… (`{}/", model.url());
         assert!(message.contains(&expected) && message.ends_with("`)"), "{message}");

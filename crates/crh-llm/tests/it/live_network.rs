@@ -14,7 +14,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 
-use super::live_setup::{KEY, WIRES, ask, endpoint, live, question};
+use super::live_setup::{KEY, WIRES, ask, client, endpoint, live, question};
 use crh_llm::{
     Endpoint, FailureCost, ModelError, ModelSetupError, NetworkSettings, Timeouts, VendorClient,
     Wire,
@@ -34,32 +34,39 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Reads one request and runs `serve`. The request is kept for `head`.
-    fn start(serve: impl FnOnce(TcpStream, &str) + Send + 'static) -> Self {
+    /// Accepts one connection. `serve` returns the head of the request.
+    fn accept(serve: impl FnOnce(TcpStream) -> String + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let thread = thread::spawn(move || {
-            let (mut stream, _) = listener.accept().unwrap();
+            let (stream, _) = listener.accept().unwrap();
             stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
-            let head = head(&mut stream);
-            serve(stream, &head);
-            head
+            serve(stream)
         });
         Self { address, thread }
+    }
+
+    /// Reads one request and runs `serve`. The request is kept for `head`.
+    fn start(serve: impl FnOnce(TcpStream) + Send + 'static) -> Self {
+        Self::accept(move |mut stream| {
+            let head = head(&mut stream);
+            serve(stream);
+            head
+        })
     }
 
     /// Sends these frames, then `tail`.
     pub(crate) fn events(frames: &[Value], tail: &str) -> Self {
         let lines: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
         let answer = format!("{EVENTS}{lines}{tail}");
-        Self::start(move |mut stream, _| stream.write_all(answer.as_bytes()).unwrap())
+        Self::start(move |mut stream| stream.write_all(answer.as_bytes()).unwrap())
     }
 
     /// Sends text until the client disconnects.
     pub(crate) fn endless() -> Self {
         let text = "x".repeat(16_000);
         let frame = format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
-        Self::start(move |mut stream, _| {
+        Self::start(move |mut stream| {
             stream.write_all(EVENTS.as_bytes()).unwrap();
             while stream.write_all(frame.as_bytes()).is_ok() {}
         })
@@ -68,7 +75,7 @@ impl Server {
     /// Sends one event without an end until the client disconnects.
     pub(crate) fn endless_event() -> Self {
         let text = "x".repeat(64 << 10);
-        Self::start(move |mut stream, _| {
+        Self::start(move |mut stream| {
             stream.write_all(EVENTS.as_bytes()).unwrap();
             stream.write_all(br#"data: {"choices":[{"delta":{"content":""#).unwrap();
             while stream.write_all(text.as_bytes()).is_ok() {}
@@ -147,9 +154,7 @@ async fn without_a_key_no_auth_header_is_sent() {
     for wire in WIRES {
         let model = FakeModel::start().on("tester", [says("Hi")]);
         let keyless = Endpoint { key: None, ..endpoint(wire, model.url()) };
-        ask(&VendorClient::new(keyless, &NetworkSettings::default()).unwrap(), &question())
-            .await
-            .unwrap();
+        ask(&client(keyless), &question()).await.unwrap();
         for (name, _) in &model.requests().pop().unwrap().headers {
             #[rustfmt::skip]
             let plain = [
@@ -197,7 +202,7 @@ async fn http_proxy_is_used_unless_excluded() {
 
 #[tokio::test]
 async fn https_proxy_tunnels_and_never_sees_the_key() {
-    let proxy = Server::start(|mut stream, _| {
+    let proxy = Server::start(|mut stream| {
         stream.write_all(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n").unwrap();
     });
     let origin = format!("http://{}", proxy.address);
@@ -270,11 +275,7 @@ fn secure_server() -> Server {
         .with_no_client_auth()
         .with_single_cert(chain.collect(), key)
         .unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let thread = thread::spawn(move || {
-        let (stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    Server::accept(move |stream| {
         let connection = ServerConnection::new(Arc::new(config)).unwrap();
         let mut stream = StreamOwned::new(connection, stream);
         let head = head(&mut stream);
@@ -285,8 +286,7 @@ fn secure_server() -> Server {
             stream.flush().unwrap();
         }
         head
-    });
-    Server { address, thread }
+    })
 }
 
 #[tokio::test]
@@ -300,8 +300,8 @@ async fn configured_ca_file_is_trusted() {
 
     let server = secure_server();
     let url = format!("https://{}/v1", server.address);
-    let error =
-        ask(&super::live_setup::live(Wire::OpenAiChat, url), &question()).await.unwrap_err();
+    let untrusting = client(endpoint(Wire::OpenAiChat, url));
+    let error = ask(&untrusting, &question()).await.unwrap_err();
     let error_text = format!("{error:?}").replace(&server.address.to_string(), "ADDRESS");
     expect![[r#"NoServer { message: "connection failed: invalid peer certificate: UnknownIssuer (`https://ADDRESS/v1/chat/completions`)" }"#]].assert_eq(&error_text);
     assert_eq!(server.head(), "");
@@ -342,7 +342,7 @@ fn invalid_settings_fail_before_the_first_request() {
 #[tokio::test]
 async fn dropped_request_closes_its_connection() {
     let (began, mut begins) = tokio::sync::mpsc::unbounded_channel();
-    let server = Server::start(move |mut stream, _| {
+    let server = Server::start(move |mut stream| {
         stream.write_all(EVENTS.as_bytes()).unwrap();
         stream.write_all(b"data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n").unwrap();
         began.send(()).unwrap();
@@ -363,11 +363,7 @@ async fn dropped_request_closes_its_connection() {
 
 /// Answers this many requests on one connection and accepts no other.
 fn keeps_alive(requests: usize) -> Server {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let thread = thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    Server::accept(move |mut stream| {
         for _ in 0..requests {
             let head = head(&mut stream);
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
@@ -379,8 +375,7 @@ fn keeps_alive(requests: usize) -> Server {
             stream.write_all(format!("{head}{chunk}").as_bytes()).unwrap();
         }
         String::new()
-    });
-    Server { address, thread }
+    })
 }
 
 #[tokio::test]

@@ -31,7 +31,11 @@ pub(crate) fn endpoint(wire: Wire, url: impl AsRef<str>) -> Endpoint {
 }
 
 pub(crate) fn live(wire: Wire, url: impl AsRef<str>) -> VendorClient {
-    VendorClient::new(endpoint(wire, url), &NetworkSettings::default()).unwrap()
+    client(endpoint(wire, url))
+}
+
+pub(crate) fn client(endpoint: Endpoint) -> VendorClient {
+    VendorClient::new(endpoint, &NetworkSettings::default()).unwrap()
 }
 
 pub(crate) fn question() -> ModelRequest {

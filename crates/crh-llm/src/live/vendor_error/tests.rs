@@ -69,45 +69,20 @@ fn api_error_with_a_client_status_is_a_bad_request() {
 
 #[test]
 fn full_context_is_recognised_for_many_servers() {
-    for (status, body) in [
-        (
-            400,
-            r#"{"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
-        ),
-        (
-            400,
-            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":4}}"#,
-        ),
-        (
-            400,
-            r#"{"object":"error","message":"This model's maximum context length is 2048 tokens. However, you requested 4096 tokens","type":"BadRequestError","code":400}"#,
-        ),
-        (
-            400,
-            r#"{"error":{"message":"The decoder prompt (length 9) is longer than the maximum model length of 4."}}"#,
-        ),
+    #[rustfmt::skip]
+    let cases = [
+        (400, r#"{"error":{"message":"m","type":"invalid_request_error","code":"context_length_exceeded"}}"#),
+        (400, r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":9,"n_ctx":4}}"#),
+        (400, r#"{"object":"error","message":"This model's maximum context length is 2048 tokens. However, you requested 4096 tokens","type":"BadRequestError","code":400}"#),
+        (400, r#"{"error":{"message":"The decoder prompt (length 9) is longer than the maximum model length of 4."}}"#),
         (400, r#"{"error":"input length exceeds the context length"}"#),
-        (
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
-        ),
-        (
-            400,
-            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#,
-        ),
-        (
-            413,
-            r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
-        ),
-        (
-            400,
-            r#"{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}"#,
-        ),
-        (
-            429,
-            r#"{"error":{"message":"Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 60000.","type":"tokens","code":"rate_limit_exceeded"}}"#,
-        ),
-    ] {
+        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#),
+        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#),
+        (413, r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#),
+        (400, r#"{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}"#),
+        (429, r#"{"error":{"message":"Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 60000.","type":"tokens","code":"rate_limit_exceeded"}}"#),
+    ];
+    for (status, body) in cases {
         let error = from_status(status, &header(&[]), body);
         assert!(matches!(error, ModelError::ContextFull { .. }), "{error:?}");
     }
@@ -115,39 +90,23 @@ fn full_context_is_recognised_for_many_servers() {
 
 #[test]
 fn codes_take_precedence_over_statuses() {
+    #[rustfmt::skip]
+    let cases = [
+        (429, r#"{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota"}}"#),
+        (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#),
+        (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
+        (400, r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#),
+        (400, r#"{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#),
+        (403, r#"{"error":{"message":"flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"…"}}}"#),
+        (404, r#"{"error":{"message":"The model `gpt-9` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#),
+        (422, r#"{"detail":"field required"}"#),
+        (400, r#"max_tokens is too large: 300000"#),
+        (502, "<html><body>Bad gateway</body></html>"),
+        (504, "<html><body>Gateway timeout</body></html>"),
+        (504, r#"{"type":"error","error":{"type":"timeout_error","message":"m"}}"#),
+    ];
     check(
-        &[
-            (
-                429,
-                r#"{"error":{"message":"m","type":"insufficient_quota","code":"insufficient_quota"}}"#,
-            ),
-            (
-                400,
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}"#,
-            ),
-            (402, r#"{"error":{"message":"Insufficient credits","code":402}}"#),
-            (
-                400,
-                r#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID"}]}}"#,
-            ),
-            (
-                400,
-                r#"{"error":{"message":"The response was filtered","code":"content_filter","innererror":{"code":"ResponsibleAIPolicyViolation"}}}"#,
-            ),
-            (
-                403,
-                r#"{"error":{"message":"flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"…"}}}"#,
-            ),
-            (
-                404,
-                r#"{"error":{"message":"The model `gpt-9` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#,
-            ),
-            (422, r#"{"detail":"field required"}"#),
-            (400, r#"max_tokens is too large: 300000"#),
-            (502, "<html><body>Bad gateway</body></html>"),
-            (504, "<html><body>Gateway timeout</body></html>"),
-            (504, r#"{"type":"error","error":{"type":"timeout_error","message":"m"}}"#),
-        ],
+        &cases,
         expect![[r#"
             NoCredit { message: "m" }
             NoCredit { message: "Your credit balance is too low to access the Anthropic API." }
@@ -170,28 +129,15 @@ fn retry_delay_is_found_in_headers_and_body() {
     type Case<'a> = (&'a [(&'a str, &'a str)], &'a str, Option<f64>);
     let openai = r#"{"error":{"message":"Rate limit reached. Please try again in 7.2s. Visit …"}}"#;
     let google = r#"[{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"36.5s"}]}}]"#;
+    let date = "Wed, 21 Oct 2026 07:28:00 GMT";
     let cases: [Case<'_>; 16] = [
         (&[], "", None),
         (&[("retry-after", "7")], "", Some(7.0)),
         (&[("retry-after", "7")], openai, Some(7.0)),
         (&[("retry-after", "7"), ("retry-after-ms", "1500")], "", Some(1.5)),
-        (&[("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT")], "", None),
-        (
-            &[
-                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
-                ("date", "Wed, 21 Oct 2026 07:27:15 GMT"),
-            ],
-            "",
-            Some(45.0),
-        ),
-        (
-            &[
-                ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT"),
-                ("date", "Wed, 21 Oct 2026 07:28:01 GMT"),
-            ],
-            "",
-            Some(0.0),
-        ),
+        (&[("retry-after", date)], "", None),
+        (&[("retry-after", date), ("date", "Wed, 21 Oct 2026 07:27:15 GMT")], "", Some(45.0)),
+        (&[("retry-after", date), ("date", "Wed, 21 Oct 2026 07:28:01 GMT")], "", Some(0.0)),
         (&[("retry-after", "-1")], "", None),
         (&[("retry-after", "1e300")], "", None),
         (
@@ -256,12 +202,6 @@ fn unknown_error_event_cuts_the_stream() {
         CutStream { message: "error without a message" }
     "#]]
     .assert_eq(&lines);
-}
-
-#[test]
-fn redirect_error_names_its_target() {
-    let error = from_status(308, &header(&[("location", "https://elsewhere.example/v1")]), "");
-    expect!["the model rejected the request: the server redirects to `https://elsewhere.example/v1` (308); crh follows no redirects, to protect the API key"].assert_eq(&error.to_string());
 }
 
 #[test]
