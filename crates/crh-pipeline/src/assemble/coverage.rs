@@ -7,7 +7,7 @@ use super::unique;
 use crate::change_under_review::ChangeUnderReview;
 use crate::plan::is_static;
 use crate::runs::RunRecord;
-use crate::scope::{MODE_LINK, ScopeDecision, SkipEffect, SkipReason};
+use crate::scope::{MODE_LINK, ScopeDecision, ScopeNote, SkipEffect, SkipReason};
 use crh_review::diff::{Diff, FileDiff, LineKind};
 use crh_review::report::{CoverageState, FileCoverage};
 
@@ -18,6 +18,9 @@ const MOVED_INTO_USE: &str =
 /// Why a symlink counts as partly reviewed.
 const LINKED_INTO_USE: &str =
     "a symlink that gives its target a name that runs, and the diff does not show the target";
+
+/// Why a symlink without a target counts as partly reviewed.
+const LINK_LOOP: &str = "a symlink that leads back to itself, or through too many other symlinks";
 
 /// How the review ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +82,13 @@ pub(crate) fn coverage(
                             if scope_file.effect == SkipEffect::Incomplete =>
                         {
                             let is_link = file.new_mode == Some(MODE_LINK);
-                            let reason = if is_link { LINKED_INTO_USE } else { MOVED_INTO_USE };
+                            let reason = if scope_file.notes.contains(&ScopeNote::LinkLoop) {
+                                LINK_LOOP
+                            } else if is_link {
+                                LINKED_INTO_USE
+                            } else {
+                                MOVED_INTO_USE
+                            };
                             (CoverageState::Truncated, reason.to_owned())
                         }
                         other => other,

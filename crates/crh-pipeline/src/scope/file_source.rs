@@ -1,5 +1,6 @@
 //! File data that the diff does not contain: attributes, sizes and contents.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use crh_git::{AttributeState, Objects, PathEntryKind, ReadError, read_attributes};
@@ -22,6 +23,12 @@ pub trait FileSource {
 
     /// Whether a folder existed before the change, if known.
     fn had_folder(&self, folder: &[u8]) -> Option<bool>;
+
+    /// Kind of an entry after the change. `None` without a repository.
+    fn entry(&self, path: &[u8]) -> Result<Option<PathEntryKind>, ReadError>;
+
+    /// All files after the change. `None` if crh cannot list them.
+    fn head_files(&self) -> Option<Vec<(Vec<u8>, PathEntryKind)>>;
 }
 
 /// Attributes of a file.
@@ -55,7 +62,9 @@ pub struct RepositoryFiles<'a> {
     objects: &'a Objects,
     base: String,
     head: String,
-    attributes: HashMap<Vec<u8>, FileAttributes>,
+    attributes_revision: String,
+    /// Attributes of the paths in the diff, and of those that were asked for.
+    attributes: RefCell<HashMap<Vec<u8>, FileAttributes>>,
     unreadable_attributes: Vec<(Vec<u8>, ReadError)>,
 }
 
@@ -69,6 +78,19 @@ impl AttributeMark {
             AttributeState::Value(value) if value == "true" => Self::Marked(format!("{name}=true")),
             AttributeState::Value(value) if value == "false" => Self::Unmarked,
             AttributeState::Value(_) | AttributeState::Unspecified => Self::Unspecified,
+        }
+    }
+}
+
+impl FileAttributes {
+    /// Interprets the states of [`ATTRIBUTE_NAMES`].
+    fn from_states(states: &[AttributeState]) -> Self {
+        match states {
+            [generated, vendored] => Self {
+                generated: AttributeMark::from_state(ATTRIBUTE_NAMES[0], generated),
+                vendored: AttributeMark::from_state(ATTRIBUTE_NAMES[1], vendored),
+            },
+            _ => Self::default(),
         }
     }
 }
@@ -87,6 +109,14 @@ impl FileSource for DiffOnly {
     }
 
     fn had_folder(&self, _: &[u8]) -> Option<bool> {
+        None
+    }
+
+    fn entry(&self, _: &[u8]) -> Result<Option<PathEntryKind>, ReadError> {
+        Ok(None)
+    }
+
+    fn head_files(&self) -> Option<Vec<(Vec<u8>, PathEntryKind)>> {
         None
     }
 }
@@ -108,23 +138,17 @@ impl<'a> RepositoryFiles<'a> {
         let paths: Vec<RepoPath> = diff.files().iter().flat_map(file_paths).collect();
         let bytes: Vec<&[u8]> = paths.iter().map(RepoPath::as_bytes).collect();
         let result = read_attributes(objects, attributes_revision, &bytes, &ATTRIBUTE_NAMES)?;
-        let to_attributes = |states: &Vec<AttributeState>| match states.as_slice() {
-            [generated, vendored] => FileAttributes {
-                generated: AttributeMark::from_state(ATTRIBUTE_NAMES[0], generated),
-                vendored: AttributeMark::from_state(ATTRIBUTE_NAMES[1], vendored),
-            },
-            _ => FileAttributes::default(),
-        };
         let attributes = bytes
             .iter()
             .zip(&result.states)
-            .map(|(path, states)| (path.to_vec(), to_attributes(states)));
+            .map(|(path, states)| (path.to_vec(), FileAttributes::from_states(states)));
         let (base, head) = (base.to_owned(), head.to_owned());
         Ok(Self {
             objects,
             base,
             head,
-            attributes: attributes.collect(),
+            attributes_revision: attributes_revision.to_owned(),
+            attributes: RefCell::new(attributes.collect()),
             unreadable_attributes: result.unreadable_files,
         })
     }
@@ -144,7 +168,17 @@ impl<'a> RepositoryFiles<'a> {
 
 impl FileSource for RepositoryFiles<'_> {
     fn attributes(&self, path: &RepoPath) -> FileAttributes {
-        self.attributes.get(path.as_bytes()).cloned().unwrap_or_default()
+        let path = path.as_bytes();
+        if let Some(attributes) = self.attributes.borrow().get(path) {
+            return attributes.clone();
+        }
+        // A packed change has the attributes of the target branch for the paths in the diff only.
+        let at = |revision| read_attributes(self.objects, revision, &[path], &ATTRIBUTE_NAMES);
+        let result = at(&self.attributes_revision).or_else(|_| at(&self.base));
+        let states = result.ok().and_then(|result| result.states.into_iter().next());
+        let attributes = FileAttributes::from_states(&states.unwrap_or_default());
+        self.attributes.borrow_mut().insert(path.to_vec(), attributes.clone());
+        attributes
     }
 
     fn size(&self, side: Side, path: &RepoPath) -> Option<u64> {
@@ -154,11 +188,21 @@ impl FileSource for RepositoryFiles<'_> {
     fn content(&self, side: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError> {
         self.objects.file(self.revision(side), path.as_bytes()).map(Some)
     }
+
     fn had_folder(&self, folder: &[u8]) -> Option<bool> {
         match self.objects.entry(&self.base, folder) {
             Ok(entry) => Some(entry.kind == PathEntryKind::Folder),
             Err(ReadError::NoEntry(_)) => Some(false),
             Err(_) => None,
         }
+    }
+
+    fn entry(&self, path: &[u8]) -> Result<Option<PathEntryKind>, ReadError> {
+        self.objects.entry(&self.head, path).map(|entry| Some(entry.kind))
+    }
+
+    fn head_files(&self) -> Option<Vec<(Vec<u8>, PathEntryKind)>> {
+        let files = self.objects.files(&self.head).ok()?;
+        Some(files.into_iter().map(|file| (file.path, file.kind)).collect())
     }
 }

@@ -19,6 +19,7 @@
 mod content;
 mod file_source;
 mod known_names;
+mod links;
 mod lock_file;
 mod role;
 mod runnable;
@@ -28,6 +29,7 @@ mod skip_reason;
 use std::collections::HashMap;
 
 pub use file_source::{AttributeMark, DiffOnly, FileAttributes, FileSource, RepositoryFiles};
+use links::{HeadLinks, LinkTarget};
 pub(crate) use role::{FileKind, instructs_agents};
 pub use role::{FileRole, LineCounts};
 use serde::Serialize;
@@ -141,10 +143,12 @@ pub fn decide_scope(diff: &Diff, files: &impl FileSource, rules: &ScopeRules) ->
             first_problems.entry(file_index).or_insert(&problem.kind);
         }
     }
+    let links = HeadLinks::new(diff, files);
     let mut scope = Scope { files: Vec::new(), totals: ScopeTotals::default() };
     for (file_index, file) in diff.files().iter().enumerate() {
         let problem = first_problems.get(&file_index).copied();
-        let file = FileCase { diff, file, files, rules, problem, notes: Vec::new() }.decide();
+        let case = FileCase { diff, file, files, links: &links, rules, problem, notes: Vec::new() };
+        let file = case.decide();
         scope.totals.add(&file);
         scope.files.push(file);
     }
@@ -204,6 +208,7 @@ struct FileCase<'a, F> {
     diff: &'a Diff,
     file: &'a FileDiff,
     files: &'a F,
+    links: &'a HeadLinks<'a, F>,
     rules: &'a ScopeRules,
     problem: Option<&'a DiffProblemKind>,
     notes: Vec<ScopeNote>,
@@ -218,6 +223,9 @@ impl<F: FileSource> FileCase<'_, F> {
         }
         if self.has_mode(MODE_LINK) {
             self.notes.push(ScopeNote::Link);
+            if self.links.target(self.file.path.as_bytes()) == LinkTarget::Loop {
+                self.notes.push(ScopeNote::LinkLoop);
+            }
         }
         let decision = self.reason(&name).map_or(ScopeDecision::In, ScopeDecision::Out);
         if !kind.is_known && decision.is_in() {

@@ -8,17 +8,18 @@ use serde::Serialize;
 
 use super::runnable::{self, Runnable};
 use super::{
-    AttributeMark, FileCase, FileRole, FileSource, MODE_EXECUTABLE, MODE_LINK, MODE_SUBMODULE,
-    ScopeDecision, ScopeRules, SkipReason, known_names, role, role_of_path, skip_reason_by_name,
+    AttributeMark, FileCase, FileRole, FileSource, LinkTarget, MODE_EXECUTABLE, MODE_LINK,
+    MODE_SUBMODULE, ScopeDecision, ScopeRules, SkipReason, known_names, role, role_of_path,
+    skip_reason_by_name,
 };
-use crh_review::diff::{FileChange, FileDiff, LineKind, RepoPath};
+use crh_review::diff::{FileChange, FileDiff, RepoPath};
 use crh_review::finding::Side;
 
 /// Maximum size of a file of unknown kind that crh reads to see whether it can run.
 const READ_BYTES_MAX: u64 = 4_000_000;
 
 /// Effect of unread content on the review.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SkipEffect {
     /// Nothing: the file is read, or cannot run.
@@ -43,11 +44,19 @@ impl<F: FileSource> FileCase<'_, F> {
         if self.file.change == FileChange::Deleted {
             return SkipEffect::Harmless;
         }
-        let effect = match decision {
+        let effect = |name: &str| match decision {
             ScopeDecision::In if self.moves_into_use(name) => SkipEffect::Incomplete,
             ScopeDecision::In => SkipEffect::Harmless,
             ScopeDecision::Out(reason) => self.skip_effect(name, reason),
         };
+        let aliases = match decision {
+            ScopeDecision::Out(reason) if reason.is_without_lines() => {
+                self.links.aliases(self.file.path.as_bytes())
+            }
+            ScopeDecision::In | ScopeDecision::Out(_) => Vec::new(),
+        };
+        let aliases = aliases.iter().map(|alias| String::from_utf8_lossy(alias));
+        let effect = aliases.map(|alias| effect(&alias)).fold(effect(name), SkipEffect::max);
         match effect {
             SkipEffect::Incomplete if !decision.is_in() && self.base_accepts(name) => {
                 SkipEffect::Accepted
@@ -198,7 +207,7 @@ impl<F: FileSource> FileCase<'_, F> {
     /// diff does not show its unchanged lines.
     fn moves_into_use(&self, name: &str) -> bool {
         match (self.file.change, &self.file.old_path) {
-            _ if self.file.new_mode == Some(MODE_LINK) => self.links_into_use(name),
+            _ if self.is_link() => self.links_into_use(name),
             (FileChange::Renamed | FileChange::Copied, Some(old_path)) => {
                 self.brings_into_use(name, old_path)
             }
@@ -206,32 +215,67 @@ impl<F: FileSource> FileCase<'_, F> {
         }
     }
 
-    /// Whether a symlink gives a file that did not run, or that is outside of the repository, a
-    /// name that runs.
-    fn links_into_use(&self, name: &str) -> bool {
-        let lines = self.file.hunks.iter().flat_map(|hunk| self.diff.lines(hunk));
-        let target = lines.filter(|line| line.kind == LineKind::Added).map(|line| line.text());
-        let target: Vec<&[u8]> = target.collect();
-        if target.is_empty() {
-            return false;
+    /// Whether the new file is a symlink. The diff of a moved file may not show its mode.
+    fn is_link(&self) -> bool {
+        match (self.file.change, self.file.new_mode) {
+            (_, Some(mode)) => mode == MODE_LINK,
+            (FileChange::Renamed | FileChange::Copied, None) => {
+                self.links.is_link(self.file.path.as_bytes())
+            }
+            (_, None) => false,
         }
-        let target = String::from_utf8_lossy(&target.join(&b'\n')).into_owned();
-        let Some(target) = link_target(name, &target) else {
+    }
+
+    /// Whether a symlink gives a file that did not run, or that is outside of the repository, a
+    /// name that runs. Unchanged links that lead through this one give it more names.
+    fn links_into_use(&self, name: &str) -> bool {
+        let path = self.file.path.as_bytes();
+        let is_used = self.target_gets_used(name, &self.links.target(path));
+        is_used
+            || match self.links.links_through(path) {
+                Some(names) => names.iter().any(|link| {
+                    self.target_gets_used(&String::from_utf8_lossy(&link.path), &link.target)
+                }),
+                None => self.links.has_tree(),
+            }
+    }
+
+    /// Whether a link with this name and target brings unread content into use.
+    fn target_gets_used(&self, name: &str, target: &LinkTarget) -> bool {
+        let LinkTarget::Inside(target) = target else {
             return match runnable::by_path(name) {
                 Runnable::Code | Runnable::Program | Runnable::Unknown => true,
                 Runnable::Config => !runnable::is_out_of_use(name),
                 Runnable::No => false,
             };
         };
-        // The target may be a folder.
-        [(name.to_owned(), target.clone()), (format!("{name}/x"), format!("{target}/x"))]
-            .iter()
-            .any(|(name, target)| self.brings_into_use(name, &RepoPath::new(target.as_bytes())))
+        let brings = |end: &[u8]| {
+            let old_path = match (target.as_slice(), end) {
+                (target, []) => target.to_vec(),
+                ([], end) => end.to_vec(),
+                (target, end) => [target, b"/", end].concat(),
+            };
+            let name = match end {
+                [] => name.to_owned(),
+                end => format!("{name}/{}", String::from_utf8_lossy(end)),
+            };
+            self.brings_into_use(&name, &RepoPath::new(old_path))
+        };
+        if brings(b"") || self.links.is_file(target) {
+            return brings(b"");
+        }
+        // The target may be a folder. Any name stands for files that it gets later.
+        brings(b"x")
+            || match self.links.files_below(target) {
+                Some(files) => files.into_iter().any(brings),
+                None => self.links.has_tree(),
+            }
     }
 
     /// Whether content that did not run at its old path may run at its new one.
     fn brings_into_use(&self, name: &str, old_path: &RepoPath) -> bool {
         let old_name = &*String::from_utf8_lossy(old_path.as_bytes());
+        let new_path = RepoPath::new(name.as_bytes());
         let kind = runnable::by_path(name);
         if kind == Runnable::No {
             return self.becomes_executable() && self.is_script(name);
@@ -244,10 +288,11 @@ impl<F: FileSource> FileCase<'_, F> {
         };
         let is_large = || {
             let size = self.files.size(Side::Old, old_path);
+            let size = size.or_else(|| self.files.size(Side::New, old_path));
             size.is_some_and(|bytes| bytes > self.rules.max_file_bytes)
         };
         let was_skipped =
-            || !is_skipped(name, &self.file.path) && (is_skipped(old_name, old_path) || is_large());
+            || !is_skipped(name, &new_path) && (is_skipped(old_name, old_path) || is_large());
         let becomes = |is: fn(&str) -> bool| is(name) && !is(old_name);
         let is_in_root = |name: &str| !name.contains('/');
         becomes(runs)
@@ -286,21 +331,4 @@ fn may_run(name: &str) -> bool {
 
 fn is_test(name: &str) -> bool {
     role_of_path(name) == FileRole::Test || runnable::is_fixture(name)
-}
-
-/// The path that a symlink points to. None if it is outside of the repository.
-fn link_target(link: &str, target: &str) -> Option<String> {
-    let mut parts: Vec<&str> = link.split('/').collect();
-    parts.pop();
-    if target.starts_with('/') {
-        return None;
-    }
-    for part in target.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => drop(parts.pop()?),
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
 }

@@ -94,6 +94,8 @@ pub enum ScopeNote {
     Deleted,
     /// A symlink; its only line is the target.
     Link,
+    /// A symlink that leads back to itself, or through too many other symlinks.
+    LinkLoop,
     /// Reviewed, but of unknown kind; counts as executable.
     UnknownKind,
     /// The diff does not show its lines (combined or truncated diff), so they are not counted.
@@ -163,6 +165,18 @@ impl SkipReason {
             | Self::TooLarge { .. }
             | Self::ReviewedBefore { .. } => false,
         }
+    }
+
+    /// Whether the diff shows no line of a file that is there.
+    pub(super) fn is_without_lines(&self) -> bool {
+        matches!(
+            self,
+            Self::Binary
+                | Self::LfsPointer
+                | Self::ModeOnly { .. }
+                | Self::MoveOnly
+                | Self::TooLarge { .. }
+        )
     }
 
     /// The reason as a sentence.

@@ -7,7 +7,7 @@ use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::*;
-use crh_git::{AttributeState, ReadError};
+use crh_git::{AttributeState, PathEntryKind, ReadError};
 use crh_testkit::Fixture;
 
 /// Files from a fixture. Its `.gitattributes` support whole paths only.
@@ -70,6 +70,14 @@ impl FileSource for Fake {
         let folder = format!("{}/", String::from_utf8_lossy(folder));
         let mut old_paths = self.contents.keys().filter(|(side, _)| *side == Side::Old);
         Some(old_paths.any(|(_, path)| path.starts_with(&folder)))
+    }
+
+    fn entry(&self, _: &[u8]) -> Result<Option<PathEntryKind>, ReadError> {
+        Ok(None)
+    }
+
+    fn head_files(&self) -> Option<Vec<(Vec<u8>, PathEntryKind)>> {
+        None
     }
 }
 
@@ -153,6 +161,7 @@ fn scope_text(scope: &Scope) -> String {
                 }
                 ScopeNote::Deleted
                 | ScopeNote::Link
+                | ScopeNote::LinkLoop
                 | ScopeNote::UnknownKind
                 | ScopeNote::LinesNotShown
                 | ScopeNote::Included { .. }
@@ -1263,6 +1272,162 @@ fn link_brings_only_unread_code_into_use() {
     ] {
         assert_eq!(effect(link, target), SkipEffect::Harmless, "{link} -> {target}");
     }
+}
+
+/// A tree after the change: files, and symlinks as `link -> target`.
+struct Tree(Vec<(String, Option<String>)>);
+
+impl Tree {
+    fn parse(text: &str) -> Self {
+        let entry = |line: &str| match line.trim().split_once(" -> ") {
+            Some((link, target)) => (link.to_owned(), Some(target.to_owned())),
+            None => (line.trim().to_owned(), None),
+        };
+        Self(text.split(',').map(entry).collect())
+    }
+
+    fn find(&self, path: &[u8]) -> Option<&(String, Option<String>)> {
+        self.0.iter().find(|(name, _)| name.as_bytes() == path)
+    }
+}
+
+impl FileSource for Tree {
+    fn attributes(&self, path: &RepoPath) -> FileAttributes {
+        let mark = AttributeMark::Marked("linguist-generated".to_owned());
+        let is_marked = path.as_bytes().starts_with(b"marked/");
+        let generated = if is_marked { mark } else { AttributeMark::Unspecified };
+        FileAttributes { generated, ..FileAttributes::default() }
+    }
+
+    fn size(&self, _: Side, _: &RepoPath) -> Option<u64> {
+        Some(10)
+    }
+
+    fn content(&self, _: Side, path: &RepoPath) -> Result<Option<Vec<u8>>, ReadError> {
+        let target = self.find(path.as_bytes()).and_then(|(_, target)| target.clone());
+        Ok(Some(target.unwrap_or_default().into_bytes()))
+    }
+
+    fn had_folder(&self, _: &[u8]) -> Option<bool> {
+        Some(false)
+    }
+
+    fn entry(&self, path: &[u8]) -> Result<Option<PathEntryKind>, ReadError> {
+        let folder = [path, b"/"].concat();
+        match self.find(path) {
+            Some((_, Some(_))) => Ok(Some(PathEntryKind::Link)),
+            Some((name, None)) if name == "sub" => Ok(Some(PathEntryKind::Submodule)),
+            Some((_, None)) => Ok(Some(PathEntryKind::File)),
+            None if self.0.iter().any(|(name, _)| name.as_bytes().starts_with(&folder)) => {
+                Ok(Some(PathEntryKind::Folder))
+            }
+            None => Err(ReadError::NoEntry(String::new())),
+        }
+    }
+
+    fn head_files(&self) -> Option<Vec<(Vec<u8>, PathEntryKind)>> {
+        let kind = |target: &Option<String>| match target {
+            Some(_) => PathEntryKind::Link,
+            None => PathEntryKind::File,
+        };
+        let files = self.0.iter().map(|(name, target)| (name.clone().into_bytes(), kind(target)));
+        Some(files.collect())
+    }
+}
+
+/// Effect of a changed link in a tree.
+fn link_effect(tree: &str, link: &str, rules_text: &str) -> (SkipEffect, Vec<ScopeNote>) {
+    let diff = format!(
+        "diff --git a/{link} b/{link}\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/{link}\n\
+         @@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
+    );
+    let mut scope = decide_scope(&Diff::read(diff), &Tree::parse(tree), &rules(rules_text));
+    let file = scope.files.remove(0);
+    (file.effect, file.notes)
+}
+
+#[test]
+fn last_target_of_a_chain_of_links_decides() {
+    let chain_of = |links: usize| {
+        let links = (0..links).map(|link| format!("l{link}.txt -> l{}.txt, ", link + 1));
+        format!("p.py -> l0.txt, {}src/a.py", links.collect::<String>())
+    };
+    let long_chain = chain_of(60);
+    for (tree, link) in [
+        // Through a new link, and through a link to a folder.
+        ("lib.x -> testdata, p.py -> lib.x/evil.py, testdata/evil.py", "p.py"),
+        ("ext.x -> vendor, p.py -> ext.x/evil.py, vendor/evil.py", "p.py"),
+        ("a/p.py -> ../b/q.py, b/q.py -> ../c/evil.py, c -> vendor, vendor/evil.py", "a/p.py"),
+        // `..` after a linked folder is the parent of the target.
+        ("in -> vendor/lib, p.py -> in/../evil.py, vendor/evil.py, vendor/lib/x, evil.py", "p.py"),
+        // Outside of the tree.
+        ("p.py -> .git/hooks/x.py, src/a.py", "p.py"),
+        ("p.py -> .GIT/x.py, src/a.py", "p.py"),
+        ("p.py -> q, q -> /tmp/x.py", "p.py"),
+        ("p.py -> missing.py", "p.py"),
+        ("p.py -> sub/x.py, sub", "p.py"),
+        ("p.py -> src/a.py/x, src/a.py", "p.py"),
+        // Loops, and more links than a system follows.
+        ("p.py -> q.py, q.py -> p.py", "p.py"),
+        ("p.py -> p.py/x", "p.py"),
+        (&long_chain, "p.py"),
+        // A link without a name that runs, which an unchanged link leads through.
+        ("l.txt -> testdata/evil.py, p.py -> l.txt, testdata/evil.py", "l.txt"),
+        // Attributes of the target.
+        ("p.py -> marked/a.py, marked/a.py", "p.py"),
+        // A linked folder with a file that the settings leave out.
+        ("lib -> pkg, pkg/gen/evil.py, pkg/a.py", "lib"),
+    ] {
+        let (effect, _) = link_effect(tree, link, "exclude pkg/gen/**");
+        assert_eq!(effect, SkipEffect::Incomplete, "{tree}");
+    }
+    for (tree, link) in [
+        ("lib.x -> src, p.py -> lib.x/a.py, src/a.py", "p.py"),
+        ("lib.x -> src, p.py -> lib.x/a.py, src/a.py", "lib.x"),
+        ("in -> vendor/lib, p.py -> in/../../a.py, vendor/lib/x, a.py", "p.py"),
+        ("README.txt -> docs/readme.txt, docs/readme.txt", "README.txt"),
+        ("lib -> pkg, pkg/vendor/a.py, pkg/a.py", "lib"),
+        ("l.txt -> notes.txt, notes.txt", "l.txt"),
+    ] {
+        let (effect, _) = link_effect(tree, link, "exclude pkg/gen/**");
+        assert_eq!(effect, SkipEffect::Harmless, "{tree}");
+    }
+    let (_, notes) = link_effect("p.py -> q.py, q.py -> p.py", "p.py", "");
+    assert_eq!(notes, [ScopeNote::Link, ScopeNote::LinkLoop]);
+}
+
+#[test]
+fn chain_of_links_in_a_diff_alone_is_followed() {
+    let link = |path: &str, target: &str| {
+        format!(
+            "diff --git a/{path} b/{path}\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/{path}\n\
+             @@ -0,0 +1 @@\n+{target}\n\\ No newline at end of file\n"
+        )
+    };
+    let diff = link("p.py", "notes.txt/a.py") + &link("notes.txt", "vendor");
+    let scope = decide_scope(&Diff::read(diff), &DiffOnly, &rules(""));
+    assert_eq!(scope.files[0].effect, SkipEffect::Incomplete);
+}
+
+#[test]
+fn moved_file_also_runs_under_the_name_of_a_link_to_it() {
+    let diff = "diff --git a/testdata/x.txt b/data/x.txt\nsimilarity index 100%\nrename from testdata/x.txt\nrename to data/x.txt\n";
+    for (tree, expected) in [
+        ("data/x.txt, p.py -> data/x.txt", SkipEffect::Incomplete),
+        ("data/x.txt, bin -> data", SkipEffect::Harmless),
+        ("data/x.txt, p.md -> data/x.txt", SkipEffect::Harmless),
+    ] {
+        let scope = decide_scope(&Diff::read(diff), &Tree::parse(tree), &rules(""));
+        assert_eq!(scope.files[0].effect, expected, "{tree}");
+    }
+}
+
+#[test]
+fn moved_link_is_judged_by_its_new_target() {
+    let diff = "diff --git a/a/b/t.py b/p/a/t.py\nsimilarity index 100%\nrename from a/b/t.py\nrename to p/a/t.py\n";
+    let tree = Tree::parse("p/a/t.py -> ../m/x.py, p/m/x.py");
+    let scope = decide_scope(&Diff::read(diff), &tree, &rules("exclude p/m/**"));
+    assert_eq!(scope.files[0].effect, SkipEffect::Incomplete);
 }
 
 #[test]

@@ -326,6 +326,12 @@ fn add_unread_files(table: &mut Table) {
     for (name, target, path) in links {
         table.add(name, move |repo| link(repo, target, path));
     }
+    table.add("scope/link-through-a-link", |repo| {
+        link(repo, "vendor", "notes.txt");
+        link(repo, "notes.txt/evil.py", "plugin.py");
+    });
+    table.add("scope/link-into-git", |repo| link(repo, ".git/hooks/x.py", "plugin.py"));
+    table.add("scope/link-loop", |repo| link(repo, "plugin.py", "plugin.py"));
     table.add("scope/file-becomes-link", |repo| {
         fs::remove_file(repo.path().join("app.py")).unwrap();
         link(repo, "vendor/evil.py", "app.py");
