@@ -1,6 +1,6 @@
 //! Parsing of valid and invalid diffs.
 
-use expect_test::{Expect, expect, expect_file};
+use expect_test::{expect, expect_file};
 
 use super::*;
 use crate::finding::Side;
@@ -30,10 +30,10 @@ fn describe(diff: &Diff) -> String {
     out
 }
 
-fn check(text: impl AsRef<[u8]>, expected: Expect) {
+/// Describes a diff, after checks that hold for every diff.
+fn checked(text: impl AsRef<[u8]>) -> String {
     let text = text.as_ref();
     let diff = Diff::read(text);
-    expected.assert_eq(&describe(&diff));
     assert_eq!(diff.to_bytes(), text, "written back");
     for file in diff.files() {
         let map = diff.line_map(file);
@@ -44,6 +44,7 @@ fn check(text: impl AsRef<[u8]>, expected: Expect) {
             assert!(map.number_of(side, at).is_some());
         }
     }
+    describe(&diff)
 }
 
 #[test]
@@ -61,142 +62,135 @@ fn all_git_edge_cases_are_parsed() {
 
 #[test]
 fn content_that_looks_like_a_header_stays_content() {
-    check(
-        "diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,3 @@\n--- old\n+++ new\n \
-         @@ -9 +9 @@\n diff --git a/x b/x\n",
-        expect![[r#"
+    expect![[r#"
             q.sql "modified" +1 -1
               5 - 1/0
               6 + 0/1
               7   2/2
               8   3/3
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git a/q.sql b/q.sql\n--- a/q.sql\n+++ b/q.sql\n@@ -1,3 +1,3 @@\n--- old\n+++ new\n \
+         @@ -9 +9 @@\n diff --git a/x b/x\n",
+    ));
 }
 
 #[test]
 fn directories_named_a_and_b_keep_their_names() {
-    check(
-        "diff --git a/a/x b/a/x\nindex 1..2 100644\n--- a/a/x\n+++ b/a/x\n@@ -1 +1 @@\n-x\n+y\n\
-         diff --git a/b/x b/b/x\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             a/x "modified" +1 -1
               6 - 1/0
               7 + 0/1
             b/x "mode" +0 -0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git a/a/x b/a/x\nindex 1..2 100644\n--- a/a/x\n+++ b/a/x\n@@ -1 +1 @@\n-x\n+y\n\
+         diff --git a/b/x b/b/x\nold mode 100644\nnew mode 100755\n",
+    ));
 }
 
 #[test]
 fn path_may_contain_the_separator() {
-    check(
-        "diff --git a/x b/x b/x b/x\nold mode 100644\nnew mode 100755\n\
-         diff --git a/p b/q r b/p b/q r\nnew file mode 100644\nindex 0000000..e69de29\n",
-        expect![[r#"
+    expect![[r#"
             x b/x "mode" +0 -0
             p b/q r "added" +0 -0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git a/x b/x b/x b/x\nold mode 100644\nnew mode 100755\n\
+         diff --git a/p b/q r b/p b/q r\nnew file mode 100644\nindex 0000000..e69de29\n",
+    ));
 }
 
 #[test]
 fn custom_and_missing_prefixes_are_parsed() {
-    check(
-        "diff --git i/m.txt w/m.txt\nold mode 100644\nnew mode 100755\n\
-         diff --git a/n.txt a/n.txt\n--- a/n.txt\n+++ a/n.txt\n@@ -1 +1 @@\n-1\n+2\n\
-         diff --git before/o after/o\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             m.txt "mode" +0 -0
             a/n.txt "modified" +1 -1
               8 - 1/0
               9 + 0/1
             o "mode" +0 -0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git i/m.txt w/m.txt\nold mode 100644\nnew mode 100755\n\
+         diff --git a/n.txt a/n.txt\n--- a/n.txt\n+++ a/n.txt\n@@ -1 +1 @@\n-1\n+2\n\
+         diff --git before/o after/o\nold mode 100644\nnew mode 100755\n",
+    ));
 }
 
 #[test]
 fn renames_copies_and_quoted_paths_keep_both_names() {
-    check(
-        "diff --git \"a/\\303\\244.txt\" b/plain name.txt\nsimilarity index 100%\n\
-         rename from \"\\303\\244.txt\"\nrename to plain name.txt\n\
-         diff --git a/src b/dst\nsimilarity index 90%\ncopy from src\ncopy to dst\n\
-         index 1..2 100644\n--- a/src\n+++ b/dst\n@@ -1 +1,2 @@\n 1\n+2\n",
-        expect![[r#"
+    expect![[r#"
             plain name.txt "renamed" +0 -0 from ä.txt
             dst "copied" +1 -0 from src
               13   1/1
               14 + 0/2
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git \"a/\\303\\244.txt\" b/plain name.txt\nsimilarity index 100%\n\
+         rename from \"\\303\\244.txt\"\nrename to plain name.txt\n\
+         diff --git a/src b/dst\nsimilarity index 90%\ncopy from src\ncopy to dst\n\
+         index 1..2 100644\n--- a/src\n+++ b/dst\n@@ -1 +1,2 @@\n 1\n+2\n",
+    ));
 }
 
 #[test]
 fn non_utf8_paths_are_quoted_like_git() {
-    check(
-        "diff --git \"a/caf\\351.txt\" \"b/caf\\351.txt\"\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             "caf\351.txt" "mode" +0 -0
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git \"a/caf\\351.txt\" \"b/caf\\351.txt\"\nold mode 100644\nnew mode 100755\n",
+    ));
 }
 
 #[test]
 fn binary_files_have_no_lines() {
-    check(
-        "diff --git a/i.png b/i.png\nnew file mode 100644\nindex 0000000..1\n\
-         Binary files /dev/null and b/i.png differ\n\
-         diff --git a/j.png b/j.png\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZQzWMT#Y01f~L\n\n\
-         literal 2\nJcmZQzWMT#Y\n\ndiff --git a/k b/k\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             i.png "binary" +0 -0
             j.png "binary" +0 -0
             k "mode" +0 -0
-        "#]],
-    );
+        "#]].assert_eq(&checked("diff --git a/i.png b/i.png\nnew file mode 100644\nindex 0000000..1\n\
+         Binary files /dev/null and b/i.png differ\n\
+         diff --git a/j.png b/j.png\nindex 1..2 100644\nGIT binary patch\nliteral 3\nKcmZQzWMT#Y01f~L\n\n\
+         literal 2\nJcmZQzWMT#Y\n\ndiff --git a/k b/k\nold mode 100644\nnew mode 100755\n"));
 }
 
 #[test]
 fn submodules_and_symlinks_have_one_line() {
-    check(
-        "diff --git a/lib b/lib\nindex 1..2 160000\n--- a/lib\n+++ b/lib\n@@ -1 +1 @@\n\
-         -Subproject commit 1\n+Subproject commit 2\n\
-         diff --git a/link b/link\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/link\n\
-         @@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n",
-        expect![[r#"
+    expect![[r#"
             lib "modified" +1 -1
               6 - 1/0
               7 + 0/1
             link "added" +1 -0
               14 + 0/1
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git a/lib b/lib\nindex 1..2 160000\n--- a/lib\n+++ b/lib\n@@ -1 +1 @@\n\
+         -Subproject commit 1\n+Subproject commit 2\n\
+         diff --git a/link b/link\nnew file mode 120000\nindex 0..1\n--- /dev/null\n+++ b/link\n\
+         @@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n",
+    ));
 }
 
 #[test]
 fn combined_diff_is_a_problem_per_file() {
-    check(
-        "diff --cc one.txt\nindex 1,2..3\n--- a/one.txt\n+++ b/one.txt\n@@@ -1,2 -1,2 +1,2 @@@\n\
-         - a\n -b\n++c\n  d\ndiff --combined two.txt\nindex 1,2..3\n\
-         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             one.txt "modified" +0 -0
             two.txt "modified" +0 -0
             t "mode" +0 -0
             ! line 1: a combined diff of a merge is not supported; diff against one parent
             ! line 10: a combined diff of a merge is not supported; diff against one parent
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --cc one.txt\nindex 1,2..3\n--- a/one.txt\n+++ b/one.txt\n@@@ -1,2 -1,2 +1,2 @@@\n\
+         - a\n -b\n++c\n  d\ndiff --combined two.txt\nindex 1,2..3\n\
+         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n",
+    ));
 }
 
 #[test]
 fn submodule_log_is_a_problem() {
-    check(
-        "Submodule lib/x 0123abc..4567def:\n  > a commit\nSubmodule new 0000000...f64a91a (new submodule)\n\
-         Submodule back 0123abc..4567def (rewind):\n  < a commit\nSubmodule dirty contains modified content\n\
-         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             lib/x "modified" +0 -0
             new "modified" +0 -0
             back "modified" +0 -0
@@ -206,16 +200,14 @@ fn submodule_log_is_a_problem() {
             ! line 3: a submodule shown as a log is not supported; use `--submodule=short`
             ! line 4: a submodule shown as a log is not supported; use `--submodule=short`
             ! line 6: a submodule shown as a log is not supported; use `--submodule=short`
-        "#]],
-    );
+        "#]].assert_eq(&checked("Submodule lib/x 0123abc..4567def:\n  > a commit\nSubmodule new 0000000...f64a91a (new submodule)\n\
+         Submodule back 0123abc..4567def (rewind):\n  < a commit\nSubmodule dirty contains modified content\n\
+         diff --git a/t b/t\nold mode 100644\nnew mode 100755\n"));
 }
 
 #[test]
 fn plain_diffs_are_parsed() {
-    check(
-        "--- a/x.c\t2026-01-01 00:00:00\n+++ b/x.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
-         --- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+1\n--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n",
-        expect![[r#"
+    expect![[r#"
             x.c "modified" +1 -1
               4 - 1/0
               5 + 0/1
@@ -223,34 +215,28 @@ fn plain_diffs_are_parsed() {
               9 + 0/1
             old.c "deleted" +0 -1
               13 - 1/0
-        "#]],
-    );
+        "#]].assert_eq(&checked("--- a/x.c\t2026-01-01 00:00:00\n+++ b/x.c\t2026-01-02 00:00:00\n@@ -1 +1 @@\n-1\n+2\n\
+         --- /dev/null\n+++ b/new.c\n@@ -0,0 +1 @@\n+1\n--- a/old.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n"));
 }
 
 #[test]
 fn mail_text_around_the_diff_is_kept() {
-    check(
-        "From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n x | 2 +-\n\n\
-         diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n-- \n2.47.0\n\n",
-        expect![[r#"
+    expect![[r#"
             x "modified" +1 -1
               12 - 1/0
               13 + 0/1
-        "#]],
-    );
+        "#]].assert_eq(&checked("From 1 Mon Sep 17 00:00:00 2001\nSubject: [PATCH] x\n\n---\n x | 2 +-\n\n\
+         diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n-- \n2.47.0\n\n"));
 }
 
 #[test]
 fn crlf_stays_in_text_but_not_in_paths() {
-    check(
-        "diff --git a/x b/x\r\nindex 1..2 100644\r\n--- a/x\r\n+++ b/x\r\n@@ -1,2 +1,2 @@\r\n-1\r\n+2\r\n \r\n",
-        expect![[r#"
+    expect![[r#"
             x "modified" +1 -1
               6 - 1/0
               7 + 0/1
               8   2/2
-        "#]],
-    );
+        "#]].assert_eq(&checked("diff --git a/x b/x\r\nindex 1..2 100644\r\n--- a/x\r\n+++ b/x\r\n@@ -1,2 +1,2 @@\r\n-1\r\n+2\r\n \r\n"));
     let diff = Diff::read("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\r\n+2\r\n");
     let texts: Vec<_> = diff.lines(&diff.files()[0].hunks[0]).map(|line| line.text()).collect();
     assert_eq!(texts, [b"1\r", b"2\r"]);
@@ -258,10 +244,7 @@ fn crlf_stays_in_text_but_not_in_paths() {
 
 #[test]
 fn truncated_diff_is_a_problem() {
-    check(
-        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n 1\n-2\n+3\n\
-         diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2",
-        expect![[r#"
+    expect![[r#"
             x "modified" +1 -1
               5   1/1
               6 - 2/0
@@ -271,66 +254,57 @@ fn truncated_diff_is_a_problem() {
               13 + 0/1
             ! line 4: the hunk is 6 line(s) shorter than its header says
             ! line 13: the last line has no newline; the diff may be truncated
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n 1\n-2\n+3\n\
+         diff --git a/y b/y\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-1\n+2",
+    ));
 }
 
 #[test]
 fn diff_cut_between_parts_is_a_problem() {
     let header = "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n";
-    check(
-        header,
-        expect![[r#"
+    expect![[r#"
         x "modified" +0 -0
         ! line 1: the file header announces changes, but no hunk follows
-    "#]],
-    );
-    check(
-        "diff --git a/x b/x\nindex 1..2 100644\n",
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(header));
+    expect![[r#"
         x "modified" +0 -0
         ! line 1: the file header announces changes, but no hunk follows
-    "#]],
-    );
-    check(
-        format!("{header}@@ -1 +1 @@\n-one\n+tw"),
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked("diff --git a/x b/x\nindex 1..2 100644\n"));
+    expect![[r#"
         x "modified" +1 -1
           6 - 1/0
           7 + 0/1
         ! line 7: the last line has no newline; the diff may be truncated
-    "#]],
-    );
-    check(
-        "diff --git a/x b/x\nnew file mode 100644\nindex 0..e69de29\n",
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(format!("{header}@@ -1 +1 @@\n-one\n+tw")));
+    expect![[r#"
         x "added" +0 -0
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked("diff --git a/x b/x\nnew file mode 100644\nindex 0..e69de29\n"));
 }
 
 #[test]
 fn empty_context_line_may_lack_its_space() {
-    check(
-        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n",
-        expect![[r#"
+    expect![[r#"
             x "modified" +1 -1
               4   1/1
               5   2/2
               6 - 3/0
               7 + 0/3
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"));
 }
 
 #[test]
 fn arbitrary_text_has_no_files() {
-    check("", expect![""]);
-    check("hello\nworld\n", expect![""]);
-    check([0xff, 0xfe, 0, b'\n'], expect![""]);
-    check(
-        "diff --git \n@@ -99999999999 +1 @@\n@@ -4294967295,2 +1 @@\n@@ -x +1 @@\n@@ -+1 +1 @@\n",
-        expect![[r#"
+    assert_eq!(checked(""), "");
+    assert_eq!(checked("hello\nworld\n"), "");
+    assert_eq!(checked([0xff, 0xfe, 0, b'\n']), "");
+    expect![[r#"
              "modified" +0 -0
             ! line 1: the file's path cannot be read
             ! line 2: the hunk header cannot be read
@@ -339,19 +313,21 @@ fn arbitrary_text_has_no_files() {
             ! line 5: the hunk header cannot be read
             ! line 2: 4 line(s) outside any file or hunk were ignored
             ! line 1: the file header announces changes, but no hunk follows
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "diff --git \n@@ -99999999999 +1 @@\n@@ -4294967295,2 +1 @@\n@@ -x +1 @@\n@@ -+1 +1 @@\n",
+    ));
 }
 
 #[test]
 fn hunk_before_first_file_is_a_problem() {
-    check(
-        "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
-        expect![[r#"
+    expect![[r#"
             x "mode" +0 -0
             ! line 1: 3 line(s) outside any file or hunk were ignored
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(
+        "@@ -1 +1 @@\n-secret\n+leak\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+    ));
 }
 
 #[test]

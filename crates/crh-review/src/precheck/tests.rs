@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
@@ -42,7 +42,7 @@ fn finding(changes: Value) -> Value {
 }
 
 /// Checks findings by the reviewers `0`, `1` and so on, and merges them into a complete report.
-fn check(findings: &[Value], expected: Expect) {
+fn checked(findings: &[Value]) -> String {
     let mut members = Vec::new();
     let mut actual = String::new();
     for (index, finding) in findings.iter().enumerate() {
@@ -71,8 +71,7 @@ fn check(findings: &[Value], expected: Expect) {
         actual += &format!("{location}-{} {quotes:?} {:?}", location.line_end, issue.title);
         actual += &format!(" fix {:?} {:?}\n", issue.replacement, issue.suggested_fix);
     }
-    actual += &format!("{}: {}\n", report.verdict, report.verdict_reason);
-    expected.assert_eq(&actual);
+    actual + &format!("{}: {}\n", report.verdict, report.verdict_reason)
 }
 
 #[test]
@@ -84,62 +83,46 @@ fn short_quote_counts_if_it_is_the_whole_cited_line() {
             .into();
         assert_eq!(check_findings(&members, &sources()), [FindingCheck::default()], "{snippet}");
     }
-    check(
-        &[finding(json!({}))],
-        expect![[r#"
+    expect![[r#"
         a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[finding(json!({}))]));
     let removed = finding(json!({ "side": "old", "evidence": [{ "snippet": "-    n -= 1;" }] }));
-    check(
-        &[removed],
-        expect![[r#"
+    expect![[r#"
         a.c:3 (removed)-3 ["-    n -= 1;"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[removed]));
 }
 
 #[test]
 fn short_quote_elsewhere_makes_the_review_incomplete() {
     let part = finding(json!({ "evidence": [{ "snippet": "-= 2" }] }));
-    check(
-        &[part],
-        expect![[r#"
+    expect![[r#"
         unsupported: the quote `-= 2` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
         Incomplete: the quotes of 1 P0 or P1 finding were not found
-    "#]],
-    );
+    "#]].assert_eq(&checked(&[part]));
     let other_line = finding(json!({ "line_start": 4 }));
-    check(
-        &[other_line],
-        expect![[r#"
+    expect![[r#"
         unsupported: the quote `n -= 2;` is too short: quote the whole cited line, or at least 8 visible characters; line 3 of `a.c` is `n -= 2;`
         Incomplete: the quotes of 1 P0 or P1 finding were not found
-    "#]],
-    );
+    "#]].assert_eq(&checked(&[other_line]));
 }
 
 #[test]
 fn missing_quote_comes_with_the_most_similar_line() {
     let paraphrased = finding(json!({ "evidence": [{ "snippet": "store_counts(n - 1);" }] }));
-    check(
-        &[paraphrased],
-        expect![[r#"
+    expect![[r#"
         unsupported: the quote `store_counts(n - 1);` is not in `a.c`; line 4 of `a.c` is `store_count(n);`
         Incomplete: the quotes of 1 P0 or P1 finding were not found
-    "#]],
-    );
+    "#]].assert_eq(&checked(&[paraphrased]));
     let low =
         finding(json!({ "severity": "P2", "evidence": [{ "snippet": "free(everything);" }] }));
-    check(
-        &[low],
-        expect![[r#"
+    expect![[r#"
         unsupported: the quote `free(everything);` is not in `a.c`; line 1 of `a.c` is `int n = read_count();`
         Ready to merge: nothing actionable was found
-    "#]],
-    );
+    "#]].assert_eq(&checked(&[low]));
 }
 
 #[test]
@@ -148,81 +131,65 @@ fn further_quote_that_is_missing_costs_only_itself() {
         { "snippet": "n -= 2;" }, { "snippet": "not in the file" }, { "snippet": "}" },
         { "snippet": "void store_count", "file": "b.c", "line": 1 },
     ]);
-    check(
-        &[finding(json!({ "evidence": evidence }))],
-        expect![[r#"
+    expect![[r#"
         a.c:3-3 ["n -= 2;", "void store_count"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[finding(json!({ "evidence": evidence }))]));
 }
 
 #[test]
 fn found_quote_replaces_a_missing_first_quote() {
     let evidence = json!([{ "snippet": "n -= 3; // typo" }, { "snippet": "if (n > limit)" }]);
     let on_changed_line = finding(json!({ "evidence": evidence }));
-    check(
-        &[on_changed_line],
-        expect![[r#"
+    expect![[r#"
         a.c:3-3 ["if (n > limit)"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[on_changed_line]));
     let on_other_line = finding(json!({ "evidence": evidence, "line_start": 5 }));
-    check(
-        &[on_other_line],
-        expect![[r#"
+    expect![[r#"
         a.c:2-2 ["if (n > limit)"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[on_other_line]));
     let other_file =
         json!([{ "snippet": "n -= 3; // typo" }, { "snippet": "void store_count", "file": "b.c" }]);
-    check(
-        &[finding(json!({ "evidence": other_file }))],
-        expect![[r#"
+    expect![[r#"
         unsupported: the quote `n -= 3; // typo` is not in `a.c`; line 3 of `a.c` is `n -= 2;`
         Incomplete: the quotes of 1 P0 or P1 finding were not found
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[finding(json!({ "evidence": other_file }))]));
 }
 
 #[test]
 fn diff_line_counts_before_other_positions() {
     let redundant = finding(json!({ "diff_line": 8, "line_end": 4 }));
-    check(
-        &[redundant],
-        expect![[r#"
+    expect![[r#"
         a.c:3-4 ["n -= 2;"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[redundant]));
     let contradicting = finding(json!({ "diff_line": 8, "line_start": 1, "replacement": "n--;" }));
-    check(
-        &[contradicting],
-        expect![[r#"
+    expect![[r#"
         conflict: `diff_line` 8 is a.c:3, but the finding also cites a.c:1; crh uses `diff_line`
         a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[contradicting]));
     let no_diff_line = finding(json!({ "diff_line": 99 }));
-    check(
-        &[no_diff_line],
-        expect![[r#"
+    expect![[r#"
         conflict: `diff_line` 99 is not a line inside a hunk of the diff; crh uses a.c:3
         a.c:3-3 ["n -= 2;"] "Wrong step" fix None None
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[no_diff_line]));
     let only_wrong = finding(json!({ "diff_line": 99, "line_start": null }));
-    check(
-        &[only_wrong],
-        expect![[r#"
+    expect![[r#"
         malformed: `diff_line` 99 is not a line inside a hunk of the diff; 
         Incomplete: 1 finding could not be read
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[only_wrong]));
 }
 
 #[test]
@@ -231,27 +198,21 @@ fn cluster_keeps_the_best_fix_of_its_members() {
     let words = json!({ "suggested_fix": "Subtract one." });
     let exact = json!({ "replacement": "    n -= 1;", "confidence": 0.7 });
     let other_lines = json!({ "line_end": 4, "replacement": "    n -= 1;\nstore_count(n);" });
-    check(
-        &[finding(sure.clone()), finding(words.clone())],
-        expect![[r#"
+    expect![[r#"
         a.c:3-3 ["n -= 2;"] "Wrong step" fix None Some("Subtract one.")
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
-    check(
-        &[finding(sure.clone()), finding(words.clone()), finding(exact)],
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(&[finding(sure.clone()), finding(words.clone())]));
+    expect![[r#"
         a.c:3-3 ["n -= 2;"] "Wrong step" fix Some("    n -= 1;") Some("Subtract one.")
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
-    check(
-        &[finding(sure), finding(words), finding(other_lines)],
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(&[finding(sure.clone()), finding(words.clone()), finding(exact)]));
+    expect![[r#"
         a.c:3-3 ["n -= 2;"] "Wrong step" fix None Some("Subtract one.")
         Not ready: 1 P0 issue must be fixed before the merge
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(&[finding(sure), finding(words), finding(other_lines)]));
 }
 
 #[test]

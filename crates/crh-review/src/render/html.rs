@@ -10,6 +10,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior, Value};
 use serde::Serialize;
+use serde_json::{Value as JsonValue, json};
 
 use self::issue::{IssueView, severity_word};
 use self::prose::{Prose, ProsePiece, paragraphs, prose, prose_list};
@@ -17,7 +18,8 @@ use super::{fate_label, requirement_state, scope_line};
 use crate::diff::Diff;
 use crate::finding::Severity;
 use crate::report::{
-    CoverageState, DroppedFinding, Fate, Issue, Report, RequirementState, RunOutcome, Status,
+    CoverageState, DroppedFinding, Fate, Issue, Report, Requirement, RequirementState, RunOutcome,
+    Status,
 };
 use crate::sanitise::{one_line, path};
 use crate::verdict::Verdict;
@@ -53,29 +55,29 @@ pub(crate) fn render_page(template: &str, values: impl Serialize) -> Result<Stri
     Ok(page)
 }
 
-/// Values of the template. `Prose` values may contain code spans.
+/// Values of the template. `Prose` values may contain code spans, and `mood` is the CSS class of a
+/// colour: `good`, `fair` or `bad`.
 #[derive(Serialize)]
 struct ReportPage {
     title: String,
     verdict: String,
-    /// CSS class of the colour: `good`, `fair` or `bad`.
     mood: &'static str,
     reason: Prose,
     summary: Vec<Prose>,
     url: Option<String>,
     facts: Vec<LabelledValue>,
     warnings: Vec<Prose>,
-    counts: Vec<SeverityCount>,
+    counts: Vec<JsonValue>,
     fix_order: Vec<u32>,
     issues: Vec<IssueView>,
     pre_existing: Vec<IssueView>,
-    requirements: Vec<RequirementView>,
-    lists: Vec<PageList>,
-    fates: Vec<FateView>,
-    coverage: Vec<CoverageView>,
+    requirements: Vec<JsonValue>,
+    lists: Vec<JsonValue>,
+    fates: Vec<JsonValue>,
+    coverage: Vec<JsonValue>,
     coverage_line: String,
     coverage_more: usize,
-    reviewers: Vec<ReviewerView>,
+    reviewers: Vec<JsonValue>,
     spent: Vec<LabelledValue>,
     about: Vec<LabelledValue>,
 }
@@ -84,66 +86,6 @@ struct ReportPage {
 struct LabelledValue {
     name: &'static str,
     value: String,
-}
-
-#[derive(Serialize)]
-struct SeverityCount {
-    severity: String,
-    count: usize,
-    /// What the severity means for the author.
-    word: &'static str,
-}
-
-#[derive(Serialize)]
-struct RequirementView {
-    id: String,
-    text: Prose,
-    state: String,
-    /// CSS class of the colour.
-    mood: &'static str,
-    evidence: Prose,
-}
-
-#[derive(Serialize)]
-struct PageList {
-    title: &'static str,
-    items: Vec<Prose>,
-}
-
-#[derive(Serialize)]
-struct FateView {
-    fate: &'static str,
-    meaning: &'static str,
-    count: usize,
-    items: Vec<DroppedView>,
-    more: usize,
-}
-
-#[derive(Serialize)]
-struct DroppedView {
-    title: Prose,
-    place: String,
-    reviewer: String,
-    reason: Prose,
-}
-
-#[derive(Serialize)]
-struct CoverageView {
-    path: String,
-    state: &'static str,
-    /// CSS class of the colour.
-    mood: &'static str,
-    reason: Prose,
-}
-
-#[derive(Serialize)]
-struct ReviewerView {
-    name: String,
-    why: Prose,
-    outcome: &'static str,
-    /// CSS class of the colour.
-    mood: &'static str,
-    note: Prose,
 }
 
 impl ReportPage {
@@ -223,68 +165,67 @@ fn change_values(report: &Report) -> Vec<LabelledValue> {
     facts
 }
 
-fn counts(report: &Report) -> Vec<SeverityCount> {
+fn counts(report: &Report) -> Vec<JsonValue> {
     let severities = [Severity::P0, Severity::P1, Severity::P2, Severity::P3];
-    let count = |severity: Severity| SeverityCount {
-        severity: severity.to_string(),
-        count: report.issues.iter().filter(|issue| issue.severity == severity).count(),
-        word: severity_word(severity),
+    let count = |severity: Severity| {
+        let count = report.issues.iter().filter(|issue| issue.severity == severity).count();
+        json!({ "severity": severity, "count": count, "word": severity_word(severity) })
     };
-    severities.map(count).into_iter().collect()
+    severities.map(count).to_vec()
 }
 
-fn requirements(report: &Report) -> Vec<RequirementView> {
+fn requirements(report: &Report) -> Vec<JsonValue> {
     let requirements = report.plan.iter().flat_map(|plan| &plan.requirements);
-    let view = |requirement: &crate::report::Requirement| {
+    let view = |requirement: &Requirement| {
         let mood = match requirement.state {
             RequirementState::Met => "good",
             RequirementState::PartiallyAddressed | RequirementState::NotJudged => "fair",
             RequirementState::NotAddressed if requirement.waived => "fair",
             RequirementState::NotAddressed => "bad",
         };
-        RequirementView {
-            id: one_line(&requirement.id),
-            text: prose(&requirement.text),
-            state: requirement_state(requirement),
-            mood,
-            evidence: prose(&requirement.evidence),
-        }
+        json!({
+            "id": one_line(&requirement.id),
+            "text": prose(&requirement.text),
+            "state": requirement_state(requirement),
+            "mood": mood,
+            "evidence": prose(&requirement.evidence),
+        })
     };
     requirements.map(view).collect()
 }
 
 /// Lists below the issues, without empty ones.
-fn lists(report: &Report) -> Vec<PageList> {
+fn lists(report: &Report) -> Vec<JsonValue> {
     let notes = &report.notes;
     let fixes = report.applied_fixes.iter();
     let fixes = fixes
         .map(|fix| prose(&format!("#{}: {}{}", fix.number, fix.description, fix.outcome.note())));
     let untracked = report.scope.untracked.iter();
     let untracked = untracked.map(|file| vec![ProsePiece { text: path(file), code: true }]);
-    let mut lists = vec![
-        PageList { title: "Applied fixes", items: fixes.collect() },
-        PageList { title: "Residual risks", items: prose_list(&report.residual_risks) },
-        PageList { title: "Testing gaps", items: prose_list(&report.testing_gaps) },
-        PageList { title: "Learnings", items: prose_list(&notes.learnings) },
-        PageList { title: "Agent-native gaps", items: prose_list(&notes.agent_native_gaps) },
-        PageList { title: "Schema drift", items: prose_list(&notes.schema_drift) },
-        PageList { title: "Deployment", items: prose_list(&notes.deployment) },
-        PageList { title: "Untracked files, not reviewed", items: untracked.collect() },
+    let lists = [
+        ("Applied fixes", fixes.collect()),
+        ("Residual risks", prose_list(&report.residual_risks)),
+        ("Testing gaps", prose_list(&report.testing_gaps)),
+        ("Learnings", prose_list(&notes.learnings)),
+        ("Agent-native gaps", prose_list(&notes.agent_native_gaps)),
+        ("Schema drift", prose_list(&notes.schema_drift)),
+        ("Deployment", prose_list(&notes.deployment)),
+        ("Untracked files, not reviewed", untracked.collect()),
     ];
-    lists.retain(|list| !list.items.is_empty());
-    lists
+    let lists = lists.into_iter().filter(|(_, items)| !items.is_empty());
+    lists.map(|(title, items)| json!({ "title": title, "items": items })).collect()
 }
 
-fn fates(report: &Report) -> Vec<FateView> {
+fn fates(report: &Report) -> Vec<JsonValue> {
     let view = |(fate, count): (Fate, usize)| {
         let findings = report.suppressed.iter().filter(|dropped| dropped.fate == fate);
-        FateView {
-            fate: fate_label(fate),
-            meaning: fate_meaning(fate),
-            count,
-            items: findings.take(MAX_LISTED).map(DroppedView::new).collect(),
-            more: count.saturating_sub(MAX_LISTED),
-        }
+        json!({
+            "fate": fate_label(fate),
+            "meaning": fate_meaning(fate),
+            "count": count,
+            "items": findings.take(MAX_LISTED).map(dropped_view).collect::<Vec<_>>(),
+            "more": count.saturating_sub(MAX_LISTED),
+        })
     };
     report.fates().into_iter().map(view).collect()
 }
@@ -308,20 +249,18 @@ fn fate_meaning(fate: Fate) -> &'static str {
     }
 }
 
-impl DroppedView {
-    fn new(dropped: &DroppedFinding) -> Self {
-        let finding = dropped.member.as_ref().map(|member| &member.finding);
-        Self {
-            title: finding.map(|finding| prose(&finding.title)).unwrap_or_default(),
-            place: finding.map(|finding| path(&finding.file)).unwrap_or_default(),
-            reviewer: one_line(&dropped.reviewer),
-            reason: prose(&dropped.reason),
-        }
-    }
+fn dropped_view(dropped: &DroppedFinding) -> JsonValue {
+    let finding = dropped.member.as_ref().map(|member| &member.finding);
+    json!({
+        "title": finding.map(|finding| prose(&finding.title)).unwrap_or_default(),
+        "place": finding.map(|finding| path(&finding.file)).unwrap_or_default(),
+        "reviewer": one_line(&dropped.reviewer),
+        "reason": prose(&dropped.reason),
+    })
 }
 
 /// Files of the change; those that were not fully reviewed come first.
-fn coverage(report: &Report) -> impl Iterator<Item = CoverageView> {
+fn coverage(report: &Report) -> impl Iterator<Item = JsonValue> {
     let (fully_reviewed, gaps): (Vec<_>, Vec<_>) =
         report.coverage.iter().partition(|file| file.state == CoverageState::Reviewed);
     gaps.into_iter().chain(fully_reviewed).map(|file| {
@@ -332,7 +271,8 @@ fn coverage(report: &Report) -> impl Iterator<Item = CoverageView> {
             CoverageState::OutOfScope => ("out of scope", "fair"),
             CoverageState::ReviewedBefore => ("reviewed before", "good"),
         };
-        CoverageView { path: path(&file.path), state, mood, reason: prose(&file.reason) }
+        let (path, reason) = (path(&file.path), prose(&file.reason));
+        json!({ "path": path, "state": state, "mood": mood, "reason": reason })
     })
 }
 
@@ -341,19 +281,19 @@ fn coverage_line(report: &Report) -> String {
     format!("{} of {} files reviewed", reviewed.count(), report.coverage.len())
 }
 
-fn reviewers(report: &Report) -> Vec<ReviewerView> {
+fn reviewers(report: &Report) -> Vec<JsonValue> {
     let views = report.reviewers.iter().map(|reviewer| {
         let (outcome, mood) = match reviewer.outcome {
             RunOutcome::Completed => ("completed", "good"),
             RunOutcome::Failed => ("failed", "bad"),
         };
-        ReviewerView {
-            name: one_line(&reviewer.name),
-            why: prose(&reviewer.why),
-            outcome,
-            mood,
-            note: prose(&reviewer.note),
-        }
+        json!({
+            "name": one_line(&reviewer.name),
+            "why": prose(&reviewer.why),
+            "outcome": outcome,
+            "mood": mood,
+            "note": prose(&reviewer.note),
+        })
     });
     views.collect()
 }

@@ -1,6 +1,6 @@
 //! Error messages for invalid returns, and the mapping of other dialects.
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use serde_json::json;
 
 use super::*;
@@ -21,8 +21,8 @@ fn describe(text: &str, dialect: Dialect) -> String {
     out
 }
 
-fn check(value: Value, dialect: Dialect, expected: Expect) {
-    expected.assert_eq(&describe(&value.to_string(), dialect));
+fn checked(value: Value, dialect: Dialect) -> String {
+    describe(&value.to_string(), dialect)
 }
 
 /// A native finding with changed fields; `null` removes a field.
@@ -39,14 +39,11 @@ fn changed(changes: Value) -> Value {
 
 #[test]
 fn valid_return_is_parsed() {
-    check(
-        json!({"reviewer": "correctness", "findings": [changed(json!({}))], "summary": "one"}),
-        Dialect::Native,
-        expect![[r#"
+    expect![[r#"
             correctness: one
             Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
-        "#]],
-    );
+        "#]].assert_eq(&checked(json!({"reviewer": "correctness", "findings": [changed(json!({}))], "summary": "one"}),
+        Dialect::Native));
 }
 
 #[test]
@@ -58,27 +55,18 @@ fn invalid_return_is_rejected_with_advice() {
         refused: expected a JSON object
     "#]]
     .assert_eq(&describe("[]", Dialect::Native));
-    check(
-        json!({"findings": []}),
-        Dialect::Native,
-        expect![[r#"
+    expect![[r#"
         refused: missing field `reviewer`
-    "#]],
-    );
-    check(
-        json!({"reviewer": "a", "findings": {}}),
-        Dialect::Native,
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(json!({"findings": []}), Dialect::Native));
+    expect![[r#"
         refused: `findings`: invalid type: map, expected a sequence
-    "#]],
-    );
-    check(
-        json!({"reviewer": "a", "findings": [], "verdict": "ok"}),
-        Dialect::Native,
-        expect![[r#"
+    "#]]
+    .assert_eq(&checked(json!({"reviewer": "a", "findings": {}}), Dialect::Native));
+    expect![[r#"
         refused: `verdict`: unknown field `verdict`, expected one of `reviewer`, `findings`, `residual_risks`, `testing_gaps`, `summary`
-    "#]],
-    );
+    "#]].assert_eq(&checked(json!({"reviewer": "a", "findings": [], "verdict": "ok"}),
+        Dialect::Native));
 }
 
 #[test]
@@ -102,10 +90,7 @@ fn malformed_finding_is_dropped_alone() {
     ];
     let mut findings: Vec<_> = findings.into_iter().map(changed).collect();
     findings.push(json!("not an object"));
-    check(
-        json!({"reviewer": "a", "findings": findings}),
-        Dialect::Native,
-        expect![[r#"
+    expect![[r#"
             a: 
             Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
             Quotes {"title":"Off by one","severity":"P1","category":"bug","file":"a.rs","line_start":2,"diff_line":7,"confidence":0.75,"evidence":[{"snippet":"for i in 0..=n {"}],"why_it_matters":"The last index is out of range.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
@@ -123,44 +108,38 @@ fn malformed_finding_is_dropped_alone() {
             malformed: findings[13]: `rule_id`: unknown field `rule_id`, expected one of `title`, `severity`, `category`, `file`, `line_start`, `line_end`, `side`, `diff_line`, `confidence`, `evidence`, `why_it_matters`, `suggested_fix`, `replacement`, `autofix_class`, `owner`, `requires_verification`, `pre_existing`
             malformed: findings[14]: `requires_verification`: invalid type: string "yes", expected a boolean
             malformed: findings[15]: expected a JSON object
-        "#]],
-    );
+        "#]].assert_eq(&checked(json!({"reviewer": "a", "findings": findings}),
+        Dialect::Native));
 }
 
 #[test]
 fn crh_dialect_cites_the_numbered_diff() {
-    check(
-        json!({"summary": "s", "findings": [
-            {"severity": "blocker", "path": "a.rs", "line": 7, "comment": "Leaks the token. It goes to the log."},
-            {"severity": "nit", "path": "a.rs", "line": 8, "comment": "Rename it"},
-            {"severity": "P1", "path": "a.rs", "line": 8, "comment": "Wrong word"},
-            {"severity": "major", "path": "a.rs", "line": "3-4", "comment": "Range"},
-        ]}),
-        Dialect::Crh,
-        expect![[r#"
+    expect![[r#"
             stem: s
             CitedLine {"title":"Leaks the token","severity":"P0","category":"bug","file":"a.rs","diff_line":7,"confidence":0.75,"evidence":[],"why_it_matters":"It goes to the log.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
             nit: the reviewer calls it a nit
             malformed: findings[2]: `severity`: unknown variant `P1`, expected one of `blocker`, `major`, `minor`, `info`, `nit`
             malformed: findings[3]: `line`: invalid type: string "3-4", expected a whole number from 1
-        "#]],
-    );
+        "#]].assert_eq(&checked(json!({"summary": "s", "findings": [
+            {"severity": "blocker", "path": "a.rs", "line": 7, "comment": "Leaks the token. It goes to the log."},
+            {"severity": "nit", "path": "a.rs", "line": 8, "comment": "Rename it"},
+            {"severity": "P1", "path": "a.rs", "line": 8, "comment": "Wrong word"},
+            {"severity": "major", "path": "a.rs", "line": "3-4", "comment": "Range"},
+        ]}),
+        Dialect::Crh));
 }
 
 #[test]
 fn agent_dialect_keeps_the_snippet() {
-    check(
-        json!({"review_id": "x", "status": "ok", "summary": "s", "issues": [{
+    expect![[r#"
+            stem: s
+            Quotes {"title":"SQL injection","severity":"P0","category":"security","file":"a.py","line_start":3,"line_end":4,"confidence":0.9,"evidence":[{"snippet":"db.execute(q)"}],"why_it_matters":"Anyone can read everything.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
+        "#]].assert_eq(&checked(json!({"review_id": "x", "status": "ok", "summary": "s", "issues": [{
             "file": "a.py", "line_start": 3, "line_end": 4, "severity": "critical", "category": "security",
             "description": "SQL injection. Anyone can read everything.", "suggestion": "",
             "evidence_snippet": "db.execute(q)", "confidence": 0.9, "dedupe_key": "k", "language": "python",
         }]}),
-        Dialect::Agent,
-        expect![[r#"
-            stem: s
-            Quotes {"title":"SQL injection","severity":"P0","category":"security","file":"a.py","line_start":3,"line_end":4,"confidence":0.9,"evidence":[{"snippet":"db.execute(q)"}],"why_it_matters":"Anyone can read everything.","autofix_class":"manual","owner":"downstream-resolver","requires_verification":false,"pre_existing":false}
-        "#]],
-    );
+        Dialect::Agent));
 }
 
 #[test]
@@ -174,34 +153,25 @@ fn ce_dialect_is_parsed_compact_and_full() {
     full["why_it_matters"] = json!("Any user can read any account.");
     full["evidence"] =
         json!(["line 42 calls `Account.find(params[:id])` unguarded", "account.save!"]);
-    check(
-        json!({"reviewer": "ce-security-reviewer", "findings": [compact, full], "residual_risks": [], "testing_gaps": []}),
-        Dialect::Ce,
-        expect![[r#"
+    expect![[r#"
             ce-security-reviewer: 
             CitedLine {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[],"why_it_matters":"Missing owner check","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
             Quotes {"title":"Missing owner check","severity":"P0","category":"security","file":"a.rb","line_start":42,"confidence":0.92,"evidence":[{"snippet":"Account.find(params[:id])"}],"why_it_matters":"Any user can read any account.","suggested_fix":"Add a guard","autofix_class":"gated_auto","owner":"downstream-resolver","requires_verification":true,"pre_existing":false}
-        "#]],
-    );
-    check(
-        json!({"reviewer": "security", "findings": []}),
-        Dialect::Ce,
-        expect![[r#"
+        "#]].assert_eq(&checked(json!({"reviewer": "ce-security-reviewer", "findings": [compact, full], "residual_risks": [], "testing_gaps": []}),
+        Dialect::Ce));
+    expect![[r#"
         refused: missing field `residual_risks`
-    "#]],
-    );
+    "#]]
+    .assert_eq(&checked(json!({"reviewer": "security", "findings": []}), Dialect::Ce));
 }
 
 #[test]
 fn too_many_findings_are_rejected() {
     let findings = vec![json!(1); MAX_FINDINGS + 1];
-    check(
-        json!({"reviewer": "a", "findings": findings}),
-        Dialect::Native,
-        expect![[r#"
+    expect![[r#"
             refused: 10001 findings are more than 10000; return the ones that matter
-        "#]],
-    );
+        "#]]
+    .assert_eq(&checked(json!({"reviewer": "a", "findings": findings}), Dialect::Native));
 }
 
 #[test]

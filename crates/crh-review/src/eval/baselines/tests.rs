@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 use super::*;
 use crate::eval::matching::Rule;
@@ -61,24 +61,18 @@ fn evaluation_text(evaluation: &Evaluation) -> String {
     out
 }
 
-fn check(baseline: &Evaluation, expected: Expect) {
-    expected.assert_eq(&evaluation_text(baseline));
-}
-
 #[test]
 fn every_hunk_reports_the_changed_lines() {
     let diff = Diff::read(DIFF);
     let tool = evaluation(Rule::Category, "case a\ncase b\ncase c\nrun not-run");
     let changes = [BaselineCase { id: "a", diff: &diff }, BaselineCase { id: "c", diff: &diff }];
-    check(
-        &every_hunk(&tool, &changes),
-        expect![[r#"
+    expect![[r#"
             every hunk
             a Reviewed: f:2-5 new bug, f:21-21 old bug, new:7-7 new bug, gone:1-2 old bug,
             b NotRun("the change is unknown"):
             c NotRun("not run"):
-        "#]],
-    );
+        "#]]
+    .assert_eq(&evaluation_text(&every_hunk(&tool, &changes)));
 }
 
 #[test]
@@ -86,15 +80,13 @@ fn random_lines_are_distinct_added_lines() {
     let diff = Diff::read(DIFF);
     let tool = evaluation(Rule::Category, "case a");
     let changes = [BaselineCase { id: "a", diff: &diff }];
-    check(
-        &random_lines(&tool, &changes, 2, 3, 7),
-        expect![[r#"
+    expect![[r#"
         2 random lines
         a Reviewed: new:7-7 new bug, f:3-3 new bug,
         a Reviewed: f:2-2 new bug, new:7-7 new bug,
         a Reviewed: f:2-2 new bug, f:3-3 new bug,
-    "#]],
-    );
+    "#]]
+    .assert_eq(&evaluation_text(&random_lines(&tool, &changes, 2, 3, 7)));
     let all = random_lines(&tool, &changes, 99, 1, 7);
     let mut lines: Vec<_> =
         all.cases[0].runs[0].reported.iter().map(|report| report.span.clone()).collect();
@@ -109,13 +101,11 @@ fn random_lines_of_a_removal_are_removed_lines() {
     let diff = Diff::read("--- a/f\n+++ b/f\n@@ -3,2 +3 @@\n x\n-y\n");
     let tool = evaluation(Rule::Category, "case a");
     let random_review = random_lines(&tool, &[BaselineCase { id: "a", diff: &diff }], 3, 1, 0);
-    check(
-        &random_review,
-        expect![[r#"
+    expect![[r#"
         3 random lines
         a Reviewed: f:4-4 old bug,
-    "#]],
-    );
+    "#]]
+    .assert_eq(&evaluation_text(&random_review));
 }
 
 #[test]
@@ -138,22 +128,18 @@ fn perfect_finds_all_and_nothing_reports_none() {
         report f:1
         ",
     );
-    check(
-        &perfect(&tool),
-        expect![[r#"
+    expect![[r#"
         perfect
         a Reviewed: f:10-12 new security,
         a~ Reviewed:
-    "#]],
-    );
-    check(
-        &nothing(&tool),
-        expect![[r#"
+    "#]]
+    .assert_eq(&evaluation_text(&perfect(&tool)));
+    expect![[r#"
         nothing
         a Reviewed:
         a~ Reviewed:
-    "#]],
-    );
+    "#]]
+    .assert_eq(&evaluation_text(&nothing(&tool)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use expect_test::{Expect, expect};
+use expect_test::expect;
 
 use super::*;
 use crate::eval::matching::Rule;
@@ -26,7 +26,7 @@ fn evaluations(kind: EvaluationKind, before: &str, after: &str) -> [Evaluation; 
     })
 }
 
-fn check(before: &str, after: &str, expected: Expect) {
+fn comparison_text(before: &str, after: &str) -> String {
     let [before, after] = evaluations(EvaluationKind::Program, before, after);
     let comparison = compare(&before, &after);
     let mut out = format!("{} cases\n", comparison.cases);
@@ -39,11 +39,7 @@ fn check(before: &str, after: &str, expected: Expect) {
     for Flip { case, is_better, what } in &comparison.flips {
         writeln!(out, "{} {case}: {what}", if *is_better { "+" } else { "-" }).unwrap();
     }
-    expected.assert_eq(&out);
-}
-
-fn check_differences(before: &str, after: &str, expected: Expect) {
-    expected.assert_eq(&differences_text(before, after));
+    out
 }
 
 /// The metrics of both evaluations. Metrics of comments are left out: in these tables, they equal
@@ -76,11 +72,10 @@ fn differences_text(before: &str, after: &str) -> String {
     rows.collect()
 }
 
-fn check_regressions(by: EvaluationKind, before: &str, after: &str, expected: Expect) {
+fn regressions_text(by: EvaluationKind, before: &str, after: &str) -> String {
     let [before, after] = evaluations(by, before, after);
     let rows = regressions(&before, &after).into_iter();
-    let rows = rows.map(|Regression { what, cases }| format!("{what}: {}\n", cases.join(", ")));
-    expected.assert_eq(&rows.collect::<String>());
+    rows.map(|Regression { what, cases }| format!("{what}: {}\n", cases.join(", "))).collect()
 }
 
 /// Cases with one issue each, some of them found, and clean cases, some of them with a report.
@@ -103,7 +98,16 @@ fn suite(found: impl Fn(u32) -> bool, flagged: impl Fn(u32) -> bool) -> String {
 
 #[test]
 fn issue_found_by_only_one_is_a_flip() {
-    check(
+    expect![[r#"
+            3 cases
+            - a: no longer found: the loop never ends
+            + a: found: the file stays open
+            - b: a new report that is known to be wrong: a trap
+            + b: no longer reported on a clean change: was there
+            - b: a new report on a clean change: and once more
+            - c: the review failed: for a reason
+        "#]]
+    .assert_eq(&comparison_text(
         r#"
         case a
         expect f:10 "the loop never ends"
@@ -129,16 +133,7 @@ fn issue_found_by_only_one_is_a_flip() {
         case c
         run failed
         "#,
-        expect![[r#"
-            3 cases
-            - a: no longer found: the loop never ends
-            + a: found: the file stays open
-            - b: a new report that is known to be wrong: a trap
-            + b: no longer reported on a clean change: was there
-            - b: a new report on a clean change: and once more
-            - c: the review failed: for a reason
-        "#]],
-    );
+    ));
 }
 
 #[test]
@@ -148,21 +143,15 @@ fn majority_of_repeats_decides() {
         format!("case a\nexpect f:10 \"wrong\"\n{runs}")
     };
     let [hit, miss] = ["report f:10 bug", ""];
-    check(
-        &table([hit, hit, miss]),
-        &table([miss, hit, hit]),
-        expect![[r#"
+    expect![[r#"
         1 cases
-    "#]],
-    );
-    check(
-        &table([hit, hit, miss]),
-        &table([miss, miss, hit]),
-        expect![[r#"
+    "#]]
+    .assert_eq(&comparison_text(&table([hit, hit, miss]), &table([miss, hit, hit])));
+    expect![[r#"
         1 cases
         - a: no longer found: wrong
-    "#]],
-    );
+    "#]]
+    .assert_eq(&comparison_text(&table([hit, hit, miss]), &table([miss, miss, hit])));
 }
 
 /// Twenty cases with three repeats; the first ten find their issue. `is_begun` selects the started
@@ -185,48 +174,35 @@ fn repeated(is_begun: impl Fn(u32, u32) -> bool) -> String {
 fn unstarted_repeats_do_not_shift_scores() {
     let all = repeated(|_, _| true);
     let some = repeated(|case, repeat| case >= 10 || repeat == 0);
-    check_differences(
-        &all,
-        &some,
-        expect![[r#"
+    expect![[r#"
             precision 1 -> 1: 0 [0 0]
             recall 0.25 -> 0.25: 0 [0 0]
             f1 0.4 -> 0.4: 0 [0 0]
             findings_per_change 0.25 -> 0.25: 0 [0 0]
-        "#]],
-    );
+        "#]]
+    .assert_eq(&differences_text(&all, &some));
     assert_eq!(differences_text(&some, &all), differences_text(&all, &some));
-    check_regressions(EvaluationKind::Model, &all, &some, expect![[r#""#]]);
-    check(
-        &all,
-        &some,
-        expect![[r#"
+    assert_eq!(regressions_text(EvaluationKind::Model, &all, &some), "");
+    expect![[r#"
         20 cases
         without 20 runs
-    "#]],
-    );
+    "#]]
+    .assert_eq(&comparison_text(&all, &some));
 }
 
 #[test]
 fn case_without_common_repeat_is_excluded() {
     let [before, after] =
         ["run not-run\nrun", "run\nrun not-run"].map(|runs| format!("case a\n{runs}\ncase b"));
-    check(
-        &before,
-        &after,
-        expect![[r#"
+    expect![[r#"
         1 cases
         without a
-    "#]],
-    );
-    check_regressions(
-        EvaluationKind::Model,
-        &before,
-        &after,
-        expect![[r#"
+    "#]]
+    .assert_eq(&comparison_text(&before, &after));
+    expect![[r#"
         cases have no common repeat and cannot be compared: a
-    "#]],
-    );
+    "#]]
+    .assert_eq(&regressions_text(EvaluationKind::Model, &before, &after));
 }
 
 #[test]
@@ -243,17 +219,14 @@ fn twin_that_failed_on_one_side_makes_no_pair() {
         });
         cases.collect::<String>()
     };
-    check_differences(
-        &table(""),
-        &table("failed"),
-        expect![[r#"
+    expect![[r#"
             precision 1 -> 1: 0 [0 0]
             recall 0.5 -> 0.5: 0 [0 0]
             f1 0.666667 -> 0.666667: 0 [0 0]
             paired_recall 0 -> 0: 0 [0 0]
             findings_per_change 0.5 -> 0.5: 0 [0 0]
-        "#]],
-    );
+        "#]]
+    .assert_eq(&differences_text(&table(""), &table("failed")));
 }
 
 #[test]
@@ -261,15 +234,12 @@ fn second_known_bad_report_is_a_flip() {
     let table = |times: usize| {
         format!("case a\nexpect f:90\nbad f:10\n{}", "report f:11 bug \"odd\"\n".repeat(times))
     };
-    check(
-        &table(1),
-        &table(3),
-        expect![[r#"
+    expect![[r#"
         1 cases
         - a: a new report that is known to be wrong: odd
         - a: a new report that is known to be wrong: odd
-    "#]],
-    );
+    "#]]
+    .assert_eq(&comparison_text(&table(1), &table(3)));
 }
 
 #[test]
@@ -295,21 +265,22 @@ fn number_of_reports_has_no_direction() {
         cases.collect::<String>()
     };
     let [quiet, loud] = [loud("report f:1"), loud("report f:1\nreport f:50\nreport f:90")];
-    check_differences(
-        &quiet,
-        &loud,
-        expect![[r#"
+    expect![[r#"
             precision 0 -> 0: 0 [0 0]
             clean_flagged 1 -> 1: 0 [0 0]
             findings_per_change 1 -> 3: 2 [2 2] real
-        "#]],
-    );
-    check_regressions(EvaluationKind::Model, &quiet, &loud, expect![[r#""#]]);
+        "#]]
+    .assert_eq(&differences_text(&quiet, &loud));
+    assert_eq!(regressions_text(EvaluationKind::Model, &quiet, &loud), "");
 }
 
 #[test]
 fn failed_review_is_no_improvement() {
-    check(
+    expect![[r#"
+            1 cases
+            - a: the review failed: for a reason
+        "#]]
+    .assert_eq(&comparison_text(
         "
         case a
         report f:1 bug
@@ -318,16 +289,16 @@ fn failed_review_is_no_improvement() {
         case a
         run failed
         ",
-        expect![[r#"
-            1 cases
-            - a: the review failed: for a reason
-        "#]],
-    );
+    ));
 }
 
 #[test]
 fn reports_on_twins_can_flip() {
-    check(
+    expect![[r#"
+            2 cases
+            - a~: a new report on a twin: seen everywhere
+        "#]]
+    .assert_eq(&comparison_text(
         "
         case a
         expect f:10 on-twin=f:10
@@ -339,11 +310,7 @@ fn reports_on_twins_can_flip() {
         case a~ twin of a
         report f:10 bug "seen everywhere"
         "#,
-        expect![[r#"
-            2 cases
-            - a~: a new report on a twin: seen everywhere
-        "#]],
-    );
+    ));
 }
 
 #[test]
@@ -367,55 +334,44 @@ fn only_common_cases_with_equal_labels_are_compared() {
         case skipped
         run not-run
     ";
-    check(
-        before,
-        after,
-        expect![[r#"
+    expect![[r#"
         1 cases
         without gone
         without labels
         without new
         without skipped
-    "#]],
-    );
-    check_regressions(
-        EvaluationKind::Program,
-        before,
-        after,
-        expect![[r#"
+    "#]]
+    .assert_eq(&comparison_text(before, after));
+    expect![[r#"
         cases were removed: gone
         cases are no longer reviewed: skipped
         cases are labelled differently and cannot be compared: labels
-    "#]],
-    );
+    "#]]
+    .assert_eq(&regressions_text(EvaluationKind::Program, before, after));
 }
 
 #[test]
 fn missing_case_is_always_a_regression() {
-    check_regressions(
-        EvaluationKind::Model,
-        "case a\ncase b",
-        "case a",
-        expect![[r#"
+    expect![[r#"
         cases were removed: b
-    "#]],
-    );
+    "#]]
+    .assert_eq(&regressions_text(EvaluationKind::Model, "case a\ncase b", "case a"));
 }
 
 #[test]
 fn difference_is_significant_if_interval_excludes_zero() {
     // Ten more of 40 issues are found, and one more of 20 clean changes has a report.
-    check_differences(
-        &suite(|case| case < 10, |case| case < 45),
-        &suite(|case| case < 20, |case| case < 46),
-        expect![[r#"
+    expect![[r#"
             precision 0.666667 -> 0.769231: 0.102564 [-0.033333 0.257143]
             recall 0.25 -> 0.5: 0.25 [0.117647 0.391304] real
             f1 0.363636 -> 0.606061: 0.242424 [0.10538 0.388889] real
             clean_flagged 0.25 -> 0.3: 0.05 [0 0.166667]
             findings_per_change 0.25 -> 0.433333: 0.183333 [0.083333 0.283333] real
-        "#]],
-    );
+        "#]]
+    .assert_eq(&differences_text(
+        &suite(|case| case < 10, |case| case < 45),
+        &suite(|case| case < 20, |case| case < 46),
+    ));
 }
 
 #[test]
@@ -429,10 +385,7 @@ fn cost_and_pairs_are_compared_if_present() {
         });
         cases.collect::<String>()
     };
-    check_differences(
-        &table(6, "$0.5", "100ms", ""),
-        &table(6, "$0.75", "50ms", "report f:10 bug"),
-        expect![[r#"
+    expect![[r#"
             precision 1 -> 1: 0 [0 0]
             recall 1 -> 1: 0 [0 0]
             f1 1 -> 1: 0 [0 0]
@@ -440,85 +393,68 @@ fn cost_and_pairs_are_compared_if_present() {
             findings_per_change 1 -> 1: 0 [0 0]
             cost_usd_per_run 0.5 -> 0.75: 0.25 [0.25 0.25] real
             latency_seconds_median 0.1 -> 0.05: -0.05 [? ?]
-        "#]],
-    );
+        "#]]
+    .assert_eq(&differences_text(
+        &table(6, "$0.5", "100ms", ""),
+        &table(6, "$0.75", "50ms", "report f:10 bug"),
+    ));
 }
 
 #[test]
 fn five_differing_cases_are_not_significant() {
     let before = suite(|case| case < 10, |_| false);
-    check_differences(
-        &before,
-        &suite(|case| case < 15, |_| false),
-        expect![[r#"
+    expect![[r#"
             precision 1 -> 1: 0 [0 0]
             recall 0.25 -> 0.375: 0.125 [0.026316 0.241379]
             f1 0.4 -> 0.545455: 0.145455 [0.031837 0.2746]
             clean_flagged 0 -> 0: 0 [0 0]
             findings_per_change 0.166667 -> 0.25: 0.083333 [0.016667 0.166667]
-        "#]],
-    );
-    check_differences(
-        &before,
-        &suite(|case| case < 16, |_| false),
-        expect![[r#"
+        "#]]
+    .assert_eq(&differences_text(&before, &suite(|case| case < 15, |_| false)));
+    expect![[r#"
             precision 1 -> 1: 0 [0 0]
             recall 0.25 -> 0.4: 0.15 [0.047619 0.27027] real
             f1 0.4 -> 0.571429: 0.171429 [0.055556 0.315928] real
             clean_flagged 0 -> 0: 0 [0 0]
             findings_per_change 0.166667 -> 0.266667: 0.1 [0.033333 0.183333] real
-        "#]],
-    );
+        "#]]
+    .assert_eq(&differences_text(&before, &suite(|case| case < 16, |_| false)));
 }
 
 #[test]
 fn deterministic_loss_is_always_a_regression() {
     let before = suite(|case| case < 10, |case| case < 45);
     let after = suite(|case| (1..11).contains(&case), |case| (41..46).contains(&case));
-    check_regressions(
-        EvaluationKind::Program,
-        &before,
-        &after,
-        expect![[r#"
+    expect![[r#"
         no longer found: wrong: c00
         a new report on a clean change: odd: c45
-    "#]],
-    );
-    check_regressions(EvaluationKind::Program, &before, &before, expect![[r#""#]]);
+    "#]]
+    .assert_eq(&regressions_text(EvaluationKind::Program, &before, &after));
+    assert_eq!(regressions_text(EvaluationKind::Program, &before, &before), "");
 }
 
 #[test]
 fn model_loss_is_a_regression_only_if_significant() {
     let before = suite(|case| case < 20, |case| case < 45);
     let little = suite(|case| case < 19, |case| case < 46);
-    check_regressions(EvaluationKind::Model, &before, &little, expect![[r#""#]]);
+    assert_eq!(regressions_text(EvaluationKind::Model, &before, &little), "");
     let much = suite(|case| case < 10, |case| case < 45);
-    check_regressions(
-        EvaluationKind::Model,
-        &before,
-        &much,
-        expect![[r#"
+    expect![[r#"
             precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
             recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
             f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
             comment_precision fell from 0.800 to 0.667: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
             comment_recall fell from 0.500 to 0.250: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
             comment_f1 fell from 0.615 to 0.364: c10, c11, c12, c13, c14, c15, c16, c17, c18, c19
-        "#]],
-    );
+        "#]].assert_eq(&regressions_text(EvaluationKind::Model, &before, &much));
     let noisy = suite(|case| case < 20, |case| case < 58);
-    check_regressions(
-        EvaluationKind::Model,
-        &before,
-        &noisy,
-        expect![[r#"
+    expect![[r#"
             precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
             f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
             comment_precision fell from 0.800 to 0.526: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
             comment_f1 fell from 0.615 to 0.513: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
             clean_flagged rose from 0.250 to 0.900: c45, c46, c47, c48, c49, c50, c51, c52, c53, c54, c55, c56, c57
-        "#]],
-    );
+        "#]].assert_eq(&regressions_text(EvaluationKind::Model, &before, &noisy));
 }
 
 #[test]
@@ -550,14 +486,10 @@ fn judged_and_unjudged_are_compared_by_text() {
 fn more_unlabelled_reports_are_a_regression() {
     let table = "case a\nexpect f:10 \"wrong\"\nreport f:10 bug\nreport f:50 bug \"odd\"";
     let two = format!("{table}\nreport f:90 bug \"odder\"");
-    check_regressions(
-        EvaluationKind::Program,
-        table,
-        &two,
-        expect![[r#"
+    expect![[r#"
         more unlabelled reports: read and label them, or write a new baseline: a
-    "#]],
-    );
-    check_regressions(EvaluationKind::Program, &two, table, expect![[""]]);
-    check_regressions(EvaluationKind::Model, table, &two, expect![[""]]);
+    "#]]
+    .assert_eq(&regressions_text(EvaluationKind::Program, table, &two));
+    assert_eq!(regressions_text(EvaluationKind::Program, &two, table), "");
+    assert_eq!(regressions_text(EvaluationKind::Model, table, &two), "");
 }

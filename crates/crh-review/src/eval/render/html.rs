@@ -9,8 +9,9 @@ mod headline;
 mod outcome;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use self::cases::{Anchors, CaseLink, CasesView};
+use self::cases::{Anchors, CasesView};
 use self::charts::{CalibrationChart, CostChart, PrecisionRecallChart};
 use self::headline::{Card, cards};
 use self::outcome::{ClassifiedCase, classified_cases};
@@ -22,7 +23,7 @@ use super::run_problems::{listed_problems, problem_counts, runs_line};
 use super::sections::{Section, header_facts, plain_tool_name, sections, tool_name};
 use crate::eval::{Comparison, Sheet};
 use crate::render::PageError;
-use crate::render::html::prose::{Prose, prose};
+use crate::render::html::prose::prose;
 use crate::render::html::render_page;
 
 const TEMPLATE: &str = include_str!("html/page.html");
@@ -51,7 +52,7 @@ pub fn html(sheets: &[Sheet], comparison: Option<&Comparison>) -> Result<String,
 struct PageView {
     title: String,
     sheet: Option<SheetView>,
-    others: Vec<OtherView>,
+    others: Vec<Value>,
     others_more: usize,
     comparison: Option<ComparisonView>,
 }
@@ -62,7 +63,7 @@ struct SheetView {
     about: Vec<(&'static str, String)>,
     runs: String,
     alarm: Option<String>,
-    troubles: Vec<RunProblemView>,
+    troubles: Vec<Value>,
     troubles_more: usize,
     cards: Vec<Card>,
     plane: PrecisionRecallChart,
@@ -73,48 +74,17 @@ struct SheetView {
 }
 
 #[derive(Serialize)]
-struct RunProblemView {
-    state: &'static str,
-    case: CaseLink,
-    run: Option<String>,
-    why: Prose,
-}
-
-/// One of several sheets.
-#[derive(Serialize)]
-struct OtherView {
-    mark: usize,
-    name: String,
-    cells: [String; 6],
-}
-
-#[derive(Serialize)]
 struct ComparisonView {
     before: String,
     after: String,
     cases: String,
     columns: Vec<&'static str>,
-    differences: Vec<DifferenceView>,
-    flips: Vec<FlipView>,
+    differences: Vec<Value>,
+    flips: Vec<Value>,
     flips_more: usize,
     left_out_title: &'static str,
     left_out: Vec<String>,
     left_out_more: usize,
-}
-
-#[derive(Serialize)]
-struct DifferenceView {
-    name: String,
-    cells: Vec<String>,
-    /// CSS class of the colour.
-    mood: &'static str,
-}
-
-#[derive(Serialize)]
-struct FlipView {
-    is_better: bool,
-    case: CaseLink,
-    what: Prose,
 }
 
 fn title(sheet: &Sheet) -> String {
@@ -134,11 +104,13 @@ impl SheetView {
         anchors: &Anchors,
     ) -> Self {
         let (problems, troubles_more) = listed_problems(&sheet.evaluation);
-        let troubles = problems.into_iter().map(|problem| RunProblemView {
-            state: problem.state,
-            case: anchors.link(problem.case),
-            run: problem.run,
-            why: prose(&brief::text(problem.reason)),
+        let troubles = problems.into_iter().map(|problem| {
+            json!({
+                "state": problem.state,
+                "case": anchors.link(problem.case),
+                "run": problem.run,
+                "why": prose(&brief::text(problem.reason)),
+            })
         });
         Self {
             about: header_facts(sheet),
@@ -161,22 +133,19 @@ impl SheetView {
 }
 
 /// One row per sheet.
-fn other_views(sheets: &[Sheet]) -> Vec<OtherView> {
+fn other_views(sheets: &[Sheet]) -> Vec<Value> {
     let views = sheets.iter().take(LISTED_MAX).enumerate().map(|(index, sheet)| {
         let quality = &sheet.scores.quality;
         let effort = &sheet.scores.effort;
-        OtherView {
-            mark: index + 1,
-            name: tool_name(sheet),
-            cells: [
-                estimate(&quality.precision, share),
-                estimate(&quality.recall, share),
-                estimate(&quality.f1, share),
-                estimate(&quality.clean_flagged, share),
-                money(effort.cost_usd_per_run),
-                seconds(effort.latency_seconds_median),
-            ],
-        }
+        let cells = [
+            estimate(&quality.precision, share),
+            estimate(&quality.recall, share),
+            estimate(&quality.f1, share),
+            estimate(&quality.clean_flagged, share),
+            money(effort.cost_usd_per_run),
+            seconds(effort.latency_seconds_median),
+        ];
+        json!({ "mark": index + 1, "name": tool_name(sheet), "cells": cells })
     });
     views.collect()
 }
@@ -186,10 +155,9 @@ impl ComparisonView {
         let table = differences(comparison);
         let rows = table.rows.into_iter().zip(&comparison.differences);
         let (flips, flips_more) = listed_flips(comparison, LISTED_MAX);
-        let flips = flips.into_iter().map(|flip| FlipView {
-            is_better: flip.is_better,
-            case: anchors.link(&flip.case),
-            what: prose(&brief::line(&flip.what)),
+        let flips = flips.into_iter().map(|flip| {
+            let (case, what) = (anchors.link(&flip.case), prose(&brief::line(&flip.what)));
+            json!({ "is_better": flip.is_better, "case": case, "what": what })
         });
         let (left_out, left_out_more) = split_listed(&comparison.left_out, LISTED_MAX);
         Self {
@@ -198,10 +166,9 @@ impl ComparisonView {
             cases: cases_line(comparison),
             columns: table.columns,
             differences: rows
-                .map(|(row, difference)| DifferenceView {
-                    name: row.name,
-                    cells: row.cells,
-                    mood: meaning(difference).css_class(),
+                .map(|(row, difference)| {
+                    let mood = meaning(difference).css_class();
+                    json!({ "name": row.name, "cells": row.cells, "mood": mood })
                 })
                 .collect(),
             flips: flips.collect(),

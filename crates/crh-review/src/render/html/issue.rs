@@ -1,6 +1,7 @@
 //! The view of one issue on the HTML page: text next to code.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::excerpt::Excerpt;
 use super::prose::{Prose, prose, prose_list};
@@ -28,13 +29,7 @@ pub(super) struct IssueView {
     replaces: String,
     facts: Vec<LabelledValue>,
     excerpt: Option<Excerpt>,
-    quotes: Vec<QuoteView>,
-}
-
-#[derive(Serialize)]
-struct QuoteView {
-    place: String,
-    text: String,
+    quotes: Vec<Value>,
 }
 
 impl IssueView {
@@ -46,11 +41,9 @@ impl IssueView {
             })
         };
         let quotes = issue.evidence.iter().filter(|quote| !is_shown(quote));
-        let quotes = quotes.map(|quote| QuoteView {
-            place: quote_place(quote),
-            text: escape_invisible(&quote.snippet),
-        });
-        let quotes = quotes.collect();
+        let quotes = quotes
+            .map(|quote| json!({ "place": quote_place(quote), "text": escape_invisible(&quote.snippet) }))
+            .collect();
         let (start, end) = (issue.location.line_start, issue.location.line_end);
         Self {
             number: issue.number,

@@ -1,6 +1,7 @@
 //! The view of one case: its expected issues and the reports of each run.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::cases::{Anchors, CaseLink, PageBudget, anchor};
 use super::outcome::ClassifiedCase;
@@ -31,9 +32,9 @@ pub(super) struct CaseView {
     language: Option<usize>,
     outcomes: Vec<&'static str>,
     badges: Vec<Badge>,
-    expected: Vec<ExpectedView>,
+    expected: Vec<Value>,
     expected_more: usize,
-    known_bad: Vec<KnownBadView>,
+    known_bad: Vec<Value>,
     known_bad_more: usize,
     runs: Vec<RunView>,
     runs_more: usize,
@@ -48,23 +49,6 @@ struct Badge {
 }
 
 #[derive(Serialize)]
-struct ExpectedView {
-    state: Badge,
-    severity: String,
-    category: Option<String>,
-    places: Vec<String>,
-    places_more: usize,
-    description: Vec<Prose>,
-    is_omission: bool,
-}
-
-#[derive(Serialize)]
-struct KnownBadView {
-    place: String,
-    description: Vec<Prose>,
-}
-
-#[derive(Serialize)]
 struct RunView {
     title: Option<String>,
     state: Badge,
@@ -75,21 +59,8 @@ struct RunView {
     took: Option<String>,
     /// Whether the run completed without reports.
     is_silent: bool,
-    reports: Vec<ReportView>,
+    reports: Vec<Value>,
     reports_more: usize,
-}
-
-#[derive(Serialize)]
-struct ReportView {
-    state: Badge,
-    severity: Option<String>,
-    category: Option<String>,
-    place: String,
-    title: Prose,
-    text: Vec<Prose>,
-    evidence: String,
-    confidence: Option<String>,
-    reviewers: String,
 }
 
 fn badge(mood: &'static str, text: impl Into<String>) -> Badge {
@@ -130,12 +101,10 @@ impl CaseView {
             expected: expected
                 .iter()
                 .enumerate()
-                .map(|(index, expected)| {
-                    ExpectedView::new(expected, found_badge(classified, index))
-                })
+                .map(|(index, expected)| expected_view(expected, &found_badge(classified, index)))
                 .collect(),
             expected_more,
-            known_bad: known_bad.iter().map(KnownBadView::new).collect(),
+            known_bad: known_bad.iter().map(known_bad_view).collect(),
             known_bad_more,
             runs: runs.collect(),
             runs_more: run_count.saturating_sub(RUNS_MAX),
@@ -206,25 +175,21 @@ fn found_badge(classified: &ClassifiedCase<'_>, issue_index: usize) -> Badge {
     }
 }
 
-impl ExpectedView {
-    fn new(expected: &Expected, state: Badge) -> Self {
-        let (places, places_more) = split_listed(&expected.spans, LISTED_MAX);
-        Self {
-            state,
-            severity: expected.severity.to_string(),
-            category: expected.category.map(|category| with_spaces(&category)),
-            places: places.iter().map(location_text).collect(),
-            places_more,
-            description: text(&expected.description),
-            is_omission: expected.omission,
-        }
-    }
+fn expected_view(expected: &Expected, state: &Badge) -> Value {
+    let (places, places_more) = split_listed(&expected.spans, LISTED_MAX);
+    json!({
+        "state": state,
+        "severity": expected.severity,
+        "category": expected.category.map(|category| with_spaces(&category)),
+        "places": places.iter().map(location_text).collect::<Vec<_>>(),
+        "places_more": places_more,
+        "description": text(&expected.description),
+        "is_omission": expected.omission,
+    })
 }
 
-impl KnownBadView {
-    fn new(label: &KnownBad) -> Self {
-        Self { place: location_text(&label.span), description: text(&label.description) }
-    }
+fn known_bad_view(label: &KnownBad) -> Value {
+    json!({ "place": location_text(&label.span), "description": text(&label.description) })
 }
 
 impl RunView {
@@ -254,7 +219,7 @@ impl RunView {
             took: run.ending.is_started().then(|| effort_text(&run.effort)),
             is_silent: is_counted && run.reported.is_empty(),
             reports: reports
-                .map(|(report_index, report)| ReportView::new(report, badge_for(report_index)))
+                .map(|(report_index, report)| report_view(report, &badge_for(report_index)))
                 .collect(),
             reports_more,
         }
@@ -295,20 +260,18 @@ fn report_badge(classes: &ReportClasses, report_index: usize) -> Badge {
     }
 }
 
-impl ReportView {
-    fn new(reported: &Reported, state: Badge) -> Self {
-        Self {
-            state,
-            severity: reported.severity.map(|severity| severity.to_string()),
-            category: reported.category.map(|category| with_spaces(&category)),
-            place: location_text(&reported.span),
-            title: prose(&brief::line(&reported.title)),
-            text: text(&reported.text),
-            evidence: escape_invisible(&brief::text(&reported.evidence)),
-            confidence: reported.confidence.map(|confidence| confidence.to_string()),
-            reviewers: reviewer_names(&reported.reviewers),
-        }
-    }
+fn report_view(reported: &Reported, state: &Badge) -> Value {
+    json!({
+        "state": state,
+        "severity": reported.severity,
+        "category": reported.category.map(|category| with_spaces(&category)),
+        "place": location_text(&reported.span),
+        "title": prose(&brief::line(&reported.title)),
+        "text": text(&reported.text),
+        "evidence": escape_invisible(&brief::text(&reported.evidence)),
+        "confidence": reported.confidence.map(|confidence| confidence.to_string()),
+        "reviewers": reviewer_names(&reported.reviewers),
+    })
 }
 
 /// Reviewers of a report.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::case::CaseView;
 use super::outcome::{CaseOutcome, ClassifiedCase};
@@ -24,18 +25,11 @@ const LANGUAGES_MAX: usize = 24;
 /// All cases and their filters.
 #[derive(Serialize)]
 pub(super) struct CasesView {
-    outcomes: Vec<OutcomeChoice>,
+    outcomes: Vec<Value>,
     languages: Vec<LanguageChoice>,
     cases: Vec<CaseView>,
     /// Notes about content that is not on the page.
     left_out: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct OutcomeChoice {
-    class: &'static str,
-    title: &'static str,
-    count: usize,
 }
 
 #[derive(Serialize)]
@@ -115,7 +109,7 @@ impl CasesView {
             let count =
                 listed_cases.iter().filter(|case| case.outcomes().contains(&outcome)).count();
             let (class, title) = (outcome.class(), outcome.title());
-            (count > 0).then_some(OutcomeChoice { class, title, count })
+            (count > 0).then(|| json!({ "class": class, "title": title, "count": count }))
         });
         let left_out = omission_notes(omitted_count, &cases);
         Self { outcomes: outcomes.collect(), languages, cases, left_out }

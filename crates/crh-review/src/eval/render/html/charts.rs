@@ -1,6 +1,7 @@
 //! Geometry of the diagrams: precision against recall, calibration, and cost.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::outcome::{CaseOutcome, ClassifiedCase};
 use crate::eval::render::brief::short_line;
@@ -24,53 +25,17 @@ const F1_CURVE_POINTS: u32 = 40;
 /// Maximum number of points per diagram.
 const POINTS_MAX: usize = 30;
 
-/// A position.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-struct Position {
-    x: String,
-    y: String,
-}
-
-/// An axis label.
-#[derive(Serialize)]
-pub(super) struct Tick {
-    label: String,
-    x: String,
-    y: String,
-}
-
 /// Precision against recall.
 #[derive(Serialize)]
 pub(super) struct PrecisionRecallChart {
-    ticks: Vec<Tick>,
-    iso: Vec<F1Curve>,
-    points: Vec<Point>,
+    ticks: Vec<Value>,
+    iso: Vec<Value>,
+    points: Vec<Value>,
     /// Tools without a position, with the reason.
     absent: Vec<String>,
 }
 
-#[derive(Serialize)]
-struct F1Curve {
-    label: String,
-    path: String,
-    at: Position,
-}
-
-#[derive(Serialize)]
-struct Point {
-    /// Number of the tool, the same in every diagram and table.
-    mark: usize,
-    #[serde(flatten)]
-    named: PointLabel,
-    /// Exact position.
-    at: Position,
-    /// Position of the mark, moved if another mark is there.
-    mark_at: Position,
-    area: Option<Rect>,
-}
-
 /// The tool that a point stands for.
-#[derive(Serialize)]
 struct PointLabel {
     kind: PointKind,
     name: String,
@@ -85,28 +50,11 @@ enum PointKind {
     Trivial,
 }
 
-#[derive(Serialize)]
-struct Rect {
-    x: String,
-    y: String,
-    width: String,
-    height: String,
-}
-
 /// Calibration: confidence against matched share.
 #[derive(Serialize)]
 pub(super) struct CalibrationChart {
-    ticks: Vec<Tick>,
-    bars: Vec<CalibrationBar>,
-    says: String,
-}
-
-#[derive(Serialize)]
-struct CalibrationBar {
-    area: Rect,
-    reports: u32,
-    label_at: Position,
-    dot: Position,
+    ticks: Vec<Value>,
+    bars: Vec<Value>,
     says: String,
 }
 
@@ -116,21 +64,11 @@ pub(super) struct CostChart {
     /// With several sheets, the label of the axis. With one sheet, the title of the bars.
     unit: &'static str,
     /// With several sheets, one point per sheet.
-    ticks: Vec<Tick>,
-    points: Vec<Point>,
+    ticks: Vec<Value>,
+    points: Vec<Value>,
     absent: Vec<String>,
     /// With one sheet, cost per run by outcome.
-    bars: Vec<CostBar>,
-}
-
-#[derive(Serialize)]
-struct CostBar {
-    name: &'static str,
-    runs: String,
-    value: String,
-    y: String,
-    text_y: String,
-    width: String,
+    bars: Vec<Value>,
 }
 
 fn format_length(length: f64) -> String {
@@ -145,22 +83,20 @@ fn y(share: f64) -> f64 {
     PLOT_TOP + (1.0 - share.clamp(0.0, 1.0)) * PLOT_SIZE
 }
 
-fn position(x: f64, y: f64) -> Position {
-    Position { x: format_length(x), y: format_length(y) }
+fn position(x: f64, y: f64) -> Value {
+    json!({ "x": format_length(x), "y": format_length(y) })
 }
 
-fn ticks(label: impl Fn(f64) -> String) -> Vec<Tick> {
+fn ticks(label: impl Fn(f64) -> String) -> Vec<Value> {
     let steps = (0..=5).map(|step| f64::from(step) / 5.0);
-    steps
-        .map(|fraction| Tick {
-            label: label(fraction),
-            x: format_length(x(fraction)),
-            y: format_length(y(fraction)),
-        })
-        .collect()
+    let tick = |fraction| {
+        let (x, y) = (format_length(x(fraction)), format_length(y(fraction)));
+        json!({ "label": label(fraction), "x": x, "y": y })
+    };
+    steps.map(tick).collect()
 }
 
-fn share_ticks() -> Vec<Tick> {
+fn share_ticks() -> Vec<Value> {
     ticks(|fraction| format!("{fraction:.1}"))
 }
 
@@ -190,7 +126,7 @@ impl PrecisionRecallChart {
                     let area =
                         (kind != PointKind::Trivial).then(|| interval_rect(quality)).flatten();
                     let coordinates = (x(recall), y(precision));
-                    marks.add(number, PointLabel { kind, name, says }, coordinates, area);
+                    marks.add(number, &PointLabel { kind, name, says }, coordinates, area);
                 }
                 None => {
                     absent.push(format!(
@@ -201,7 +137,7 @@ impl PrecisionRecallChart {
         }
         Self {
             ticks: share_ticks(),
-            iso: F1_VALUES.map(F1Curve::new).into_iter().collect(),
+            iso: F1_VALUES.map(f1_curve).to_vec(),
             points: marks.points,
             absent: limit_list(absent),
         }
@@ -222,57 +158,61 @@ fn recall_and_precision(quality: &Quality) -> Option<(f64, f64)> {
 }
 
 /// Rectangle of the intervals of recall and precision.
-fn interval_rect(quality: &Quality) -> Option<Rect> {
+fn interval_rect(quality: &Quality) -> Option<Value> {
     let interval = |metric: &Estimate| Some((defined(metric.low)?, defined(metric.high)?));
     let ((left, right), (low, high)) = (interval(&quality.recall)?, interval(&quality.precision)?);
     Some(rect_between(x(left), y(high), x(right), y(low)))
 }
 
-fn rect_between(left: f64, top: f64, right: f64, bottom: f64) -> Rect {
-    Rect {
-        x: format_length(left),
-        y: format_length(top),
-        width: format_length((right - left).max(0.0)),
-        height: format_length((bottom - top).max(0.0)),
-    }
+fn rect_between(left: f64, top: f64, right: f64, bottom: f64) -> Value {
+    json!({
+        "x": format_length(left),
+        "y": format_length(top),
+        "width": format_length((right - left).max(0.0)),
+        "height": format_length((bottom - top).max(0.0)),
+    })
 }
 
-impl F1Curve {
-    fn new(f1: f64) -> Self {
-        // All points of the curve satisfy (2 * precision - F1) * (2 * recall - F1) = F1². So
-        // precision is F1 / 2 * (1 + tilt) and recall F1 / 2 * (1 + 1 / tilt); the steepest tilt is
-        // where precision is 1.
-        let steepest = (2.0 - f1) / f1;
-        let points = (0..=F1_CURVE_POINTS).map(|step| {
-            let tilt = steepest.powf(1.0 - 2.0 * f64::from(step) / f64::from(F1_CURVE_POINTS));
-            let (recall, precision) = (f1 / 2.0 * (1.0 + 1.0 / tilt), f1 / 2.0 * (1.0 + tilt));
-            format!("{} {}", format_length(x(recall)), format_length(y(precision)))
-        });
-        let path = format!("M{}", points.collect::<Vec<_>>().join(" L"));
-        // The curve ends where recall is 1.
-        let end = f1 / 2.0 * (1.0 + 1.0 / steepest);
-        Self { label: format!("F1 {f1:.1}"), path, at: position(x(1.0) - 4.0, y(end) - 7.0) }
-    }
+/// Points with the same F1.
+fn f1_curve(f1: f64) -> Value {
+    // All points of the curve satisfy (2 * precision - F1) * (2 * recall - F1) = F1². So
+    // precision is F1 / 2 * (1 + tilt) and recall F1 / 2 * (1 + 1 / tilt); the steepest tilt is
+    // where precision is 1.
+    let steepest = (2.0 - f1) / f1;
+    let points = (0..=F1_CURVE_POINTS).map(|step| {
+        let tilt = steepest.powf(1.0 - 2.0 * f64::from(step) / f64::from(F1_CURVE_POINTS));
+        let (recall, precision) = (f1 / 2.0 * (1.0 + 1.0 / tilt), f1 / 2.0 * (1.0 + tilt));
+        format!("{} {}", format_length(x(recall)), format_length(y(precision)))
+    });
+    let path = format!("M{}", points.collect::<Vec<_>>().join(" L"));
+    // The curve ends where recall is 1.
+    let end = f1 / 2.0 * (1.0 + 1.0 / steepest);
+    let label_at = position(x(1.0) - 4.0, y(end) - 7.0);
+    json!({ "label": format!("F1 {f1:.1}"), "path": path, "at": label_at })
 }
 
 /// Marks that do not overlap.
 #[derive(Default)]
 struct MarkLayout {
-    points: Vec<Point>,
+    points: Vec<Value>,
     mark_positions: Vec<(f64, f64)>,
 }
 
 impl MarkLayout {
-    fn add(&mut self, mark: usize, named: PointLabel, coordinates: (f64, f64), area: Option<Rect>) {
-        let mark_at = self.nearest_free_position(coordinates);
+    /// Adds a point with the number of its tool, which is the same in every diagram and table. The
+    /// mark is moved if another mark is there.
+    fn add(&mut self, mark: usize, label: &PointLabel, at: (f64, f64), area: Option<Value>) {
+        let mark_at = self.nearest_free_position(at);
         self.mark_positions.push(mark_at);
-        self.points.push(Point {
-            mark,
-            named,
-            at: position(coordinates.0, coordinates.1),
-            mark_at: position(mark_at.0, mark_at.1),
-            area,
-        });
+        self.points.push(json!({
+            "mark": mark,
+            "kind": label.kind,
+            "name": label.name,
+            "says": label.says,
+            "at": position(at.0, at.1),
+            "mark_at": position(mark_at.0, mark_at.1),
+            "area": area,
+        }));
     }
 
     /// The position itself, or the nearest free one on circles around it.
@@ -312,13 +252,13 @@ impl CalibrationChart {
                 share(bin.confidence),
                 share(bin.matched),
             );
-            CalibrationBar {
-                area,
-                reports: bin.reports,
-                label_at: position(x((bin.from + bin.to) / 2.0), y(bin.matched) - 8.0),
-                dot: position(x(bin.confidence), y(bin.matched)),
-                says,
-            }
+            json!({
+                "area": area,
+                "reports": bin.reports,
+                "label_at": position(x((bin.from + bin.to) / 2.0), y(bin.matched) - 8.0),
+                "dot": position(x(bin.confidence), y(bin.matched)),
+                "says": says,
+            })
         });
         let says = format!(
             "{}, Brier score {}, expected calibration error {}",
@@ -419,7 +359,7 @@ impl CostChart {
                 rect_between(x_position - 1.0, y(high), x_position + 1.0, y(low))
             });
             let kind = if number == 1 { PointKind::Tool } else { PointKind::Other };
-            marks.add(number, PointLabel { kind, name, says }, (x_position, y(value)), area);
+            marks.add(number, &PointLabel { kind, name, says }, (x_position, y(value)), area);
         }
         // Use as many decimals as the step needs.
         let decimals = (-(scale / 5.0).log10().floor()).max(0.0) as usize;
@@ -444,7 +384,7 @@ fn round_up(number: f64) -> f64 {
 }
 
 /// Mean cost of started runs, by outcome.
-fn cost_bars(cases: &[ClassifiedCase<'_>], measure: CostMeasure) -> Vec<CostBar> {
+fn cost_bars(cases: &[ClassifiedCase<'_>], measure: CostMeasure) -> Vec<Value> {
     let runs = cases.iter().flat_map(ClassifiedCase::started_runs);
     let runs: Vec<(CaseOutcome, f64)> =
         runs.map(|(outcome, run)| (outcome, measure.run_cost(run))).collect();
@@ -460,18 +400,15 @@ fn cost_bars(cases: &[ClassifiedCase<'_>], measure: CostMeasure) -> Vec<CostBar>
     let max_mean = rows.iter().map(|(_, _, mean)| *mean).fold(0.0, f64::max);
     let bars = rows.iter().enumerate().map(|(index, (outcome, number, mean))| {
         let top = PLOT_TOP + index as f64 * 56.0;
-        CostBar {
-            name: outcome.title(),
-            runs: count(*number, "run"),
-            value: measure.format_cost(*mean),
-            y: format_length(top + 20.0),
-            text_y: format_length(top + 13.0),
-            width: format_length(if max_mean > 0.0 {
-                mean / max_mean * (PLOT_SIZE + PLOT_LEFT - 30.0)
-            } else {
-                0.0
-            }),
-        }
+        let share = if max_mean > 0.0 { mean / max_mean } else { 0.0 };
+        json!({
+            "name": outcome.title(),
+            "runs": count(*number, "run"),
+            "value": measure.format_cost(*mean),
+            "y": format_length(top + 20.0),
+            "text_y": format_length(top + 13.0),
+            "width": format_length(share * (PLOT_SIZE + PLOT_LEFT - 30.0)),
+        })
     });
     bars.collect()
 }
