@@ -72,15 +72,27 @@ pub(crate) struct FindingDraft {
 
 impl FindingDraft {
     pub(crate) fn new(rule: &LintRule, file: &str, line: u32, snippet: &str) -> Self {
+        let rating = (rule.severity, rule.category, rule.confidence);
+        Self::with_rating(rule.id.to_owned(), rating, file, line, snippet)
+    }
+
+    /// A finding of a rule that is not built in.
+    pub(crate) fn with_rating(
+        rule: String,
+        (severity, category, confidence): (Severity, Category, Confidence),
+        file: &str,
+        line: u32,
+        snippet: &str,
+    ) -> Self {
         Self {
-            rule: rule.id.to_owned(),
+            rule,
             file: file.to_owned(),
             line,
             side: None,
             end: None,
-            severity: rule.severity,
-            category: rule.category,
-            confidence: rule.confidence,
+            severity,
+            category,
+            confidence,
             title: String::new(),
             why: String::new(),
             owner: Owner::DownstreamResolver,

@@ -11,22 +11,19 @@ mod text;
 
 use std::collections::{BTreeMap, HashSet};
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use location::LocationResolver;
 pub use log::SarifReadError;
 use log::{SarifLog, ToolRun};
-use text::FindingText;
 
 use crate::findings::{FINDINGS_MAX, FindingDraft};
+use crate::secrets::CredentialMask;
 use crate::whitespace::fold_whitespace;
-use crate::{ChangeView, ChangedFile, Project, StaticFinding, secrets, source};
-use crh_review::finding::{Category, Confidence, Owner, Severity, Side};
+use crate::{ChangeView, ChangedFile, Project, StaticFinding, source};
+use crh_review::finding::{Category, Confidence, Severity, Side};
 
 /// Other tools are usually right but sometimes noisy. So their confidence is above the display
 /// threshold and below that of crh's own measured rules.
 const CONFIDENCE: Confidence = Confidence::thousandths(800);
-/// Replacement for a masked credential.
-const MASK: &str = "****";
 
 /// A parsed SARIF file.
 #[derive(Debug, Clone)]
@@ -73,17 +70,12 @@ pub fn review(
     let mut by_tool: BTreeMap<String, SarifToolOutput> = BTreeMap::new();
     let runs = files.iter().flat_map(|file| &file.0.runs);
     let Some(project) = change.project else {
-        return runs
-            .map(ToolRun::slug)
-            .map(|tool| SarifToolOutput {
-                tool,
-                notes: vec!["nothing was imported: only the diff is available".to_owned()],
-                ..SarifToolOutput::default()
-            })
-            .map(|output| (output.tool.clone(), output))
-            .collect::<BTreeMap<_, _>>()
-            .into_values()
-            .collect();
+        for run in runs {
+            let notes = vec!["nothing was imported: only the diff is available".to_owned()];
+            let output = SarifToolOutput { tool: run.slug(), notes, ..SarifToolOutput::default() };
+            by_tool.insert(output.tool.clone(), output);
+        }
+        return by_tool.into_values().collect();
     };
     let baseline = SarifBaseline::new(comparison, project, change);
     let mask = CredentialMask::for_change(change);
@@ -94,36 +86,6 @@ pub fn review(
         import_run(run, &baseline, &mask, project, change, output);
     }
     by_tool.into_values().map(|output| sort_and_limit(output, comparison)).collect()
-}
-
-/// Masks the credentials that the change adds, because a tool may quote them.
-struct CredentialMask(Option<AhoCorasick>);
-
-impl CredentialMask {
-    fn for_change(change: &ChangeView<'_>) -> Self {
-        let values = secrets::values(change.all_files);
-        // The longest match wins, because one credential may be the prefix of another.
-        let search = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
-        Self(search.ok().filter(|_| !values.is_empty()))
-    }
-
-    fn apply(&self, text: &str) -> String {
-        match &self.0 {
-            Some(search) => {
-                let mut output = String::new();
-                search.replace_all_with(text, &mut output, |_, _, output| {
-                    output.push_str(MASK);
-                    true
-                });
-                output
-            }
-            None => text.to_owned(),
-        }
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        self.0.as_ref().is_some_and(|search| search.is_match(text))
-    }
 }
 
 enum SarifBaseline {
@@ -282,19 +244,23 @@ fn import_run(
         let replacement = fix::replacement(run, result, &resolver, &path, (line, end), starts);
         let replacement = replacement.filter(|text| !mask.matches(text));
         let finding_text = text::finding_text(run, result, &|text| mask.apply(text));
-        let snippet = mask.apply(text.trim_end());
-        let draft =
-            FindingDraft { snippet, replacement, ..draft(run, result, rule, &path, finding_text) };
-        let finding = FindingDraft { line, end: Some(end), ..draft }.into_finding();
+        let rating = (severity(run, result), category(run, result), CONFIDENCE);
+        let draft = FindingDraft::with_rating(rule, rating, &path, line, &mask.apply(&text))
+            .with_text(finding_text.title, finding_text.why, finding_text.fix);
+        let finding = FindingDraft { end: Some(end), replacement, ..draft }.into_finding();
         match result.suppression_reason() {
             Some(why) => output.suppressed.push((finding, why)),
             None => output.findings.push(finding),
         }
     }
+    let results =
+        |count: usize| if count == 1 { "1 result".to_owned() } else { format!("{count} results") };
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
     if known_count > 0 && matches!(baseline, SarifBaseline::AddedLines) {
-        let (s, are) = if known_count == 1 { ("", "is") } else { ("s", "are") };
         output.notes.push(format!(
-            "{known_count} result{s} on lines that this change does not add {are} left out; pass `--sarif-base FILE` to compare with the base"
+            "{} on lines that this change does not add {} left out; pass `--sarif-base FILE` to compare with the base",
+            results(known_count),
+            are(known_count)
         ));
     }
     if run.results_over_limit > 0 {
@@ -302,46 +268,18 @@ fn import_run(
             .notes
             .push(format!("{} more results in the file were not read", run.results_over_limit));
     }
-    if run.malformed_results > 0 {
-        let (s, are) = if run.malformed_results == 1 { ("", "is") } else { ("s", "are") };
-        output.notes.push(format!(
-            "{} result{s} in the file {are} malformed and left out",
-            run.malformed_results
-        ));
+    let malformed = run.malformed_results;
+    if malformed > 0 {
+        let (results, are) = (results(malformed), are(malformed));
+        output.notes.push(format!("{results} in the file {are} malformed and left out"));
     }
     if unplaced_count > 0 {
-        let (s, have) = if unplaced_count == 1 { ("", "has") } else { ("s", "have") };
         output.notes.push(format!(
-            "{unplaced_count} result{s} {have} no line in a file of the reviewed tree and {} left out",
-            if unplaced_count == 1 { "is" } else { "are" }
+            "{} {} no line in a file of the reviewed tree and {} left out",
+            results(unplaced_count),
+            if unplaced_count == 1 { "has" } else { "have" },
+            are(unplaced_count)
         ));
-    }
-}
-
-fn draft(
-    run: &ToolRun,
-    result: &log::SarifResult,
-    rule: String,
-    path: &str,
-    text: FindingText,
-) -> FindingDraft {
-    FindingDraft {
-        rule,
-        file: path.to_owned(),
-        line: 1,
-        side: None,
-        end: None,
-        severity: severity(run, result),
-        category: category(run, result),
-        confidence: CONFIDENCE,
-        title: text.title,
-        why: text.why,
-        owner: Owner::DownstreamResolver,
-        fix: text.fix,
-        replacement: None,
-        snippet: String::new(),
-        witnesses: Vec::new(),
-        pre_existing: false,
     }
 }
 

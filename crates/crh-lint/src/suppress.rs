@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use comments::{LintAttribute, ParsedComments};
-use forms::{IgnoreForm, IgnoredRules};
+use forms::{IgnoreForm, IgnoreScope, IgnoredRules};
 
 use crate::rule::rules;
 use crate::{LintRule, REVIEWERS, analysers};
@@ -88,62 +88,46 @@ impl IgnoreComments {
         let lines: Vec<&str> = text.lines().collect();
         let mut open_spans: Vec<IgnoreSpan> = Vec::new();
         for comment in &comments {
-            let own_lines = (comment.first_line, comment.last_line);
-            let covered_lines = (comment.first_line, comment.last_covered_line());
+            let comment_line = comment.first_line;
+            let covered_lines = (comment_line, comment.last_covered_line());
+            let next_line = comment.last_line.saturating_add(1);
             for form in forms::read(&comment.text, comment.sign) {
-                let (span_lines, names, excerpt) = match form {
+                let (scope, rules, excerpt) = match form {
                     IgnoreForm::Crh { rule, reason } => {
                         let (first_line, last_line) = covered_lines;
-                        ignores.crh_ignores.push(CrhIgnore {
-                            first_line,
-                            last_line,
-                            rule,
-                            reason,
-                            comment_line: comment.first_line,
-                        });
+                        let crh_ignore =
+                            CrhIgnore { first_line, last_line, rule, reason, comment_line };
+                        ignores.crh_ignores.push(crh_ignore);
                         continue;
                     }
-                    IgnoreForm::Line { names, excerpt } => (own_lines, names, excerpt),
-                    IgnoreForm::LineOrNext { names, excerpt } => (covered_lines, names, excerpt),
-                    IgnoreForm::File { names, excerpt } if comment.is_alone() => {
-                        (WHOLE_FILE, names, excerpt)
-                    }
+                    IgnoreForm::Tool { scope, rules, excerpt } => (scope, rules, excerpt),
+                };
+                let (first_line, last_line) = match scope {
+                    IgnoreScope::Line => (comment_line, comment.last_line),
+                    IgnoreScope::LineOrNext => covered_lines,
+                    IgnoreScope::File if comment.is_alone() => WHOLE_FILE,
                     // The other tools also ignore a file comment that shares its line with code.
-                    IgnoreForm::File { .. } => continue,
-                    IgnoreForm::Command { names, excerpt } => (
-                        comments::shell_command_lines(&lines, comment).unwrap_or(WHOLE_FILE),
-                        names,
-                        excerpt,
-                    ),
-                    IgnoreForm::NextLine { names, excerpt } => {
-                        let next = comment.last_line.saturating_add(1);
-                        ((next, next), names, excerpt)
+                    IgnoreScope::File => continue,
+                    IgnoreScope::Command => {
+                        comments::shell_command_lines(&lines, comment).unwrap_or(WHOLE_FILE)
                     }
-                    IgnoreForm::BlockStart { names, excerpt } => {
-                        ((comment.first_line, u32::MAX), names, excerpt)
-                    }
-                    IgnoreForm::BlockEnd { names } => {
+                    IgnoreScope::NextLine => (next_line, next_line),
+                    IgnoreScope::BlockStart => (comment_line, u32::MAX),
+                    IgnoreScope::BlockEnd => {
                         open_spans
                             .iter_mut()
-                            .for_each(|span| span.close_at(&names, comment.last_line));
+                            .for_each(|span| span.close_at(&rules, comment.last_line));
                         ignores
                             .spans
                             .extend(open_spans.extract_if(.., |it| it.last_line != u32::MAX));
                         continue;
                     }
                 };
-                let is_open = span_lines.1 == u32::MAX;
-                let span = IgnoreSpan {
-                    first_line: span_lines.0,
-                    last_line: span_lines.1,
-                    rules: names,
-                    excerpt,
-                    comment_line: comment.first_line,
-                };
-                match is_open {
-                    false => ignores.spans.push(span),
-                    true if open_spans.len() < OPEN_SPANS_MAX => open_spans.push(span),
-                    true => {}
+                let span = IgnoreSpan { first_line, last_line, rules, excerpt, comment_line };
+                if last_line != u32::MAX {
+                    ignores.spans.push(span);
+                } else if open_spans.len() < OPEN_SPANS_MAX {
+                    open_spans.push(span);
                 }
             }
         }
@@ -166,9 +150,8 @@ impl IgnoreComments {
                 && name_matches_rule(&crh_ignore.rule, rule)
         });
         if let Some(crh_ignore) = crh_ignore {
-            let excerpt = format!("crh:ignore {}", crh_ignore.rule);
             return Some(Suppression {
-                excerpt,
+                excerpt: format!("crh:ignore {}", crh_ignore.rule),
                 line: crh_ignore.comment_line,
                 reason: crh_ignore.reason.clone(),
             });

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::SideDiagnostics;
-use super::diagnostic::{Diagnostic, SecretMask};
+use super::diagnostic::Diagnostic;
 use crate::findings::FindingDraft;
+use crate::secrets::CredentialMask;
 use crate::suppress::IgnoreComments;
 use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project};
@@ -130,7 +131,7 @@ pub(super) fn limit(
     analyser: &str,
     mut diagnostics: Vec<Diagnostic>,
     texts: &mut SourceCache<'_>,
-    mask: &SecretMask,
+    mask: &CredentialMask,
 ) -> Result<LimitedFindings, String> {
     diagnostics.sort_by(|one, two| {
         let key = |it: &'_ Diagnostic| (it.severity, it.path.clone(), it.line, it.rule.clone());

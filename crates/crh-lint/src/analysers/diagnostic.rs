@@ -2,35 +2,10 @@
 
 use crate::findings::FindingDraft;
 use crate::whitespace::fold_whitespace;
-use crate::{ChangeView, secrets};
-use crh_review::finding::{Category, Confidence, Owner, Severity};
+use crh_review::finding::{Category, Confidence, Severity};
 
 const TITLE_CHARS: usize = 100;
 const MESSAGE_CHARS: usize = 600;
-
-/// Replacement for a masked credential.
-const MASK_TEXT: &str = "****";
-
-/// Masks the credentials that a change adds.
-#[derive(Debug, Default)]
-pub(super) struct SecretMask(Vec<String>);
-
-impl SecretMask {
-    pub(super) fn for_change(change: &ChangeView<'_>) -> Self {
-        let mut values = secrets::values(change.all_files);
-        // One value may be part of another: replace the longest first.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self(values)
-    }
-
-    pub(super) fn apply(&self, text: &str) -> String {
-        let mask = |text: String, value: &String| match text.contains(value) {
-            true => text.replace(value, MASK_TEXT),
-            false => text,
-        };
-        self.0.iter().fold(text.to_owned(), mask)
-    }
-}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Diagnostic {
@@ -58,24 +33,10 @@ impl Diagnostic {
             true => format!("{text} ({analyser} {})", self.rule),
             false => format!("{} {analyser}: {text} ({})", self.why, self.rule),
         };
-        FindingDraft {
-            rule: format!("{analyser}/{}", self.rule),
-            file: self.path,
-            line: self.line,
-            side: None,
-            end: None,
-            severity: self.severity,
-            category: self.category,
-            confidence: self.confidence,
-            title,
-            why,
-            owner: Owner::DownstreamResolver,
-            fix: String::new(),
-            replacement: None,
-            snippet: line.trim_end().to_owned(),
-            witnesses: Vec::new(),
-            pre_existing: false,
-        }
+        let rule = format!("{analyser}/{}", self.rule);
+        let rating = (self.severity, self.category, self.confidence);
+        FindingDraft::with_rating(rule, rating, &self.path, self.line, line)
+            .with_text(title, why, "")
     }
 }
 

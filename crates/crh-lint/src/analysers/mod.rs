@@ -26,7 +26,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::comparison::SourceCache;
-use self::diagnostic::{Diagnostic, SecretMask};
+use self::diagnostic::Diagnostic;
 use self::installation::InstalledProgram;
 pub(crate) use self::installation::is_executable;
 pub use self::ruff::RuffDiagnostic;
@@ -34,6 +34,7 @@ use self::scratch::Scratch;
 use crate::findings::FindingDraft;
 use crate::process::{NEVER_STOPPED, ProcessLimits, ProcessOutput};
 use crate::sandbox::{Sandbox, SandboxJob, SandboxUnavailable};
+use crate::secrets::CredentialMask;
 use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
 use crh_review::finding::Side;
@@ -296,7 +297,7 @@ impl Analysers {
         if let Some(why) = analyser.missing_config(project) {
             return Err(why);
         }
-        let mask = SecretMask::for_change(change);
+        let mask = CredentialMask::for_change(change);
         let paths: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
         let after = self.analyse_side(installed, project, Side::New, &paths, &mask)?;
         unread_files.extend(after.unread_files);
@@ -331,7 +332,7 @@ impl Analysers {
         project: &dyn Project,
         side: Side,
         paths: &[String],
-        mask: &SecretMask,
+        mask: &CredentialMask,
     ) -> Result<SideDiagnostics, String> {
         let analyser = installed.analyser.as_ref();
         let scratch =

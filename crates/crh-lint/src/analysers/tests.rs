@@ -40,7 +40,8 @@ fn format_new_findings(
         let mut texts = SourceCache::new(change.project.unwrap());
         let new = comparison::new_diagnostics(change, after.to_vec(), before, &mut texts).unwrap();
         let bounded =
-            comparison::limit("lint", new, &mut texts, &SecretMask::for_change(change)).unwrap();
+            comparison::limit("lint", new, &mut texts, &CredentialMask::for_change(change))
+                .unwrap();
         let shown = |it: &FindingDraft| {
             format!("{}:{} {}: {} | {}\n", it.file, it.line, it.rule, it.why, it.snippet)
         };
@@ -145,7 +146,7 @@ fn credentials_are_masked_in_diagnostics() {
     let key = format!("AKIA{}", "Z7Q2M4N6P3R5T4V7");
     let fixture = Fixture::new(&format!("//- head\n//- a.py\nkey = \"{key}\"\n"));
     assert_eq!(
-        fixture.with(|change| SecretMask::for_change(change).apply(&format!("a {key}"))),
+        fixture.with(|change| CredentialMask::for_change(change).apply(&format!("a {key}"))),
         "a ****"
     );
     let shown = format_new_findings(

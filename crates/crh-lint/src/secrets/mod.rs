@@ -11,10 +11,11 @@ mod rules;
 
 use std::ops::Range;
 
+use aho_corasick::AhoCorasick;
 use rules::SecretFormat;
 
 use crate::findings::{FINDINGS_MAX, FindingDraft};
-use crate::{AddedLine, ChangedFile, LintRule, StaticFinding, StaticOutput, paths};
+use crate::{AddedLine, ChangeView, ChangedFile, LintRule, StaticFinding, StaticOutput, paths};
 use crh_review::finding::{Confidence, Owner, Severity};
 
 /// Replacement for a masked credential.
@@ -100,6 +101,36 @@ pub fn values(files: &[ChangedFile]) -> Vec<String> {
     values.sort();
     values.dedup();
     values
+}
+
+/// Masks the credentials that a change adds, because linters quote them.
+#[derive(Debug)]
+pub(crate) struct CredentialMask(Option<AhoCorasick>);
+
+impl CredentialMask {
+    pub(crate) fn for_change(change: &ChangeView<'_>) -> Self {
+        let values = values(change.all_files);
+        Self(AhoCorasick::new(&values).ok().filter(|_| !values.is_empty()))
+    }
+
+    pub(crate) fn apply(&self, text: &str) -> String {
+        let matches = self.0.iter().flat_map(|search| search.find_overlapping_iter(text));
+        let mut ranges: Vec<Range<usize>> = matches.map(|it| it.range()).collect();
+        ranges.sort_by_key(|range| range.start);
+        let (mut output, mut masked_end) = (String::new(), 0);
+        for range in ranges {
+            if range.start >= masked_end {
+                output.push_str(&text[masked_end..range.start]);
+                output.push_str(MASK);
+            }
+            masked_end = masked_end.max(range.end);
+        }
+        output + &text[masked_end..]
+    }
+
+    pub(crate) fn matches(&self, text: &str) -> bool {
+        self.0.as_ref().is_some_and(|search| search.is_match(text))
+    }
 }
 
 fn for_each_match<'a>(

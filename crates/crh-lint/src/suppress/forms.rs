@@ -74,20 +74,24 @@ fn is_eslint(name: &str) -> bool {
 pub(super) enum IgnoreForm {
     /// `crh:ignore RULE reason`.
     Crh { rule: String, reason: String },
-    /// Covers the line of the comment.
-    Line { names: IgnoredRules, excerpt: String },
-    /// Covers the line of the comment and, if the comment is alone on the line, the next line.
-    LineOrNext { names: IgnoredRules, excerpt: String },
-    /// Covers the whole file, if the comment is alone on its line.
-    File { names: IgnoredRules, excerpt: String },
-    /// Covers the next shell command, or the whole file if no command precedes the comment.
-    Command { names: IgnoredRules, excerpt: String },
-    /// Covers the next line.
-    NextLine { names: IgnoredRules, excerpt: String },
-    /// Starts a block, which covers all lines up to its `BlockEnd`.
-    BlockStart { names: IgnoredRules, excerpt: String },
-    /// Ends a block.
-    BlockEnd { names: IgnoredRules },
+    /// The form of another tool.
+    Tool { scope: IgnoreScope, rules: IgnoredRules, excerpt: String },
+}
+
+/// The lines that the form of another tool covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IgnoreScope {
+    Line,
+    /// The line of the comment and, if the comment is alone on the line, the next line.
+    LineOrNext,
+    /// The whole file, if the comment is alone on its line.
+    File,
+    /// The next shell command, or the whole file if no command precedes the comment.
+    Command,
+    NextLine,
+    /// All lines up to the next `BlockEnd`.
+    BlockStart,
+    BlockEnd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,7 +146,7 @@ fn parse_noqa(line: &str) -> Option<IgnoreForm> {
             && !line[at + 4..].starts_with(|next: char| next.is_alphanumeric() || next == '_')
     })?;
     let rest = line[noqa_start + 4..].trim_start();
-    let names = match rest.strip_prefix(':') {
+    let rules = match rest.strip_prefix(':') {
         None => IgnoredRules::AllOf(IgnoreTool::Flake8),
         Some(codes) => IgnoredRules::These(
             codes
@@ -154,15 +158,14 @@ fn parse_noqa(line: &str) -> Option<IgnoreForm> {
                 .collect(),
         ),
     };
-    if names == IgnoredRules::These(Vec::new()) {
+    if rules == IgnoredRules::These(Vec::new()) {
         return None;
     }
-    Some(match tool_of_file_noqa(noqa_start) {
-        Some(tool) => {
-            IgnoreForm::File { excerpt: display_form(&format!("# {tool}: noqa"), &names), names }
-        }
-        None => IgnoreForm::Line { excerpt: display_form("# noqa", &names), names },
-    })
+    let (scope, form) = match tool_of_file_noqa(noqa_start) {
+        Some(tool) => (IgnoreScope::File, format!("# {tool}: noqa")),
+        None => (IgnoreScope::Line, "# noqa".to_owned()),
+    };
+    Some(IgnoreForm::Tool { scope, excerpt: display_form(&form, &rules), rules })
 }
 
 /// `# shellcheck disable=SC2086,SC2115-SC2120`, possibly with other keys.
@@ -179,8 +182,8 @@ fn parse_shellcheck(line: &str) -> Option<IgnoreForm> {
     };
     let names: Vec<String> = codes.split(',').filter(|it| !it.is_empty()).map(code_name).collect();
     let excerpt = truncate(&format!("# shellcheck disable={codes}"), EXCERPT_CHARS_MAX);
-    (!names.is_empty())
-        .then_some(IgnoreForm::Command { names: IgnoredRules::These(names), excerpt })
+    let (scope, has_names) = (IgnoreScope::Command, !names.is_empty());
+    has_names.then_some(IgnoreForm::Tool { scope, rules: IgnoredRules::These(names), excerpt })
 }
 
 /// Whether a code is in a range such as `SC2115-SC2120`.
@@ -206,11 +209,12 @@ fn parse_nosemgrep(line: &str) -> Option<IgnoreForm> {
     let words = ["nosemgrep", "nosem"];
     let (word, start) = words.iter().find_map(|word| Some((*word, find_word(line, word)?)))?;
     let rest = strip_comment_end(&line[start + word.len()..]);
-    let names = match rest.strip_prefix(':') {
+    let rules = match rest.strip_prefix(':') {
         None => IgnoredRules::AllOf(IgnoreTool::Semgrep),
         Some(ids) => parse_names(ids),
     };
-    Some(IgnoreForm::LineOrNext { excerpt: display_form(word, &names), names })
+    let (scope, excerpt) = (IgnoreScope::LineOrNext, display_form(word, &rules));
+    Some(IgnoreForm::Tool { scope, rules, excerpt })
 }
 
 /// eslint's forms. Only a block comment can start or end a block.
@@ -223,18 +227,18 @@ fn parse_eslint(comment: &str, sign: CommentSign) -> Option<IgnoreForm> {
     let rest = strip_comment_end(&body[word.len()..]);
     // Text after two dashes is an explanation.
     let rest = rest.split(" --").next().unwrap_or(rest).trim();
-    let names = match rest.is_empty() || rest.starts_with("--") {
+    let scope = match (word, sign) {
+        ("eslint-disable-line", _) => IgnoreScope::Line,
+        ("eslint-disable-next-line", _) => IgnoreScope::NextLine,
+        ("eslint-disable", CommentSign::Block) => IgnoreScope::BlockStart,
+        ("eslint-enable", CommentSign::Block) => IgnoreScope::BlockEnd,
+        (_, _) => return None,
+    };
+    let rules = match rest.is_empty() || rest.starts_with("--") {
         true => IgnoredRules::AllOf(IgnoreTool::Eslint),
         false => parse_names(rest),
     };
-    let excerpt = display_form(word, &names);
-    match (word, sign) {
-        ("eslint-disable-line", _) => Some(IgnoreForm::Line { names, excerpt }),
-        ("eslint-disable-next-line", _) => Some(IgnoreForm::NextLine { names, excerpt }),
-        ("eslint-disable", CommentSign::Block) => Some(IgnoreForm::BlockStart { names, excerpt }),
-        ("eslint-enable", CommentSign::Block) => Some(IgnoreForm::BlockEnd { names }),
-        (_, _) => None,
-    }
+    Some(IgnoreForm::Tool { scope, excerpt: display_form(word, &rules), rules })
 }
 
 fn parse_names(names: &str) -> IgnoredRules {

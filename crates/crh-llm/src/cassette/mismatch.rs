@@ -44,20 +44,22 @@ pub(super) fn describe_mismatch<'a>(
 fn shared_pieces(recorded_key: &QuestionKey, request_key: &QuestionKey) -> usize {
     let points = |is_equal: bool| usize::from(is_equal);
     let (recorded_messages, request_messages) = (&recorded_key.messages, &request_key.messages);
-    let leading =
-        recorded_messages.iter().zip(request_messages).take_while(|(a, b)| a == b).count();
+    let leading = common_count(recorded_messages.iter(), request_messages.iter());
     let rest = recorded_messages.len().min(request_messages.len()) - leading;
-    let trailing = recorded_messages
-        .iter()
-        .rev()
-        .zip(request_messages.iter().rev())
-        .take_while(|(a, b)| a == b)
-        .count();
+    let trailing = common_count(recorded_messages.iter().rev(), request_messages.iter().rev());
     points(recorded_key.system == request_key.system)
         + points(recorded_key.tools == request_key.tools)
         + points(recorded_key.settings == request_key.settings)
         + leading
         + trailing.min(rest)
+}
+
+/// Number of equal items at the start of two sequences.
+fn common_count<T: PartialEq>(
+    one: impl Iterator<Item = T>,
+    other: impl Iterator<Item = T>,
+) -> usize {
+    one.zip(other).take_while(|(a, b)| a == b).count()
 }
 
 /// Equal characters at the start and end of the first different message.
@@ -71,12 +73,9 @@ fn shared_characters(
     else {
         return 0;
     };
-    let (recorded_message, request_message) =
-        (recorded_message.to_string(), request_message.to_string());
-    let leading =
-        recorded_message.bytes().zip(request_message.bytes()).take_while(|(a, b)| a == b).count();
-    let trailing = recorded_message.bytes().rev().zip(request_message.bytes().rev());
-    leading + trailing.take_while(|(a, b)| a == b).count()
+    let (recorded_text, request_text) = (recorded_message.to_string(), request_message.to_string());
+    common_count(recorded_text.bytes(), request_text.bytes())
+        + common_count(recorded_text.bytes().rev(), request_text.bytes().rev())
 }
 
 fn differences(
@@ -85,40 +84,29 @@ fn differences(
     redactor: &Redactor,
 ) -> Vec<String> {
     let mut descriptions = Vec::new();
-    let first_difference = |part_name: &str, recorded: &Value, requested: &Value| {
-        if recorded == requested {
-            return None;
-        }
-        let description = first_difference(
-            part_name,
-            &redactor.redact_json(recorded),
-            &redactor.redact_json(requested),
-        );
-        Some(
-            description
-                .unwrap_or_else(|| format!("in {part_name}, within text that looks like a key")),
-        )
-    };
-    descriptions.extend(first_difference(
-        "the system prompt",
-        recorded_parts.system,
-        &request_parts.system,
-    ));
-    descriptions.extend(first_difference("the tools", recorded_parts.tools, &request_parts.tools));
+    let mut compare =
+        |part_name: &str, recorded: &Value, requested: &Value| {
+            if recorded != requested {
+                let [recorded, requested] =
+                    [recorded, requested].map(|value| redactor.redact_json(value));
+                let description = first_difference(part_name, &recorded, &requested);
+                descriptions.push(description.unwrap_or_else(|| {
+                    format!("in {part_name}, within text that looks like a key")
+                }));
+            }
+        };
+    compare("the system prompt", recorded_parts.system, &request_parts.system);
+    compare("the tools", recorded_parts.tools, &request_parts.tools);
     // List every different setting, since there are few.
     for (name, value) in request_parts.settings.as_object().into_iter().flatten() {
         let recorded = recorded_parts.settings.get(name).unwrap_or(&Value::Null);
-        descriptions.extend(first_difference(&format!("`{name}`"), recorded, value));
+        compare(&format!("`{name}`"), recorded, value);
     }
     let mut pairs = recorded_parts.messages.iter().zip(&request_parts.messages).enumerate();
     if let Some((index, (recorded, requested))) =
         pairs.find(|(_, (recorded, requested))| **recorded != *requested)
     {
-        descriptions.extend(first_difference(
-            &format!("message {}", index + 1),
-            recorded,
-            requested,
-        ));
+        compare(&format!("message {}", index + 1), recorded, requested);
     }
     let (recorded_count, request_count) =
         (recorded_parts.messages.len(), request_parts.messages.len());
@@ -161,7 +149,7 @@ fn first_difference(part_name: &str, recorded: &Value, requested: &Value) -> Opt
     let (recorded_line, request_line) = (recorded_line.map(text), request_line.map(text));
     let common_chars = match (&recorded_line, &request_line) {
         (Some(recorded_line), Some(request_line)) => {
-            recorded_line.chars().zip(request_line.chars()).take_while(|(a, b)| a == b).count()
+            common_count(recorded_line.chars(), request_line.chars())
         }
         (Some(_), None) | (None, Some(_)) | (None, None) => 0,
     };

@@ -1,7 +1,6 @@
 //! Pieces of questions: redacted values identified by the hash of their content.
 
 use std::collections::HashMap;
-use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -27,12 +26,7 @@ pub(super) struct PieceHasher {
 impl PieceId {
     pub(super) fn from_value(value: &Value) -> Self {
         let hash = Sha256::digest(sort_fields(value).to_string());
-        let hex = hash[..ID_BYTES].iter().fold(String::new(), |mut hex, byte| {
-            let result = write!(hex, "{byte:02x}");
-            debug_assert!(result.is_ok(), "writing to a string does not fail");
-            hex
-        });
-        Self(hex)
+        Self(hash[..ID_BYTES].iter().map(|byte| format!("{byte:02x}")).collect())
     }
 }
 
