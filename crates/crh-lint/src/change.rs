@@ -112,7 +112,6 @@ impl<'a> ChangeView<'a> {
     }
 }
 
-/// Moved lines by file.
 fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
     let key = |kind: &str, text: &[u8]| {
         (kind.to_owned(), fold_whitespace(&String::from_utf8_lossy(text)))

@@ -118,7 +118,6 @@ pub(crate) fn is_document(path: &str) -> bool {
     ) || path.split('/').any(|part| matches!(part, "docs" | "doc" | "documentation"))
 }
 
-/// Whether a file is a lock file.
 pub(crate) fn is_lock(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     LOCK_FILES.contains(&name) || name.ends_with(".lock") || name.ends_with(".lockfile")

@@ -189,7 +189,6 @@ impl<'a> LineCache<'a> {
         starts.get(index).is_some_and(|start| *start < text.len())
     }
 
-    /// The number of the last line.
     fn last_line_number(&mut self, path: &str) -> u32 {
         let (text, starts) = self.text(path);
         let lines = starts.iter().filter(|start| **start < text.len()).count();
@@ -205,7 +204,6 @@ impl<'a> LineCache<'a> {
     }
 }
 
-/// Imports one run of a tool.
 fn import_run(
     run: &ToolRun,
     baseline: &SarifBaseline,

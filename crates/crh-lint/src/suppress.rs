@@ -309,7 +309,6 @@ impl RuleNames {
     }
 }
 
-/// Names of the built-in rules.
 static BUILT_IN: LazyLock<RuleNames> =
     LazyLock::new(|| RuleNames::from_rules(rules().map(|it| it.id)));
 

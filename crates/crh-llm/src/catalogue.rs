@@ -60,25 +60,13 @@ pub struct DefaultModels {
 }
 
 /// Why a model table is invalid.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CatalogueError {
-    /// The name of an entry is not `PROVIDER:MODEL`.
     #[error("`{name}` is not a valid `PROVIDER:MODEL`: {problem}")]
-    Name {
-        /// Name of the entry.
-        name: String,
-        /// Reason.
-        problem: String,
-    },
-    /// A number of an entry is invalid.
+    Name { name: String, problem: String },
     #[error("`{name}`: {problem}")]
-    Entry {
-        /// Name of the entry.
-        name: String,
-        /// Reason.
-        problem: String,
-    },
-    /// The built-in table is invalid.
+    Entry { name: String, problem: String },
     #[error("cannot read the built-in model table: {0}")]
     BuiltIn(String),
 }

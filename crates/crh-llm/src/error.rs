@@ -9,77 +9,41 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Why a request got no reply.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelError {
     /// Rate limited: wait and retry.
     #[error("rate limited: {message}{}", retry_after_text(.retry_after.as_ref()))]
-    RateLimited {
-        /// Delay requested by the vendor.
-        retry_after: Option<Duration>,
-        /// Vendor's message.
-        message: String,
-    },
+    RateLimited { retry_after: Option<Duration>, message: String },
     /// Overloaded: wait and retry.
     #[error("the model is overloaded: {message}{}", retry_after_text(.retry_after.as_ref()))]
-    Overloaded {
-        /// Delay requested by the vendor.
-        retry_after: Option<Duration>,
-        /// Vendor's message.
-        message: String,
-    },
+    Overloaded { retry_after: Option<Duration>, message: String },
     /// Server error: retry a few times.
     #[error("server error: {message}")]
-    Broken {
-        /// Vendor's message.
-        message: String,
-    },
-    /// The request exceeds the context window.
+    Broken { message: String },
     #[error("the conversation exceeds the model's context window: {message}")]
-    ContextFull {
-        /// Vendor's message.
-        message: String,
-    },
+    ContextFull { message: String },
     /// The model or a filter refused to answer.
     #[error("the model refuses to answer: {message}")]
-    Refused {
-        /// Vendor's message.
-        message: String,
-    },
-    /// The API key was rejected.
+    Refused { message: String },
     #[error("the API key was rejected: {message}")]
-    BadKey {
-        /// Vendor's message.
-        message: String,
-    },
+    BadKey { message: String },
     /// The server requires an API key, and crh has none for it.
     #[error("the server requires an API key, and crh sent none: {message}")]
-    NoKey {
-        /// Vendor's message.
-        message: String,
-    },
+    NoKey { message: String },
     /// The account has no credit, or reached its spending limit.
     #[error("the account has no credit left: {message}")]
-    NoCredit {
-        /// Vendor's message.
-        message: String,
-    },
+    NoCredit { message: String },
     /// The request is invalid: unknown model, parameter or schema.
     #[error("the model rejected the request: {message}")]
-    BadRequest {
-        /// Vendor's message.
-        message: String,
-    },
+    BadRequest { message: String },
     /// The stream ended early or was invalid. A retry may help; the cost is unknown.
     #[error("incomplete reply: {message}")]
-    CutStream {
-        /// What was missing or invalid.
-        message: String,
-    },
+    CutStream { message: String },
     /// The vendor could not be reached, or stopped responding.
     #[error("cannot reach the model: {message}")]
     Transport {
-        /// What failed.
         message: String,
         /// Whether the request may have arrived and cost money.
         spent: FailureCost,
@@ -89,24 +53,13 @@ pub enum ModelError {
         "the server read only {read} of at least {sent} prompt tokens; raise its context length \
          (Ollama: `OLLAMA_CONTEXT_LENGTH`, llama.cpp: `--ctx-size`, LM Studio: \"Context Length\")"
     )]
-    PromptCut {
-        /// Lower bound of the tokens that crh sent.
-        sent: u64,
-        /// Tokens that the server counted.
-        read: u64,
-    },
+    PromptCut { sent: u64, read: u64 },
     /// No server runs at an address of this machine. Retries do not start it.
     #[error("no model server is running: {message}")]
-    NoServer {
-        /// What failed.
-        message: String,
-    },
+    NoServer { message: String },
     /// The recording has no answer to this question.
     #[error("{message}")]
-    NotRecorded {
-        /// Difference from the most similar recorded question.
-        message: String,
-    },
+    NotRecorded { message: String },
 }
 
 /// Whether a failed request may have cost money.

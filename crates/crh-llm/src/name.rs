@@ -36,50 +36,24 @@ pub struct LiveName {
 }
 
 /// Why a model name is invalid. Base URLs are not repeated because they may contain a password.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ModelNameError {
-    /// No colon.
     #[error("`{name}` has no provider{}; write `PROVIDER:MODEL` with one of {}", did_you_mean(.similar), provider_list())]
-    NoProvider {
-        /// The input.
-        name: String,
-        /// Names of similar models.
-        similar: Vec<String>,
-    },
-    /// Unknown provider.
+    NoProvider { name: String, similar: Vec<String> },
     #[error("unknown provider `{provider}`{}; available: {}", suggestion(.nearest.as_deref()), provider_list())]
-    UnknownProvider {
-        /// The part before the colon.
-        provider: String,
-        /// Most similar provider.
-        nearest: Option<String>,
-    },
-    /// No model after the colon.
+    UnknownProvider { provider: String, nearest: Option<String> },
     #[error("`{provider}:` has no model; write the model id after the colon")]
-    EmptyModel {
-        /// The provider.
-        provider: Provider,
-    },
-    /// Whitespace or a control character in the model id.
+    EmptyModel { provider: Provider },
     #[error("the model id for `{provider}` contains an invalid character: {character:?}")]
-    BadModel {
-        /// The provider.
-        provider: Provider,
-        /// The invalid character.
-        character: char,
-    },
+    BadModel { provider: Provider, character: char },
     /// A base URL without a scheme, which would otherwise become part of the model id.
     #[error(
         "the part after `@` in the model id for `{provider}` must be a URL that starts with `http://` or `https://`"
     )]
-    AddressInModel {
-        /// The provider.
-        provider: Provider,
-    },
-    /// Invalid base URL after the `@`.
+    AddressInModel { provider: Provider },
     #[error("the base URL {0}")]
     BadUrl(#[from] BaseUrlError),
-    /// `replay:` without a file.
     #[error("`replay:` has no file; write the path of a recording after the colon")]
     EmptyPath,
 }

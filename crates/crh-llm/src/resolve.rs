@@ -60,54 +60,21 @@ pub struct DefaultModelNames {
 }
 
 /// Why a model cannot be used.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ResolveError {
-    /// The variable of a required key is not set.
     #[error("no API key for `{origin}`: `{variable}` is not set")]
-    MissingKey {
-        /// The variable.
-        variable: String,
-        /// Server that needs the key.
-        origin: String,
-    },
-    /// No provider has a key.
+    MissingKey { variable: String, origin: String },
     #[error("no model is configured: none of {} is set", quoted_list(.variables))]
-    NoKeys {
-        /// Variables to set.
-        variables: Vec<String>,
-    },
-    /// The price of a remote model is unknown.
+    NoKeys { variables: Vec<String> },
     #[error("the price of `{name}` is unknown{}", did_you_mean(.similar))]
-    NoPrice {
-        /// The model, without its base URL.
-        name: String,
-        /// Names of similar models.
-        similar: Vec<String>,
-    },
-    /// A variable holds an invalid base URL.
+    NoPrice { name: String, similar: Vec<String> },
     #[error("the base URL in `{variable}` {problem}")]
-    BadBaseUrl {
-        /// The variable.
-        variable: String,
-        /// Reason.
-        problem: BaseUrlError,
-    },
-    /// The variable of a configured header is not set.
+    BadBaseUrl { variable: String, problem: BaseUrlError },
     #[error("`model.headers` needs `{variable}` for `{origin}`, and it is not set")]
-    MissingHeader {
-        /// The variable.
-        variable: String,
-        /// Server that gets the header.
-        origin: String,
-    },
-    /// The configuration assigns a key or header to something that is not an origin.
+    MissingHeader { variable: String, origin: String },
     #[error("`{setting}` assigns `{variable}` to something that is not an origin")]
-    BadOrigin {
-        /// The setting.
-        setting: &'static str,
-        /// The variable.
-        variable: String,
-    },
+    BadOrigin { setting: &'static str, variable: String },
 }
 
 impl ResolveError {

@@ -20,7 +20,6 @@ const SPECIAL_TOKENS: &str = r"<\|(?:im_start|im_end|system|user|assistant|start
 const TURN_TAGS: &str = r"</?(?:system|assistant)(?:_prompt)?>|(?m:^)[#/*\t\x20-]*###\s*(?:system|instructions?|response|assistant)\s*:";
 /// Words that end a review.
 const RESULT_WORDS: &str = r"\b(?:approve (?:it|this|the|all|every)|lgtm|no (?:issues|problems|bugs|findings|vulnerabilities)|findings are|without findings|ready to merge|nothing to report|found nothing)\b";
-/// Words of a review.
 const REVIEW_WORDS: &str = r"\b(?:approved?|findings?|review(?:ed|ers?)?|vulnerabilit(?:y|ies))\b";
 
 static SPECIAL_TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| regex(SPECIAL_TOKENS));

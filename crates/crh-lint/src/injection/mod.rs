@@ -3,7 +3,8 @@
 //!
 //! This check uses no model, so it cannot be persuaded. Its findings come from code, so a model
 //! that obeyed an injection cannot approve the change. It finds plain attempts and the usual ways
-//! to hide them. Other words can always be found, so no rule relies on this check alone. Text that only describes such attempts is skipped as far as its wording shows.
+//! to hide them. An attacker can always find other words, so no rule relies on this check alone.
+//! Text that only describes such attempts is skipped if its wording shows that.
 
 mod chat_template;
 mod encoded_text;
@@ -63,38 +64,33 @@ enum ChangeTextKind {
 }
 
 impl ChangeText {
+    fn new(kind: ChangeTextKind, name: &str, id: &str, text: impl Into<String>) -> Self {
+        Self { kind, place: pseudo_path(name, id), text: text.into() }
+    }
+
     /// The title of the change.
     pub fn title(text: impl Into<String>) -> Self {
-        Self { kind: ChangeTextKind::Title, place: pseudo_path("title", ""), text: text.into() }
+        Self::new(ChangeTextKind::Title, "title", "", text)
     }
 
     /// The description of the change.
     pub fn description(text: impl Into<String>) -> Self {
-        Self {
-            kind: ChangeTextKind::Description,
-            place: pseudo_path("description", ""),
-            text: text.into(),
-        }
+        Self::new(ChangeTextKind::Description, "description", "", text)
     }
 
     /// The full message of a commit.
     pub fn commit(id: &str, text: impl Into<String>) -> Self {
-        let short_id = id.get(..7).unwrap_or(id);
-        Self {
-            kind: ChangeTextKind::Commit,
-            place: pseudo_path("commit", short_id),
-            text: text.into(),
-        }
+        Self::new(ChangeTextKind::Commit, "commit", id.get(..7).unwrap_or(id), text)
     }
 
     /// A comment on the change, with the forge's id.
     pub fn comment(id: &str, text: impl Into<String>) -> Self {
-        Self { kind: ChangeTextKind::Comment, place: pseudo_path("comment", id), text: text.into() }
+        Self::new(ChangeTextKind::Comment, "comment", id, text)
     }
 
     /// Any other text that comes with the change, such as its branch name.
     pub fn other(name: &str, text: impl Into<String>) -> Self {
-        Self { kind: ChangeTextKind::Other, place: pseudo_path(name, ""), text: text.into() }
+        Self::new(ChangeTextKind::Other, name, "", text)
     }
 
     /// The text.
@@ -169,27 +165,17 @@ pub fn review(texts: &[ChangeText], files: &[ChangedFile]) -> StaticOutput {
         );
         report.add(&text.place, text.kind.describe(), &lines, attempts);
     }
+    let find_in_name = |name: &[(u32, String)]| {
+        find_injections(name, TextOrigin::Name, MarkerPolicy::Forged, LineContext::Name)
+    };
     for file in files {
         let name = [(1, file.path.clone())];
-        let mut in_name =
-            find_injections(&name, TextOrigin::Name, MarkerPolicy::Forged, LineContext::Name);
-        let words = [(1, split_name(&file.path))];
-        in_name.extend(find_injections(
-            &words,
-            TextOrigin::Name,
-            MarkerPolicy::Forged,
-            LineContext::Name,
-        ));
+        let mut in_name = find_in_name(&name);
+        in_name.extend(find_in_name(&[(1, split_name(&file.path))]));
         report.add(&file.path, "The name of a file", &name, in_name);
         if let Some(old_path) = file.old_path.as_ref().filter(|old_path| **old_path != file.path) {
             let old_name = [(1, old_path.clone())];
-            let in_name = find_injections(
-                &old_name,
-                TextOrigin::Name,
-                MarkerPolicy::Forged,
-                LineContext::Name,
-            );
-            report.add(&file.path, "The old name of a file", &old_name, in_name);
+            report.add(&file.path, "The old name of a file", &old_name, find_in_name(&old_name));
         }
         let (origin, context) = (file_origin(&file.path), LineContext::from_path(&file.path));
         let lines = added_lines(file);
@@ -262,13 +248,10 @@ fn find_injections(
     for offset in hidden_html::forged_fences(&normalized_text.text) {
         add(normalized_text.line(offset), InjectionKind::Fence);
     }
-    match markers {
-        MarkerPolicy::Forged => {
-            for offset in hidden_html::forged_markers(&normalized_text.text, origin) {
-                add(normalized_text.line(offset), InjectionKind::Marker);
-            }
+    if markers == MarkerPolicy::Forged {
+        for offset in hidden_html::forged_markers(&normalized_text.text, origin) {
+            add(normalized_text.line(offset), InjectionKind::Marker);
         }
-        MarkerPolicy::Ordinary => {}
     }
     for range in hidden_html::hidden_ranges(&normalized_text.text) {
         let words = normalized_text.words(range.start, range.end, Underscore::Separates);

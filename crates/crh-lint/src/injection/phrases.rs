@@ -271,7 +271,6 @@ fn expand(pattern: &str, separators: &str) -> String {
     format!(r"\b{pattern}(?:\b|\z|[:,\n])")
 }
 
-/// A matched phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct PhraseMatch {
     start: usize,

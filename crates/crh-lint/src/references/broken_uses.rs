@@ -435,7 +435,6 @@ impl UseChecker<'_, '_> {
         }
     }
 
-    /// Whether a name is a submodule of a package.
     fn is_submodule(&self, package: &str, name: &str) -> bool {
         let Ok(index) = self.repo.paths(Side::New) else { return true };
         let submodule = join_path(parent_folder(package), name);

@@ -138,7 +138,6 @@ fn removed_in_file<'a>(repo: &RepoIndex<'_>, suspect: &SuspectFile<'a>) -> Vec<R
     symbols
 }
 
-/// Whether the file declares the name only once.
 fn is_unique(surface: &Surface, declaration: &crh_syntax::Declaration) -> bool {
     let is_same = |other: &&crh_syntax::Declaration| {
         other.name == declaration.name

@@ -34,7 +34,6 @@ pub(super) struct SarifLog {
     pub(super) runs: Vec<ToolRun>,
 }
 
-/// One run of a tool.
 #[derive(Debug, Clone)]
 pub(super) struct ToolRun {
     pub(super) name: String,

@@ -16,7 +16,6 @@ pub(super) enum Checksum {
 
 /// Letters between prefix and checksum.
 const BODY_LETTERS: usize = 30;
-/// Letters of the checksum.
 const CHECKSUM_LETTERS: usize = 6;
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 

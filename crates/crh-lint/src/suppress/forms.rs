@@ -28,7 +28,6 @@ pub(super) enum IgnoreTool {
     Flake8,
     /// eslint with its plugins.
     Eslint,
-    /// semgrep.
     Semgrep,
 }
 

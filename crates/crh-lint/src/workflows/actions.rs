@@ -30,7 +30,6 @@ const BRANCHES: [&str; 6] = ["main", "master", "develop", "dev", "trunk", "head"
 const MANIFESTS: [&str; 5] =
     ["package.json", "Cargo.toml", "pyproject.toml", "composer.json", "go.mod"];
 
-/// A use of an action.
 struct ActionUse {
     /// The action in lower case, without the ref.
     action: String,

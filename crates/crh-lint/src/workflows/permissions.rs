@@ -18,7 +18,6 @@ pub(super) const BROADER_PERMISSIONS: LintRule = LintRule {
     aliases: &["excessive-permissions"],
 };
 
-/// A `permissions` block.
 struct PermissionsBlock {
     line: u32,
     /// Level for scopes that are not listed.

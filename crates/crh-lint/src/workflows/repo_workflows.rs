@@ -10,7 +10,6 @@ use super::{is_action, is_workflow};
 use crate::{ChangeView, Project};
 use crh_review::finding::Side;
 
-/// Maximum workflow files to read.
 const FILES_MAX: usize = 100;
 
 /// Workflows and actions of the repository, read on first use.

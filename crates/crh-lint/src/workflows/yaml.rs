@@ -48,7 +48,6 @@ impl YamlNode {
         self.entry(name).map(|(_, value)| value)
     }
 
-    /// A key of a map with its value.
     pub(super) fn entry(&self, name: &str) -> Option<(&YamlKey, &Self)> {
         self.entries().iter().find(|(key, _)| key.name == name).map(|(key, value)| (key, value))
     }

@@ -43,46 +43,19 @@ struct AnswerQueue {
 }
 
 /// Why a cassette cannot be used.
+#[expect(missing_docs, reason = "the message of a variant explains its fields")]
 #[derive(Debug, Error)]
 pub enum CassetteError {
-    /// The file cannot be read.
     #[error("cannot read the recording `{}`", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
-    /// The file is not a cassette.
+    Unreadable { path: PathBuf, source: io::Error },
     #[error("`{}` is not a recording of crh", path.display())]
-    NoCassette {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Unsupported version.
+    NoCassette { path: PathBuf },
     #[error("the recording `{}` has format version {file_version}; crh reads version {VERSION}", path.display())]
-    Version {
-        /// The file.
-        path: PathBuf,
-        /// Version of the file.
-        file_version: u32,
-    },
-    /// A line is damaged.
+    Version { path: PathBuf, file_version: u32 },
     #[error("line {line} of the recording `{}` is damaged: {problem}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// Line number, from 1.
-        line: usize,
-        /// Reason.
-        problem: String,
-    },
-    /// No exchange was recorded.
+    Damaged { path: PathBuf, line: usize, problem: String },
     #[error("the recording `{}` is empty", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-    },
+    Empty { path: PathBuf },
 }
 
 impl Cassette {

@@ -188,7 +188,6 @@ impl VendorClient {
     }
 }
 
-/// A reply that is streaming in.
 struct ReplyStream {
     stream: ChatStream,
     frames: Arc<FrameRecorder>,

@@ -29,7 +29,6 @@ const HITS_MAX: usize = 5_000;
 /// Reads quoted as evidence. Five show the pattern and keep the report short.
 const WITNESSES_MAX: usize = 5;
 
-/// A removed key.
 struct RemovedKey<'a> {
     file: &'a ChangedFile,
     kind: ConfigKind,
