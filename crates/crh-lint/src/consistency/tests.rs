@@ -24,6 +24,31 @@ fn check_manifest(path: &str, around: &str, old: &str, new: &str, expected: &[&s
     check(&format!("{around}//- {path}\n{old}\n//- head\n//- {path}\n{new}\n"), expected);
 }
 
+/// A manifest whose lock file stays the same.
+struct LockedManifest<'a> {
+    path: &'a str,
+    old: &'a str,
+    lock: &'a str,
+    /// The other files of the repository, with the lock file.
+    around: &'a str,
+}
+
+impl LockedManifest<'_> {
+    /// Checks that a change is reported: `finding` is the line and what happens to the dependency.
+    #[track_caller]
+    fn reports(&self, new: &str, finding: &str) {
+        let manifest = self.path.rsplit('/').next().unwrap();
+        let title = format!("{finding} in `{manifest}` but not in `{}`", self.lock);
+        let expected = format!("{}:{title}", self.path);
+        check_manifest(self.path, self.around, self.old, new, &[&expected]);
+    }
+
+    #[track_caller]
+    fn is_silent(&self, new: &str) {
+        check_manifest(self.path, self.around, self.old, new, &[]);
+    }
+}
+
 const NPM_LOCK: &str = "//- package-lock.json\n{\"lockfileVersion\": 3, \"packages\": {\n\"\": {\"dependencies\": {\"a\": \"^1.0.0\"}},\n\"node_modules/a\": {\"version\": \"1.5.0\"},\n\"packages/x\": {\"dependencies\": {\"a\": \"^1.0.0\"}}}}\n";
 const NPM: &str = "{\"name\": \"me\",\n\"dependencies\": {\n\"a\": \"^1.0.0\"\n}}";
 
@@ -40,46 +65,18 @@ fn stale_npm_lock_file_is_reported() {
         ("bun.lock", "{\"workspaces\": {\"\": {\"dependencies\": {\n\"a\": \"^1.0.0\",\n}}}}"),
     ] {
         let around = lock(name, text);
-        let title = |what: &str| format!("{what} in `package.json` but not in `{name}`");
-        check_manifest(
-            "package.json",
-            &around,
-            NPM,
-            &added,
-            &[&format!("package.json:4 {}", title("`b` is added"))],
-        );
-        let bumped = NPM.replace("^1.0.0", "^2.0.0");
-        check_manifest(
-            "package.json",
-            &around,
-            NPM,
-            &bumped,
-            &[&format!("package.json:3 {}", title("`a` is changed"))],
-        );
-        let removed = "{\"name\": \"me\",\n\"dependencies\": {\n}}";
-        check_manifest(
-            "package.json",
-            &around,
-            NPM,
-            removed,
-            &[&format!("package.json:3 before {}", title("`a` is removed"))],
-        );
+        let npm = LockedManifest { path: "package.json", old: NPM, lock: name, around: &around };
+        npm.reports(&added, "4 `b` is added");
+        npm.reports(&NPM.replace("^1.0.0", "^2.0.0"), "3 `a` is changed");
+        npm.reports("{\"name\": \"me\",\n\"dependencies\": {\n}}", "3 before `a` is removed");
         let dev = NPM.replace("\n}}", "\n},\n\"devDependencies\": {\"c\": \"1\"}}");
-        check_manifest(
-            "package.json",
-            &around,
-            NPM,
-            &dev,
-            &[&format!("package.json:5 {}", title("`c` is added"))],
-        );
+        npm.reports(&dev, "5 `c` is added");
         // No locked dependency changes.
         let script =
             NPM.replace("\"me\"", "\"me\", \"version\": \"2.0.0\", \"scripts\": {\"b\": \"c\"}");
-        check_manifest("package.json", &around, NPM, &script, &[]);
-        let peer = NPM.replace("\n}}", "\n},\n\"peerDependencies\": {\"c\": \"1\"}}");
-        check_manifest("package.json", &around, NPM, &peer, &[]);
-        let linked = NPM.replace("\n}}", ",\n\"b\": \"workspace:*\"\n}}");
-        check_manifest("package.json", &around, NPM, &linked, &[]);
+        npm.is_silent(&script);
+        npm.is_silent(&NPM.replace("\n}}", "\n},\n\"peerDependencies\": {\"c\": \"1\"}}"));
+        npm.is_silent(&NPM.replace("\n}}", ",\n\"b\": \"workspace:*\"\n}}"));
         // The lock file changes too, or already contains it.
         check(
             &format!(
@@ -95,28 +92,17 @@ fn stale_npm_lock_file_is_reported() {
 #[test]
 fn parent_lock_file_covers_only_its_members() {
     let added = NPM.replace("\n}}", ",\n\"b\": \"^2.0.0\"\n}}");
-    let title = "`b` is added in `package.json` but not in `package-lock.json`";
-    check_manifest(
-        "packages/x/package.json",
-        NPM_LOCK,
-        NPM,
-        &added,
-        &[&format!("packages/x/package.json:4 {title}")],
-    );
-    check_manifest("examples/y/package.json", NPM_LOCK, NPM, &added, &[]);
+    let (path, lock) = ("packages/x/package.json", "package-lock.json");
+    let npm = LockedManifest { path, old: NPM, lock, around: NPM_LOCK };
+    npm.reports(&added, "4 `b` is added");
+    LockedManifest { path: "examples/y/package.json", ..npm }.is_silent(&added);
     // Packages of the same repository are not locked.
-    let own = "//- packages/b/package.json\n{\"name\": \"b\"}\n";
-    check_manifest("packages/x/package.json", &format!("{NPM_LOCK}{own}"), NPM, &added, &[]);
-    let yarn = "//- yarn.lock\na@^1.0.0:\n  version \"1.5.0\"\n//- package.json\n{\"workspaces\": [\"packages/*\"]}\n";
-    let title = "`b` is added in `package.json` but not in `yarn.lock`";
-    check_manifest(
-        "packages/x/package.json",
-        yarn,
-        NPM,
-        &added,
-        &[&format!("packages/x/package.json:4 {title}")],
-    );
-    check_manifest("other/x/package.json", yarn, NPM, &added, &[]);
+    let own = format!("{NPM_LOCK}//- packages/b/package.json\n{{\"name\": \"b\"}}\n");
+    LockedManifest { around: &own, ..npm }.is_silent(&added);
+    let around = "//- yarn.lock\na@^1.0.0:\n  version \"1.5.0\"\n//- package.json\n{\"workspaces\": [\"packages/*\"]}\n";
+    let yarn = LockedManifest { lock: "yarn.lock", around, ..npm };
+    yarn.reports(&added, "4 `b` is added");
+    LockedManifest { path: "other/x/package.json", ..yarn }.is_silent(&added);
 }
 
 const CARGO_LOCK: &str = "//- Cargo.lock\nversion = 4\n[[package]]\nname = \"me\"\nversion = \"0.1.0\"\ndependencies = [\n \"a\",\n]\n[[package]]\nname = \"a\"\nversion = \"1.5.0\"\nsource = \"registry\"\n[[package]]\nname = \"b\"\nversion = \"2.0.0\"\nsource = \"registry\"\n";
@@ -124,42 +110,17 @@ const CARGO: &str = "[package]\nname = \"me\"\n[dependencies]\na = \"1\"";
 
 #[test]
 fn stale_cargo_lock_file_is_reported() {
-    let check = |path: &str, new: &str, expected: &[&str]| {
-        check_manifest(path, CARGO_LOCK, CARGO, new, expected);
-    };
-    let title = |what: &str| format!("{what} in `Cargo.toml` but not in `Cargo.lock`");
+    let cargo =
+        LockedManifest { path: "Cargo.toml", old: CARGO, lock: "Cargo.lock", around: CARGO_LOCK };
     let with = |more: &str| format!("{CARGO}\n{more}");
-    check("Cargo.toml", &with("c = \"1\""), &[&format!("Cargo.toml:5 {}", title("`c` is added"))]);
-    check(
-        "crates/me/Cargo.toml",
-        &with("b = \"2\""),
-        &[&format!("crates/me/Cargo.toml:5 {}", title("`b` is added"))],
-    );
-    check(
-        "Cargo.toml",
-        &with("[dev-dependencies]\nc = { version = \"1\" }"),
-        &[&format!("Cargo.toml:6 {}", title("`c` is added"))],
-    );
-    check(
-        "Cargo.toml",
-        &with("[target.'cfg(unix)'.dependencies]\nc = \"1\""),
-        &[&format!("Cargo.toml:6 {}", title("`c` is added"))],
-    );
-    check(
-        "Cargo.toml",
-        &CARGO.replace("\"1\"", "\"2\""),
-        &[&format!("Cargo.toml:4 {}", title("`a` is changed"))],
-    );
-    check(
-        "Cargo.toml",
-        &with("[workspace.dependencies]\nb = \"3\""),
-        &[&format!("Cargo.toml:6 {}", title("`b` is added"))],
-    );
-    check(
-        "Cargo.toml",
-        "[package]\nname = \"me\"\n[dependencies]",
-        &[&format!("Cargo.toml:4 before {}", title("`a` is removed"))],
-    );
+    cargo.reports(&with("c = \"1\""), "5 `c` is added");
+    let member = LockedManifest { path: "crates/me/Cargo.toml", ..cargo };
+    member.reports(&with("b = \"2\""), "5 `b` is added");
+    cargo.reports(&with("[dev-dependencies]\nc = { version = \"1\" }"), "6 `c` is added");
+    cargo.reports(&with("[target.'cfg(unix)'.dependencies]\nc = \"1\""), "6 `c` is added");
+    cargo.reports(&CARGO.replace("\"1\"", "\"2\""), "4 `a` is changed");
+    cargo.reports(&with("[workspace.dependencies]\nb = \"3\""), "6 `b` is added");
+    cargo.reports("[package]\nname = \"me\"\n[dependencies]", "4 before `a` is removed");
     for new in [
         CARGO.replace("\"1\"", "\"1.2\""),
         CARGO.replace("\"1\"", "{ version = \"1\", features = [\"x\"] }"),
@@ -167,7 +128,7 @@ fn stale_cargo_lock_file_is_reported() {
         with("[dev-dependencies]\na = \"1.1\""),
         with("[workspace.dependencies]\nb = \"2\"\nunused = \"1\""),
     ] {
-        check("Cargo.toml", &new, &[]);
+        cargo.is_silent(&new);
     }
     // It is outside of the workspace and not in the lock file at all.
     check_manifest(
@@ -186,58 +147,18 @@ fn stale_uv_lock_file_is_reported() {
     let uv = "[[package]]\nname = \"me\"\n[package.metadata]\nrequires-dist = [\n    { name = \"foo\", specifier = \">=1\" },\n    { name = \"own\", editable = \"../own\" },\n]\n";
     for lock in ["uv.lock", "poetry.lock", "pdm.lock"] {
         let around = format!("//- lib/{lock}\n{uv}");
-        let title = |what: &str| format!("{what} in `pyproject.toml` but not in `{lock}`");
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &added,
-            &[&format!("lib/pyproject.toml:5 {}", title("`bar-baz` is added"))],
-        );
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &project.replace(">=1", ">=1.2"),
-            &[&format!("lib/pyproject.toml:4 {}", title("`foo` is changed"))],
-        );
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &project.replace("\n  \"foo>=1\",", ""),
-            &[&format!("lib/pyproject.toml:4 before {}", title("`foo` is removed"))],
-        );
+        let path = "lib/pyproject.toml";
+        let python = LockedManifest { path, old: project, lock, around: &around };
+        python.reports(&added, "5 `bar-baz` is added");
+        python.reports(&project.replace(">=1", ">=1.2"), "4 `foo` is changed");
+        python.reports(&project.replace("\n  \"foo>=1\",", ""), "4 before `foo` is removed");
         let group = format!("{project}\n[dependency-groups]\ntest = [\"pytest\"]");
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &group,
-            &[&format!("lib/pyproject.toml:7 {}", title("`pytest` is added"))],
-        );
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &project.replace("foo>=1", "foo >= 1"),
-            &[],
-        );
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &format!("{project}\n[tool.ruff]\nx = 1\n[build-system]\nrequires = [\"hatchling\"]"),
-            &[],
-        );
-        check_manifest(
-            "lib/pyproject.toml",
-            &around,
-            project,
-            &project.replace("\"me\"", "\"me\"\nversion = \"2\""),
-            &[],
-        );
-        check_manifest("other/pyproject.toml", &around, project, &added, &[]);
+        python.reports(&group, "7 `pytest` is added");
+        python.is_silent(&project.replace("foo>=1", "foo >= 1"));
+        let tools = "[tool.ruff]\nx = 1\n[build-system]\nrequires = [\"hatchling\"]";
+        python.is_silent(&format!("{project}\n{tools}"));
+        python.is_silent(&project.replace("\"me\"", "\"me\"\nversion = \"2\""));
+        LockedManifest { path: "other/pyproject.toml", ..python }.is_silent(&added);
     }
     let own = project.replace("\n]", "\n  \"own>=2\",\n]");
     check_manifest("pyproject.toml", &format!("//- uv.lock\n{uv}"), project, &own, &[]);
@@ -245,96 +166,47 @@ fn stale_uv_lock_file_is_reported() {
 
 #[test]
 fn stale_poetry_and_pipenv_lock_files_are_reported() {
-    let poetry = "[tool.poetry.dependencies]\npython = \"^3.9\"";
-    let title = "`requests` is added in `pyproject.toml` but not in `poetry.lock`";
-    check_manifest(
-        "pyproject.toml",
-        "//- poetry.lock\nx\n",
-        poetry,
-        &format!("{poetry}\nrequests = \"^2\""),
-        &[&format!("pyproject.toml:3 {title}")],
-    );
-    let title = "`pytest` is added in `pyproject.toml` but not in `poetry.lock`";
-    check_manifest(
-        "pyproject.toml",
-        "//- poetry.lock\nx\n",
-        poetry,
-        &format!("{poetry}\n[tool.poetry.group.dev.dependencies]\npytest = \"*\""),
-        &[&format!("pyproject.toml:4 {title}")],
-    );
-    let title = "`requests` is added in `Pipfile` but not in `Pipfile.lock`";
-    check_manifest(
-        "Pipfile",
-        "//- Pipfile.lock\n{}\n",
-        "[packages]",
-        "[packages]\nrequests = \"*\"",
-        &[&format!("Pipfile:2 {title}")],
-    );
+    let old = "[tool.poetry.dependencies]\npython = \"^3.9\"";
+    let (path, lock, around) = ("pyproject.toml", "poetry.lock", "//- poetry.lock\nx\n");
+    let poetry = LockedManifest { path, old, lock, around };
+    poetry.reports(&format!("{old}\nrequests = \"^2\""), "3 `requests` is added");
+    let group = "[tool.poetry.group.dev.dependencies]\npytest = \"*\"";
+    poetry.reports(&format!("{old}\n{group}"), "4 `pytest` is added");
+    let (path, lock, around) = ("Pipfile", "Pipfile.lock", "//- Pipfile.lock\n{}\n");
+    let pipenv = LockedManifest { path, old: "[packages]", lock, around };
+    pipenv.reports("[packages]\nrequests = \"*\"", "2 `requests` is added");
 }
 
 #[test]
 fn stale_ruby_php_and_go_lock_files_are_reported() {
-    let lock = "//- Gemfile.lock\nGEM\n  specs:\n    rails (7.1.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  rails (~> 7.0)\n  mine!\n\nBUNDLED WITH\n   2.4\n";
+    let around = "//- Gemfile.lock\nGEM\n  specs:\n    rails (7.1.0)\n\nPLATFORMS\n  ruby\n\nDEPENDENCIES\n  rails (~> 7.0)\n  mine!\n\nBUNDLED WITH\n   2.4\n";
     let gemfile = "source \"x\"\ngem \"rails\", \"~> 7.0\"\ngem \"mine\", path: \"m\"";
-    let check_gem =
-        |new: &str, expected: &[&str]| check_manifest("Gemfile", lock, gemfile, new, expected);
-    let title = "in `Gemfile` but not in `Gemfile.lock`";
-    check_gem(
-        &format!("{gemfile}\ngem 'puma', '>= 5'"),
-        &[&format!("Gemfile:4 `puma` is added {title}")],
-    );
-    check_gem(
-        &gemfile.replace("~> 7.0", "~> 8.0"),
-        &[&format!("Gemfile:2 `rails` is changed {title}")],
-    );
-    check_gem(
-        "source \"x\"\ngem \"mine\", path: \"m\"",
-        &[&format!("Gemfile:2 before `rails` is removed {title}")],
-    );
-    check_gem(
-        &format!("{gemfile}\ngroup :test do\n  gem 'rspec'\nend"),
-        &[&format!("Gemfile:5 `rspec` is added {title}")],
-    );
-    check_gem(&gemfile.replace("\"~> 7.0\"", "\"~> 7.0\", require: false"), &[]);
-    check_gem(&format!("{gemfile}\n# gem 'puma'\nruby '3'"), &[]);
-    check_gem(&format!("{gemfile}\ngem 'x' if ENV['X']"), &[]);
+    let ruby = LockedManifest { path: "Gemfile", old: gemfile, lock: "Gemfile.lock", around };
+    ruby.reports(&format!("{gemfile}\ngem 'puma', '>= 5'"), "4 `puma` is added");
+    ruby.reports(&gemfile.replace("~> 7.0", "~> 8.0"), "2 `rails` is changed");
+    ruby.reports("source \"x\"\ngem \"mine\", path: \"m\"", "2 before `rails` is removed");
+    let group = "group :test do\n  gem 'rspec'\nend";
+    ruby.reports(&format!("{gemfile}\n{group}"), "5 `rspec` is added");
+    ruby.is_silent(&gemfile.replace("\"~> 7.0\"", "\"~> 7.0\", require: false"));
+    ruby.is_silent(&format!("{gemfile}\n# gem 'puma'\nruby '3'"));
+    ruby.is_silent(&format!("{gemfile}\ngem 'x' if ENV['X']"));
 
-    let composer = "{\"require\": {\n\"php\": \">=8\"\n}}";
-    let title = "in `composer.json` but not in `composer.lock`";
-    check_manifest(
-        "composer.json",
-        "//- composer.lock\n{}\n",
-        composer,
-        "{\"require\": {\n\"php\": \">=8\",\n\"a/b\": \"^1\"\n}}",
-        &[&format!("composer.json:3 `a/b` is added {title}")],
-    );
-    check_manifest(
-        "composer.json",
-        "//- composer.lock\n{}\n",
-        composer,
-        "{\"require\": {\n\"php\": \">=8.1\"\n}}",
-        &[],
-    );
+    let old = "{\"require\": {\n\"php\": \">=8\"\n}}";
+    let (path, lock, around) = ("composer.json", "composer.lock", "//- composer.lock\n{}\n");
+    let php = LockedManifest { path, old, lock, around };
+    let added = "{\"require\": {\n\"php\": \">=8\",\n\"a/b\": \"^1\"\n}}";
+    php.reports(added, "3 `a/b` is added");
+    php.is_silent("{\"require\": {\n\"php\": \">=8.1\"\n}}");
 
     let sum = "//- go.sum\nx.org/a v1.0.0 h1:x=\nx.org/a v1.0.0/go.mod h1:x=\n";
     let module = "module x.org/me\n\nrequire (\n\tx.org/a v1.0.0\n)";
-    let check_go =
-        |new: &str, expected: &[&str]| check_manifest("go.mod", sum, module, new, expected);
-    let title = "in `go.mod` but not in `go.sum`";
-    check_go(
-        &module.replace("\n)", "\n\tx.org/b v0.1.0 // indirect\n)"),
-        &[&format!("go.mod:5 `x.org/b` is added {title}")],
-    );
-    check_go(
-        &format!("{module}\nrequire x.org/b v0.1.0"),
-        &[&format!("go.mod:6 `x.org/b` is added {title}")],
-    );
-    check_go(
-        &module.replace("v1.0.0", "v1.1.0"),
-        &[&format!("go.mod:4 `x.org/a` is changed {title}")],
-    );
-    check_go("module x.org/me\n\ngo 1.22", &[]);
-    check_go(&format!("{module}\nrequire x.org/b v0.1.0\nreplace x.org/b => ../b"), &[]);
+    let go = LockedManifest { path: "go.mod", old: module, lock: "go.sum", around: sum };
+    let indirect = module.replace("\n)", "\n\tx.org/b v0.1.0 // indirect\n)");
+    go.reports(&indirect, "5 `x.org/b` is added");
+    go.reports(&format!("{module}\nrequire x.org/b v0.1.0"), "6 `x.org/b` is added");
+    go.reports(&module.replace("v1.0.0", "v1.1.0"), "4 `x.org/a` is changed");
+    go.is_silent("module x.org/me\n\ngo 1.22");
+    go.is_silent(&format!("{module}\nrequire x.org/b v0.1.0\nreplace x.org/b => ../b"));
     let both = format!(
         "{sum}//- go.mod\n{module}\n//- head\n//- go.mod\n{module}\nrequire x.org/b v0.1.0\n//- go.sum\nx.org/a v1.0.0/go.mod h1:x=\nx.org/b v0.1.0/go.mod h1:x=\n"
     );

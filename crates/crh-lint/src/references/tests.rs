@@ -47,6 +47,16 @@ fn must_not_find(table: &[&str]) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
+/// Checks whether a call of `load` is reported because it does not match the new parameters.
+fn check_arity(fixture: &str, place: &str, is_found: bool) {
+    let expected =
+        format!("{place} arity Calls of `load` do not match its new parameters: 1 place");
+    match is_found {
+        true => must_find(&[(fixture, &expected)]),
+        false => must_not_find(&[fixture]),
+    }
+}
+
 #[test]
 fn removal_is_reported_at_its_hunk_with_first_uses() {
     let using_files: String =

@@ -20,6 +20,7 @@ fn check(rows: &[(&str, &str, &str, &str)]) {
 }
 
 #[test]
+#[rustfmt::skip]
 fn other_tools_comments_cover_named_or_all_rules() {
     const RULE: &str = "syntax/does-not-parse";
     check(&[
@@ -35,32 +36,12 @@ fn other_tools_comments_cover_named_or_all_rules() {
         ("a.py", "ruff/F821", "HERE = 1  # noqa: F821\n", "1: # noqa: F821"),
         ("a.py", "ruff/F821", "HERE = 1  # noqa: F401\n", "-"),
         ("a.js", "eslint/no-debugger", "HERE; // eslint-disable-line\n", "1: eslint-disable-line"),
-        (
-            "a.js",
-            "eslint/no-debugger",
-            "HERE; // eslint-disable-line no-alert, no-debugger -- later\n",
-            "1: eslint-disable-line no-alert, no-debugger",
-        ),
+        ("a.js", "eslint/no-debugger", "HERE; // eslint-disable-line no-alert, no-debugger -- later\n", "1: eslint-disable-line no-alert, no-debugger"),
         ("a.js", "eslint/no-debugger", "HERE; // eslint-disable-line no-alert\n", "-"),
-        (
-            "a.ts",
-            "eslint/no-debugger",
-            "// eslint-disable-next-line no-debugger\nHERE;\n",
-            "1: eslint-disable-next-line no-debugger",
-        ),
+        ("a.ts", "eslint/no-debugger", "// eslint-disable-next-line no-debugger\nHERE;\n", "1: eslint-disable-next-line no-debugger"),
         ("a.ts", "eslint/no-debugger", "// eslint-disable-next-line\n\nHERE;\n", "-"),
-        (
-            "a.js",
-            "eslint/no-debugger",
-            "/* eslint-disable no-debugger */\n\nHERE;\n/* eslint-enable no-debugger */\n",
-            "1: eslint-disable no-debugger",
-        ),
-        (
-            "a.js",
-            "eslint/no-debugger",
-            "/* eslint-disable */\nx;\n/* eslint-enable */\nHERE;\n",
-            "-",
-        ),
+        ("a.js", "eslint/no-debugger", "/* eslint-disable no-debugger */\n\nHERE;\n/* eslint-enable no-debugger */\n", "1: eslint-disable no-debugger"),
+        ("a.js", "eslint/no-debugger", "/* eslint-disable */\nx;\n/* eslint-enable */\nHERE;\n", "-"),
         ("a.js", "eslint/no-debugger", "// eslint-disable\nHERE;\n", "-"),
         ("a.js", "eslint/no-debugger", "const a = '// eslint-disable-line HERE';\n", "-"),
         ("a.go", "semgrep/go.lang.exec", "HERE() // nosemgrep\n", "1: nosemgrep"),
@@ -68,18 +49,8 @@ fn other_tools_comments_cover_named_or_all_rules() {
         ("a.go", "semgrep/go.lang.exec", "HERE() // nosemgrep: other\n", "-"),
         ("a.go", "semgrep/go.lang.exec", "HERE() // nosem\n", "1: nosem"),
         ("a.go", "semgrep/go.lang.exec", "x() // nosemgrep\nHERE()\n", "-"),
-        (
-            "a.rs",
-            "clippy/clippy::dbg_macro",
-            "#[allow(clippy::dbg_macro)]\nfn a() {\n    HERE();\n}\n",
-            "1: #[allow(clippy::dbg_macro)]",
-        ),
-        (
-            "a.rs",
-            "clippy/dbg_macro",
-            "#![expect(clippy::dbg_macro, reason = \"a tool\")]\nfn a() { HERE() }\n",
-            "1: #![expect(clippy::dbg_macro, reason = \"a tool\")]",
-        ),
+        ("a.rs", "clippy/clippy::dbg_macro", "#[allow(clippy::dbg_macro)]\nfn a() {\n    HERE();\n}\n", "1: #[allow(clippy::dbg_macro)]"),
+        ("a.rs", "clippy/dbg_macro", "#![expect(clippy::dbg_macro, reason = \"a tool\")]\nfn a() { HERE() }\n", "1: #![expect(clippy::dbg_macro, reason = \"a tool\")]"),
         ("a.rs", "clippy/dbg_macro", "#[allow(dbg_macro)]\nfn a() {}\nfn b() { HERE() }\n", "-"),
         ("a.rs", "clippy/dbg_macro", "#[allow(dead_code)]\nfn a() { HERE() }\n", "-"),
     ]);
@@ -136,6 +107,7 @@ fn comment_without_rules_covers_its_tools_rules() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn shellcheck_comment_covers_the_next_command() {
     const RULE: &str = "shellcheck/SC2115";
     const BY: &str = "2: # shellcheck disable=SC2115";
@@ -151,18 +123,8 @@ fn shellcheck_comment_covers_the_next_command() {
         ("a.sh", RULE, "x\n# shellcheck disable=SC2115\nif y; then\n  z\nfi\nHERE\n", "-"),
         ("a.sh", RULE, "#!/bin/sh\n# shellcheck disable=SC2115\nx\n\nHERE\n", BY),
         ("a.sh", RULE, "x\n# shellcheck disable=SC2086\nHERE\n", "-"),
-        (
-            "a.sh",
-            RULE,
-            "x\n#shellcheck source=/dev/null disable=2086,2115 # why\nHERE\n",
-            "2: # shellcheck disable=2086,2115",
-        ),
-        (
-            "a.sh",
-            RULE,
-            "x\n# shellcheck disable=SC2000-SC2200\nHERE\n",
-            "2: # shellcheck disable=SC2000-SC2200",
-        ),
+        ("a.sh", RULE, "x\n#shellcheck source=/dev/null disable=2086,2115 # why\nHERE\n", "2: # shellcheck disable=2086,2115"),
+        ("a.sh", RULE, "x\n# shellcheck disable=SC2000-SC2200\nHERE\n", "2: # shellcheck disable=SC2000-SC2200"),
         ("a.sh", RULE, "x\n# shellcheck disable=SC2116-SC2200\nHERE\n", "-"),
         ("a.sh", RULE, "x\n# shellcheck disable=all\nHERE\n", "2: # shellcheck disable=all"),
         ("a.sh", "patterns/x", "x\n# shellcheck disable=all\nHERE\n", "-"),
@@ -171,27 +133,13 @@ fn shellcheck_comment_covers_the_next_command() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn crh_ignore_needs_a_rule_and_a_reason() {
     const RULE: &str = "syntax/does-not-parse";
     check(&[
-        (
-            "a.py",
-            RULE,
-            "HERE  # crh:ignore syntax/does-not-parse a template\n",
-            "1: crh:ignore syntax/does-not-parse (a template)",
-        ),
-        (
-            "a.py",
-            RULE,
-            "# crh:ignore syntax: a template\nHERE\n",
-            "1: crh:ignore syntax (a template)",
-        ),
-        (
-            "a.py",
-            RULE,
-            "# crh:ignore secrets one\n# crh:ignore E999 -- two\nHERE\n",
-            "2: crh:ignore E999 (two)",
-        ),
+        ("a.py", RULE, "HERE  # crh:ignore syntax/does-not-parse a template\n", "1: crh:ignore syntax/does-not-parse (a template)"),
+        ("a.py", RULE, "# crh:ignore syntax: a template\nHERE\n", "1: crh:ignore syntax (a template)"),
+        ("a.py", RULE, "# crh:ignore secrets one\n# crh:ignore E999 -- two\nHERE\n", "2: crh:ignore E999 (two)"),
         ("a.py", RULE, "x = 1  # crh:ignore syntax why\nHERE\n", "-"),
         ("a.py", RULE, "# crh:ignore syntax why\n\nHERE\n", "-"),
         ("a.py", RULE, "HERE  # crh:ignore syntax\n", "-"),
@@ -200,53 +148,29 @@ fn crh_ignore_needs_a_rule_and_a_reason() {
         ("a.py", RULE, "HERE  # write `crh:ignore syntax why`\n", "-"),
         ("a.py", RULE, "HERE = '# crh:ignore syntax why'\n", "-"),
         ("a.js", RULE, "/* crh:ignore syntax why */\nHERE;\n", "1: crh:ignore syntax (why)"),
-        (
-            "a.tsx",
-            RULE,
-            "const a = <p>\n{/* crh:ignore syntax why */}\n<b>HERE</b></p>;\n",
-            "2: crh:ignore syntax (why)",
-        ),
+        ("a.tsx", RULE, "const a = <p>\n{/* crh:ignore syntax why */}\n<b>HERE</b></p>;\n", "2: crh:ignore syntax (why)"),
         ("a.yml", RULE, "HERE: 1 # crh:ignore syntax why\n", "1: crh:ignore syntax (why)"),
         ("a.yml", RULE, "a: \"HERE # crh:ignore syntax why\"\n", "-"),
         ("a.sql", RULE, "-- crh:ignore syntax it's why\nHERE\n", "1: crh:ignore syntax (it's why)"),
         ("a.html", RULE, "<!-- crh:ignore syntax why -->\nHERE\n", "1: crh:ignore syntax (why)"),
         ("a.json", RULE, "{\"HERE\": 1} # crh:ignore syntax why\n", "-"),
-        (
-            "a.js",
-            "codeql/js/xss",
-            "HERE; // crh:ignore js/xss is escaped\n",
-            "1: crh:ignore js/xss (is escaped)",
-        ),
-        (
-            "a.js",
-            "codeql/js/xss",
-            "HERE; // crh:ignore codeql is escaped\n",
-            "1: crh:ignore codeql (is escaped)",
-        ),
+        ("a.js", "codeql/js/xss", "HERE; // crh:ignore js/xss is escaped\n", "1: crh:ignore js/xss (is escaped)"),
+        ("a.js", "codeql/js/xss", "HERE; // crh:ignore codeql is escaped\n", "1: crh:ignore codeql (is escaped)"),
     ]);
 }
 
 #[test]
+#[rustfmt::skip]
 fn secrets_need_reason_and_injection_is_never_ignored() {
     check(&[
         ("a.py", "secrets/credential", "HERE  # noqa\n", "-"),
         ("a.js", "secrets/credential", "/* eslint-disable */\nHERE\n", "-"),
         ("a.go", "secrets/credential", "HERE() // nosemgrep\n", "-"),
         ("a.py", "secrets/credential", "HERE  # crh:ignore secrets\n", "-"),
-        (
-            "a.py",
-            "secrets/credential",
-            "HERE  # crh:ignore secrets revoked\n",
-            "1: crh:ignore secrets (revoked)",
-        ),
+        ("a.py", "secrets/credential", "HERE  # crh:ignore secrets revoked\n", "1: crh:ignore secrets (revoked)"),
         ("a.py", "injection/instructions", "HERE  # noqa\n", "-"),
         ("a.py", "injection/instructions", "HERE  # crh:ignore injection I say so\n", "-"),
-        (
-            "a.py",
-            "injection/instructions",
-            "HERE  # crh:ignore injection/instructions I say so\n",
-            "-",
-        ),
+        ("a.py", "injection/instructions", "HERE  # crh:ignore injection/instructions I say so\n", "-"),
     ]);
 }
 

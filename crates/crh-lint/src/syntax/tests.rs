@@ -314,29 +314,18 @@ fn text_in_another_language_is_not_reported() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn valid_code_in_every_language_is_not_reported() {
     let cases = [
         ("a.py", "match x:\n    case [a, *_] if (b := a):\n        print(f\"{x!r:>{w}}\")\n"),
         ("a.py", "def f[T: int](*args: *Ts) -> T: ...\ntype A = int\n"),
         ("a.js", "class A { #x = 1; static { } get y() { return this?.#x ?? 1n ** 2n } }\n"),
         ("a.ts", "const a = { b: 1 } satisfies A as const;\nexport type { B } from './b';\n"),
-        (
-            "a.ts",
-            "export type * from './b';\nexport type * as c from './c';\nimport type D from './d';\n",
-        ),
+        ("a.ts", "export type * from './b';\nexport type * as c from './c';\nimport type D from './d';\n"),
         ("a.tsx", "export const A = <T,>(p: P<T>) => <><b {...p}/></>;\n"),
-        (
-            "a.rs",
-            "fn f<'a, const N: usize>(x: &'a [u8; N]) -> impl Fn() + use<'a, N> { let Some(y) = z else { return }; }\n",
-        ),
-        (
-            "a.go",
-            "package a\n\nfunc F[T ~int | string](x ...T) (y T) { for range 10 { } ; return }\n",
-        ),
-        (
-            "a.java",
-            "record A(int x) { } sealed interface B permits C { } class D { String s = \"\"\"\n  x\n  \"\"\"; }\n",
-        ),
+        ("a.rs", "fn f<'a, const N: usize>(x: &'a [u8; N]) -> impl Fn() + use<'a, N> { let Some(y) = z else { return }; }\n"),
+        ("a.go", "package a\n\nfunc F[T ~int | string](x ...T) (y T) { for range 10 { } ; return }\n"),
+        ("a.java", "record A(int x) { } sealed interface B permits C { } class D { String s = \"\"\"\n  x\n  \"\"\"; }\n"),
         ("a.rb", "def a(...) = b(...)\ncase [1, 2]\nin [Integer => x, *] then x end\n"),
     ];
     for (path, new) in cases {
@@ -366,75 +355,38 @@ fn too_large_file_is_noted() {
 }
 
 /// Valid code that a grammar rejects.
+#[rustfmt::skip]
 const UNKNOWN: [(&str, &[&str]); 9] = [
     ("a.py", &["x = f\"{a:=^10}\"\n", "x = f\"{a:=}\"\n"]),
-    (
-        "a.js",
-        &[
-            "export { x } from './x' with { type: 'json' };\n",
-            "export { x as class };\n",
-            "import { if as z } from 'x';\n",
-            "const y = String.raw`C:\\users\\xyz`;\n",
-            "using(x);\n",
-        ],
-    ),
-    (
-        "a.jsx",
-        &[
-            "const x = <p>Terms & Conditions</p>;\n",
-            "const x = <p>\n  Terms &\n  Conditions\n</p>;\n",
-            "const x = <a href=\"/x?a=1&b=2\">R&D</a>;\n",
-            "const x = <div class=\"x\" />;\n",
-            "const x = <label for=\"x\" />;\n",
-            "const x = <this.Foo />;\n",
-        ],
-    ),
-    (
-        "a.ts",
-        &[
-            "interface W<out T> {}\n",
-            "type W<in out T> = 1;\n",
-            "interface P { abstract?: string }\n",
-            "class P { abstract = 1; }\n",
-            "class I { static [key: string]: any; }\n",
-            "type Q = import('x').Y<Z>;\n",
-            "export default abstract class {}\n",
-            "const f = g<x>?.(y);\n",
-        ],
-    ),
+    ("a.js", &[
+        "export { x } from './x' with { type: 'json' };\n", "export { x as class };\n", "import { if as z } from 'x';\n",
+        "const y = String.raw`C:\\users\\xyz`;\n", "using(x);\n",
+    ]),
+    ("a.jsx", &[
+        "const x = <p>Terms & Conditions</p>;\n", "const x = <p>\n  Terms &\n  Conditions\n</p>;\n",
+        "const x = <a href=\"/x?a=1&b=2\">R&D</a>;\n", "const x = <div class=\"x\" />;\n", "const x = <label for=\"x\" />;\n",
+        "const x = <this.Foo />;\n",
+    ]),
+    ("a.ts", &[
+        "interface W<out T> {}\n", "type W<in out T> = 1;\n", "interface P { abstract?: string }\n", "class P { abstract = 1; }\n",
+        "class I { static [key: string]: any; }\n", "type Q = import('x').Y<Z>;\n", "export default abstract class {}\n",
+        "const f = g<x>?.(y);\n",
+    ]),
     ("a.go", &["var p = new(42)\n", "func f() { f();; g() }\n"]),
-    (
-        "a.rs",
-        &[
-            "fn d() { S { x, .. } = f; }\n",
-            "fn d() { let A { 0: x, 1: y } = z; }\n",
-            "fn a() { let y = #[inline] || 1; }\n",
-        ],
-    ),
-    (
-        "A.java",
-        &[
-            "class F { void f(Object o) { switch (o) { case A _, B _ -> {} default -> {} } } }\n",
-            "class F extends Q { F(int x) { this.y = x; super(x); } }\n",
-        ],
-    ),
-    (
-        "a.rb",
-        &[
-            "def hi = puts \"Hello\"\n",
-            "def a(x) = raise ArgumentError, x\n",
-            "f = ->(a; b) { }\n",
-            "class Été; end\n",
-        ],
-    ),
-    (
-        "a.kt",
-        &[
-            "class P { companion object { const val Q = 1 } }\n",
-            "context(x: Foo)\nfun ctx() {}\n",
-            "fun w(x: Any) = when (x) {\n    is String if x.isEmpty() -> 1\n    else -> 3\n}\n",
-        ],
-    ),
+    ("a.rs", &[
+        "fn d() { S { x, .. } = f; }\n", "fn d() { let A { 0: x, 1: y } = z; }\n", "fn a() { let y = #[inline] || 1; }\n",
+    ]),
+    ("A.java", &[
+        "class F { void f(Object o) { switch (o) { case A _, B _ -> {} default -> {} } } }\n",
+        "class F extends Q { F(int x) { this.y = x; super(x); } }\n",
+    ]),
+    ("a.rb", &[
+        "def hi = puts \"Hello\"\n", "def a(x) = raise ArgumentError, x\n", "f = ->(a; b) { }\n", "class Été; end\n",
+    ]),
+    ("a.kt", &[
+        "class P { companion object { const val Q = 1 } }\n", "context(x: Foo)\nfun ctx() {}\n",
+        "fun w(x: Any) = when (x) {\n    is String if x.isEmpty() -> 1\n    else -> 3\n}\n",
+    ]),
 ];
 
 #[test]

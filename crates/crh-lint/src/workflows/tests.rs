@@ -41,6 +41,7 @@ fn untrusted_data_in_a_script_is_reported() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn every_script_input_is_checked() {
     for (step, line) in [
         ("      - run: echo ${{ toJSON(github.event) }}\n", 7),
@@ -49,20 +50,11 @@ fn every_script_input_is_checked() {
         ("      - run: 'echo ${{ format(''{0}'', github.head_ref) }}'\n", 7),
         ("      - run: \"echo ${{ github.head_ref || github.ref_name }}\"\n", 7),
         ("      - run: echo ${{ github.event['issue']['title'] }}\n", 7),
-        (
-            "      - run: >-\n          a\n          ${{ 1 }}\n          ${{ github.head_ref }}\n",
-            10,
-        ),
+        ("      - run: >-\n          a\n          ${{ 1 }}\n          ${{ github.head_ref }}\n", 10),
         ("      - run: echo ${{ env.T }}\n        env:\n          T: ${{ github.head_ref }}\n", 7),
-        (
-            "      - uses: actions/github-script@v7\n        with:\n          script: |\n            f(`${{ github.event.issue.title }}`)\n",
-            10,
-        ),
+        ("      - uses: actions/github-script@v7\n        with:\n          script: |\n            f(`${{ github.event.issue.title }}`)\n", 10),
         ("      - parallel:\n          - run: echo ${{ github.head_ref }}\n", 8),
-        (
-            "      - run: |\n          # ${{ github.ref }}\n          echo ${{ github.event.commits[0].author.name }}\n",
-            9,
-        ),
+        ("      - run: |\n          # ${{ github.ref }}\n          echo ${{ github.event.commits[0].author.name }}\n", 9),
     ] {
         let base = job("issues", "      - run: make\n");
         let findings = changed(&base, &job("issues", &format!("      - run: make\n{step}")));
@@ -137,82 +129,32 @@ fn untrusted_job_and_workflow_variables_are_reported() {
 }
 
 /// Steps that check out the head, with the reported line.
+#[rustfmt::skip]
 const CHECKOUTS: &[(&str, u32)] = &[
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n",
-        8,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with: {ref: '${{ github.event.pull_request.head.ref }}'}\n",
-        7,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          ref: refs/pull/${{ github.event.number }}/merge\n",
-        8,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          ref: \"refs/pull/${{ github.event.pull_request.number }}/head\"\n",
-        8,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n",
-        8,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha || github.sha }}\n",
-        8,
-    ),
+    ("      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.head_ref }}\n", 8),
+    ("      - uses: actions/checkout@v4\n        with: {ref: '${{ github.event.pull_request.head.ref }}'}\n", 7),
+    ("      - uses: actions/checkout@v4\n        with:\n          ref: refs/pull/${{ github.event.number }}/merge\n", 8),
+    ("      - uses: actions/checkout@v4\n        with:\n          ref: \"refs/pull/${{ github.event.pull_request.number }}/head\"\n", 8),
+    ("      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n", 8),
+    ("      - uses: actions/checkout@v4\n        with:\n          ref: ${{ github.event.pull_request.head.sha || github.sha }}\n", 8),
     ("      - run: |\n          gh pr checkout ${{ github.event.number }}\n", 7),
     ("      - run: gh pr checkout \"$PR\"\n", 6),
-    (
-        "      - run: git fetch origin pull/${{ github.event.number }}/merge && git checkout FETCH_HEAD\n",
-        6,
-    ),
-    (
-        "      - run: |\n          git fetch origin refs/pull/$N/head:x\n          git checkout x\n",
-        7,
-    ),
+    ("      - run: git fetch origin pull/${{ github.event.number }}/merge && git checkout FETCH_HEAD\n", 6),
+    ("      - run: |\n          git fetch origin refs/pull/$N/head:x\n          git checkout x\n", 7),
     ("      - run: git checkout ${{ github.event.pull_request.head.sha }}\n", 6),
-    (
-        "      - run: |\n          git fetch origin \"$SHA\"\n          git checkout --force \"$SHA\"\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n",
-        8,
-    ),
+    ("      - run: |\n          git fetch origin \"$SHA\"\n          git checkout --force \"$SHA\"\n        env:\n          SHA: ${{ github.event.pull_request.head.sha }}\n", 8),
     ("      - env:\n          REF: ${{ github.head_ref }}\n        run: git switch ${REF}\n", 8),
     ("      - run: git clone ${{ github.event.pull_request.head.repo.clone_url }} x\n", 6),
     ("      - run: git checkout -b pr ${{ github.event.pull_request.head.sha }}\n", 6),
-    (
-        "      - run: git checkout -B \"$B\" \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
-        6,
-    ),
-    (
-        "      - run: git switch -c pr --track \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
-        6,
-    ),
-    (
-        "      - run: git fetch origin \"$B\" && git checkout -b \"$B\" FETCH_HEAD\n        env:\n          B: ${{ github.head_ref }}\n",
-        6,
-    ),
-    (
-        "      - run: git checkout -b \"x-$B\" && git reset --hard \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n",
-        6,
-    ),
-    (
-        "      - run: git clone --depth 1 \"$URL\" x\n        env:\n          URL: ${{ github.event.pull_request.head.repo.html_url }}\n",
-        6,
-    ),
+    ("      - run: git checkout -B \"$B\" \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n", 6),
+    ("      - run: git switch -c pr --track \"origin/$B\"\n        env:\n          B: ${{ github.head_ref }}\n", 6),
+    ("      - run: git fetch origin \"$B\" && git checkout -b \"$B\" FETCH_HEAD\n        env:\n          B: ${{ github.head_ref }}\n", 6),
+    ("      - run: git checkout -b \"x-$B\" && git reset --hard \"$B\"\n        env:\n          B: ${{ github.head_ref }}\n", 6),
+    ("      - run: git clone --depth 1 \"$URL\" x\n        env:\n          URL: ${{ github.event.pull_request.head.repo.html_url }}\n", 6),
     ("      - run: git pull ${{ github.event.pull_request.head.repo.clone_url }} main\n", 6),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          ref: ${{ format('refs/pull/{0}/merge', github.event.number) }}\n",
-        8,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        env:\n          REF: ${{ github.head_ref }}\n        with:\n          ref: ${{ env.REF }}\n",
-        10,
-    ),
-    (
-        "      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n          ref: ${{ github.event.pull_request.head.ref }}\n",
-        9,
-    ),
+    ("      - uses: actions/checkout@v4\n        with:\n          ref: ${{ format('refs/pull/{0}/merge', github.event.number) }}\n", 8),
+    ("      - uses: actions/checkout@v4\n        env:\n          REF: ${{ github.head_ref }}\n        with:\n          ref: ${{ env.REF }}\n", 10),
+    ("      - uses: actions/checkout@v4\n        with:\n          repository: ${{ github.event.pull_request.head.repo.full_name }}\n          ref: ${{ github.event.pull_request.head.ref }}\n", 9),
 ];
 
 #[test]

@@ -1,6 +1,7 @@
 use super::{must_find, must_not_find};
 
 #[test]
+#[rustfmt::skip]
 fn key_read_but_no_longer_set_is_reported() {
     let env = |code: &str, path: &str| {
         format!(
@@ -12,10 +13,7 @@ fn key_read_but_no_longer_set_is_reported() {
     let reads = [
         ("x = os.environ[\"API_SECRET\"]", "a.py"),
         ("x = os.environ.get('API_SECRET')", "a.py"),
-        (
-            "API_SECRET = os.getenv(\"API_SECRET\")\nif not API_SECRET:\n    raise ValueError(\"API_SECRET is not set\")",
-            "a.py",
-        ),
+        ("API_SECRET = os.getenv(\"API_SECRET\")\nif not API_SECRET:\n    raise ValueError(\"API_SECRET is not set\")", "a.py"),
         ("f\"{os.environ['API_SECRET']}\"", "a.py"),
         ("const x = process.env.API_SECRET", "a.ts"),
         ("const x = process.env['API_SECRET']!", "a.ts"),
@@ -30,30 +28,12 @@ fn key_read_but_no_longer_set_is_reported() {
         must_find(&[(&env(code, path), expected)]);
     }
     must_find(&[
-        (
-            "//- .env\nAPI_HOST=a\nAPI_SECRET=b\n//- a.py\nx = os.getenv(\"API_SECRET\", \"\")\n//- head\n//- .env\nAPI_HOST=a\nAPI_TOKEN=b\n",
-            ".env:2 config-key `API_SECRET` is no longer set, but 1 place still reads it",
-        ),
-        (
-            "//- .env\nAPI_SECRET=b\n//- a.py\nx = os.environ[\"API_SECRET\"]\n//- head\n//- .env deleted\n",
-            ".env:-1 config-key `API_SECRET` is no longer set, but 1 place still reads it",
-        ),
-        (
-            "//- app/settings.py\nDEBUG = True\nUPLOAD_LIMIT = 10\n//- app/views.py\nfrom django.conf import settings\n\ndef f():\n    return settings.UPLOAD_LIMIT\n//- head\n//- app/settings.py\nDEBUG = True\n",
-            "app/settings.py:-2 config-key `UPLOAD_LIMIT` is no longer set, but 1 place still reads it",
-        ),
-        (
-            "//- config/app.yml\nupload:\n  max_megabytes: 3\n  other: 1\n//- a.rb\nx = config[:upload][:max_megabytes]\n//- head\n//- config/app.yml\nupload:\n  maximum: 3\n  other: 1\n",
-            "config/app.yml:2 config-key `max_megabytes` is no longer set, but 1 place still reads it",
-        ),
-        (
-            "//- settings/main.toml\n[reviewer]\nmax_findings = 3\n//- a.py\nx = get_settings().reviewer.max_findings\n//- head\n//- settings/main.toml\n[reviewer]\n",
-            "settings/main.toml:-2 config-key `max_findings` is no longer set, but 1 place still reads it",
-        ),
-        (
-            "//- config.json\n{\n  \"maxUploads\": 3,\n  \"b\": 1\n}\n//- a.ts\nconst x = config.get(\"maxUploads\")\n//- head\n//- config.json\n{\n  \"b\": 1\n}\n",
-            "config.json:-2 config-key `maxUploads` is no longer set, but 1 place still reads it",
-        ),
+        ("//- .env\nAPI_HOST=a\nAPI_SECRET=b\n//- a.py\nx = os.getenv(\"API_SECRET\", \"\")\n//- head\n//- .env\nAPI_HOST=a\nAPI_TOKEN=b\n", ".env:2 config-key `API_SECRET` is no longer set, but 1 place still reads it"),
+        ("//- .env\nAPI_SECRET=b\n//- a.py\nx = os.environ[\"API_SECRET\"]\n//- head\n//- .env deleted\n", ".env:-1 config-key `API_SECRET` is no longer set, but 1 place still reads it"),
+        ("//- app/settings.py\nDEBUG = True\nUPLOAD_LIMIT = 10\n//- app/views.py\nfrom django.conf import settings\n\ndef f():\n    return settings.UPLOAD_LIMIT\n//- head\n//- app/settings.py\nDEBUG = True\n", "app/settings.py:-2 config-key `UPLOAD_LIMIT` is no longer set, but 1 place still reads it"),
+        ("//- config/app.yml\nupload:\n  max_megabytes: 3\n  other: 1\n//- a.rb\nx = config[:upload][:max_megabytes]\n//- head\n//- config/app.yml\nupload:\n  maximum: 3\n  other: 1\n", "config/app.yml:2 config-key `max_megabytes` is no longer set, but 1 place still reads it"),
+        ("//- settings/main.toml\n[reviewer]\nmax_findings = 3\n//- a.py\nx = get_settings().reviewer.max_findings\n//- head\n//- settings/main.toml\n[reviewer]\n", "settings/main.toml:-2 config-key `max_findings` is no longer set, but 1 place still reads it"),
+        ("//- config.json\n{\n  \"maxUploads\": 3,\n  \"b\": 1\n}\n//- a.ts\nconst x = config.get(\"maxUploads\")\n//- head\n//- config.json\n{\n  \"b\": 1\n}\n", "config.json:-2 config-key `maxUploads` is no longer set, but 1 place still reads it"),
     ]);
 }
 

@@ -1,57 +1,25 @@
-use super::{must_find, must_not_find};
+use super::{check_arity, must_find, must_not_find};
 
 #[test]
+#[rustfmt::skip]
 fn removed_rust_symbols_are_reported() {
     must_find(&[
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\npub fn keep() {}\n//- src/b.rs\nuse crate::a::{keep, load};\n//- head\n//- src/a.rs\npub fn keep() {}\n",
-            "src/a.rs:-1 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { a::load(); crate::a::load() }\n//- src/a.rs\npub fn load() {}\n//- head\n//- src/a.rs\npub fn read() {}\n",
-            "src/a.rs:1 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\npub struct Row;\npub fn f() -> Row { Row }\n//- head\n//- src/a.rs\npub fn f() -> Row { Row }\n",
-            "src/a.rs:-1 removed `Row` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n",
-            "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::lod;\nfn f() {}\n",
-            "src/b.rs:1 missing-import `lod` is imported, but `src/a.rs` does not have it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs deleted\n",
-            "src/a.rs:-1 removed `src/a.rs` is gone, and 2 places still import it",
-        ),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\npub fn keep() {}\n//- src/b.rs\nuse crate::a::{keep, load};\n//- head\n//- src/a.rs\npub fn keep() {}\n", "src/a.rs:-1 removed `load` is gone, and 1 place still uses it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { a::load(); crate::a::load() }\n//- src/a.rs\npub fn load() {}\n//- head\n//- src/a.rs\npub fn read() {}\n", "src/a.rs:1 removed `load` is gone, and 1 place still uses it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\npub struct Row;\npub fn f() -> Row { Row }\n//- head\n//- src/a.rs\npub fn f() -> Row { Row }\n", "src/a.rs:-1 removed `Row` is gone, and 1 place still uses it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {}\n//- src/b.rs\nuse super::a::load;\nfn f() { load(1); }\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {}\n", "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nfn f() {}\n//- head\n//- src/b.rs\nuse crate::a::lod;\nfn f() {}\n", "src/b.rs:1 missing-import `lod` is imported, but `src/a.rs` does not have it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs deleted\n", "src/a.rs:-1 removed `src/a.rs` is gone, and 2 places still import it"),
         // A library and a program in one folder: the module belongs to the one that declares it.
-        (
-            "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/main.rs\nuse it::a::load;\nfn main() { load() }\n//- src/lib.rs\npub mod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub fn read() {}\n",
-            "src/a.rs:1 removed `load` is gone, and 2 places still use it",
-        ),
+        ("//- Cargo.toml\n[package]\nname = \"it\"\n//- src/main.rs\nuse it::a::load;\nfn main() { load() }\n//- src/lib.rs\npub mod a;\nmod b;\n//- src/a.rs\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\npub fn read() {}\n", "src/a.rs:1 removed `load` is gone, and 2 places still use it"),
         // Crates of one workspace, tests and other programs.
-        (
-            "//- one/Cargo.toml\n[package]\nname = \"the-one\"\n//- one/src/lib.rs\npub mod a;\n//- one/src/a.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nfn f() { the_one::a::load() }\n//- one/tests/it.rs\nuse the_one::a::load;\n//- one/src/bin/x.rs\nuse the_one::a::load;\n//- head\n//- one/src/a.rs\npub fn read() {}\n",
-            "one/src/a.rs:1 removed `load` is gone, and 3 places still use it",
-        ),
+        ("//- one/Cargo.toml\n[package]\nname = \"the-one\"\n//- one/src/lib.rs\npub mod a;\n//- one/src/a.rs\npub fn load() {}\n//- two/Cargo.toml\n[package]\nname = \"two\"\n//- two/src/lib.rs\nfn f() { the_one::a::load() }\n//- one/tests/it.rs\nuse the_one::a::load;\n//- one/src/bin/x.rs\nuse the_one::a::load;\n//- head\n//- one/src/a.rs\npub fn read() {}\n", "one/src/a.rs:1 removed `load` is gone, and 3 places still use it"),
         // A sample manifest is not a crate.
-        (
-            "//- Cargo.toml\n[package]\nname = \"it\"\n//- src/lib.rs\npub fn load() {}\n//- tests/data/Cargo.toml\n[package]\nname = \"it\"\n//- src/bin/x.rs\nfn main() { it::load() }\n//- head\n//- src/lib.rs\npub fn read() {}\n",
-            "src/lib.rs:1 removed `load` is gone, and 1 place still uses it",
-        ),
+        ("//- Cargo.toml\n[package]\nname = \"it\"\n//- src/lib.rs\npub fn load() {}\n//- tests/data/Cargo.toml\n[package]\nname = \"it\"\n//- src/bin/x.rs\nfn main() { it::load() }\n//- head\n//- src/lib.rs\npub fn read() {}\n", "src/lib.rs:1 removed `load` is gone, and 1 place still uses it"),
         // A program with modules of its own.
-        (
-            "//- Cargo.toml\n//- src/lib.rs\n//- src/bin/x/main.rs\nmod a;\nmod b;\n//- src/bin/x/a.rs\npub fn load() {}\n//- src/bin/x/b.rs\nfn f() { crate::a::load() }\n//- head\n//- src/bin/x/a.rs\npub fn read() {}\n",
-            "src/bin/x/a.rs:1 removed `load` is gone, and 1 place still uses it",
-        ),
+        ("//- Cargo.toml\n//- src/lib.rs\n//- src/bin/x/main.rs\nmod a;\nmod b;\n//- src/bin/x/a.rs\npub fn load() {}\n//- src/bin/x/b.rs\nfn f() { crate::a::load() }\n//- head\n//- src/bin/x/a.rs\npub fn read() {}\n", "src/bin/x/a.rs:1 removed `load` is gone, and 1 place still uses it"),
         // An unchanged macro does not define the name.
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! { x }\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { x }\npub fn read() {}\n",
-            "src/a.rs:2 removed `load` is gone, and 1 place still uses it",
-        ),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\nmake! { x }\npub fn load() {}\n//- src/b.rs\nuse crate::a::load;\n//- head\n//- src/a.rs\nmake! { x }\npub fn read() {}\n", "src/a.rs:2 removed `load` is gone, and 1 place still uses it"),
     ]);
 }
 
@@ -77,24 +45,13 @@ fn possibly_existing_rust_symbols_are_not_reported() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn rust_module_without_file_is_reported() {
     must_find(&[
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\npub(crate) mod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::f;\n//- head\n//- src/c.rs from src/a.rs\npub fn f() {}\n",
-            "src/c.rs:1 removed `src/a.rs` is gone, and 2 places still import it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\nmod b;\n//- src/a/b.rs\n\n//- head\n//- src/a/b.rs deleted\n",
-            "src/a/b.rs:-1 removed `src/a/b.rs` is gone, and 1 place still imports it",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\npub mod a;\n",
-            "src/lib.rs:2 missing-import `mod a` is declared, but its file does not exist",
-        ),
-        (
-            "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::{\n    f,\n};\n//- head\n//- src/b.rs\nuse crate::a::{\n    f, g,\n};\n",
-            "src/b.rs:2 missing-import `g` is imported, but `src/a.rs` does not have it",
-        ),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\npub(crate) mod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::f;\n//- head\n//- src/c.rs from src/a.rs\npub fn f() {}\n", "src/c.rs:1 removed `src/a.rs` is gone, and 2 places still import it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\nmod b;\n//- src/a/b.rs\n\n//- head\n//- src/a/b.rs deleted\n", "src/a/b.rs:-1 removed `src/a/b.rs` is gone, and 1 place still imports it"),
+        ("//- Cargo.toml\n//- src/lib.rs\nfn f() {}\n//- head\n//- src/lib.rs\nfn f() {}\npub mod a;\n", "src/lib.rs:2 missing-import `mod a` is declared, but its file does not exist"),
+        ("//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn f() {}\n//- src/b.rs\nuse crate::a::{\n    f,\n};\n//- head\n//- src/b.rs\nuse crate::a::{\n    f, g,\n};\n", "src/b.rs:2 missing-import `g` is imported, but `src/a.rs` does not have it"),
     ]);
     must_not_find(&[
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\n//- src/a.rs\n\n//- head\n//- src/a/mod.rs from src/a.rs\n\n",
@@ -193,13 +150,7 @@ fn mismatched_rust_calls_are_reported() {
         let fixture = format!(
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load({before}) {{}}\n//- src/b.rs\n{user}\n//- head\n//- src/a.rs\npub fn load({after}) {{}}\n"
         );
-        match is_found {
-            true => must_find(&[(
-                &fixture,
-                "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
-            )]),
-            false => must_not_find(&[&fixture]),
-        }
+        check_arity(&fixture, "src/a.rs:1", is_found);
     }
 }
 
@@ -226,13 +177,7 @@ fn arguments_of_standard_macros_are_code() {
         let fixture = format!(
             "//- Cargo.toml\n//- src/lib.rs\nmod a;\nmod b;\n//- src/a.rs\npub fn load(x: u8) {{}}\n//- src/b.rs\nfn f() {{ {call} }}\n//- head\n//- src/a.rs\npub fn load(x: u8, y: u8) {{}}\n"
         );
-        match is_found {
-            true => must_find(&[(
-                &fixture,
-                "src/a.rs:1 arity Calls of `load` do not match its new parameters: 1 place",
-            )]),
-            false => must_not_find(&[&fixture]),
-        }
+        check_arity(&fixture, "src/a.rs:1", is_found);
     }
     must_find(&[(
         "//- Cargo.toml\n//- src/lib.rs\nmod a;\nfn main() { println!(\"{}\", a::MAX) }\n//- src/a.rs\npub const MAX: u8 = 1;\n//- head\n//- src/a.rs\npub const MIN: u8 = 1;\n",

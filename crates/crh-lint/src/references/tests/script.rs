@@ -1,56 +1,21 @@
-use super::{must_find, must_not_find};
+use super::{check_arity, must_find, must_not_find};
 
 #[test]
+#[rustfmt::skip]
 fn removed_script_symbols_are_reported() {
     must_find(&[
-        (
-            "//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  read() {\n  }\n  run() {\n    this.load()\n  }\n}\n",
-            "a.ts:2 removed `A` still calls its removed method `load`",
-        ),
-        (
-            "//- src/a.ts\nexport function load() {}\nexport const keep = 1\n//- src/b.ts\nimport { load, keep } from './a'\n//- head\n//- src/a.ts\nexport const keep = 1\n",
-            "src/a.ts:-1 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- src/a.ts\nfunction load() {}\nexport { load }\n//- src/b.ts\nimport { load } from './a.js'\n//- head\n//- src/a.ts\nfunction load() {}\nexport { load as read }\n",
-            "src/a.ts:2 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- src/a/index.ts\nexport * from './impl'\n//- src/a/impl.ts\nexport class Row {}\nexport class Other {}\n//- src/b.tsx\nimport { Row as R } from './a'\n//- head\n//- src/a/impl.ts\nexport class Other {}\n",
-            "src/a/impl.ts:-1 removed `Row` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- a.js\nexport function load() {}\nexport function other() {}\n//- b.js\nimport * as a from './a'\na.load()\n//- head\n//- a.js\nexport function other() {}\n",
-            "a.js:-1 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- a.js\nfunction load() {}\nmodule.exports = { load, other: 1 }\n//- b.js\nconst { load } = require('./a')\n//- head\n//- a.js\nfunction load() {}\nmodule.exports = { other: 1 }\n",
-            "a.js:2 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- a.ts\nexport default function load() {}\n//- b.ts\nimport load from './a'\n//- head\n//- a.ts\nexport function load() {}\n",
-            "a.ts:1 removed `default` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- lib/a.ts\nexport const x = 1\n//- b.ts\nimport { x } from './lib/a'\nexport { x } from './lib/a'\n//- head\n//- lib/c.ts from lib/a.ts\nexport const x = 1\n",
-            "lib/c.ts:1 removed `lib/a.ts` is gone, and 2 places still import it",
-        ),
-        (
-            "//- a.ts\nfunction load() {}\nexport function main() { load() }\n//- head\n//- a.ts\nexport function main() { load() }\n",
-            "a.ts:-1 removed `load` is gone, and 1 place still uses it",
-        ),
-        (
-            "//- a.ts\nexport function load(x: number) {}\n//- b.ts\nimport { load } from './a'\nload(1)\n//- head\n//- a.ts\nexport function load(x: number, y: string) {}\n",
-            "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
-        ),
-        (
-            "//- a.ts\nexport const load = (x: number, y: number) => {}\nload(1, 2)\n//- head\n//- a.ts\nexport const load = (x: number) => {}\nload(1, 2)\n",
-            "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
-        ),
-        (
-            "//- a.ts\nexport const x = 1\n//- b.ts\nexport {}\n//- head\n//- b.ts\nexport {}\nimport {\n  y,\n  x,\n} from './a'\nimport z from './nothing'\n",
-            "b.ts:3 missing-import `y` is imported, but `a.ts` does not have it\nb.ts:6 missing-import `./nothing` is imported, but there is no such module",
-        ),
+        ("//- a.ts\nexport class A {\n  load() {\n  }\n  run() {\n    this.load()\n  }\n}\n//- head\n//- a.ts\nexport class A {\n  read() {\n  }\n  run() {\n    this.load()\n  }\n}\n", "a.ts:2 removed `A` still calls its removed method `load`"),
+        ("//- src/a.ts\nexport function load() {}\nexport const keep = 1\n//- src/b.ts\nimport { load, keep } from './a'\n//- head\n//- src/a.ts\nexport const keep = 1\n", "src/a.ts:-1 removed `load` is gone, and 1 place still uses it"),
+        ("//- src/a.ts\nfunction load() {}\nexport { load }\n//- src/b.ts\nimport { load } from './a.js'\n//- head\n//- src/a.ts\nfunction load() {}\nexport { load as read }\n", "src/a.ts:2 removed `load` is gone, and 1 place still uses it"),
+        ("//- src/a/index.ts\nexport * from './impl'\n//- src/a/impl.ts\nexport class Row {}\nexport class Other {}\n//- src/b.tsx\nimport { Row as R } from './a'\n//- head\n//- src/a/impl.ts\nexport class Other {}\n", "src/a/impl.ts:-1 removed `Row` is gone, and 1 place still uses it"),
+        ("//- a.js\nexport function load() {}\nexport function other() {}\n//- b.js\nimport * as a from './a'\na.load()\n//- head\n//- a.js\nexport function other() {}\n", "a.js:-1 removed `load` is gone, and 1 place still uses it"),
+        ("//- a.js\nfunction load() {}\nmodule.exports = { load, other: 1 }\n//- b.js\nconst { load } = require('./a')\n//- head\n//- a.js\nfunction load() {}\nmodule.exports = { other: 1 }\n", "a.js:2 removed `load` is gone, and 1 place still uses it"),
+        ("//- a.ts\nexport default function load() {}\n//- b.ts\nimport load from './a'\n//- head\n//- a.ts\nexport function load() {}\n", "a.ts:1 removed `default` is gone, and 1 place still uses it"),
+        ("//- lib/a.ts\nexport const x = 1\n//- b.ts\nimport { x } from './lib/a'\nexport { x } from './lib/a'\n//- head\n//- lib/c.ts from lib/a.ts\nexport const x = 1\n", "lib/c.ts:1 removed `lib/a.ts` is gone, and 2 places still import it"),
+        ("//- a.ts\nfunction load() {}\nexport function main() { load() }\n//- head\n//- a.ts\nexport function main() { load() }\n", "a.ts:-1 removed `load` is gone, and 1 place still uses it"),
+        ("//- a.ts\nexport function load(x: number) {}\n//- b.ts\nimport { load } from './a'\nload(1)\n//- head\n//- a.ts\nexport function load(x: number, y: string) {}\n", "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- a.ts\nexport const load = (x: number, y: number) => {}\nload(1, 2)\n//- head\n//- a.ts\nexport const load = (x: number) => {}\nload(1, 2)\n", "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place"),
+        ("//- a.ts\nexport const x = 1\n//- b.ts\nexport {}\n//- head\n//- b.ts\nexport {}\nimport {\n  y,\n  x,\n} from './a'\nimport z from './nothing'\n", "b.ts:3 missing-import `y` is imported, but `a.ts` does not have it\nb.ts:6 missing-import `./nothing` is imported, but there is no such module"),
     ]);
 }
 
@@ -78,38 +43,19 @@ fn possibly_existing_script_symbols_are_not_reported() {
 }
 
 #[test]
+#[rustfmt::skip]
 fn missing_script_import_is_reported_on_any_touched_line() {
     let x = "//- x.ts\nexport const a = 1\nexport const b = 2\n";
     let name = "missing-import `gone` is imported, but `x.ts` does not have it";
     let file = "missing-import `./nothing` is imported, but there is no such module";
     let table = [
-        (
-            "import {\n  a,\n} from './x'\n",
-            "import {\n  a,\n  gone,\n} from './x'\n",
-            "m.ts:3",
-            name,
-        ),
+        ("import {\n  a,\n} from './x'\n", "import {\n  a,\n  gone,\n} from './x'\n", "m.ts:3", name),
         ("import {\n  a,\n} from './x'\n", "import {\n  a, gone,\n} from './x'\n", "m.ts:2", name),
-        (
-            "import {\n  a,\n  b,\n} from './x'\n",
-            "import {\n  a,\n  gone as b,\n} from './x'\n",
-            "m.ts:3",
-            name,
-        ),
-        (
-            "import {\n  a,\n  b,\n} from './x'\n",
-            "import {\n  a,\n  b,\n} from './nothing'\n",
-            "m.ts:4",
-            file,
-        ),
+        ("import {\n  a,\n  b,\n} from './x'\n", "import {\n  a,\n  gone as b,\n} from './x'\n", "m.ts:3", name),
+        ("import {\n  a,\n  b,\n} from './x'\n", "import {\n  a,\n  b,\n} from './nothing'\n", "m.ts:4", file),
         ("import {\n  gone,\n} from 'y'\n", "import {\n  gone,\n} from './x'\n", "m.ts:3", name),
         ("import {\n  a } from './x'\n", "import {\n  a, gone } from './x'\n", "m.ts:2", name),
-        (
-            "export {\n  a,\n} from './x'\n",
-            "export {\n  a,\n  gone,\n} from './x'\n",
-            "m.ts:3",
-            name,
-        ),
+        ("export {\n  a,\n} from './x'\n", "export {\n  a,\n  gone,\n} from './x'\n", "m.ts:3", name),
         ("export {}\n", "export { gone } from './x'\n", "m.ts:1", name),
         ("export {}\n", "export * from './nothing'\n", "m.ts:1", file),
         ("export {}\n", "export {}\nimport type { gone } from './x'\n", "m.ts:2", name),
@@ -117,12 +63,7 @@ fn missing_script_import_is_reported_on_any_touched_line() {
         ("export {}\n", "export {}\nimport x from './nothing'\n", "m.ts:2", file),
         ("export {}\n", "export {}\nimport * as x from './nothing'\n", "m.ts:2", file),
         ("export {}\n", "export {}\nconst x = () => import('./nothing')\n", "m.ts:2", file),
-        (
-            "export {}\n",
-            "export {}\nfunction f() {\n  return require('./nothing')\n}\n",
-            "m.ts:3",
-            file,
-        ),
+        ("export {}\n", "export {}\nfunction f() {\n  return require('./nothing')\n}\n", "m.ts:3", file),
         ("export {}\n", "export {}\nrequire('./nothing')\n", "m.ts:2", file),
         ("export {}\n", "export {}\nimport('./nothing').then(x => x)\n", "m.ts:2", file),
     ];
@@ -131,18 +72,9 @@ fn missing_script_import_is_reported_on_any_touched_line() {
         must_find(&[(&fixture, &format!("{place} {finding}"))]);
     }
     must_find(&[
-        (
-            "//- x.js\nexports.a = 1\nexports.b = 2\n//- m.js\nconst {\n  a,\n} = require('./x')\n//- head\n//- m.js\nconst {\n  a,\n  gone,\n} = require('./x')\n",
-            "m.js:3 missing-import `gone` is imported, but `x.js` does not have it",
-        ),
-        (
-            "//- x.js\nmodule.exports = { a: 1, b() {} }\n//- m.js\nf()\n//- head\n//- m.js\nconst { gone } = require('./x')\n",
-            "m.js:1 missing-import `gone` is imported, but `x.js` does not have it",
-        ),
-        (
-            "//- src/lib/a.ts\nexport const a = 1\n//- src/m.ts\nexport {}\n//- head\n//- src/m.ts\nexport {}\nimport { a } from './lib/b'\nimport './lib/a.service'\nimport './lib/c.ts'\n",
-            "src/m.ts:2 missing-import `./lib/b` is imported, but there is no such module\nsrc/m.ts:3 missing-import `./lib/a.service` is imported, but there is no such module\nsrc/m.ts:4 missing-import `./lib/c.ts` is imported, but there is no such module",
-        ),
+        ("//- x.js\nexports.a = 1\nexports.b = 2\n//- m.js\nconst {\n  a,\n} = require('./x')\n//- head\n//- m.js\nconst {\n  a,\n  gone,\n} = require('./x')\n", "m.js:3 missing-import `gone` is imported, but `x.js` does not have it"),
+        ("//- x.js\nmodule.exports = { a: 1, b() {} }\n//- m.js\nf()\n//- head\n//- m.js\nconst { gone } = require('./x')\n", "m.js:1 missing-import `gone` is imported, but `x.js` does not have it"),
+        ("//- src/lib/a.ts\nexport const a = 1\n//- src/m.ts\nexport {}\n//- head\n//- src/m.ts\nexport {}\nimport { a } from './lib/b'\nimport './lib/a.service'\nimport './lib/c.ts'\n", "src/m.ts:2 missing-import `./lib/b` is imported, but there is no such module\nsrc/m.ts:3 missing-import `./lib/a.service` is imported, but there is no such module\nsrc/m.ts:4 missing-import `./lib/c.ts` is imported, but there is no such module"),
     ]);
 }
 
@@ -258,12 +190,6 @@ fn typescript_call_must_pass_required_arguments() {
         let fixture = format!(
             "//- a.ts\nexport function load({before}) {{}}\n//- b.ts\nimport {{ load }} from './a'\n{call}\n//- head\n//- a.ts\nexport function load({after}) {{}}\n"
         );
-        match is_found {
-            true => must_find(&[(
-                &fixture,
-                "a.ts:1 arity Calls of `load` do not match its new parameters: 1 place",
-            )]),
-            false => must_not_find(&[&fixture]),
-        }
+        check_arity(&fixture, "a.ts:1", is_found);
     }
 }
