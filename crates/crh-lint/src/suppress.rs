@@ -136,6 +136,11 @@ impl IgnoreComments {
         ignores
     }
 
+    /// Whether the text has no ignore comment.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty() && self.crh_ignores.is_empty()
+    }
+
     /// What suppresses a finding of a rule on these lines, if anything.
     pub fn suppression_for(&self, rule: &str, first: u32, last: u32) -> Option<Suppression> {
         let reviewer = reviewer_of(rule);

@@ -519,6 +519,9 @@ pub struct DroppedFinding {
 
 /// Text in the reason of a finding that the change itself suppresses.
 pub const ADDED_BY_CHANGE: &str = ", added by this change";
+/// Marks the reason of a suppression by an old comment that did not cover this line before the
+/// change.
+pub const EXTENDED_BY_CHANGE: &str = ", for a line that it did not cover before this change";
 
 impl DroppedFinding {
     /// A finding that is dropped for good.
@@ -536,7 +539,8 @@ impl DroppedFinding {
 
     /// Whether the change itself suppresses this finding.
     pub fn is_suppressed_by_change(&self) -> bool {
-        self.fate == Fate::Suppressed && self.reason.contains(ADDED_BY_CHANGE)
+        let marks = [ADDED_BY_CHANGE, EXTENDED_BY_CHANGE];
+        self.fate == Fate::Suppressed && marks.iter().any(|mark| self.reason.contains(mark))
     }
 
     /// A finding whose issue is hidden but still open.

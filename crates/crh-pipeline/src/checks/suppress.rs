@@ -1,6 +1,7 @@
 //! Suppresses findings by ignore comments, settings or the baseline. Suppressed findings stay in
 //! the report, with the reason.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
@@ -11,7 +12,7 @@ use crate::runs::RunRecord;
 use crate::text::one_line;
 use crh_lint::{ChangedFile, IgnoreComments, InvalidIgnore, Project, name_matches_rule};
 use crh_review::finding::{Finding, Member, Severity, Side};
-use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate};
+use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, EXTENDED_BY_CHANGE, Fate};
 
 /// Settings file of the repository.
 const SETTINGS: &str = "crh.toml";
@@ -36,7 +37,7 @@ pub(super) fn suppress(
     project: Option<&dyn Project>,
     options: &CheckOptions,
 ) {
-    let change = FindingFiles::new(records, files, project);
+    let mut change = FindingFiles::new(records, files, project);
     let old_baseline = previous_baseline(files, project);
     let mut claims = options
         .baseline
@@ -128,6 +129,9 @@ fn refused_suppression_note(places: &[String]) -> Option<String> {
 struct FindingFiles<'a> {
     by_path: BTreeMap<&'a str, &'a ChangedFile>,
     texts: BTreeMap<String, FileText>,
+    /// The same files before the change.
+    old_texts: BTreeMap<String, FileText>,
+    suppressed_before: BTreeMap<SuppressedText, SuppressedPlaces>,
     rules: BTreeSet<String>,
 }
 
@@ -136,31 +140,101 @@ struct FindingFiles<'a> {
 struct FileText {
     lines: Vec<String>,
     ignores: IgnoreComments,
+    /// Numbers of the lines with each text, without indentation. Empty without ignore comments.
+    numbers: BTreeMap<String, Vec<u32>>,
+}
+
+/// A rule and the text that it reports.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct SuppressedText {
+    file: String,
+    rule: String,
+    first_line: String,
+    last_line: String,
+    /// Number of lines after the first one.
+    length: u32,
+}
+
+/// Places of a text that ignore comments cover.
+#[derive(Debug)]
+struct SuppressedPlaces {
+    /// Their number before the change.
+    old_count: usize,
+    /// How many of them the change may have moved: the unchanged ones are where they were.
+    moved_max: usize,
+    /// First lines of moved places after the change.
+    moved: BTreeSet<u32>,
+}
+
+impl FileText {
+    fn new(path: &str, bytes: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let mut file_text = Self {
+            ignores: IgnoreComments::read(path, &text),
+            lines: text.lines().map(str::to_owned).collect(),
+            numbers: BTreeMap::new(),
+        };
+        if !file_text.ignores.is_empty() {
+            for (number, line) in (1_u32..).zip(&file_text.lines) {
+                file_text.numbers.entry(line.trim().to_owned()).or_default().push(number);
+            }
+        }
+        file_text
+    }
+
+    /// First and last line of a finding, without indentation.
+    fn ends(&self, (first, last): (u32, u32)) -> Option<(&str, &str)> {
+        let line = |number: u32| {
+            let index = usize::try_from(number).ok()?.checked_sub(1)?;
+            self.lines.get(index).map(|line| line.trim())
+        };
+        Some((line(first)?, line(last)?))
+    }
+
+    /// Number of places with this text where a comment suppresses the rule.
+    fn suppressed_count(&self, text: &SuppressedText) -> usize {
+        let ends = (text.first_line.as_str(), text.last_line.as_str());
+        let numbers = self.numbers.get(ends.0).into_iter().flatten();
+        let places = numbers.map(|first| (*first, first.saturating_add(text.length)));
+        let same = places.filter(|place| self.ends(*place) == Some(ends));
+        let is_suppressed = |(first, last): &(u32, u32)| {
+            self.ignores.suppression_for(&text.rule, *first, *last).is_some()
+        };
+        same.filter(is_suppressed).count()
+    }
 }
 
 impl<'a> FindingFiles<'a> {
     fn new(records: &[RunRecord], files: &'a [ChangedFile], project: Option<&dyn Project>) -> Self {
-        let by_path = files.iter().map(|file| (file.path.as_str(), file)).collect();
-        let mut texts = BTreeMap::new();
+        let by_path: BTreeMap<&str, &ChangedFile> =
+            files.iter().map(|file| (file.path.as_str(), file)).collect();
+        let (mut texts, mut old_texts) = (BTreeMap::new(), BTreeMap::new());
+        let read = |side: Side, path: &str| {
+            let bytes = project.and_then(|project| project.file(side, path).ok().flatten());
+            bytes.map(|bytes| FileText::new(path, &bytes)).unwrap_or_default()
+        };
         let members = || records.iter().flat_map(|record| &record.members);
         for Member { finding, .. } in members() {
-            if !texts.contains_key(&finding.file) {
-                let bytes = project
-                    .and_then(|project| project.file(Side::New, &finding.file).ok().flatten());
-                let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-                let text = text.map(|text| FileText {
-                    ignores: IgnoreComments::read(&finding.file, &text),
-                    lines: text.lines().map(str::to_owned).collect(),
-                });
-                texts.insert(finding.file.clone(), text.unwrap_or_default());
+            let path = &finding.file;
+            if texts.contains_key(path) {
+                continue;
             }
+            let text = read(Side::New, path);
+            let old_path = match by_path.get(path.as_str()) {
+                Some(file) => file.old_path.as_deref(),
+                None => Some(path.as_str()),
+            };
+            if let Some(old_path) = old_path.filter(|_| !text.ignores.is_empty()) {
+                old_texts.insert(path.clone(), read(Side::Old, old_path));
+            }
+            texts.insert(path.clone(), text);
         }
         let rules = members().filter_map(|member| member.rule.clone()).collect();
-        Self { by_path, texts, rules }
+        Self { by_path, texts, old_texts, suppressed_before: BTreeMap::new(), rules }
     }
 
     fn suppression(
-        &self,
+        &mut self,
         member: &Member,
         options: &CheckOptions,
         claims: Option<&mut BaselineClaims>,
@@ -183,14 +257,20 @@ impl<'a> FindingFiles<'a> {
         by_comment.or_else(by_setting).or_else(in_baseline)
     }
 
-    fn by_comment(&self, rule: &str, finding: &Finding) -> Option<SuppressionReason> {
+    fn by_comment(&mut self, rule: &str, finding: &Finding) -> Option<SuppressionReason> {
         let file_text = self.texts.get(&finding.file)?;
         let (first, last) = new_lines(finding)?;
         let suppression = file_text.ignores.suppression_for(rule, first, last)?;
         let (excerpt, line) = (&suppression.excerpt, suppression.line);
         let file = self.by_path.get(finding.file.as_str());
-        let is_added = file.is_some_and(|file| is_added(file, line));
-        let added_note = if is_added { ADDED_BY_CHANGE } else { "" };
+        let added_note = if file.is_some_and(|file| is_added(file, line)) {
+            ADDED_BY_CHANGE
+        } else if self.was_suppressed(rule, finding, (first, last)) {
+            ""
+        } else {
+            EXTENDED_BY_CHANGE
+        };
+        let is_added = !added_note.is_empty();
         let why = match suppression.reason.is_empty() {
             true => String::new(),
             false => format!(": {}", suppression.reason),
@@ -200,6 +280,40 @@ impl<'a> FindingFiles<'a> {
             reason: format!("`{excerpt}` on line {line}{added_note}{why}"),
             added_at: is_added.then(place),
         })
+    }
+
+    /// Whether a comment suppressed the same finding before the change, by the text of its lines.
+    /// The change may move such lines, but not add more of them.
+    fn was_suppressed(&mut self, rule: &str, finding: &Finding, lines: (u32, u32)) -> bool {
+        let text_and_old = self.texts.get(&finding.file).zip(self.old_texts.get(&finding.file));
+        let Some((new_text, old_text)) = text_and_old else { return false };
+        let Some((first_line, last_line)) = new_text.ends(lines) else { return false };
+        let file = self.by_path.get(finding.file.as_str());
+        let is_unchanged = |line: &&u32| !file.is_some_and(|file| is_added(file, **line));
+        let text = SuppressedText {
+            file: finding.file.clone(),
+            rule: rule.to_owned(),
+            first_line: first_line.to_owned(),
+            last_line: last_line.to_owned(),
+            length: lines.1.saturating_sub(lines.0),
+        };
+        let places = match self.suppressed_before.entry(text) {
+            Entry::Occupied(places) => places.into_mut(),
+            Entry::Vacant(places) => {
+                let text = places.key();
+                let numbers = new_text.numbers.get(&text.first_line).into_iter().flatten();
+                let old_count = old_text.suppressed_count(text);
+                let moved_max = old_count.saturating_sub(numbers.filter(is_unchanged).count());
+                places.insert(SuppressedPlaces { old_count, moved_max, moved: BTreeSet::new() })
+            }
+        };
+        if is_unchanged(&&lines.0) {
+            return places.old_count > 0;
+        }
+        if places.moved.len() < places.moved_max {
+            places.moved.insert(lines.0);
+        }
+        places.moved.contains(&lines.0)
     }
 
     /// The line of a finding, from the file or else from the diff.

@@ -414,3 +414,55 @@ fn ignore_comment_of_a_stranger_or_a_fixer_hides_no_credential() {
         assert_eq!(secrets.dropped.iter().filter(|it| is_by_change(it)).count(), 1 - shown_count);
     }
 }
+
+#[test]
+fn old_ignore_comment_does_not_cover_new_lines() {
+    let key = format!("AKIA{}", "B3EGQW5RTYUIOPAS");
+    let debugger = "breakpoint()  # tool\n";
+    let cases = [
+        // The change deletes the end of a block.
+        (
+            "a.js",
+            "/* eslint-disable */\nlet a = 1;\n/* eslint-enable */\n".to_owned(),
+            "/* eslint-disable */\nlet a = 1;\ndebugger;\n".to_owned(),
+        ),
+        // The change turns a string into a comment.
+        (
+            "a.py",
+            "D = \"\"\"\n# ruff: noqa\n\"\"\"\n".to_owned(),
+            "# ruff: noqa\nbreakpoint()\n".to_owned(),
+        ),
+        // The change puts a credential below an old comment.
+        (
+            "a.py",
+            "# crh:ignore secrets an example\nK = \"x\"\n".to_owned(),
+            format!("# crh:ignore secrets an example\nK = \"{key}\"\n"),
+        ),
+        // The change adds another line with the text of an accepted one.
+        (
+            "a.py",
+            format!("# ruff: noqa\n{debugger}"),
+            format!("# ruff: noqa\n{debugger}{debugger}"),
+        ),
+    ];
+    for (path, before, after) in &cases {
+        let suppressed = suppressed_by_change(path, before, after);
+        assert_eq!(suppressed, [true], "{after}");
+    }
+    // The change indents a line that the comment covered before.
+    let text = |indent: &str| format!("# crh:ignore secrets an example\n{indent}K=\"{key}\"\n");
+    assert_eq!(suppressed_by_change("a.sh", &text(""), &text("  ")), [false]);
+}
+
+/// For each suppressed finding about a change of one file, whether the change suppresses it.
+fn suppressed_by_change(path: &str, before: &str, after: &str) -> Vec<bool> {
+    let (repo, folder) = (Repo::new(), TempDir::new().unwrap());
+    repo.write(path, before);
+    repo.commit("base");
+    repo.write(path, after);
+    repo.commit("change");
+    let subject = change_under_review(&repo, &folder, Backing::Repository, |_| {});
+    let records = run_checks(&subject, &CheckOptions::default());
+    let dropped = records.iter().flat_map(|record| &record.dropped);
+    dropped.map(DroppedFinding::is_suppressed_by_change).collect()
+}
