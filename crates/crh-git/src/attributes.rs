@@ -111,6 +111,7 @@ fn entry_if_any(
             error @ (ReadError::BadPath(_)
             | ReadError::NoCommit(_)
             | ReadError::TooManyFiles(_)
+            | ReadError::TooDeep(_)
             | ReadError::TooLarge { .. }
             | ReadError::Broken { .. }),
         ) => Err(error),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::objects::{Objects, ReadError};
+use crate::objects::{DEPTH_MAX, Objects, ReadError};
 use crate::process::{Git, GitError};
 
 /// Diff options. They make the output independent of the user's settings and of the objects in the
@@ -97,6 +97,7 @@ impl BareRepository {
             Ok(_) | Err(ReadError::TooManyFiles(_)) => {
                 return Err(GitError::TooManyFiles { max: CHANGED_FILES_MAX });
             }
+            Err(ReadError::TooDeep(_)) => return Err(GitError::TooDeep { max: DEPTH_MAX }),
             // Git explains other errors better.
             Err(_) => {}
         }

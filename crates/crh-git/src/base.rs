@@ -3,11 +3,13 @@
 //! A stale or wrong base adds unrelated changes to the review. Therefore an unknown or ambiguous
 //! base is an error and never guessed.
 
+use std::collections::BTreeSet;
+
 use gix::bstr::ByteSlice;
 
 use crate::process::GitError;
 use crate::remote::{MissingError, NetworkMode, RemoteBranches};
-use crate::repository::Remote;
+use crate::repository::{Remote, Repository};
 use crate::store::Store;
 
 /// Common names of the main branch.
@@ -39,6 +41,9 @@ pub struct Base {
     pub remote: Option<String>,
     /// Number of other merge bases that are equally good.
     pub other_merge_bases: usize,
+    /// Whether the names of the remotes do not tell where the base is, and the user's own branches
+    /// decided.
+    pub is_by_own_branch: bool,
 }
 
 /// Why no base was found.
@@ -65,6 +70,12 @@ pub enum BaseError {
     /// Several branches qualify equally.
     #[error("the base is ambiguous: {} are equally near", .0.join(" and "))]
     Ambiguous(Vec<String>),
+    /// Any of several remotes could have the base.
+    #[error(
+        "cannot determine the base: no remote is called `origin` or `upstream`, and no local main branch tracks one of `{}`",
+        .0.join("`, `")
+    )]
+    SeveralRemotes(Vec<String>),
     /// No common history.
     #[error("`{base}` and `{head}` have no commit in common")]
     Unrelated {
@@ -108,7 +119,22 @@ impl Base {
 pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result<Base, BaseError> {
     let remotes = store.repository().remotes()?;
     let mut candidates = Vec::new();
-    for remote in base_remotes(&remotes, request.repository) {
+    let names = branch_names(request);
+    let reviewed = request.reviewed_branch;
+    let known_remotes = base_remotes(&remotes, request.repository);
+    let is_by_own_branch = known_remotes.is_none() && !remotes.is_empty();
+    let base_remotes = match known_remotes {
+        Some(remotes) => remotes,
+        None => match tracked_remotes(store.repository(), &remotes, &names, reviewed) {
+            BaseOwner::Remotes(remotes) => remotes,
+            BaseOwner::LocalBranch => Vec::new(),
+            BaseOwner::Unknown => {
+                let names = remotes.iter().map(|remote| remote.name.clone()).collect();
+                return Err(BaseError::SeveralRemotes(names));
+            }
+        },
+    };
+    for remote in base_remotes {
         candidates.extend(remote_candidates(store, remote, request)?);
     }
     // If the caller named a repository that is not a remote, a local branch cannot replace it.
@@ -133,10 +159,11 @@ pub fn find_base(store: &Store, head: &str, request: &BaseRequest<'_>) -> Result
         }
     }
     let first = first.clone();
-    nearest_candidate(store, head, candidates)?.ok_or_else(|| BaseError::Unrelated {
+    let base = nearest_candidate(store, head, candidates)?.ok_or_else(|| BaseError::Unrelated {
         base: branch_display_name(first.remote.as_deref(), &first.branch),
         head: request.reviewed_branch.unwrap_or(head).to_owned(),
-    })
+    })?;
+    Ok(Base { is_by_own_branch, ..base })
 }
 
 /// Refreshes a remote branch, such as `origin/main`. Returns its current commit.
@@ -152,25 +179,61 @@ pub fn refresh_branch(
     Ok(Some(tip.clone()))
 }
 
-/// Remotes that may contain the base.
+/// Remotes that may contain the base. `None` if their names do not tell.
 ///
 /// If the target repository is known, only its remote counts, because a fork's branch of the same
-/// name is usually behind. Otherwise `origin` and `upstream`, or all remotes if neither exists.
-pub(crate) fn base_remotes<'a>(remotes: &'a [Remote], repository: Option<&str>) -> Vec<&'a Remote> {
+/// name is usually behind. Otherwise `origin` and `upstream`.
+pub(crate) fn base_remotes<'a>(
+    remotes: &'a [Remote],
+    repository: Option<&str>,
+) -> Option<Vec<&'a Remote>> {
     if let Some(repository) = repository {
-        return remotes
-            .iter()
-            .filter(|remote| is_repository(&remote.url, repository))
-            .take(1)
-            .collect();
+        let is_target = |remote: &&Remote| is_repository(&remote.url, repository);
+        return Some(remotes.iter().find(is_target).into_iter().collect());
     }
     if let Some(base) = remotes.iter().find(|remote| remote.is_base) {
-        return vec![base];
+        return Some(vec![base]);
     }
-    let find_remote = |name: &str| remotes.iter().find(|remote| remote.name == name);
-    match (find_remote("origin"), find_remote("upstream"), remotes) {
-        (None, None, all) => all.iter().collect(),
-        (origin, upstream, _) => origin.into_iter().chain(upstream).collect(),
+    let known = ["origin", "upstream"].into_iter();
+    let known = known.filter_map(|name| remotes.iter().find(|remote| remote.name == name));
+    let known: Vec<&Remote> = known.collect();
+    (!known.is_empty()).then_some(known)
+}
+
+/// Where the base is if no remote is called `origin` or `upstream`.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BaseOwner<'a> {
+    /// The remotes that the user's main branches track, or the only remote.
+    Remotes(Vec<&'a Remote>),
+    /// The user's main branch tracks no remote.
+    LocalBranch,
+    /// There are several remotes, and no local main branch.
+    Unknown,
+}
+
+/// Finds the remotes that the user's branches with these names track. The author of a change can
+/// set neither: a fetch creates no local branch, and no setting of one. The reviewed branch counts
+/// only if there is no other, because it may be a contributor's.
+pub(crate) fn tracked_remotes<'a>(
+    repository: &Repository,
+    remotes: &'a [Remote],
+    names: &[&str],
+    reviewed_branch: Option<&str>,
+) -> BaseOwner<'a> {
+    let is_local = |name: &&&str| repository.commit(&format!("refs/heads/{name}")).is_some();
+    let local: Vec<&str> = names.iter().filter(is_local).copied().collect();
+    let others: Vec<&str> =
+        local.iter().filter(|name| reviewed_branch != Some(**name)).copied().collect();
+    let main_branches = if others.is_empty() { &local } else { &others };
+    let tracked: BTreeSet<String> =
+        main_branches.iter().filter_map(|name| repository.tracked_remote(name)).collect();
+    let tracked: Vec<&Remote> =
+        remotes.iter().filter(|remote| tracked.contains(&remote.name)).collect();
+    match remotes {
+        _ if !tracked.is_empty() => BaseOwner::Remotes(tracked),
+        _ if !others.is_empty() => BaseOwner::LocalBranch,
+        [] | [_] => BaseOwner::Remotes(remotes.iter().collect()),
+        [_, ..] => BaseOwner::Unknown,
     }
 }
 
@@ -284,7 +347,14 @@ fn nearest_candidate(
     for BaseCandidate { remote, branch, tip } in candidates {
         let mut commits = store.bare().merge_bases(&tip, head)?.into_iter();
         if let Some(commit) = commits.next() {
-            bases.push(Base { commit, branch, tip, remote, other_merge_bases: commits.len() });
+            bases.push(Base {
+                commit,
+                branch,
+                tip,
+                remote,
+                other_merge_bases: commits.len(),
+                is_by_own_branch: false,
+            });
         }
     }
     for base in &bases {

@@ -2,7 +2,7 @@
 
 use gix::bstr::ByteSlice;
 
-use crate::base::base_remotes;
+use crate::base::{BaseOwner, COMMON_NAMES, base_remotes, tracked_remotes};
 use crate::{Git, GitError, Remote, Repository};
 
 /// A repository on a host.
@@ -33,9 +33,7 @@ impl Remote {
 /// Hosted repositories of all remotes. The repository that changes are proposed to comes first.
 pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedRepository>, GitError> {
     let remotes = repository.remotes()?;
-    let mut target_remotes = base_remotes(&remotes, None);
-    // In a clone of a fork, `origin` is the fork.
-    target_remotes.sort_by_key(|remote| remote.name != "upstream");
+    let target_remotes = target_remotes(repository, &remotes);
     let others = remotes.iter().filter(|remote| !target_remotes.contains(remote));
     let mut repositories: Vec<HostedRepository> = Vec::new();
     for repository in
@@ -46,6 +44,19 @@ pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedReposito
         }
     }
     Ok(repositories)
+}
+
+/// Remotes that changes are proposed to, best first. All remotes if git does not tell.
+fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a Remote> {
+    let mut targets = base_remotes(remotes, None).unwrap_or_else(|| {
+        match tracked_remotes(repository, remotes, COMMON_NAMES, repository.branch().as_deref()) {
+            BaseOwner::Remotes(remotes) => remotes,
+            BaseOwner::LocalBranch | BaseOwner::Unknown => remotes.iter().collect(),
+        }
+    });
+    // In a clone of a fork, `origin` is the fork.
+    targets.sort_by_key(|remote| remote.name != "upstream");
+    targets
 }
 
 /// Push target of the current branch: its upstream, or else the same name on `origin`. `None` for a
@@ -69,9 +80,7 @@ pub fn push_target(repository: &Repository) -> Result<Option<PushTarget>, GitErr
 /// neither.
 pub fn repository_identity(repository: &Repository) -> Result<String, GitError> {
     let remotes = repository.remotes()?;
-    let mut remotes = base_remotes(&remotes, None);
-    // In a clone of a fork, `origin` is the fork.
-    remotes.sort_by_key(|remote| remote.name != "upstream");
+    let remotes = target_remotes(repository, &remotes);
     if let Some(name) = remotes.into_iter().find_map(|remote| owner_and_name(&remote.url)) {
         return Ok(name);
     }

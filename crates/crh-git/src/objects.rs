@@ -18,7 +18,7 @@ const FILES_MAX: usize = 1_000_000;
 /// Number of listed files after which crh counts all of them first, which is fast if folders repeat.
 const COUNTED_FROM: usize = 50_000;
 /// Maximum depth of folders. Git has a similar limit.
-const DEPTH_MAX: usize = 500;
+pub(crate) const DEPTH_MAX: usize = 500;
 /// Maximum length of all these paths together: 128 bytes for each file.
 const PATHS_BYTES_MAX: usize = 128 << 20;
 
@@ -63,6 +63,9 @@ pub enum ReadError {
     /// The tree has too many files.
     #[error("`{0}` has more files than the {FILES_MAX} that crh lists, or too long paths")]
     TooManyFiles(String),
+    /// A folder is too deep.
+    #[error("`{0}` has folders that are more than {DEPTH_MAX} levels deep")]
+    TooDeep(String),
     /// The repository is damaged.
     #[error("reading `{path}`: {message}")]
     Broken {
@@ -295,10 +298,12 @@ impl ChangeCounter<'_> {
         if let Some(count) = self.counts.get(&[old, new]) {
             return Ok(*count);
         }
-        let Some(depth_left) = depth_left.checked_sub(1).filter(|_| self.counts.len() < PAIRS_MAX)
-        else {
-            return Err(ReadError::TooManyFiles("a folder".to_owned()));
+        let Some(depth_left) = depth_left.checked_sub(1) else {
+            return Err(ReadError::TooDeep("the change".to_owned()));
         };
+        if self.counts.len() >= PAIRS_MAX {
+            return Err(ReadError::TooManyFiles("the change".to_owned()));
+        }
         let mut pairs: BTreeMap<Vec<u8>, [Option<(EntryKind, ObjectId)>; 2]> = BTreeMap::new();
         for (side, id) in [old, new].into_iter().enumerate() {
             let entries = id.map(|id| self.handle.tree("", id)).transpose()?;

@@ -249,6 +249,12 @@ pub enum GitError {
         /// Limit.
         max: u64,
     },
+    /// A change has too deep folders.
+    #[error("the change has folders that are more than {max} levels deep, the limit")]
+    TooDeep {
+        /// Limit.
+        max: usize,
+    },
     /// The command needed too much memory.
     #[error("`git {command}` needs more memory than crh allows")]
     OutOfMemory {

@@ -232,6 +232,11 @@ impl Repository {
             .collect()
     }
 
+    /// Remote that a local branch tracks.
+    pub(crate) fn tracked_remote(&self, branch: &str) -> Option<String> {
+        self.git().text(["config", "--get", &format!("branch.{branch}.remote")]).ok()
+    }
+
     /// Remote with the objects that a partial clone omits.
     pub(crate) fn promisor(&self) -> Option<String> {
         let output = self.git().text(["config", "--get-regexp", r"^remote\..*\.promisor$"]).ok()?;
@@ -347,6 +352,7 @@ fn open_error(folder: &Path, error: GitError) -> OpenError {
         | GitError::TimedOut { .. }
         | GitError::TooMuchOutput { .. }
         | GitError::TooManyFiles { .. }
+        | GitError::TooDeep { .. }
         | GitError::OutOfMemory { .. }
         | GitError::Io { .. } => OpenError::Git(error),
     }

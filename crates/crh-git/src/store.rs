@@ -282,7 +282,9 @@ impl Store {
             SnapshotScope::Tracked => Some("--update"),
             SnapshotScope::WithUntracked => Some("--all"),
         };
-        if let Some(add_option) = add_option {
+        if let Some(add_option) = add_option
+            && self.is_dirty(&git, scope)?
+        {
             let args = ["add", add_option, "--", ":/"].map(OsString::from);
             let added = git.run(args.into_iter().chain(self.repository.exclude_patterns()));
             // `git add --update` fails if the index is empty, because no file matches `:/`.
@@ -293,6 +295,22 @@ impl Store {
             }
         }
         git.text(["write-tree"])
+    }
+
+    /// Whether the checkout differs from the index. In a clean checkout, `git add` would change the
+    /// times of the user's objects.
+    fn is_dirty(&self, git: &Git, scope: SnapshotScope) -> Result<bool, GitError> {
+        // Fails if a file has changed, which the next command tells.
+        match git.run(["update-index", "-q", "--refresh"]) {
+            Ok(_) | Err(_) => {}
+        }
+        let lists = |args: &[&str]| -> Result<bool, GitError> {
+            let args = args.iter().chain(&["--", ":/"]).map(OsString::from);
+            Ok(!git.run(args.chain(self.repository.exclude_patterns()))?.is_empty())
+        };
+        Ok(lists(&["diff-files", "--name-only", "-z"])?
+            || scope == SnapshotScope::WithUntracked
+                && lists(&["ls-files", "-z", "--others", "--exclude-standard"])?)
     }
 
     /// Updates the shallow boundary: the user's boundary, except for commits that crh has deepened,

@@ -15,6 +15,7 @@ use crate::plan::{Assignment, Plan, is_static};
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
 use crate::strategies::{delegate, panel};
+use crh_agent::LimitKind;
 use crh_review::report::Strategy;
 
 /// How long a cancelled review waits for static checks. Equals the timeout of a tool call.
@@ -109,7 +110,11 @@ async fn join_or_fail(
     };
     let join_result = tokio::select! {
         done = &mut task => Some(done),
-        () = tokio::time::sleep(max_time) => return failed_records("timed out"),
+        () = tokio::time::sleep(max_time) => {
+            let limited = Some(LimitKind::Wall);
+            let records = failed_records("timed out").into_iter();
+            return records.map(|record| RunRecord { limited, ..record }).collect();
+        }
         () = journal.cancel().cancelled() => tokio::time::timeout(CANCEL_WAIT, task).await.ok(),
     };
     match join_result {

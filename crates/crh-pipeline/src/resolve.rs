@@ -12,8 +12,9 @@ pub use proposal::{EarlierRound, ProposalRemotes, ProposedChange, ReviewedHead, 
 use crate::requirements::is_plan_line;
 use crate::target_args::{CommitRange, Dots, Target};
 use crh_git::{
-    BaseError, BaseRequest, ChangeHistory, CommitDetails, DIFF_BYTES_MAX, EMPTY_TREE, GitError,
-    LogError, MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store, StoreError,
+    Base, BaseError, BaseRequest, ChangeHistory, CommitDetails, DIFF_BYTES_MAX, EMPTY_TREE,
+    GitError, LogError, MissingError, NetworkMode, ReadError, Repository, SnapshotScope, Store,
+    StoreError,
 };
 use crh_review::diff::{Diff, RepoPath};
 use crh_review::identity::is_commit_id;
@@ -301,11 +302,11 @@ fn current_branch(
     let head = snapshot_checkout(store, &tip, options)?;
     Ok(ResolvedRange {
         dirty: head != tip,
-        base: base.commit,
         head,
         source: branch.map_or(tip, |name| format!("refs/heads/{name}")),
         target: format!("refs/heads/{}", base.branch),
-        notes: criss_cross_note(base.other_merge_bases),
+        notes: base_notes(&base),
+        base: base.commit,
     })
 }
 
@@ -474,10 +475,22 @@ fn named_branch(
         dirty: false,
         source,
         target,
-        base: base.commit,
         head,
-        notes: criss_cross_note(base.other_merge_bases),
+        notes: base_notes(&base),
+        base: base.commit,
     })
+}
+
+/// Notes about a base that crh has found.
+fn base_notes(base: &Base) -> Vec<String> {
+    let mut notes = criss_cross_note(base.other_merge_bases);
+    if base.is_by_own_branch {
+        notes.push(format!(
+            "the base is `{}`, because no remote is called `origin` or `upstream`; `--base` names another",
+            base.display_name()
+        ));
+    }
+    notes
 }
 
 fn base_query<'a>(options: &ResolveOptions<'a>, under_review: Option<&'a str>) -> BaseRequest<'a> {

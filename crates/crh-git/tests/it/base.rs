@@ -163,6 +163,44 @@ fn without_a_remote_the_nearest_local_branch_is_used() {
 }
 
 #[test]
+fn contributor_remote_does_not_choose_the_base() {
+    // The contributor's main branch already has a commit that nobody else has.
+    let repo = upstream();
+    let fork = repo.cloned(&[]);
+    fork.write("hidden", "");
+    fork.commit("hidden");
+    work(&fork, "feature");
+    let fetch = |repo: &Repo| {
+        repo.git(&["remote", "add", "contributor", &fork.url()]);
+        repo.git(&["fetch", "--quiet", "contributor"]);
+        repo.git(&["switch", "--quiet", "--create", "feature", "contributor/feature"]);
+    };
+    fetch(&repo);
+    let review = |repo: &Repo| {
+        let reviewed_branch = Some("feature");
+        base_text(base_with(repo, |request| BaseRequest { reviewed_branch, ..request }))
+    };
+    assert_eq!(review(&repo), "main", "the local branch, which tracks no remote");
+
+    repo.git(&["switch", "--quiet", "main"]);
+    let clone = repo.cloned(&["--origin", "company"]);
+    fetch(&clone);
+    assert_eq!(review(&clone), "company/main", "the remote that the local branch tracks");
+
+    // Without a local main branch, nothing tells which remote is the user's.
+    clone.git(&["branch", "--quiet", "--delete", "--force", "main"]);
+    assert_eq!(
+        review(&clone),
+        "error: cannot determine the base: no remote is called `origin` or `upstream`, and no local main branch tracks one of `company`, `contributor`"
+    );
+    // The contributor's main branch under the user's name of it.
+    repo.git(&["switch", "--quiet", "--create", "master", "contributor/main"]);
+    let reviewed_branch = Some("master");
+    let base = base_with(&repo, |request| BaseRequest { reviewed_branch, ..request });
+    assert_eq!(base_text(base), "main");
+}
+
+#[test]
 fn ambiguous_base_is_an_error() {
     let repo = upstream();
     // Two main branches that diverged after the feature merged both.

@@ -152,6 +152,29 @@ fn snapshot_of_clean_checkout_is_its_commit() {
 }
 
 #[test]
+fn snapshot_keeps_the_times_of_objects() {
+    let repo = repo();
+    let objects = || {
+        let is_object = |path: &PathBuf| path.to_string_lossy().contains(".git/objects/");
+        let paths = bytes(repo.path()).into_keys().filter(is_object);
+        paths.map(|path| repo.path().join(path)).collect::<Vec<_>>()
+    };
+    let long_ago = std::time::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for object in objects() {
+        fs::set_permissions(&object, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+        fs::File::options().append(true).open(&object).unwrap().set_modified(long_ago).unwrap();
+    }
+    let (_folder, store) = open(&repo);
+    let head = repo.id("HEAD");
+    for scope in [SnapshotScope::Staged, SnapshotScope::Tracked, SnapshotScope::WithUntracked] {
+        store.snapshot(scope, Some(&head)).unwrap();
+    }
+    // The index does not tell whether a file of the same second is unchanged.
+    let times = objects().into_iter().map(|path| fs::metadata(path).unwrap().modified().unwrap());
+    assert!(times.into_iter().all(|time| time == long_ago));
+}
+
+#[test]
 fn racy_change_of_equal_size_is_detected() {
     let repo = repo();
     let head = repo.id("HEAD");
@@ -289,6 +312,22 @@ fn diff_over_the_limit_is_an_error() {
     let (_folder, store) = open(&repo);
     let error = store.bare().diff(&base, &head).unwrap_err();
     assert_eq!(error.to_string(), "`git diff` printed more than 32 MB, the limit");
+}
+
+#[test]
+fn change_with_deep_folders_names_the_depth() {
+    let repo = repo();
+    let base = repo.id("HEAD");
+    let blob = String::from_utf8(repo.git(&["rev-parse", "HEAD:a.rs"])).unwrap();
+    let entry = format!("100644,{},{}a", blob.trim(), "d/".repeat(600));
+    repo.git(&["update-index", "--add", "--cacheinfo", &entry]);
+    repo.git(&["commit", "--quiet", "--message", "deep"]);
+    let (_folder, store) = open(&repo);
+    let error = store.bare().diff(&base, &repo.id("HEAD")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the change has folders that are more than 500 levels deep, the limit"
+    );
 }
 
 #[test]

@@ -292,6 +292,7 @@ pub(super) fn explain_read_error(ctx: &ToolContext, revision: &str, error: ReadE
         | ReadError::NoCommit(_)
         | ReadError::OtherKind { .. }
         | ReadError::TooManyFiles(_)
+        | ReadError::TooDeep(_)
         | ReadError::TooLarge { .. }
         | ReadError::Broken { .. } => error.to_string(),
     };

@@ -554,6 +554,18 @@ fn unvalidated_urgent_issue_truncates_review() {
     assert_eq!(reviewed(urgent, run("validate-1", &[])), Status::Ok);
 }
 
+#[test]
+fn static_checks_out_of_time_truncate_the_review() {
+    let status = |record: RunRecord| {
+        let change = TestChange::new(CHANGE);
+        Review::from_change(change, Strategy::Static, vec![record]).report().status
+    };
+    let broken = failed(run("secrets", &[]));
+    let late = RunRecord { limited: Some(LimitKind::Wall), ..broken.clone() };
+    assert_eq!(status(broken), Status::Error);
+    assert_eq!(status(late), Status::Truncated);
+}
+
 /// A file with changes in lines 5 to 9 of the diff.
 const PIECES: &str = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,0 +1,5 @@\n+one\n+two\n+three\n+four\n+five\n";
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
+use crate::failure::{Failure, FailureKind};
 use crate::ui;
 use crh_git::TimeLimit;
 
@@ -53,6 +54,9 @@ fn used_memory() -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
+const OUT_OF_TIME: &str = "reached the time limit of the review; the change is not reviewed";
+const OUT_OF_TIME_HINT: &str = "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config";
+
 /// A time limit for work without a model and without the network, until it is dropped.
 pub(super) struct WorkTime {
     _git: TimeLimit,
@@ -68,15 +72,29 @@ impl WorkTime {
             let is_running = |wait| ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout);
             while is_running(TimeLimit::left().saturating_add(GRACE)) {
                 if TimeLimit::left().is_zero() {
-                    ui::exit_at_limit(
-                        "reached the time limit of the review; the change is not reviewed",
-                        "review parts of the change, for example `crh review A..B`, or raise `budget.seconds` in your config",
-                    );
+                    ui::exit_at_limit(OUT_OF_TIME, OUT_OF_TIME_HINT);
                 }
             }
         };
         spawn("time", watch);
         Self { _git: git, _running: running }
+    }
+
+    /// Replaces the failure of a command that had no time left by the limit.
+    pub(super) fn explain(&self, failure: Failure) -> Failure {
+        explain_at(TimeLimit::left(), failure)
+    }
+}
+
+fn explain_at(time_left: Duration, failure: Failure) -> Failure {
+    match failure.kind {
+        FailureKind::External if time_left.is_zero() => {
+            let error = anyhow::anyhow!(OUT_OF_TIME);
+            Failure::new(FailureKind::Skipped, error).hint(OUT_OF_TIME_HINT)
+        }
+        FailureKind::External | FailureKind::Usage | FailureKind::Skipped | FailureKind::Bug => {
+            failure
+        }
     }
 }
 
@@ -84,5 +102,25 @@ impl WorkTime {
 fn spawn(name: &str, watch: impl FnOnce() + Send + 'static) {
     if let Err(error) = thread::Builder::new().name(name.to_owned()).spawn(watch) {
         ui::warn(&format!("cannot watch the limit of {name}: {error}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failure_without_time_left_is_the_time_limit() {
+        let explained = |time_left, kind| {
+            let failure = Failure::new(kind, anyhow::anyhow!("`git remote` did not end"));
+            let failure = explain_at(time_left, failure);
+            (failure.kind, failure.error.to_string())
+        };
+        let (over, left) = (Duration::ZERO, Duration::from_secs(1));
+        let limit = (FailureKind::Skipped, OUT_OF_TIME.to_owned());
+        assert_eq!(explained(over, FailureKind::External), limit);
+        let same = |kind| (kind, "`git remote` did not end".to_owned());
+        assert_eq!(explained(left, FailureKind::External), same(FailureKind::External));
+        assert_eq!(explained(over, FailureKind::Usage), same(FailureKind::Usage));
     }
 }

@@ -37,6 +37,7 @@ fn is_scope_unknown(error: &TargetError) -> bool {
             BaseError::Unresolvable { .. }
             | BaseError::OwnBase(_)
             | BaseError::Ambiguous(_)
+            | BaseError::SeveralRemotes(_)
             | BaseError::Unrelated { .. } => true,
             BaseError::Remote { .. }
             | BaseError::Git(_)
@@ -126,6 +127,7 @@ fn kind_and_hint(
             BaseError::NoSuchBranch(_)
             | BaseError::Unresolvable { .. }
             | BaseError::Ambiguous(_)
+            | BaseError::SeveralRemotes(_)
             | BaseError::Unrelated { .. } => (
                 FailureKind::Usage,
                 Some(
@@ -140,7 +142,8 @@ fn kind_and_hint(
         TargetError::MissingObjects(_) => {
             (FailureKind::External, Some("remove `--offline`, or fetch the commits with git"))
         }
-        TargetError::TooLarge { .. } | TargetError::Read(ReadError::TooManyFiles(_)) => {
+        TargetError::TooLarge { .. }
+        | TargetError::Read(ReadError::TooManyFiles(_) | ReadError::TooDeep(_)) => {
             (FailureKind::Skipped, Some(TOO_LARGE))
         }
         TargetError::Git(error) | TargetError::Store(StoreError::Git(error))
@@ -160,6 +163,7 @@ fn reaches_limit(error: &GitError) -> bool {
     match error {
         GitError::TooMuchOutput { .. }
         | GitError::TooManyFiles { .. }
+        | GitError::TooDeep { .. }
         | GitError::OutOfMemory { .. }
         | GitError::TimedOut { .. } => true,
         GitError::NotInstalled
@@ -178,6 +182,7 @@ fn fetch_hint(error: &GitError, at: &Forge) -> Option<&'static str> {
         | GitError::TooOld { .. }
         | GitError::TooMuchOutput { .. }
         | GitError::TooManyFiles { .. }
+        | GitError::TooDeep { .. }
         | GitError::OutOfMemory { .. }
         | GitError::Io { .. } => None,
     }

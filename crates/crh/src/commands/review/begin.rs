@@ -150,12 +150,16 @@ pub(crate) struct Earlier {
 
 impl Beginning {
     /// Prepares the review. Sends nothing to a model and writes only the run folder.
-    #[expect(clippy::too_many_lines, reason = "one step after the other; a later change splits it")]
     pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
-        let since = Instant::now();
         // A repository cannot set the limit, so its config is not read.
         let user_settings = config::load(environment, None, self.flags.clone())?;
-        let _time = WorkTime::start(terms::time_limit(&user_settings));
+        let time = WorkTime::start(terms::time_limit(&user_settings));
+        self.prepare(environment).map_err(|failure| time.explain(failure))
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one step after the other; a later change splits it")]
+    fn prepare(self, environment: &Environment) -> Result<Begun, Failure> {
+        let since = Instant::now();
         let resumed = self.resumed(environment)?;
         let runs = self.runs(resumed.as_ref(), environment)?;
         let mut pull = self.pull(environment)?;
