@@ -44,19 +44,6 @@ const UNTRACKED_SHOWN_MAX: usize = 20;
 /// all of them.
 const EXCLUDED_SHOWN_MAX: usize = 5;
 
-/// Settings that a change must not alter for its own review.
-const PROTECTED: [&str; 9] = [
-    "checks.ignore",
-    "scope.exclude",
-    "scope.include",
-    "scope.generated",
-    "scope.max_file_bytes",
-    "scope.strict",
-    "review.depth",
-    "reviewers.off",
-    "review.fail_on",
-];
-
 /// An attributes file that could not be read, and the error.
 pub(super) type UnreadableAttributes = (String, String);
 
@@ -494,7 +481,7 @@ impl ChangeSource {
 
     /// Reads the settings that apply to the change. For a named commit, they come from the config in
     /// that commit, not in the checkout. The author of a committed change may be untrusted, so
-    /// settings that hide findings or exclude files come from the config before the change. Also
+    /// settings of a repository come from the config before the change. Also
     /// releases the store, which is read-only afterwards. Returns a note if the config is invalid
     /// and therefore ignored, or if settings of the change do not apply to its review.
     pub(super) fn load_change_settings(
@@ -547,26 +534,16 @@ impl ChangeSource {
                 return Ok(None);
             }
         }
-        let note = self.keep_protected_settings(&settings_before);
+        let note = self.keep_settings_before(&settings_before);
         self.settings_before = settings_before;
         Ok(note)
     }
 
-    /// Replaces the settings that a change must not alter for its own review by the settings before
-    /// the change. Returns a note if they differ.
-    fn keep_protected_settings(&mut self, settings_before: &Settings) -> Option<String> {
-        let note = protected_settings_note(&self.settings, settings_before);
-        let Settings { checks_ignore, scope_exclude, scope_include, .. } = settings_before;
-        self.settings.checks_ignore = checks_ignore.clone();
-        self.settings.scope_exclude = scope_exclude.clone();
-        self.settings.scope_include = scope_include.clone();
-        self.settings.scope_generated = settings_before.scope_generated.clone();
+    /// Replaces the settings of the change by those before it. Returns a note if they differ.
+    fn keep_settings_before(&mut self, settings_before: &Settings) -> Option<String> {
+        let note = ignored_settings_note(&self.settings, settings_before);
+        self.settings = settings_before.clone();
         self.attributes = AttributesAt::Old;
-        self.settings.scope_max_file_bytes = settings_before.scope_max_file_bytes.clone();
-        self.settings.scope_strict = settings_before.scope_strict.clone();
-        self.settings.review_depth = settings_before.review_depth.clone();
-        self.settings.reviewers_off = settings_before.reviewers_off.clone();
-        self.settings.review_fail_on = settings_before.review_fail_on.clone();
         note.inspect(|note| ui::note(note))
     }
 
@@ -765,10 +742,9 @@ pub(super) fn decide_scope(
 
 /// A note on the settings that a change alters and that do not apply to its own review. None if there
 /// are none.
-pub(super) fn protected_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
+pub(super) fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
     let is_changed = |key: &&ConfigKey| (key.resolved)(settings).0 != (key.resolved)(before).0;
-    let protected = KEYS.iter().filter(|key| PROTECTED.contains(&key.spec.path().as_str()));
-    let changed = protected.filter(is_changed).map(|key| format!("`{}`", key.spec.path()));
+    let changed = KEYS.iter().filter(is_changed).map(|key| format!("`{}`", key.spec.path()));
     let changed: Vec<String> = changed.collect();
     (!changed.is_empty()).then(|| {
         format!(

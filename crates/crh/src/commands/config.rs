@@ -1,6 +1,6 @@
 //! `crh config`: shows settings, and prints the JSON Schema of `crh.toml`.
 
-use super::change_source::protected_settings_note;
+use super::change_source::ignored_settings_note;
 use super::repository_file::{committed_file, repository_file};
 use crate::cli::{ConfigCommand, ConfigShowArgs, ListFormatArg};
 use crate::config::environment::Environment;
@@ -34,7 +34,7 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.budget.set(&mut flags);
     let settings = config::load(environment, repository.as_ref(), flags.clone())?;
     let committed = committed_settings(environment, flags);
-    let note = committed.and_then(|before| protected_settings_note(&settings, &before));
+    let note = committed.and_then(|before| ignored_settings_note(&settings, &before));
     note.iter().for_each(|note| ui::note(note));
     // `show` prints every value, so a missing store folder is an error here.
     settings.store_folder.value.path()?;

@@ -27,6 +27,18 @@ fn todos_go_to_the_configured_folder() {
 }
 
 #[test]
+fn change_does_not_choose_the_folder() {
+    let desk = Desk::new();
+    desk.repo.write("crh.toml", "[todos]\ndir = \".claude/commands\"\n");
+    let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert!(output.stderr.contains("crh uses `todos.dir` as before it"), "{}", output.shown());
+    let todos = todos(&desk);
+    assert!(todos.iter().all(|name| name.starts_with(".context/")), "{todos:?}");
+    assert_eq!(todos.len(), 2, "{todos:?}");
+}
+
+#[test]
 fn folder_outside_is_refused_before_any_model_call() {
     for folder in ["../todos", "/tmp/todos", ".git/todos"] {
         let desk = with_folder(folder);
