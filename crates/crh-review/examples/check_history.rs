@@ -481,8 +481,8 @@ fn git_output(repo: &str, words: &[&str]) -> Result<Vec<u8>> {
     if output.status.success() {
         return Ok(output.stdout);
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("git {}: {}", words.join(" "), said.trim_end()).into())
+    let message = String::from_utf8_lossy(&output.stderr);
+    Err(format!("git {}: {}", words.join(" "), message.trim_end()).into())
 }
 
 /// Git in a repository, without system and user settings.

@@ -34,7 +34,7 @@ pub(crate) fn sort_by_confidence(mut cluster: Vec<PlacedFinding>) -> Vec<PlacedF
 /// static finding leads before findings of models, so that no model can rewrite it. The caller
 /// assigns the number later.
 ///
-/// `separated` are findings that the rules hold for the same problem and the editor does not. They
+/// `separated` are findings that the rules group into one problem and the editor does not. They
 /// only make the route more cautious.
 pub(crate) fn build_issue(
     mut cluster: Vec<PlacedFinding>,

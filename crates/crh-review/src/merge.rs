@@ -221,7 +221,7 @@ fn merge_findings(
     result
 }
 
-/// Groups of findings that the rules hold for the same problem, although the editor may have
+/// Groups of findings that are the same problem by the rules, although the editor may have
 /// separated them.
 struct RuleGroups {
     groups: Vec<Vec<Member>>,

@@ -428,15 +428,6 @@ impl Verdict {
         }
     }
 
-    /// The verdict in the CRH specification.
-    pub fn crh_word(self) -> &'static str {
-        match self {
-            Self::NotReady | Self::ReadyWithFixes => "needs-work",
-            Self::Incomplete | Self::ChecksPassed => "abstain",
-            Self::ReadyToMerge => "approve",
-        }
-    }
-
     /// The vote on Launchpad.
     pub fn launchpad_vote(self) -> &'static str {
         match self {

@@ -30,7 +30,7 @@ fn usage(input: u64, output: u64) -> TokenUsage {
 
 /// Plays the first column of a snapshot. The other columns are the decisions and the committed
 /// money. Events: `ask a last 100+10` (input and output tokens of model `m`, or `m2` with a fifth
-/// word), `ask a last 100+10..50` (usual and maximum output), `told a 80+5`, `unknown a`, `nothing
+/// word), `ask a last 100+10..50` (usual and maximum output), `used a 80+5`, `unknown a`, `free
 /// a`, `at 30` (seconds).
 #[track_caller]
 fn check(budget: Budget, expected: Expect) {
@@ -64,14 +64,14 @@ fn check(budget: Budget, expected: Expect) {
                     CallEstimate { model, input, output, usual_output, prefix, price, purpose };
                 names.insert(account.enqueue(call, elapsed), name);
             }
-            ["told", name, size] => {
+            ["used", name, size] => {
                 let (input, output) = tokens(size);
                 account.settle(ticket(name), CallUsage::Known(usage(input, output)));
             }
             ["unknown", name] => {
                 account.settle(ticket(name), CallUsage::Unknown);
             }
-            ["nothing", name] => {
+            ["free", name] => {
                 account.settle(ticket(name), CallUsage::NotBilled);
             }
             other => panic!("{other:?}"),
@@ -103,9 +103,9 @@ fn call_waits_while_others_may_free_budget() {
         expect![[r#"
             ask a work 50+10       | a+10 | 0.6
             ask b work 50+11       | | 0.6
-            told a 50+1            | b+11 | 1.12
+            used a 50+1            | b+11 | 1.12
             ask c work 50+1        | | 1.12
-            told b 50+11           | c: Money, 0.51 of 0.08 | 1.12
+            used b 50+11           | c: Money, 0.51 of 0.08 | 1.12
             ask d work 5+1         | d+1 | 1.18
         "#]],
     );
@@ -119,8 +119,8 @@ fn small_calls_do_not_overtake_a_large_one() {
             ask a work 50+0        | a+0 | 0.5
             ask big work 90+0      | | 0.5
             ask small work 1+0     | | 0.5
-            nothing a              | big+0 small+0 | 0.91
-            told big 90+0          | | 0.91
+            free a                 | big+0 small+0 | 0.91
+            used big 90+0          | | 0.91
         "#]],
     );
 }
@@ -147,8 +147,8 @@ fn last_turns_and_validation_use_the_reserved_fifth() {
             ask b work 11+0        | | 0.7
             ask c last 20+0        | c+0 | 0.9
             ask d validation 11+0  | | 0.9
-            told c 20+0            | | 0.9
-            told a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
+            used c 20+0            | | 0.9
+            used a 70+0            | d: Money, 0.11 of 0.1 b: Money, 0.11 of 0.1 | 0.9
         "#]],
     );
 }
@@ -169,16 +169,16 @@ fn reserved_counts_are_rounded_down() {
             ask i work 1+0         | | 0.08
             ask j last 1+0         | j+0 | 0.09
             ask k last 1+0         | | 0.09
-            nothing a              | k+0 | 0.09
+            free a                 | k+0 | 0.09
         "#]],
     );
     check(
         budget(2, 10_000, 10_000),
         expect![[r#"
             ask a work 1+0         | a+0 | 0.01
-            told a 1+0             | | 0.01
+            used a 1+0             | | 0.01
             ask b work 1+0         | b+0 | 0.02
-            told b 1+0             | | 0.02
+            used b 1+0             | | 0.02
             ask c last 1+0         | c: Turns | 0.02
         "#]],
     );
@@ -221,9 +221,9 @@ fn unknown_usage_counts_as_worst_case() {
             ask a work 50+10       | a+10 | 0.6
             unknown a              | | 0.6
             ask b work 50+10       | b+10 | 1.2
-            nothing b              | | 0.6
+            free b                 | | 0.6
             ask c work 50+10       | c+10 | 1.2
-            told c 0+0             | | 1.2
+            used c 0+0             | | 1.2
         "#]],
     );
 }
@@ -234,13 +234,13 @@ fn estimates_grow_by_the_largest_ratio_plus_a_fifth() {
         budget(99, 100_000, 100_000),
         expect![[r#"
             ask a work 1000+0      | a+0 | 10
-            told a 100+0           | | 1
+            used a 100+0           | | 1
             ask b work 1000+0      | b+0 | 11
-            told b 1200+0          | | 13
+            used b 1200+0          | | 13
             ask c work 1000+0      | c+0 | 27.4
-            told c 1100+0          | | 24
+            used c 1100+0          | | 24
             ask d work 1000+0      | d+0 | 38.4
-            nothing d              | | 24
+            free d                 | | 24
             ask e work 1000+0 m2   | e+0 | 34
         "#]],
     );
@@ -255,9 +255,9 @@ fn output_is_cut_to_what_the_money_pays_for() {
             ask b work 20+10..100  | b+27 | 1.09
             ask c work 20+10..15   | c+15 | 1.44
             ask d work 20+90..100  | | 1.44
-            told a 20+5            | | 1.07
-            told b 20+5            | | 0.85
-            told c 20+5            | d: Money, 1.1 of 0.85 | 0.75
+            used a 20+5            | | 1.07
+            used b 20+5            | | 0.85
+            used c 20+5            | d: Money, 1.1 of 0.85 | 0.75
         "#]],
     );
 }
@@ -268,11 +268,11 @@ fn usual_output_follows_the_average_of_the_model() {
         budget(9, 10_000, 400),
         expect![[r#"
             ask a last 10+5..100   | a+100 | 1.1
-            told a 10+40           | | 0.5
+            used a 10+40           | | 0.5
             ask b last 10+5..20    | b+20 | 0.8
-            told b 10+20           | | 0.8
+            used b 10+20           | | 0.8
             ask c last 10+5..300   | c+100 | 1.9
-            told c 10+200          | | 2.9
+            used c 10+200          | | 2.9
             ask d last 10+5..300   | d+89 | 3.89
             ask e last 10+5..300 m2 | | 3.89
         "#]],

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::bootstrap::Random;
 use super::case::Span;
-use super::evaluation::{About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported};
+use super::evaluation::{About, CaseRun, CaseRuns, Ending, Evaluation, Reported};
 use super::matching::Rule;
 use crate::diff::{Diff, FileDiff, Hunk, LineKind};
 use crate::finding::{Category, Side};
@@ -108,19 +108,12 @@ fn with_reports(
     let run = |case: &CaseRuns, repeat| {
         let was_started = case.runs.iter().any(|run| run.ending.is_started());
         let reported = if was_started { reports(case, repeat) } else { None };
-        CaseRun {
-            ending: match reported {
-                Some(_) => Ending::Reviewed,
-                None if was_started => Ending::NotRun("the change is unknown".to_owned()),
-                None => Ending::NotRun("not run".to_owned()),
-            },
-            reported: reported.unwrap_or_default(),
-            judged: None,
-            verdict: String::new(),
-            summary: String::new(),
-            effort: Effort::default(),
-            funnel: None,
-        }
+        let ending = match reported {
+            Some(_) => Ending::Reviewed,
+            None if was_started => Ending::NotRun("the change is unknown".to_owned()),
+            None => Ending::NotRun("not run".to_owned()),
+        };
+        CaseRun::new(ending, reported.unwrap_or_default())
     };
     let cases = evaluation.cases.iter().map(|case| CaseRuns {
         labels: case.labels.clone(),
@@ -166,18 +159,7 @@ fn best_category(evaluation: &Evaluation) -> Category {
 
 /// A report that is only scored, never shown.
 fn unnamed_report(span: Span, category: Category, text: String) -> Reported {
-    Reported {
-        span,
-        also: Vec::new(),
-        title: String::new(),
-        text,
-        evidence: String::new(),
-        category: Some(category),
-        severity: None,
-        confidence: None,
-        key: String::new(),
-        reviewers: Vec::new(),
-    }
+    Reported { text, category: Some(category), ..Reported::new(span, "") }
 }
 
 fn by_id<'a>(changes: &[BaselineCase<'a>]) -> HashMap<&'a str, &'a Diff> {

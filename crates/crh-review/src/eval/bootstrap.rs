@@ -111,6 +111,11 @@ pub(super) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
+/// A count as `u32`. Real counts are far below the maximum.
+pub(super) fn count(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Rounds to six decimals, so that stored numbers are the same everywhere.
 pub(super) fn rounded(value: f64) -> f64 {
     // Adding zero normalises a negative zero.

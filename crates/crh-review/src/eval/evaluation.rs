@@ -188,6 +188,21 @@ impl About {
     }
 }
 
+impl CaseRun {
+    /// A run with these reports, without anything else.
+    pub(super) fn new(ending: Ending, reported: Vec<Reported>) -> Self {
+        Self {
+            ending,
+            reported,
+            judged: None,
+            verdict: String::new(),
+            summary: String::new(),
+            effort: Effort::default(),
+            funnel: None,
+        }
+    }
+}
+
 impl Ending {
     /// Whether the run was started.
     pub(super) fn is_started(&self) -> bool {
@@ -199,6 +214,22 @@ impl Ending {
 }
 
 impl Reported {
+    /// A report with a place and a title only.
+    pub fn new(span: Span, title: impl Into<String>) -> Self {
+        Self {
+            span,
+            also: Vec::new(),
+            title: title.into(),
+            text: String::new(),
+            evidence: String::new(),
+            category: None,
+            severity: None,
+            confidence: None,
+            key: String::new(),
+            reviewers: Vec::new(),
+        }
+    }
+
     /// All places of the report, the main one first.
     pub(super) fn places(&self) -> impl Iterator<Item = &Span> {
         std::iter::once(&self.span).chain(&self.also)

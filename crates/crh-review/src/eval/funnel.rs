@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use super::bootstrap::count;
 use super::case::{Labels, Span};
-use super::evaluation::{CaseRun, Effort, REPORTS_MAX, Reported};
+use super::evaluation::{CaseRun, REPORTS_MAX, Reported};
 use super::matching::{Rule, matching_pairs};
 use crate::finding::Member;
 use crate::merge::MergeResult;
@@ -156,15 +157,7 @@ impl Funnel {
             }
             pairs
         });
-        let all = CaseRun {
-            ending: run.ending.clone(),
-            reported,
-            judged,
-            verdict: String::new(),
-            summary: String::new(),
-            effort: Effort::default(),
-            funnel: None,
-        };
+        let all = CaseRun { judged, ..CaseRun::new(run.ending.clone(), reported) };
         matching_pairs(labels, &all, rule)
     }
 }
@@ -218,16 +211,12 @@ impl RaisedFinding {
             }
         };
         Some(Reported {
-            span,
-            also: Vec::new(),
-            title: text("title"),
             text: text("why_it_matters"),
-            evidence: String::new(),
             category: serde_json::from_value(raw["category"].clone()).ok(),
             severity: serde_json::from_value(raw["severity"].clone()).ok(),
             confidence: serde_json::from_value(raw["confidence"].clone()).ok(),
-            key: String::new(),
             reviewers: vec![self.finding.reviewer.clone()],
+            ..Reported::new(span, text("title"))
         })
     }
 }
@@ -237,10 +226,6 @@ impl Reported {
     fn without_details(self) -> Self {
         Self { evidence: String::new(), key: String::new(), ..self }
     }
-}
-
-fn count(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

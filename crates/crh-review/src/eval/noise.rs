@@ -260,16 +260,10 @@ mod tests {
 
     fn run(commit: &str, findings: &[(&str, u32)]) -> CommitRun {
         let reported = findings.iter().map(|(title, line)| Reported {
-            span: Span::new("src/a.rs", *line, *line, Side::New).unwrap(),
-            also: Vec::new(),
-            title: (*title).to_owned(),
-            text: String::new(),
             evidence: format!("\n  let x = {line};\n"),
-            category: None,
             severity: Some(Severity::P1),
-            confidence: None,
-            key: String::new(),
             reviewers: vec!["secrets".to_owned()],
+            ..Reported::new(Span::new("src/a.rs", *line, *line, Side::New).unwrap(), *title)
         });
         CommitRun { commit: commit.repeat(20), not_reviewed: None, reported: reported.collect() }
     }

@@ -13,11 +13,10 @@ use self::plain::{NaiveScores, is_close, outcomes, ratio};
 use super::baselines;
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::compare::compare;
-use super::evaluation::{
-    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, Reported, SCHEMA_VERSION,
-};
+use super::evaluation::{About, CaseRun, CaseRuns, Ending, Evaluation, Reported, SCHEMA_VERSION};
 use super::matching::{ReportClasses, Rule, classify_reports};
 use super::scores::{Agreement, Estimate, Paired, Stability, score};
+use super::tests_support::judge;
 use crate::finding::{Category, Confidence, Severity, Side};
 
 const BY_PLACE: [Rule; 3] = [Rule::Category, Rule::Family, Rule::FileLine];
@@ -65,16 +64,11 @@ fn reported() -> impl Strategy<Value = Reported> {
     let class = (option::of(category()), option::of(severity()), option::of(0..1001_u16));
     (span(), select(TEXTS.to_vec()), class, select(vec!["", "k", "l"])).prop_map(
         |(span, title, (category, severity, confidence), key)| Reported {
-            span,
-            also: Vec::new(),
-            title: title.to_owned(),
-            text: String::new(),
-            evidence: String::new(),
             category,
             severity,
             confidence: confidence.map(Confidence::thousandths),
             key: key.to_owned(),
-            reviewers: Vec::new(),
+            ..Reported::new(span, title)
         },
     )
 }
@@ -87,15 +81,8 @@ fn run() -> impl Strategy<Value = CaseRun> {
         1 => Just(Ending::NotRun(String::new())),
     ];
     let judged = option::weighted(0.3, vec((0..4_usize, 0..6_usize), 0..4));
-    (ending, vec(reported(), 0..6), judged).prop_map(|(ending, reported, judged)| CaseRun {
-        ending,
-        reported,
-        judged,
-        verdict: String::new(),
-        summary: String::new(),
-        effort: Effort::default(),
-        funnel: None,
-    })
+    (ending, vec(reported(), 0..6), judged)
+        .prop_map(|(ending, reported, judged)| CaseRun { judged, ..CaseRun::new(ending, reported) })
 }
 
 /// A case, and perhaps its twin.
@@ -236,13 +223,7 @@ proptest! {
     #[test]
     fn agreement_equals_naive_implementation(cases in cases(), rule in select(RULES.to_vec())) {
         let mut evaluation = evaluation(rule, &cases);
-        evaluation.judged_by = Some(JudgedBy {
-            model: String::new(),
-            brief: String::new(),
-            prompt: String::new(),
-            cost_usd: Default::default(),
-            unanswered: 0,
-        });
+        evaluation.judged_by = Some(judge());
         let judge = score(&evaluation).judge.unwrap();
         let plain = plain::agreement(&evaluation, TEXTS);
         prop_assert!(is_close(judge.kappa, plain.kappa), "{judge:?} {plain:?}");
@@ -253,12 +234,12 @@ proptest! {
     fn unstarted_runs_cause_no_difference(
         cases in cases(),
         rule in select(RULES.to_vec()),
-        not_begun in vec(any::<bool>(), 16),
+        left_out in vec(any::<bool>(), 16),
     ) {
         let whole = evaluation(rule, &cases);
         let mut part = whole.clone();
         let runs = part.cases.iter_mut().flat_map(|case| &mut case.runs);
-        for (run, _) in runs.zip(not_begun.iter().cycle()).filter(|(_, not_begun)| **not_begun) {
+        for (run, _) in runs.zip(left_out.iter().cycle()).filter(|(_, left_out)| **left_out) {
             run.ending = Ending::NotRun(String::new());
         }
         for (before, after) in [(&whole, &part), (&part, &whole)] {
@@ -276,13 +257,13 @@ proptest! {
         let outcomes = outcomes(&evaluation);
         let calibration = score(&evaluation).avg_confidence_calibration;
         let all = outcomes.len() as f64;
-        let brier = outcomes.iter().map(|(said, is)| (said - is) * (said - is)).sum::<f64>() / all;
+        let brier = outcomes.iter().map(|(confidence, outcome)| (confidence - outcome).powi(2)).sum::<f64>() / all;
         let mut bins: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        for (said, is) in &outcomes {
-            let bin = bins.entry(((said * 10.0 + 1e-9) as u32).min(9)).or_default();
-            *bin = (bin.0 + said, bin.1 + is);
+        for (confidence, outcome) in &outcomes {
+            let bin = bins.entry(((confidence * 10.0 + 1e-9) as u32).min(9)).or_default();
+            *bin = (bin.0 + confidence, bin.1 + outcome);
         }
-        let error = bins.values().map(|(said, is)| (said - is).abs()).sum::<f64>() / all;
+        let error = bins.values().map(|(confidence, outcome)| (confidence - outcome).abs()).sum::<f64>() / all;
         let is_any = !outcomes.is_empty();
         prop_assert!(is_close(calibration.as_ref().map(|all| all.brier), is_any.then_some(brier)));
         let found = calibration.as_ref().map(|all| all.expected_calibration_error);

@@ -7,9 +7,9 @@
 //! bad PLACE                                    a finding that is known to be wrong
 //! run [failed|not-run|incomplete] [$0.5] [200ms]   a repeat of the case begins; without one there is a run that says nothing
 //! report PLACE[,PLACE…] [CATEGORY] [SEVERITY] [0.75] ["title"] [key=K] [by=REVIEWER[,REVIEWER…]]
-//! judged E-R …                                 what the judge said of this run
+//! judged E-R …                                 the matches of the judge in this run
 //! finding PLACE … at=STEP[,STEP…]              a report before publication, at these steps of the funnel
-//! judged-findings E-F …                        what the judge said of the findings
+//! judged-findings E-F …                        the matches of the judge among the findings
 //! ```
 //!
 //! A place is `file:3`, `file:3-5`, or `file:-3` on the old side. A report has no category by
@@ -20,7 +20,7 @@ use expect_test::Expect;
 
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::evaluation::{
-    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, Reported, SCHEMA_VERSION,
+    About, CaseRun, CaseRuns, Effort, Ending, Evaluation, JudgedBy, Reported, SCHEMA_VERSION,
 };
 use super::funnel::FunnelReport;
 use super::matching::Rule;
@@ -89,6 +89,13 @@ pub(super) fn evaluation(rule: Rule, table: &str) -> Evaluation {
     }
 }
 
+/// A judge without a name.
+pub(super) fn judge() -> JudgedBy {
+    let empty = String::new;
+    let cost_usd = Decimal::default();
+    JudgedBy { model: empty(), brief: empty(), prompt: empty(), cost_usd, unanswered: 0 }
+}
+
 fn last_run(cases: &mut [CaseRuns]) -> &mut CaseRun {
     let runs = &mut cases.last_mut().unwrap().runs;
     if runs.is_empty() {
@@ -147,15 +154,7 @@ fn run(words: &[String]) -> CaseRun {
             },
         }
     }
-    CaseRun {
-        ending,
-        reported: Vec::new(),
-        judged: None,
-        verdict: String::new(),
-        summary: String::new(),
-        effort,
-        funnel: None,
-    }
+    CaseRun { effort, ..CaseRun::new(ending, Vec::new()) }
 }
 
 fn expected(words: &[String]) -> Expected {
@@ -188,18 +187,8 @@ fn expected(words: &[String]) -> Expected {
 
 fn reported(words: &[String]) -> Reported {
     let mut places = spans(&words[0]).into_iter();
-    let mut reported = Reported {
-        span: places.next().unwrap(),
-        also: places.collect(),
-        title: String::new(),
-        text: String::new(),
-        evidence: String::new(),
-        category: None,
-        severity: None,
-        confidence: None,
-        key: String::new(),
-        reviewers: Vec::new(),
-    };
+    let mut reported = Reported::new(places.next().unwrap(), "");
+    reported.also = places.collect();
     for word in &words[1..] {
         if let Some(text) = word.strip_prefix('"') {
             reported.title = text.to_owned();

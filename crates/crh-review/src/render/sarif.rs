@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use serde_json::{Value, json};
 
 use super::model_remarks;
+use super::text::percent_encode;
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report, Status};
 use crate::sanitise::one_line;
@@ -220,7 +221,7 @@ fn result(row: &ResultRow<'_>, rules: &[&String]) -> Value {
 }
 
 fn physical_location(row: &ResultRow<'_>) -> Value {
-    let artifact = json!({ "uri": uri(row.file), "uriBaseId": "%SRCROOT%" });
+    let artifact = json!({ "uri": percent_encode(row.file.as_bytes()), "uriBaseId": "%SRCROOT%" });
     match row.side {
         Side::New => json!({
             "artifactLocation": artifact,
@@ -253,26 +254,13 @@ fn fix(row: &ResultRow<'_>) -> Option<Value> {
     Some(json!({
         "description": { "text": escape_links(&one_line(description)) },
         "artifactChanges": [{
-            "artifactLocation": { "uri": uri(row.file), "uriBaseId": "%SRCROOT%" },
+            "artifactLocation": { "uri": percent_encode(row.file.as_bytes()), "uriBaseId": "%SRCROOT%" },
             "replacements": [{
                 "deletedRegion": region,
                 "insertedContent": { "text": text },
             }],
         }],
     }))
-}
-
-/// A path as a relative URI reference.
-fn uri(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 fn notifications(report: &Report) -> Vec<Value> {

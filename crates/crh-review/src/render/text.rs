@@ -89,7 +89,7 @@ impl FileLinks {
 }
 
 /// Percent-encodes a path.
-fn percent_encode(path: &[u8]) -> String {
+pub(super) fn percent_encode(path: &[u8]) -> String {
     let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let encode = |byte: u8| {
         if is_unreserved(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }

@@ -354,16 +354,14 @@ fn verdicts_map_to_other_vocabularies() {
     ];
     let table: String = all
         .iter()
-        .map(|v| {
-            format!("{v}: {}, {}, {}\n", v.three_state_label(), v.crh_word(), v.launchpad_vote())
-        })
+        .map(|v| format!("{v}: {}, {}\n", v.three_state_label(), v.launchpad_vote()))
         .collect();
     expect![[r#"
-        Not ready: Not ready, needs-work, Needs Fixing
-        Ready with fixes: Ready with fixes, needs-work, Needs Fixing
-        Incomplete: Not ready, abstain, Abstain
-        Ready to merge: Ready to merge, approve, Approve
-        Checks passed: Checks passed, abstain, Abstain
+        Not ready: Not ready, Needs Fixing
+        Ready with fixes: Ready with fixes, Needs Fixing
+        Incomplete: Not ready, Abstain
+        Ready to merge: Ready to merge, Approve
+        Checks passed: Checks passed, Abstain
     "#]]
     .assert_eq(&table);
 }

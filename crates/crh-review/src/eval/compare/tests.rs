@@ -6,7 +6,7 @@ use expect_test::expect;
 
 use super::*;
 use crate::eval::matching::Rule;
-use crate::eval::tests_support::evaluation;
+use crate::eval::tests_support::{evaluation, judge};
 
 /// Whether a model was used or the result is deterministic.
 #[derive(Clone, Copy)]
@@ -469,13 +469,7 @@ fn judged_and_unjudged_are_compared_by_text() {
         let recall = all.into_iter().find(|difference| difference.metric == "recall");
         recall.map(|recall| (recall.before, recall.after))
     };
-    let judged_by = crate::eval::evaluation::JudgedBy {
-        model: String::new(),
-        brief: String::new(),
-        prompt: String::new(),
-        cost_usd: Default::default(),
-        unanswered: 0,
-    };
+    let judged_by = judge();
     after.judged_by = Some(judged_by.clone());
     assert_eq!(recall(&before, &after), Some((Some(0.0), Some(0.0))));
     before.judged_by = Some(judged_by);

@@ -97,11 +97,11 @@ fn matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
 
 fn category_matches(rule: Rule, issue: &Expected, reported: &Reported) -> bool {
     match (rule, reported.category) {
-        (Rule::Category, said) => said == issue.category,
+        (Rule::Category, category) => category == issue.category,
         // Two of the three categories belong to one family.
-        (Rule::Family, said) => {
-            said.is_some()
-                && (said == Some(Category::Security))
+        (Rule::Family, category) => {
+            category.is_some()
+                && (category == Some(Category::Security))
                     == (issue.category == Some(Category::Security))
         }
         (Rule::FileLine, _) => true,

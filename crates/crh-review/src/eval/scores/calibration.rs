@@ -2,7 +2,7 @@
 
 use super::graded::GradedCase;
 use super::{Bin, Calibration};
-use crate::eval::bootstrap::rounded;
+use crate::eval::bootstrap::{count, rounded};
 use crate::finding::Confidence;
 
 /// Number of bins. Ten is usual, and a few hundred reports can fill them.
@@ -39,7 +39,7 @@ pub(super) fn calibration(cases: &[&GradedCase<'_>]) -> Option<Calibration> {
         bins.iter().map(|bin| (sum(bin, |pair| pair.0) - sum(bin, |pair| pair.1)).abs()).sum();
     let report_count = reports as f64;
     Some(Calibration {
-        reports: u32::try_from(reports).unwrap_or(u32::MAX),
+        reports: count(reports),
         brier: rounded(squares as f64 / (CONFIDENCE_UNIT * CONFIDENCE_UNIT) as f64 / report_count),
         expected_calibration_error: rounded(
             distances as f64 / CONFIDENCE_UNIT as f64 / report_count,
@@ -58,7 +58,7 @@ fn summarise_bin(index: usize, bin: &[ConfidenceOutcome]) -> Option<Bin> {
     (!bin.is_empty()).then(|| Bin {
         from: rounded(index as f64 / BINS as f64),
         to: rounded((index + 1) as f64 / BINS as f64),
-        reports: u32::try_from(bin.len()).unwrap_or(u32::MAX),
+        reports: count(bin.len()),
         confidence: mean(|pair| pair.0),
         matched: mean(|pair| pair.1),
     })

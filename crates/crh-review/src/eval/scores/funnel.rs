@@ -1,6 +1,7 @@
 //! The funnel: findings, issues and comments at each step of the reviews.
 
 use super::graded::GradedCase;
+use crate::eval::bootstrap::count;
 use crate::eval::funnel::{Funnel, FunnelCounts, FunnelStep};
 use crate::eval::matching::Rule;
 
@@ -27,10 +28,6 @@ pub(super) fn funnel_counts(cases: &[&GradedCase<'_>], rule: Rule) -> Vec<Funnel
         }
     }
     rows
-}
-
-fn count(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

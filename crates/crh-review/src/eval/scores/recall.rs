@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::graded::{GradedCase, GradedRun};
 use super::{RecallBy, Share};
+use crate::eval::bootstrap::count;
 use crate::eval::case::Labels;
 use crate::eval::matching::{Rule, classify_reports};
 
@@ -61,8 +62,4 @@ fn count_misnamed(labels: &Labels, run: &GradedRun<'_>) -> u32 {
     let by_place = classify_reports(labels, run.run, Rule::FileLine);
     let has_report = |issue: &&usize| by_place.matched.iter().any(|(matched, _)| matched == *issue);
     count(run.classes.missed.iter().filter(has_report).count())
-}
-
-fn count(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
 }

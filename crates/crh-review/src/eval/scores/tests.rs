@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 
 use super::*;
 use crate::eval::matching::Rule;
-use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
+use crate::eval::tests_support::{evaluation, input_lines, judge, snapshot_input};
 
 /// Scores the evaluation of a snapshot, its lines with `> `.
 fn check(expected: Expect) {
@@ -588,13 +588,7 @@ fn judge_agreement_is_counted_if_judged() {
     let table = "case a\nexpect f:10 \"the loop never ends\"\nreport f:10 \"other\"\njudged 0-0";
     let mut evaluation = evaluation(Rule::Judge, table);
     assert_eq!(score(&evaluation).judge, None);
-    evaluation.judged_by = Some(crate::eval::evaluation::JudgedBy {
-        model: String::new(),
-        brief: String::new(),
-        prompt: String::new(),
-        cost_usd: Default::default(),
-        unanswered: 0,
-    });
+    evaluation.judged_by = Some(judge());
     let expected =
         Agreement { pairs: 1, agreed: 0, judge_alone: 1, text_alone: 0, kappa: Some(0.0) };
     assert_eq!(score(&evaluation).judge, Some(expected));
