@@ -49,6 +49,12 @@ impl<'t> SourceText<'t> {
     }
 }
 
+/// A line of a text (1-based) without its line end, or an empty string.
+pub(crate) fn line(text: &str, number: u32) -> &str {
+    let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
+    text.lines().nth(index).unwrap_or_default()
+}
+
 /// How many bytes git checks for a zero byte to recognize a binary file.
 const BINARY_BYTES: usize = 8_000;
 

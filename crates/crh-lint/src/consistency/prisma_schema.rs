@@ -6,7 +6,7 @@ use super::rails_schema::SCHEMA_DRIFT;
 use super::{RepoReader, split_path};
 use crate::file_context::FileFindings;
 use crate::findings::FindingDraft;
-use crate::{ChangeView, ChangedFile};
+use crate::{ChangeView, ChangedFile, source};
 use crh_review::finding::Side;
 
 /// Types that always become columns; others are relations or enums.
@@ -62,9 +62,7 @@ fn missing_migration(
     let ((table, column), (line, _)) = new.iter().find(|(key, (_, column_type))| {
         old.get(*key).is_none_or(|(_, old_type)| old_type != column_type)
     })?;
-    let line_text =
-        text.lines().nth(usize::try_from(*line).ok()?.checked_sub(1)?).unwrap_or_default();
-    Some(FindingDraft::new(&SCHEMA_DRIFT, path, *line, line_text).with_text(
+    Some(FindingDraft::new(&SCHEMA_DRIFT, path, *line, source::line(&text, *line)).with_text(
         format!("No migration creates the column `{table}.{column}`"),
         format!(
             "The schema has the column after this change, but `{migrations}` gets no migration. `prisma migrate deploy` does not create it, and queries fail."

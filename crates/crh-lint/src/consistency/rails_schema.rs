@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::{RepoReader, split_path};
 use crate::findings::FindingDraft;
-use crate::{ChangeView, ChangedFile, LintRule, paths};
+use crate::{ChangeView, ChangedFile, LintRule, paths, source};
 use crh_review::finding::{Category, Confidence, Severity, Side};
 
 pub(super) const SCHEMA_DRIFT: LintRule = LintRule {
@@ -246,8 +246,7 @@ fn unmigrated_finding(
         .collect();
     let first = unmigrated_objects.first()?;
     let description = first.describe();
-    let line =
-        text.lines().nth(usize::try_from(first.line).ok()?.checked_sub(1)?).unwrap_or_default();
+    let line = source::line(&text, first.line);
     let count_note = match unmigrated_objects.len() {
         1 => String::new(),
         count => format!(" It is one of {count} such objects."),

@@ -4,6 +4,8 @@
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine as _, alphabet};
 
+use super::normalized_text::LineOffsets;
+
 /// Minimum length of base64 text. 24 letters encode 18 bytes, the shortest instruction.
 const LETTERS_MIN: usize = 24;
 /// Maximum letters to decode. Longer text is data, and its start is enough.
@@ -33,20 +35,15 @@ const REVERSED_WORDS: [&str; 4] = ["noitcurtsni", "weiver", "evorppa", "gnidnif"
 /// The texts that consecutive lines encode, each with the number of its first line.
 pub(super) fn decoded_texts(lines: &[(u32, String)]) -> Vec<(u32, String)> {
     let mut text = String::new();
-    let mut starts = Vec::new();
+    let mut offsets = LineOffsets::default();
     for (number, line) in lines {
-        starts.push((text.len(), *number));
+        offsets.push(text.len(), *number);
         text.push_str(line);
         text.push('\n');
     }
-    let line_at = |offset: usize| {
-        let index = starts.partition_point(|(start, _)| *start <= offset);
-        starts.get(index.saturating_sub(1)).map_or(1, |(_, number)| *number)
-    };
-    let mut decoded: Vec<(u32, String)> = decode_all(&text, DEPTH_MAX)
-        .into_iter()
-        .map(|(offset, text)| (line_at(offset), text))
-        .collect();
+    let decoded = decode_all(&text, DEPTH_MAX).into_iter();
+    let mut decoded: Vec<(u32, String)> =
+        decoded.map(|(offset, text)| (offsets.line_at(offset), text)).collect();
     for (number, line) in lines {
         decoded.extend(turned_text(line).map(|text| (*number, text)));
     }

@@ -29,10 +29,14 @@ pub(super) enum Underscore {
 
 /// Line starts: offset in the text, and line number.
 #[derive(Debug, Clone, Default)]
-struct LineOffsets(Vec<(usize, u32)>);
+pub(super) struct LineOffsets(Vec<(usize, u32)>);
 
 impl LineOffsets {
-    fn line_at(&self, offset: usize) -> u32 {
+    pub(super) fn push(&mut self, start: usize, line: u32) {
+        self.0.push((start, line));
+    }
+
+    pub(super) fn line_at(&self, offset: usize) -> u32 {
         let end = self.0.partition_point(|(start, _)| *start <= offset);
         self.0.get(end.saturating_sub(1)).map_or(1, |(_, line)| *line)
     }
@@ -46,7 +50,7 @@ impl NormalizedText {
             if !normalized_text.text.is_empty() {
                 normalized_text.text.push('\n');
             }
-            normalized_text.lines.0.push((normalized_text.text.len(), number));
+            normalized_text.lines.push(normalized_text.text.len(), number);
             normalized_text.push(line);
         }
         normalized_text
@@ -89,7 +93,7 @@ impl NormalizedText {
                 words.separate(' ');
             }
             last_leader = Some(leader);
-            words.begin_line(self.line(offset));
+            words.lines.push(words.text.len(), self.line(offset));
             words.push_words(line, underscore);
             offset += line.len() + 1;
         }
@@ -122,10 +126,6 @@ impl NormalizedWords {
         }
         let text = String::from_utf8(bytes).ok().filter(|_| has_mixed_word)?;
         Some(Self { text, lines: self.lines.clone() })
-    }
-
-    fn begin_line(&mut self, number: u32) {
-        self.lines.0.push((self.text.len(), number));
     }
 
     fn push_words(&mut self, line: &str, underscore: Underscore) {

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-use super::normalized_text::is_invisible;
+use super::normalized_text::{LineOffsets, is_invisible};
 
 /// Maximum bytes from the first to the last word of a combination. Letters of most scripts here
 /// take three bytes.
@@ -95,17 +95,13 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 /// Numbers of the lines in which an instruction begins.
 pub(super) fn foreign_instructions(lines: &[(u32, String)]) -> Vec<u32> {
     let mut text = String::new();
-    let mut starts = Vec::new();
+    let mut offsets = LineOffsets::default();
     for (number, line) in lines {
-        starts.push((text.len(), *number));
+        offsets.push(text.len(), *number);
         let visible = line.chars().filter(|char| !is_format_sign(*char));
         text.extend(visible.flat_map(char::to_lowercase));
         text.push('\n');
     }
-    let line_at = |offset: usize| {
-        let index = starts.partition_point(|(start, _)| *start <= offset);
-        starts.get(index.saturating_sub(1)).map_or(1, |(_, number)| *number)
-    };
     let words = class_matches(&text);
     let begins = |index: &usize| {
         let (first, _) = &words[*index];
@@ -116,7 +112,7 @@ pub(super) fn foreign_instructions(lines: &[(u32, String)]) -> Vec<u32> {
         let near: Vec<WordClass> = near.map(|(_, class)| *class).collect();
         COMBINATIONS.iter().any(|combination| combination.iter().all(|it| near.contains(it)))
     };
-    (0..words.len()).filter(begins).map(|index| line_at(words[index].0.start)).collect()
+    (0..words.len()).filter(begins).map(|index| offsets.line_at(words[index].0.start)).collect()
 }
 
 /// Invisible characters, without the joiners and accents that Indic scripts and Persian need.

@@ -128,7 +128,7 @@ fn enclosing_module(repo: &RepoIndex<'_>, package_folder: &str) -> Option<(Strin
     loop {
         let path = join_path(root, "go.mod");
         if index.has_file(&path) {
-            let text = crate::source::text(repo.project.file(Side::New, &path).ok()??)?;
+            let text = repo.text(Side::New, &path)?;
             let name = text.lines().find_map(|it| it.trim().strip_prefix("module "))?;
             return Some((root.to_owned(), name.trim().trim_matches('"').to_owned()));
         }

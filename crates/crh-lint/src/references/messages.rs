@@ -9,7 +9,7 @@ use super::suspects::LanguageFamily;
 use super::{ARITY, MISSING_IMPORT, REMOVED};
 use crate::change::LineFate;
 use crate::findings::FindingDraft;
-use crate::{ChangedFile, source};
+use crate::{ChangedFile, LintRule, source};
 use crh_review::finding::Side;
 use crh_syntax::{ImportedItem, ModuleImport};
 
@@ -117,7 +117,7 @@ fn list_uses(uses: &BTreeSet<BrokenUse>) -> String {
 /// line.
 fn draft_at_removal(
     repo: &RepoIndex<'_>,
-    rule: &crate::LintRule,
+    rule: &LintRule,
     symbol: &RemovedSymbol<'_>,
 ) -> FindingDraft {
     match symbol.kind {
@@ -129,14 +129,9 @@ fn draft_at_removal(
 
 /// A draft at the first non-empty line of a file: in the old text if the file is deleted, else in
 /// the new text.
-fn draft_at_first_line(
-    repo: &RepoIndex<'_>,
-    rule: &crate::LintRule,
-    file: &ChangedFile,
-) -> FindingDraft {
+fn draft_at_first_line(repo: &RepoIndex<'_>, rule: &LintRule, file: &ChangedFile) -> FindingDraft {
     let side = if file.is_deleted { Side::Old } else { Side::New };
-    let text = repo.project.file(side, &file.path).ok().flatten().and_then(source::text);
-    let text = text.unwrap_or_default();
+    let text = repo.text(side, &file.path).unwrap_or_default();
     let first_line = (1..).zip(text.lines()).find(|(_, it)| !it.trim().is_empty());
     let (line, text) = first_line.unwrap_or((1, ""));
     FindingDraft {
@@ -148,7 +143,7 @@ fn draft_at_first_line(
 /// A draft at the line that replaces an old line, or at the old line if nothing replaces it.
 pub(super) fn draft_in_place_of(
     repo: &RepoIndex<'_>,
-    rule: &crate::LintRule,
+    rule: &LintRule,
     file: &ChangedFile,
     line: u32,
 ) -> FindingDraft {
@@ -158,25 +153,17 @@ pub(super) fn draft_in_place_of(
         }
         LineFate::Replaced(_) | LineFate::Kept(_) | LineFate::Removed => {
             let old_path = file.old_path.as_deref().unwrap_or(&file.path);
-            let source = repo.source(Side::Old, old_path);
-            let text = source.as_ref().map_or("", |it| it.line(line));
+            let text = repo.text(Side::Old, old_path).unwrap_or_default();
             // A moved file has its new path on both sides.
-            FindingDraft {
-                side: Some(Side::Old),
-                ..FindingDraft::new(rule, &file.path, line, text)
-            }
+            let draft = FindingDraft::new(rule, &file.path, line, source::line(&text, line));
+            FindingDraft { side: Some(Side::Old), ..draft }
         }
     }
 }
 
-fn draft_at(
-    repo: &RepoIndex<'_>,
-    rule: &crate::LintRule,
-    file: &ChangedFile,
-    line: u32,
-) -> FindingDraft {
-    let source = repo.source(Side::New, &file.path);
-    FindingDraft::new(rule, &file.path, line, source.as_ref().map_or("", |it| it.line(line)))
+fn draft_at(repo: &RepoIndex<'_>, rule: &LintRule, file: &ChangedFile, line: u32) -> FindingDraft {
+    let text = repo.text(Side::New, &file.path).unwrap_or_default();
+    FindingDraft::new(rule, &file.path, line, source::line(&text, line))
 }
 
 /// Whether a line of Rust declares a module.

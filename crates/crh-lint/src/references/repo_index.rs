@@ -61,8 +61,7 @@ const SCHEMAS: [&str; 7] = [".proto", ".thrift", ".avsc", ".avdl", ".g4", ".fbs"
 impl SourceFile {
     /// The text of a line, by its 1-based number.
     pub(super) fn line(&self, number: u32) -> &str {
-        let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-        self.text.lines().nth(index).unwrap_or_default()
+        source::line(&self.text, number)
     }
 }
 
@@ -107,12 +106,17 @@ impl<'a> RepoIndex<'a> {
         source
     }
 
+    /// The text of a file of any language; `None` if the file does not exist or is binary.
+    pub(super) fn text(&self, side: Side, path: &str) -> Option<String> {
+        source::text(self.project.file(side, path).ok()??)
+    }
+
     fn parse_file(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
         let language = Language::from_path(path)?;
         if self.parsed_count.get() > FILES_MAX {
             return None;
         }
-        let text = source::text(self.project.file(side, path).ok()??)?;
+        let text = self.text(side, path)?;
         let key = (language, content_id(text.as_bytes()));
         if let Some(parsed) = self.parsed_texts.borrow().get(&key) {
             return parsed.clone();
@@ -139,28 +143,26 @@ impl<'a> RepoIndex<'a> {
 
     /// Folders of the Rust crates of a side, by crate name.
     pub(super) fn crates(&self, side: Side) -> &HashMap<String, String> {
-        let [old, new] = &self.crates;
-        let cell = match side {
-            Side::Old => old,
-            Side::New => new,
-        };
-        cell.get_or_init(|| {
+        of_side(&self.crates, side).get_or_init(|| {
             let index = self.paths(side).ok();
             index.map(|index| rust::crates(self.project, side, index)).unwrap_or_default()
         })
     }
 
     pub(super) fn paths(&self, side: Side) -> Result<&PathIndex, String> {
-        let [old, new] = &self.path_indexes;
-        let cell = match side {
-            Side::Old => old,
-            Side::New => new,
-        };
+        let cell = of_side(&self.path_indexes, side);
         if let Some(index) = cell.get() {
             return Ok(index);
         }
         let paths = self.project.paths(side)?;
         Ok(cell.get_or_init(|| PathIndex::from_paths(paths)))
+    }
+}
+
+fn of_side<T>([old, new]: &[T; 2], side: Side) -> &T {
+    match side {
+        Side::Old => old,
+        Side::New => new,
     }
 }
 

@@ -49,6 +49,17 @@ fn format_findings(head: &SarifFile, base: Option<&SarifFile>, fixture: &str) ->
     out
 }
 
+/// Output for results without a base, of the first tool.
+fn first_output(results: &[Value], fixture: &str) -> SarifToolOutput {
+    output_of(sarif_file(results), fixture)
+}
+
+fn output_of(head: SarifFile, fixture: &str) -> SarifToolOutput {
+    Fixture::new(fixture)
+        .with(|change| review(&[head], SarifComparison::AddedLines, change))
+        .remove(0)
+}
+
 #[test]
 fn without_a_base_only_results_on_added_lines_count() {
     let log = sarif_file(&[at("src/a%20b.py", 2), at("src/a%20b.py", 4), at("gone.py", 1)]);
@@ -155,10 +166,8 @@ fn fix_within_the_lines_becomes_a_replacement() {
             "artifactLocation": { "uri": "src/a%20b.py" },
             "replacements": [{ "deletedRegion": region, "insertedContent": { "text": text } }] }] }] }),
         );
-        let head = [sarif_file(&[result])];
-        let rows =
-            Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
-        assert_eq!(rows[0].findings[0].finding.replacement.as_deref(), expected, "{region}");
+        let output = first_output(&[result], CHANGE);
+        assert_eq!(output.findings[0].finding.replacement.as_deref(), expected, "{region}");
     };
     check(json!({ "startLine": 4, "startColumn": 1, "endColumn": 5 }), "int", Some("int(new)\n"));
     check(json!({ "startLine": 4 }), "pass", Some("pass\n"));
@@ -192,14 +201,9 @@ fn invalid_sarif_is_rejected_with_a_reason() {
 #[test]
 fn hostile_messages_are_cleaned_and_truncated() {
     let text = format!("a\u{1b}[31m\nb {}", "x".repeat(100_000));
-    let log = sarif_file(&[with(
-        at("src/a b.py", 4),
-        json!({ "ruleId": "a `b`\n/c", "message": { "text": text } }),
-    )]);
-    let head = [log];
-    let rows =
-        Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
-    let StaticFinding { rule, finding } = &rows[0].findings[0];
+    let message = json!({ "ruleId": "a `b`\n/c", "message": { "text": text } });
+    let output = first_output(&[with(at("src/a b.py", 4), message)], CHANGE);
+    let StaticFinding { rule, finding } = &output.findings[0];
     assert_eq!(rule, "code-ql/ab/c");
     assert!(!finding.why_it_matters.contains(['\u{1b}', '\n']));
     assert_eq!(
@@ -225,10 +229,8 @@ fn quoted_credential_is_masked() {
     let key = format!("AKIA{}3EGQW5RTYUIOPAS", 'Z');
     let change = format!("//- a.py\nx = 1\n//- head\n//- a.py\nx = 1\nA = \"{key}\"\n");
     let message = json!({ "message": { "text": format!("A password: {key}") } });
-    let head = sarif_file(&[with(at("a.py", 2), message)]);
-    let rows = Fixture::new(&change)
-        .with(|change| review(std::slice::from_ref(&head), SarifComparison::AddedLines, change));
-    let finding = &rows[0].findings[0].finding;
+    let output = first_output(&[with(at("a.py", 2), message)], &change);
+    let finding = &output.findings[0].finding;
     assert_eq!(finding.title, "A password: ****");
     assert!(!format!("{finding:?}").contains(&key), "{finding:?}");
     assert_eq!(finding.evidence[0].snippet, "A = \"****\"");
@@ -242,10 +244,7 @@ fn limit_drops_least_severe_after_deduplication() {
     let mut results: Vec<Value> = (1..=1_100).map(|line| at("a.py", line)).collect();
     results.extend((1..=2).map(|_| with(at("a.py", 2_000), json!({ "level": "error" }))));
     results.extend((1..=2_000).map(|_| with(at("a.py", 2_001), suppressed.clone())));
-    let head = sarif_file(&results);
-    let rows = Fixture::new(&change)
-        .with(|change| review(std::slice::from_ref(&head), SarifComparison::AddedLines, change));
-    let [row] = &rows[..] else { panic!("{}", rows.len()) };
+    let row = first_output(&results, &change);
     assert_eq!(row.findings.len(), FINDINGS_MAX);
     let worst = row.findings.iter().filter(|it| it.finding.severity == Severity::P1).count();
     assert_eq!((worst, row.suppressed.len()), (1, 1));
@@ -260,10 +259,9 @@ fn title_is_the_first_sentence_of_the_message() {
         let result = with(at("src/a b.py", 4), json!({ "ruleId": "r", "message": message }));
         let driver = json!({ "name": "t", "rules": rules,
             "globalMessageStrings": { "g": { "text": "All of {0}." } } });
-        let head = [log(json!({ "tool": { "driver": driver }, "results": [result] }))];
-        let rows =
-            Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
-        assert_eq!(rows[0].findings[0].finding.title, expected, "{message}");
+        let head = log(json!({ "tool": { "driver": driver }, "results": [result] }));
+        let output = output_of(head, CHANGE);
+        assert_eq!(output.findings[0].finding.title, expected, "{message}");
     };
     check(json!({ "id": "m", "arguments": ["{1}", "b"] }), "{1} of b in {1}");
     check(json!({ "id": "m", "arguments": ["a"] }), "a of … in a");
@@ -285,10 +283,7 @@ fn malformed_result_is_skipped_alone() {
     }
     let mut long = at("src/a b.py", 4);
     long["locations"][0]["physicalLocation"]["region"]["endLine"] = json!(4_000);
-    let head = [sarif_file(&[long])];
-    let rows =
-        Fixture::new(CHANGE).with(|change| review(&head, SarifComparison::AddedLines, change));
-    assert_eq!(rows[0].findings[0].finding.line_end, None);
+    assert_eq!(first_output(&[long], CHANGE).findings[0].finding.line_end, None);
 }
 
 #[test]

@@ -320,47 +320,7 @@ fn excluded_files_report_only_unambiguous_formats() {
 #[test]
 fn finding_has_a_fix() {
     let line = format!("t = '{}'", token());
-    expect![[r#"
-        [
-            StaticFinding {
-                rule: "secrets/github-token",
-                finding: Finding {
-                    title: "GitHub token in the code",
-                    severity: P0,
-                    category: Security,
-                    file: "src/a.py",
-                    line_start: Some(
-                        1,
-                    ),
-                    line_end: None,
-                    side: None,
-                    diff_line: None,
-                    confidence: Confidence(
-                        800,
-                    ),
-                    evidence: [
-                        Evidence {
-                            file: None,
-                            line: Some(
-                                1,
-                            ),
-                            side: None,
-                            snippet: "t = 'ghp_****'",
-                        },
-                    ],
-                    why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Removing the line later does not undo the leak.",
-                    suggested_fix: Some(
-                        "Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store.",
-                    ),
-                    replacement: None,
-                    autofix_class: Manual,
-                    owner: Human,
-                    requires_verification: false,
-                    pre_existing: false,
-                },
-            },
-        ]
-    "#]].assert_debug_eq(&review(&[file("src/a.py", &line)]).findings);
+    expect![[r#"[StaticFinding { rule: "secrets/github-token", finding: Finding { title: "GitHub token in the code", severity: P0, category: Security, file: "src/a.py", line_start: Some(1), line_end: None, side: None, diff_line: None, confidence: Confidence(800), evidence: [Evidence { file: None, line: Some(1), side: None, snippet: "t = 'ghp_****'" }], why_it_matters: "Everybody who can read this branch, its history or a build of it can use the credential. Removing the line later does not undo the leak.", suggested_fix: Some("Revoke the credential now: each reader of the branch knows it. Then take it out of the change and out of the branch's history, and read it from the environment or a secret store."), replacement: None, autofix_class: Manual, owner: Human, requires_verification: false, pre_existing: false } }]"#]].assert_eq(&format!("{:?}", review(&[file("src/a.py", &line)]).findings));
 }
 
 #[test]

@@ -387,56 +387,31 @@ fn broader_permissions_are_reported() {
     let read = permissions("permissions:\n  contents: read\n", "");
     let check =
         |old: &str, new: &str, expected: &[&str]| assert_eq!(changed(old, new), expected, "{new}");
+    let nothing = permissions("", "");
+    let write = permissions("permissions:\n  contents: write\n", "");
+    let write_all_block = permissions("permissions: write-all\n", "");
+    let job_read = permissions("", "    permissions:\n      contents: read\n");
     let now = "3 broader-permissions: The token of the workflow can now write: `contents`";
     let write_all = "broader-permissions: `write-all` gives the workflow every permission";
     let gone = "broader-permissions: The limit on the token's permissions is removed";
-    check(&read, &permissions("permissions:\n  contents: write\n", ""), &[now]);
+    check(&read, &write, &[now]);
     check(&read, &permissions("permissions: { contents: write }\n", ""), &[&now.replace('3', "2")]);
-    check(
-        &permissions("permissions: {}\n", ""),
-        &permissions("permissions:\n  contents: write\n", ""),
-        &[now],
-    );
-    check(
-        &permissions("permissions: read-all\n", ""),
-        &permissions("permissions:\n  contents: write\n", ""),
-        &[now],
-    );
-    check(
-        &read,
-        &permissions("permissions:\n  contents: read\n  issues: write\n  id-token: write\n", ""),
-        &["4 broader-permissions: The token of the workflow can now write: `issues` and 1 more"],
-    );
-    check(&read, &permissions("permissions: write-all\n", ""), &[&format!("2 {write_all}")]);
-    check(
-        &permissions("", ""),
-        &permissions("permissions: write-all\n", ""),
-        &[&format!("2 {write_all}")],
-    );
-    check(&read, &permissions("", ""), &[&format!("2 {gone}")]);
-    check(
-        &read,
-        &permissions(
-            "permissions:\n  contents: read\n",
-            "    permissions:\n      contents: write\n",
-        ),
-        &["8 broader-permissions: The token of the job `a` can now write: `contents`"],
-    );
-    check(
-        &permissions("", "    permissions:\n      contents: read\n"),
-        &permissions("", "    permissions:\n      contents: write\n"),
-        &["6 broader-permissions: The token of the job `a` can now write: `contents`"],
-    );
-    check(
-        &permissions("", ""),
-        &permissions("", "    permissions: write-all\n"),
-        &["5 broader-permissions: `write-all` gives the job `a` every permission"],
-    );
-    check(
-        &permissions("", "    permissions:\n      contents: read\n"),
-        &permissions("", ""),
-        &[&format!("5 {gone}")],
-    );
+    check(&permissions("permissions: {}\n", ""), &write, &[now]);
+    check(&permissions("permissions: read-all\n", ""), &write, &[now]);
+    let more = "permissions:\n  contents: read\n  issues: write\n  id-token: write\n";
+    let two = "4 broader-permissions: The token of the workflow can now write: `issues` and 1 more";
+    check(&read, &permissions(more, ""), &[two]);
+    check(&read, &write_all_block, &[&format!("2 {write_all}")]);
+    check(&nothing, &write_all_block, &[&format!("2 {write_all}")]);
+    check(&read, &nothing, &[&format!("2 {gone}")]);
+    let now = "broader-permissions: The token of the job `a` can now write: `contents`";
+    let job_write = "    permissions:\n      contents: write\n";
+    let both = permissions("permissions:\n  contents: read\n", job_write);
+    check(&read, &both, &[&format!("8 {now}")]);
+    check(&job_read, &permissions("", job_write), &[&format!("6 {now}")]);
+    let every = "5 broader-permissions: `write-all` gives the job `a` every permission";
+    check(&nothing, &permissions("", "    permissions: write-all\n"), &[every]);
+    check(&job_read, &nothing, &[&format!("5 {gone}")]);
 }
 
 #[test]

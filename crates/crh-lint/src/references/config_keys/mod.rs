@@ -12,9 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::keys::{ConfigKind, ConfigLine};
 use self::reads::KeyMention;
 use super::CONFIG_KEY;
+use super::messages::draft_in_place_of;
 use super::repo_index::RepoIndex;
 use super::suspects::is_excluded_path;
-use crate::change::LineFate;
 use crate::findings::FindingDraft;
 use crate::{ChangeView, ChangedFile, SearchHit, paths};
 use crh_review::finding::Side;
@@ -218,25 +218,9 @@ fn finding(
 }
 
 fn draft_at_removal(repo: &RepoIndex<'_>, key: &RemovedKey<'_>, path: &str) -> FindingDraft {
-    let text = |side, path: &str| -> String {
-        let bytes = repo.project.file(side, path).ok().flatten();
-        bytes.and_then(|it| String::from_utf8(it).ok()).unwrap_or_default()
-    };
-    let old_text = text(Side::Old, path);
+    let old_text = repo.text(Side::Old, path).unwrap_or_default();
     let sets_key =
         |line: &str| key.kind.parse_line(path, line).is_some_and(|it| it.name == key.name);
-    let (number, line) =
-        (1..).zip(old_text.lines()).find(|(_, it)| sets_key(it)).unwrap_or((1, ""));
-    match key.file.line_fate(number) {
-        LineFate::Replaced(number) | LineFate::Kept(number) if !key.file.is_deleted => {
-            let new_text = text(Side::New, &key.file.path);
-            let index = usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
-            let line = new_text.lines().nth(index).unwrap_or_default();
-            FindingDraft::new(&CONFIG_KEY, &key.file.path, number, line)
-        }
-        LineFate::Replaced(_) | LineFate::Kept(_) | LineFate::Removed => {
-            let draft = FindingDraft::new(&CONFIG_KEY, &key.file.path, number, line);
-            FindingDraft { side: Some(Side::Old), ..draft }
-        }
-    }
+    let line = (1..).zip(old_text.lines()).find(|(_, it)| sets_key(it));
+    draft_in_place_of(repo, &CONFIG_KEY, key.file, line.map_or(1, |(number, _)| number))
 }

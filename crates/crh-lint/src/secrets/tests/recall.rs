@@ -241,25 +241,14 @@ fn private_keys_of_all_kinds_are_found() {
         let (begin, end) = ("-----BEGIN ", "-----END ");
         let (begin, end) =
             (format!("{begin}{kind}PRIVATE KEY-----"), format!("{end}{kind}PRIVATE KEY-----"));
+        #[rustfmt::skip]
         let ways = [
             ("deploy/id_rsa", format!("{begin}\n{}\n{end}", rows.join("\n"))),
             ("src/a.py", format!("KEY = \"\"\"{begin}\n{}\n{end}\"\"\"", rows.join("\n"))),
-            (
-                "k8s/secret.yml",
-                format!("  key: |\n    {begin}\n    {}\n    {end}", rows.join("\n    ")),
-            ),
-            (
-                "sa.json",
-                format!("  \"private_key\": \"{begin}\\n{}\\n{end}\\n\",", rows.join("\\n")),
-            ),
+            ("k8s/secret.yml", format!("  key: |\n    {begin}\n    {}\n    {end}", rows.join("\n    "))),
+            ("sa.json", format!("  \"private_key\": \"{begin}\\n{}\\n{end}\\n\",", rows.join("\\n"))),
             ("src/a.go", format!("const k = `{begin}\n{}\n{end}`", rows.join("\n"))),
-            (
-                "src/A.java",
-                format!(
-                    "  \"{begin}\\n\" +\n  \"{}\\n\" +\n  \"{end}\";",
-                    rows.join("\\n\" +\n  \"")
-                ),
-            ),
+            ("src/A.java", format!("  \"{begin}\\n\" +\n  \"{}\\n\" +\n  \"{end}\";", rows.join("\\n\" +\n  \""))),
             (".env", format!("KEY=\"{begin}\\n{}\\n{end}\"", rows.join("\\n"))),
         ];
         for (path, text) in ways {
