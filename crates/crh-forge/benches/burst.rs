@@ -12,9 +12,10 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use crh_forge::github::{
-    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef,
-    PullRequestState, ReplyCache, read,
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
+    read,
 };
+use crh_forge::posting::ProposalState;
 use crh_forge::{ChangeProposal, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
 use crh_testkit::fake_github::{Pull, PullHandle, TOKEN};
@@ -97,7 +98,7 @@ async fn large(url: &str) -> bool {
     is_within("megabytes for a large pull request", grown, MEGABYTES, &detail)
 }
 
-async fn proposal(client: &GitHubClient) -> (ChangeProposal, PullRequestState) {
+async fn proposal(client: &GitHubClient) -> (ChangeProposal, ProposalState) {
     let name = PullRequestRef::parse("acme/shop#1", client.host(), None).unwrap();
     read::pull_request(client, &name, "crh").await.unwrap()
 }

@@ -19,7 +19,7 @@ use crate::plan::is_static;
 use crate::requirements;
 use crate::runs::{CheckedFinding, RunResults};
 use crate::scope::short_commit;
-use crh_forge::github::post::OpenIssue;
+use crh_forge::posting::OpenIssue;
 use crh_review::diff::LineKind;
 use crh_review::finding::{Evidence, Finding, Member, Origin, Severity, Side};
 use crh_review::report::{DroppedFinding, Fate, Strategy, Validation};

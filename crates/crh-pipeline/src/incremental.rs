@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::scope::short_commit;
-use crh_forge::github::post::{NoSavedReview, OpenIssue, ReviewBasis, SavedReview};
+use crh_forge::posting::{NoSavedReview, OpenIssue, ReviewBasis, SavedReview};
 use crh_git::{BareRepository, Objects, PathEntry, ReadError};
 use crh_review::diff::{Diff, FileDiff, RepoPath};
 use crh_review::identity::is_commit_id;

@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{GitHubClient, Repo, Verb};
+use super::{GitHubClient, Repo};
 use crate::ForgeError;
+use crate::posting::Verb;
 
 /// A pull request to open.
 #[derive(Debug, Clone, PartialEq, Eq)]

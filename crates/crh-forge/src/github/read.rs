@@ -15,7 +15,8 @@ use tokio::sync::watch;
 use url::form_urlencoded;
 use wire::{CheckRuns, Comment, File, Pull, Repository, Review, Statuses};
 
-use super::{GitHubClient, PageCompleteness, Pages, PullRequestRef, PullRequestState, Repo};
+use super::{GitHubClient, PageCompleteness, Pages, PullRequestRef, Repo};
+use crate::posting::ProposalState;
 use crate::{ChangeProposal, ForgeError};
 
 /// How often crh reads a pull request if its head moves while crh reads it.
@@ -59,7 +60,7 @@ pub async fn pull_request(
     client: &GitHubClient,
     pull_ref: &PullRequestRef,
     instance: &str,
-) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
+) -> Result<(ChangeProposal, ProposalState), ForgeError> {
     let mut tries = 1;
     loop {
         let mut raw = Box::pin(read_raw(client, pull_ref)).await?;

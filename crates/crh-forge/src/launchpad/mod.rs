@@ -8,7 +8,6 @@ mod merge_proposal_ref;
 pub mod post;
 pub mod read;
 mod service;
-mod state;
 
 pub use auth::{CONSUMER, LaunchpadCredentials, LaunchpadCredentialsError};
 pub use client::{
@@ -16,7 +15,3 @@ pub use client::{
 };
 pub use merge_proposal_ref::{MergeProposalRef, MergeProposalRefError};
 pub use service::{LaunchpadService, LaunchpadServiceError};
-pub use state::{
-    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
-    MergeProposalState,
-};

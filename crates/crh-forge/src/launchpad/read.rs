@@ -10,11 +10,10 @@ use wire::{Bug, Comment, GitRef, InlineComment, Merge, Person, PreviewDiff, Repo
 
 use super::client::CONCURRENT_MAX;
 use super::merge_proposal_ref::is_plain;
-use super::{
-    Collection, CollectionCompleteness, LaunchpadClient, MergeProposalRef, MergeProposalState,
-};
+use super::{Collection, CollectionCompleteness, LaunchpadClient, MergeProposalRef};
 use crate::http::message;
 use crate::http::message::NO_SECRET;
+use crate::posting::ProposalState;
 use crate::{ChangeProposal, ForgeError};
 use crh_review::identity::is_commit_id;
 
@@ -78,7 +77,7 @@ struct RawRound {
 pub async fn merge_proposal(
     client: &LaunchpadClient,
     proposal_ref: &MergeProposalRef,
-) -> Result<(ChangeProposal, MergeProposalState), ForgeError> {
+) -> Result<(ChangeProposal, ProposalState), ForgeError> {
     let path = proposal_ref.path();
     let comments_path = format!("{path}/all_comments");
     let votes_path = format!("{path}/votes");

@@ -42,7 +42,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::github::post::tests_support::ReviewFixture;
+    use crate::posting::tests_support::ReviewFixture;
     use crh_review::report::DroppedFinding;
 
     fn mask_password(text: &str) -> String {

@@ -1,21 +1,104 @@
-//! Result of a posting, item by item, for all forges.
+//! Posts a review, for all forges: plan (pure), steps, receipts. The report and the current state
+//! determine the writes, so posting twice changes nothing.
+//!
+//! [`plan()`] decides everything. After any failure, crh reads the state and plans again. A forge adds
+//! its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
 
+mod apply_write;
+mod dismissal;
+mod forge;
+mod machine;
 mod mask_report;
+mod plan;
+mod position;
+mod post;
+mod request;
+mod saved_review;
+mod state;
+mod suggestion;
+#[cfg(test)]
+pub(crate) mod tests_support;
+mod thread;
+mod threads;
 
 use std::fmt;
 
+pub use dismissal::{DISMISSAL_PHRASES, DismissalMethod, ThreadDismissal, dismissals};
+pub use forge::{ForgePoster, ForgeProfile, ForgeRules, PostingDelays, SuggestionSyntax};
+pub use machine::{PostingMachine, PostingStep, WriteAnswer};
 pub(crate) use mask_report::mask_report;
+pub(crate) use plan::find_refusal;
+pub use plan::{
+    PlannedComment, PostingConstraints, PostingRefusal, PostingSteps, PostingWrite, WriteKind, plan,
+};
+pub use position::{Anchor, DiffPoint};
+pub use post::{plan_review, post_review};
+pub use request::{ForgeRequest, Verb};
+pub(crate) use saved_review::own_summary;
+pub use saved_review::{NoSavedReview, OpenIssue, ReviewBasis, SavedReview, last_saved_review};
 use serde::Serialize;
+pub use state::{
+    Association, DiffRefs, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
+    ProposalProperties, ProposalReview, ProposalState, RowDiff,
+};
+pub use threads::plan_threads;
+
+use crh_review::diff::Diff;
+use crh_review::report::{Issue, Report};
 
 /// Prefix of the reason for issues without an inline comment.
 const IN_SUMMARY: &str = "only in the summary";
 
+/// A review to post, with everything that planning needs.
+#[derive(Clone, Copy)]
+pub struct ReviewPosting<'a> {
+    /// The report.
+    pub report: &'a Report,
+    /// The reviewed diff. Tells which lines can have a comment where the forge shows no hunks.
+    pub diff: &'a Diff,
+    /// Lines of a file at the head, without newlines; `None` if it is not readable as text.
+    pub head_lines: &'a (dyn Fn(&str) -> Option<Vec<String>> + Sync),
+    /// Masks secrets. Applied to every text that is posted.
+    pub mask: &'a (dyn Fn(&str) -> String + Sync),
+    /// Name of this installation. Installations do not touch each other's comments.
+    pub instance: &'a str,
+    /// Web address of the forge, such as `https://github.com`. Links lead only there.
+    pub web: &'a str,
+    /// Inputs that must be unchanged for the next review to build on this one.
+    pub basis: &'a ReviewBasis,
+    /// For a review of new commits only: issues taken over from the last review. They are part of
+    /// the report. `None` for a full review.
+    pub carried_issues: Option<&'a [OpenIssue]>,
+    /// Permitted actions.
+    pub options: PostingOptions,
+}
+
+/// Permitted actions of a posting.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PostingOptions {
+    /// Permitted votes.
+    pub votes: AllowedVotes,
+    /// Whether to resolve own threads whose code and issue are gone.
+    pub resolve_outdated: bool,
+    /// Whether to write only the summary comment.
+    pub comment_only: bool,
+}
+
+/// Votes that a review may cast. Off by default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct AllowedVotes {
+    /// Request changes if the verdict asks for fixes.
+    pub request_changes: bool,
+    /// Approve if the verdict is `Ready to merge`.
+    pub approve: bool,
+}
+
 /// Result of a posting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PostingOutcome<Refusal> {
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct PostingOutcome {
     /// Why nothing was posted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<PostingRefusal>,
     /// Result of each item, in the order of the report.
     pub receipts: Vec<PostingReceipt>,
     /// Notes for the user.
@@ -59,13 +142,24 @@ pub enum PostedItem {
     Summary,
     /// An own comment thread whose issue is gone.
     Thread {
-        /// GraphQL id of the thread.
+        /// Id of the thread.
         node_id: String,
     },
-    /// The check run at the head.
+    /// The check run or commit status at the head.
     CheckRun,
     /// Code scanning alerts.
     CodeScanning,
+}
+
+impl PostedItem {
+    pub(crate) fn issue(issue: &Issue) -> Self {
+        Self::Issue { number: issue.number, key: issue.dedupe_key.clone() }
+    }
+
+    /// The withdrawal of an own approval.
+    fn withdrawal() -> Self {
+        Self::Vote { event: "DISMISS".to_owned() }
+    }
 }
 
 /// Result of an item.
@@ -125,18 +219,18 @@ impl ItemDelivery {
     }
 }
 
-impl<Refusal> Default for PostingOutcome<Refusal> {
-    /// Nothing to post.
-    fn default() -> Self {
-        Self { refusal: None, receipts: Vec::new(), notes: Vec::new(), url: None }
-    }
-}
-
-impl<Refusal> PostingOutcome<Refusal> {
+impl PostingOutcome {
     /// Whether everything was posted.
     pub fn is_complete(&self) -> bool {
         let has_failed =
             |receipt: &PostingReceipt| matches!(receipt.delivery, ItemDelivery::Failed(_));
         self.refusal.is_none() && !self.receipts.iter().any(has_failed)
     }
+}
+
+/// Remark about issues beyond the limit of inline comments.
+pub(crate) fn overflow_remark(count: usize, inline_max: usize) -> Option<String> {
+    (count > 0).then(|| {
+        format!("Only the {inline_max} most urgent issues have inline comments; {count} more are only in this summary.")
+    })
 }

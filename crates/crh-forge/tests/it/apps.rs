@@ -29,12 +29,14 @@ async fn app_reuses_token_until_it_expires() {
     let scene = Scene::new();
     let id = scene.github.app("reviews", "acme", &Permission::ALL);
     let client = client(&scene, id);
-    let (_, pull_state) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
-    assert_eq!(pull_state.viewer.login, "reviews[bot]");
+    let (_, proposal_state) =
+        read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!(proposal_state.viewer_login(), Some("reviews[bot]"));
     assert_eq!(token_request_count(&scene), 1);
     scene.github.end_tokens();
-    let (_, pull_state) = read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
-    assert_eq!(pull_state.viewer.login, "reviews[bot]");
+    let (_, proposal_state) =
+        read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
+    assert_eq!(proposal_state.viewer_login(), Some("reviews[bot]"));
     assert_eq!(token_request_count(&scene), 2);
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
 }

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use crate::scene::{QUICK, Scene};
 use crh_forge::github::{
-    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, ReplyCache, TIMEOUTS, Verb,
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, ReplyCache, TIMEOUTS,
 };
+use crh_forge::posting::Verb;
 use crh_forge::{ForgeError, ForgeRetryPolicy};
 use crh_http::{NetworkSettings, Timeouts};
 use crh_testkit::fake_github::{Fault, FaultKind, Permission, TOKEN};

@@ -1,16 +1,17 @@
 //! Floods of comments by others neither fill the memory nor hide our own, and shortening is noted.
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::{PullRequestState, read};
+use crh_forge::github::read;
+use crh_forge::posting::ProposalState;
 use crh_testkit::fake_github::{Fault, FaultKind, REVIEWER};
 
 /// Longest comment that GitHub accepts, in characters.
 const LETTERS: usize = 65_536;
 
-async fn read(scene: &Scene) -> (Vec<String>, PullRequestState) {
-    let (proposal, pull_state) =
+async fn read(scene: &Scene) -> (Vec<String>, ProposalState) {
+    let (proposal, proposal_state) =
         read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
-    (proposal.notes, pull_state)
+    (proposal.notes, proposal_state)
 }
 
 /// Adds `count` threads of `author`, each with this many replies of another account.
@@ -31,13 +32,13 @@ async fn flood_of_comments_does_not_hide_ours() {
         scene.github.comment(&scene.pull, "mal", &text);
     }
     scene.github.comment(&scene.pull, REVIEWER, &text);
-    let (notes, pull_state) = read(&scene).await;
-    let lengths = pull_state.comments.iter().map(|comment| comment.body.len());
+    let (notes, proposal_state) = read(&scene).await;
+    let lengths = proposal_state.comments.iter().map(|comment| comment.body.len());
     // 16 MB of whole comments, four shortened ones, and our own.
     let expected = [[LETTERS; 256].as_slice(), &[1 << 10; 4], &[LETTERS]].concat();
     assert_eq!(lengths.collect::<Vec<_>>(), expected);
     let note = "Of 4 comments were shortened, because others wrote more than 16 MB.";
-    assert_eq!((pull_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
+    assert_eq!((proposal_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
 }
 
 #[tokio::test]
@@ -45,11 +46,11 @@ async fn long_threads_of_others_do_not_hide_ours() {
     let scene = Scene::new();
     threads(&scene, 100, "ann", 30);
     threads(&scene, 1, REVIEWER, 250);
-    let (notes, pull_state) = read(&scene).await;
-    assert_eq!(pull_state.threads.len(), 101);
-    assert_eq!(pull_state.threads[100].comments.len(), 251);
+    let (notes, proposal_state) = read(&scene).await;
+    assert_eq!(proposal_state.threads.len(), 101);
+    assert_eq!(proposal_state.threads[100].comments.len(), 251);
     let note = "Of 50 long threads, only the first comments were read.";
-    assert_eq!((pull_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
+    assert_eq!((proposal_state.incomplete_lists, notes), (Vec::new(), vec![note.to_owned()]));
 }
 
 /// Page sizes and statuses of thread queries.
@@ -67,8 +68,8 @@ async fn check_thread_queries(fault: Fault, expected: &[(u64, u64, u16)]) {
     let scene = Scene::new();
     threads(&scene, 30, REVIEWER, 1);
     scene.github.fail(fault.clone());
-    let (notes, pull_state) = read(&scene).await;
-    assert_eq!((pull_state.threads.len(), notes), (30, Vec::new()), "{fault:?}");
+    let (notes, proposal_state) = read(&scene).await;
+    assert_eq!((proposal_state.threads.len(), notes), (30, Vec::new()), "{fault:?}");
     assert_eq!(thread_queries(&scene), expected, "{fault:?}");
 }
 
@@ -97,8 +98,8 @@ async fn oversized_page_is_requested_in_smaller_size() {
 async fn incomplete_own_texts_are_reported() {
     let scene = Scene::new();
     threads(&scene, 200, REVIEWER, 30);
-    let (notes, pull_state) = read(&scene).await;
-    assert_eq!(pull_state.threads.len(), 200);
-    assert_eq!(pull_state.incomplete_lists, ["inline threads"]);
+    let (notes, proposal_state) = read(&scene).await;
+    assert_eq!(proposal_state.threads.len(), 200);
+    assert_eq!(proposal_state.incomplete_lists, ["inline threads"]);
     assert_eq!(notes, ["There are more inline comments than crh reads."]);
 }

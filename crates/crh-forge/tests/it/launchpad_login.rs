@@ -46,7 +46,7 @@ async fn token_is_requested_authorized_and_exchanged() {
     let client = scene.client_as(stored_credentials);
     assert_eq!(read::viewer(&client).await.unwrap().as_deref(), Some("zoe"));
     let (_, proposal_state) = read::merge_proposal(&client, &scene.proposal_ref()).await.unwrap();
-    assert_eq!(proposal_state.viewer.as_deref(), Some("zoe"));
+    assert_eq!(proposal_state.viewer_login(), Some("zoe"));
     // A token can be exchanged once.
     let error = login_error(&login, LONG).await;
     assert!(matches!(error, LoginError::Declined { .. }), "{error}");

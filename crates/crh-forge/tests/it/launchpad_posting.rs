@@ -7,20 +7,21 @@ use serde_json::json;
 
 use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
 use crate::scene::INSTANCE;
-use crh_forge::ForgeError;
-use crh_forge::launchpad::post::{
-    LaunchpadPosting, LaunchpadPostingDelays, LaunchpadPostingOptions, LaunchpadPostingOutcome,
-    MergeProposalRefusal,
+use crh_forge::launchpad::post::LaunchpadPoster;
+use crh_forge::launchpad::{LaunchpadClient, LaunchpadCredentials, MergeProposalRef};
+use crh_forge::posting::{
+    ItemDelivery, PostingDelays, PostingOptions, PostingOutcome, PostingRefusal, ReviewBasis,
+    ReviewPosting, post_review,
 };
-use crh_forge::launchpad::{LaunchpadCredentials, MergeProposalRef, post};
-use crh_forge::posting::ItemDelivery;
+use crh_forge::{ForgeError, ProposalKind};
 use crh_review::diff::Diff;
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 use crh_testkit::fake_launchpad::{CONSUMER, LaunchpadFault, LaunchpadFaultKind, REVIEWER, TOKEN};
 
 /// No delays: the fake shows writes at once.
-const NO_WAITS: LaunchpadPostingDelays = LaunchpadPostingDelays { rereads: [Duration::ZERO; 3] };
+const NO_WAITS: PostingDelays =
+    PostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
 
 /// A review of the head with issues at these lines.
 fn review(scene: &LaunchpadScene, id: &str, locations: &[(&str, u32)]) -> Report {
@@ -57,7 +58,7 @@ fn reviewed_diff(scene: &LaunchpadScene) -> Diff {
     Diff::read(scene.repo.git(&["diff", "main...feature"]))
 }
 
-async fn post_report(scene: &LaunchpadScene, report: &Report) -> LaunchpadPostingOutcome {
+async fn post_report(scene: &LaunchpadScene, report: &Report) -> PostingOutcome {
     post_report_to(scene, &scene.proposal_ref(), report).await
 }
 
@@ -65,15 +66,30 @@ async fn post_report_to(
     scene: &LaunchpadScene,
     proposal_ref: &MergeProposalRef,
     report: &Report,
-) -> LaunchpadPostingOutcome {
-    let (mask, diff, options) =
-        (str::to_owned, reviewed_diff(scene), LaunchpadPostingOptions::default());
-    let posting =
-        LaunchpadPosting { report, diff: &diff, mask: &mask, instance: INSTANCE, options };
-    let outcome =
-        post::post_review(&scene.client(), proposal_ref, &posting, &NO_WAITS).await.unwrap();
+) -> PostingOutcome {
+    let outcome = post_as(scene, &scene.client(), proposal_ref, report).await.unwrap();
     assert_eq!(scene.launchpad.surprises(), Vec::<String>::new());
     outcome
+}
+
+async fn post_as(
+    scene: &LaunchpadScene,
+    client: &LaunchpadClient,
+    proposal_ref: &MergeProposalRef,
+    report: &Report,
+) -> Result<PostingOutcome, ForgeError> {
+    let posting = ReviewPosting {
+        report,
+        diff: &reviewed_diff(scene),
+        head_lines: &|_| None,
+        mask: &str::to_owned,
+        instance: INSTANCE,
+        web: &scene.launchpad.url(),
+        basis: &ReviewBasis::default(),
+        carried_issues: None,
+        options: PostingOptions::default(),
+    };
+    post_review(&LaunchpadPoster { client, proposal_ref }, &posting, &NO_WAITS).await
 }
 
 /// Content of the proposal as a visitor sees it, without the saved state.
@@ -156,10 +172,16 @@ async fn nothing_is_posted_to_a_moved_head() {
     let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
     scene.push("FIVE", &[]);
     let outcome = post_report(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(MergeProposalRefusal::HeadMoved { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
     scene.launchpad.set_status(&scene.merge, "Merged");
     let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[])).await;
-    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::Closed { status: "Merged".to_owned() }));
+    assert_eq!(
+        outcome.refusal,
+        Some(PostingRefusal::Closed {
+            kind: ProposalKind::MergeProposal,
+            status: "Merged".to_owned(),
+        })
+    );
     assert_eq!(scene.launchpad.writes().len(), 0);
 }
 
@@ -170,7 +192,7 @@ async fn draft_comments_are_not_overwritten() {
     scene.launchpad.draft(&scene.merge, "ann", diff, (10, "Mine."));
     scene.launchpad.draft(&scene.merge, REVIEWER, diff, (10, "Hm."));
     let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[("orders.py", 5)])).await;
-    let drafts = MergeProposalRefusal::Drafts { who: REVIEWER.to_owned() };
+    let drafts = PostingRefusal::Drafts { who: REVIEWER.to_owned() };
     assert_eq!(outcome.refusal, Some(drafts));
     assert_eq!(scene.launchpad.writes().len(), 0);
     // A comment without inline comments does not touch the drafts.
@@ -218,8 +240,10 @@ async fn unreadable_diff_is_not_a_missing_diff() {
     ));
     let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
     let outcome = post_report(&scene, &report).await;
-    let refusal =
-        MergeProposalRefusal::NotAllRead { incomplete_lists: vec!["newest diff".to_owned()] };
+    let refusal = PostingRefusal::NotAllRead {
+        kind: ProposalKind::MergeProposal,
+        incomplete_lists: vec!["newest diff".to_owned()],
+    };
     assert_eq!(outcome.refusal, Some(refusal));
     assert_eq!(scene.launchpad.writes().len(), 0);
     assert!(post_report(&scene, &report).await.is_complete());
@@ -276,20 +300,12 @@ async fn unconfirmed_write_is_checked_and_never_repeated() {
 async fn anonymous_or_rejected_account_posts_nothing() {
     let scene = LaunchpadScene::new();
     let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
-    let (mask, diff, options) =
-        (str::to_owned, reviewed_diff(&scene), LaunchpadPostingOptions::default());
-    let posting =
-        LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance: INSTANCE, options };
     let wrong_client =
         scene.client_as(LaunchpadCredentials::new(CONSUMER, TOKEN, &"wrong".into()).unwrap());
-    let error = post::post_review(&wrong_client, &scene.proposal_ref(), &posting, &NO_WAITS)
-        .await
-        .unwrap_err();
+    let error = post_as(&scene, &wrong_client, &scene.proposal_ref(), &report).await.unwrap_err();
     assert!(matches!(error, ForgeError::BadToken { .. }), "{error}");
     let anonymous_client = scene.client_as(LaunchpadCredentials::anonymous());
-    let outcome = post::post_review(&anonymous_client, &scene.proposal_ref(), &posting, &NO_WAITS)
-        .await
-        .unwrap();
-    assert_eq!(outcome.refusal, Some(MergeProposalRefusal::NotLoggedIn));
+    let outcome = post_as(&scene, &anonymous_client, &scene.proposal_ref(), &report).await.unwrap();
+    assert_eq!(outcome.refusal, Some(PostingRefusal::NotLoggedIn("Launchpad")));
     assert_eq!(scene.launchpad.comments(&scene.merge), []);
 }

@@ -8,15 +8,16 @@ use crate::launchpad_scene::{FORK, LaunchpadScene, SHOP};
 use crate::scene::{QUICK, now};
 use crh_forge::launchpad::{
     LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
-    MergeProposalRef, MergeProposalState, read,
+    MergeProposalRef, read,
 };
+use crh_forge::posting::ProposalState;
 use crh_forge::{ChangeProposal, ForgeError};
 use crh_http::{NetworkSettings, Timeouts};
 use crh_testkit::fake_launchpad::{
     CONSUMER, LaunchpadFault, LaunchpadFaultKind, Merge, REVIEWER, SECRET, TOKEN,
 };
 
-async fn read(scene: &LaunchpadScene) -> Result<(ChangeProposal, MergeProposalState), ForgeError> {
+async fn read(scene: &LaunchpadScene) -> Result<(ChangeProposal, ProposalState), ForgeError> {
     // Spawned, which requires a `Send` future.
     let (client, proposal_ref) = (scene.client(), scene.proposal_ref());
     let read = tokio::spawn(async move { read::merge_proposal(&client, &proposal_ref).await })
@@ -70,10 +71,10 @@ async fn three_rounds_are_read_with_comments() {
     launchpad.report(FORK, &head, "test", "Failed").report(FORK, &head, "lint", "Succeeded");
     let (proposal, proposal_state) = read(&scene).await.unwrap();
     expect_file!["../data/launchpad_proposal.txt"].assert_eq(&stable_text(&scene, &proposal));
-    assert_eq!(proposal_state.viewer.as_deref(), Some(REVIEWER));
-    assert_eq!(proposal_state.latest_diff.as_ref().map(|diff| diff.id), Some(diff_id(2)));
-    assert_eq!(proposal_state.latest_diff.unwrap().diff, launchpad.diff_text(merge).into_bytes());
-    assert_eq!(proposal_state.inline_comments.len(), 5);
+    assert_eq!(proposal_state.viewer_login(), Some(REVIEWER));
+    assert_eq!(proposal_state.row_diff.as_ref().map(|diff| diff.id), Some(diff_id(2)));
+    assert_eq!(proposal_state.row_diff.unwrap().diff, launchpad.diff_text(merge).into_bytes());
+    assert_eq!(proposal_state.threads.len(), 5);
     // The same state gives the same value.
     assert_eq!(read(&scene).await.unwrap().0, proposal);
 }
@@ -188,7 +189,7 @@ async fn outdated_diff_is_noted() {
     scene.launchpad.refresh(FORK);
     let (proposal, proposal_state) = read(&scene).await.unwrap();
     assert_eq!((&proposal.source.commit, proposal.rounds.len()), (&head, 1));
-    assert_ne!(proposal_state.latest_diff.unwrap().head, head);
+    assert_ne!(proposal_state.row_diff.unwrap().head, head);
     assert_eq!(proposal.notes, ["Launchpad's newest diff is older than the branch head."]);
 }
 
@@ -259,12 +260,7 @@ async fn optional_parts_become_notes() {
     fail_reads("*/bugs");
     fail_reads("*/diff_text");
     let (proposal, proposal_state) = read(&scene).await.unwrap();
-    assert_eq!(
-        (proposal.notes.len(), proposal_state.latest_diff),
-        (3, None),
-        "{:?}",
-        proposal.notes
-    );
+    assert_eq!((proposal.notes.len(), proposal_state.row_diff), (3, None), "{:?}", proposal.notes);
 }
 
 #[tokio::test]

@@ -24,9 +24,10 @@ async fn public_pull_request_is_read() {
         seed: 1,
     };
     let client = GitHubClient::new(&NetworkSettings::default(), config).unwrap();
-    let (proposal, pull_state) = read::pull_request(&client, &pull_ref, INSTANCE).await.unwrap();
+    let (proposal, proposal_state) =
+        read::pull_request(&client, &pull_ref, INSTANCE).await.unwrap();
     assert_eq!((proposal.repo.as_str(), proposal.number.as_str()), ("octocat/Hello-World", "1"));
-    assert_eq!(proposal.source.commit, pull_state.pull.head);
-    assert!(!pull_state.files.is_empty() && !pull_state.viewer.login.is_empty());
+    assert_eq!(proposal.source.commit, proposal_state.properties.head);
+    assert!(!proposal_state.files.is_empty() && proposal_state.viewer.is_some());
     assert!(!client.limits().is_empty());
 }

@@ -6,12 +6,13 @@ use expect_test::expect;
 use serde_json::json;
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::post::{
-    GitHubPosting, GitHubPostingDelays, GitHubPostingOptions, GitHubPostingOutcome,
-    PullRequestRefusal, ReviewBasis,
-};
+use crh_forge::github::post::{GitHubPoster, GitHubRules};
 use crh_forge::github::{GitHubClient, GitHubCredentials, ReplyCache, post, read};
-use crh_forge::posting::{ItemDelivery, PostedItem};
+use crh_forge::posting;
+use crh_forge::posting::{
+    ItemDelivery, PostedItem, PostingDelays, PostingOptions, PostingOutcome, PostingRefusal,
+    ReviewBasis, ReviewPosting,
+};
 use crh_review::diff::Diff;
 use crh_review::report::{Report, Strategy};
 use crh_review::verdict::Verdict;
@@ -22,8 +23,8 @@ use crh_testkit::fake_github::{Fault, FaultKind, HoldPoint, Permission, Pull, RE
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// No delays: the fake shows writes at once.
-const NO_WAITS: GitHubPostingDelays =
-    GitHubPostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
+const NO_WAITS: PostingDelays =
+    PostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
 
 fn lines(from: u32, to: u32) -> String {
     (from..=to).map(|line| format!("    line({line});\n")).collect()
@@ -79,14 +80,14 @@ async fn post_with(
     scene: &Scene,
     client: &GitHubClient,
     report: &Report,
-    options: GitHubPostingOptions,
-) -> GitHubPostingOutcome {
+    options: PostingOptions,
+) -> PostingOutcome {
     let web = scene.github.url();
     let head_lines = |file: &str| {
         (file == "a.rs").then(|| lines(1, 60).lines().map(str::to_owned).collect::<Vec<_>>())
     };
     let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = GitHubPosting {
+    let posting = ReviewPosting {
         report,
         diff: &diff,
         head_lines: &head_lines,
@@ -97,12 +98,12 @@ async fn post_with(
         carried_issues: None,
         options,
     };
-    post::post_review(client, &scene.pull_ref(), &posting, &NO_WAITS).await.unwrap()
+    let poster = GitHubPoster { client, pull_ref: &scene.pull_ref() };
+    posting::post_review(&poster, &posting, &NO_WAITS).await.unwrap()
 }
 
-async fn post(scene: &Scene, report: &Report) -> GitHubPostingOutcome {
-    let options =
-        GitHubPostingOptions { resolve_outdated: true, ..GitHubPostingOptions::default() };
+async fn post(scene: &Scene, report: &Report) -> PostingOutcome {
+    let options = PostingOptions { resolve_outdated: true, ..PostingOptions::default() };
     let outcome = post_with(scene, &scene.client(), report, options).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     outcome
@@ -268,9 +269,9 @@ async fn dismissed_issue_is_not_raised_again() {
     scene.github.association("acme/shop", "ben", "MEMBER");
     scene.github.reply(&threads[0].id, "ben", "Not a bug: the caller checks.");
     scene.github.reply(&threads[1].id, "mallory", "Not a bug.");
-    let (_, pull_state) =
+    let (_, proposal_state) =
         read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
-    let dismissals = post::dismissals(&pull_state, INSTANCE);
+    let dismissals = posting::dismissals(&proposal_state, INSTANCE);
     let dismissals: Vec<_> = dismissals
         .iter()
         .map(|dismissal| (dismissal.by.as_str(), dismissal.is_effective))
@@ -316,9 +317,9 @@ async fn own_pending_review_is_submitted_and_persons_kept() {
     post(&scene, &report).await;
     let expected = sorted_content(&scene);
     scene.github.unsubmit(&scene.pull);
-    let (_, pull_state) =
+    let (_, proposal_state) =
         read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
-    assert_eq!(pull_state.threads, vec![], "other accounts do not see them");
+    assert_eq!(proposal_state.threads, vec![], "other accounts do not see them");
     let outcome = post(&scene, &report).await;
     assert!(outcome.is_complete(), "{outcome:?}");
     assert_eq!(sorted_content(&scene), expected);
@@ -329,7 +330,7 @@ async fn own_pending_review_is_submitted_and_persons_kept() {
     let mut other_review = report.clone();
     other_review.review_id = "1111111111111111".to_owned();
     let outcome = post(&scene, &other_review).await;
-    assert_eq!(outcome.refusal, Some(PullRequestRefusal::Unsubmitted));
+    assert_eq!(outcome.refusal, Some(PostingRefusal::Unsubmitted));
 }
 
 #[tokio::test]
@@ -338,7 +339,7 @@ async fn stale_approval_is_dismissed() {
     let mut clean_report = review(&scene, &[]);
     clean_report.issues.clear();
     clean_report.verdict = Verdict::ReadyToMerge;
-    let mut options = GitHubPostingOptions::default();
+    let mut options = PostingOptions::default();
     options.votes.approve = true;
     post_with(&scene, &scene.client(), &clean_report, options).await;
     let outcome = post(&scene, &review(&scene, &[10])).await;
@@ -370,10 +371,10 @@ async fn nothing_is_posted_to_wrong_head_or_pull() {
     scene.repo.commit("more");
     scene.github.push(&scene.pull);
     let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
     report.change.pr_number = "999".to_owned();
     let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(PullRequestRefusal::OtherPull { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PostingRefusal::OtherProposal { .. })), "{outcome:?}");
     assert_eq!(scene.github.writes_received(), 0);
 }
 
@@ -392,8 +393,7 @@ async fn comment_only_token_posts_summary() {
     let client = scene
         .client_with(ReplyCache::disabled(), GitHubCredentials::Token("ghp_onlyComments".into()));
     let outcome =
-        post_with(&scene, &client, &review(&scene, &[10, 20]), GitHubPostingOptions::default())
-            .await;
+        post_with(&scene, &client, &review(&scene, &[10, 20]), PostingOptions::default()).await;
     assert!(outcome.is_complete() && outcome.notes.len() == 1, "{outcome:?}");
     assert_eq!(scene.github.threads(&scene.pull).len(), 0);
     let body = &scene.github.comments(&scene.pull)[0].body;
@@ -469,7 +469,7 @@ async fn check_run_and_sarif_show_the_same_review() {
     let report = review(&scene, &(1..=60).collect::<Vec<_>>());
     let web = scene.github.url();
     let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = GitHubPosting {
+    let posting = ReviewPosting {
         report: &report,
         diff: &diff,
         head_lines: &|_| None,
@@ -478,7 +478,7 @@ async fn check_run_and_sarif_show_the_same_review() {
         web: &web,
         basis: &basis,
         carried_issues: None,
-        options: GitHubPostingOptions::default(),
+        options: PostingOptions::default(),
     };
     // Only Apps can create check runs.
     scene.github.token("ghs_ofAnApp", "reviews[bot]", &Permission::ALL);
@@ -501,11 +501,11 @@ async fn check_run_and_sarif_show_the_same_review() {
 async fn planning_changes_nothing() {
     let scene = scene();
     let report = review(&scene, &[10]);
-    let (_, pull_state) =
+    let (_, proposal_state) =
         read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await.unwrap();
     let web = scene.github.url();
     let (diff, basis) = (Diff::read(""), ReviewBasis::default());
-    let posting = GitHubPosting {
+    let posting = ReviewPosting {
         report: &report,
         diff: &diff,
         head_lines: &|_| None,
@@ -514,14 +514,14 @@ async fn planning_changes_nothing() {
         web: &web,
         basis: &basis,
         carried_issues: None,
-        options: GitHubPostingOptions::default(),
+        options: PostingOptions::default(),
     };
-    let plan = post::plan(&posting, &pull_state);
+    let plan = posting::plan(&GitHubRules, &posting, &proposal_state);
     let planned_bodies: Vec<String> =
         plan.writes.iter().map(|write| write.request.body.to_string()).collect();
     assert_eq!(scene.github.writes_received(), 0);
-    let outcome =
-        post::post_review(&scene.client(), &scene.pull_ref(), &posting, &NO_WAITS).await.unwrap();
+    let poster = GitHubPoster { client: &scene.client(), pull_ref: &scene.pull_ref() };
+    let outcome = posting::post_review(&poster, &posting, &NO_WAITS).await.unwrap();
     assert!(outcome.receipts.iter().any(|receipt| receipt.item == PostedItem::Summary));
     let sent_bodies: Vec<String> =
         scene.github.writes().iter().map(|write| write.body.to_string()).collect();

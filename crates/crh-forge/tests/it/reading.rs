@@ -6,11 +6,12 @@ use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::json;
 
 use crate::scene::{INSTANCE, Scene};
-use crh_forge::github::{GitHubCredentials, PullRequestState, ReplyCache, Repo, Verb, read};
+use crh_forge::github::{GitHubCredentials, ReplyCache, Repo, read};
+use crh_forge::posting::{ProposalState, Verb};
 use crh_forge::{ChangeProposal, ForgeError};
 use crh_testkit::fake_github::{Fault, FaultKind, Permission, Pull, REVIEWER, TOKEN};
 
-async fn read(scene: &Scene) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
+async fn read(scene: &Scene) -> Result<(ChangeProposal, ProposalState), ForgeError> {
     let read = read::pull_request(&scene.client(), &scene.pull_ref(), INSTANCE).await;
     assert_eq!(scene.github.surprises(), Vec::<String>::new());
     read
@@ -45,9 +46,9 @@ async fn pull_request_is_read_completely() {
     scene.github.status("acme/shop", &head, "ci/old", "failure");
     post(&scene, TOKEN, "A thought.", &head).await;
     scene.github.remove_account("gone");
-    let (proposal, pull_state) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     check(&scene, &proposal, expect_file!["../data/proposal.txt"]);
-    check(&scene, &pull_state, expect_file!["../data/standing.txt"]);
+    check(&scene, &proposal_state, expect_file!["../data/standing.txt"]);
 }
 
 /// Posts a review without inline comments.
@@ -70,17 +71,19 @@ async fn deleted_author_and_fork_are_handled() {
     };
     let pull = scene.github.pull("acme/shop", pull);
     let scene = Scene { pull, ..scene };
-    let (proposal, pull_state) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     assert_eq!(proposal.source.repo.as_deref(), Some("cas/shop"));
     assert_eq!(proposal.source.git_url, Some(format!("{}/cas/shop.git", scene.github.url())));
-    assert!(pull_state.pull.from_fork && pull_state.pull.draft && proposal.draft);
+    assert!(
+        proposal_state.properties.from_fork && proposal_state.properties.draft && proposal.draft
+    );
     scene.github.delete_repository("cas/shop");
     scene.github.remove_account("cas");
     scene.github.close(&scene.pull);
-    let (proposal, pull_state) = read(&scene).await.unwrap();
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
     assert_eq!((proposal.source.repo, proposal.source.git_url), (None, None));
     assert_eq!((proposal.author.as_deref(), proposal.state.as_str()), (Some("ghost"), "closed"));
-    assert!(pull_state.pull.from_fork && !pull_state.pull.open);
+    assert!(proposal_state.properties.from_fork && !proposal_state.properties.open);
     assert_eq!(proposal.target.git_url, Some(format!("{}/acme/shop.git", scene.github.url())));
 }
 
@@ -119,10 +122,10 @@ async fn long_lists_and_threads_are_read_completely() {
         scene.github.check("acme/shop", &head, &format!("check {number:03}"), Some("success"));
         scene.github.status("acme/shop", &head, &format!("status {number:03}"), "success");
     }
-    let (proposal, pull_state) = read(&scene).await.unwrap();
-    assert_eq!((proposal.comments.len(), pull_state.comments.len()), (250, 250));
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
+    assert_eq!((proposal.comments.len(), proposal_state.comments.len()), (250, 250));
     assert_eq!(proposal.comments[249].content, "comment 249");
-    assert_eq!((proposal.threads.len(), pull_state.threads.len()), (250, 250));
+    assert_eq!((proposal.threads.len(), proposal_state.threads.len()), (250, 250));
     for (number, thread) in proposal.threads.iter().enumerate() {
         assert_eq!(thread.comments[0].content, format!("thread {number}"));
         let replies = if number == 120 { 250 } else { number % 3 };
@@ -143,10 +146,10 @@ async fn files_after_first_page_are_read() {
     }
     scene.repo.commit("many");
     scene.github.push(&scene.pull);
-    let (proposal, pull_state) = read(&scene).await.unwrap();
-    assert_eq!(pull_state.files.len(), 252);
-    assert_eq!(pull_state.files[0].path, "many/000.txt");
-    assert_eq!(pull_state.files[0].patch.as_deref(), Some("@@ -0,0 +1 @@\n+one"));
+    let (proposal, proposal_state) = read(&scene).await.unwrap();
+    assert_eq!(proposal_state.files.len(), 252);
+    assert_eq!(proposal_state.files[0].path, "many/000.txt");
+    assert_eq!(proposal_state.files[0].patch.as_deref(), Some("@@ -0,0 +1 @@\n+one"));
     assert_eq!(proposal.notes, Vec::<String>::new());
 }
 
@@ -269,9 +272,9 @@ async fn push_while_reading_restarts_the_read() {
     // A stale reply with the old head.
     let stale = Fault::on("GET", "/api/v3/repos/acme/shop/pulls/2", FaultKind::NotModified);
     scene.github.fail(stale.clone());
-    let (proposal, pull_state) =
+    let (proposal, proposal_state) =
         read::pull_request(&client, &scene.pull_ref(), INSTANCE).await.unwrap();
-    assert_eq!((&proposal.source.commit, &pull_state.pull.head), (&head, &head));
+    assert_eq!((&proposal.source.commit, &proposal_state.properties.head), (&head, &head));
     assert_eq!(proposal.notes, Vec::<String>::new());
     // If pushes continue, the result has a note.
     scene.repo.write("orders.py", "pushed again\n");

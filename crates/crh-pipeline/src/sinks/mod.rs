@@ -25,23 +25,33 @@ pub enum ReportSink {
     Forge(ForgeSink),
 }
 
-/// A forge to post to.
+/// A forge to post to, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ForgeSink {
-    /// The pull request at GitHub.
-    GitHub(GitHubPostKind),
-    /// The merge proposal at Launchpad: one comment with summary, vote and inline comments.
+pub struct ForgeSink {
+    /// The forge.
+    pub forge: ForgeName,
+    /// How to post.
+    pub kind: PostKind,
+}
+
+/// A forge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ForgeName {
+    /// GitHub.
+    GitHub,
+    /// Launchpad: one comment with summary, vote and inline comments.
     Launchpad,
 }
 
-/// How to post to a pull request.
+/// How to post to a proposed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GitHubPostKind {
+pub enum PostKind {
     /// A review with a summary and comments on lines.
     Review,
     /// One comment, which needs fewer permissions.
     Comment,
-    /// A check run with annotations. Only an App or Actions may create one.
+    /// A check run with annotations, which only an App or Actions may create; on other forges a
+    /// commit status.
     CheckRun,
     /// Code scanning alerts.
     CodeScanning,
@@ -54,9 +64,7 @@ pub enum SinkError {
     #[error("`file:` needs a path, as in `file:review.json`")]
     NoPath,
     /// Unknown sink.
-    #[error(
-        "unknown sink `{0}`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`"
-    )]
+    #[error("unknown sink `{0}`; use {names}", names = sink_names())]
     Unknown(String),
 }
 
@@ -82,6 +90,17 @@ pub enum SinkDelivery {
     Failed(String),
 }
 
+/// Names of all sinks, for messages.
+fn sink_names() -> String {
+    let forges = ForgeSink::all().map(ForgeSink::name);
+    let names: Vec<String> =
+        ["stdout", "file:PATH"].into_iter().chain(forges).map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
 impl FromStr for ReportSink {
     type Err = SinkError;
 
@@ -93,7 +112,7 @@ impl FromStr for ReportSink {
             None if word == "stdout" => Ok(Self::Stdout),
             None if word == "file" => Err(SinkError::NoPath),
             None => {
-                let forge = ForgeSink::ALL.into_iter().find(|forge| forge.name() == word);
+                let forge = ForgeSink::all().find(|forge| forge.name() == word);
                 forge.map(Self::Forge).ok_or_else(|| SinkError::Unknown(word.to_owned()))
             }
         }
@@ -110,25 +129,41 @@ impl fmt::Display for ReportSink {
     }
 }
 
+impl ForgeName {
+    /// All forges.
+    pub const ALL: [Self; 2] = [Self::GitHub, Self::Launchpad];
+
+    /// Sinks of the forge, by their names on the command line.
+    pub fn sinks(self) -> &'static [(&'static str, PostKind)] {
+        match self {
+            Self::GitHub => &[
+                ("github", PostKind::Review),
+                ("github-comment", PostKind::Comment),
+                ("github-check", PostKind::CheckRun),
+                ("github-sarif", PostKind::CodeScanning),
+            ],
+            Self::Launchpad => &[("launchpad", PostKind::Review)],
+        }
+    }
+
+    /// Name of the sink that posts reviews.
+    pub fn name(self) -> &'static str {
+        self.sinks().first().map_or("", |(name, _)| name)
+    }
+}
+
 impl ForgeSink {
     /// All forge sinks.
-    pub const ALL: [Self; 5] = [
-        Self::GitHub(GitHubPostKind::Review),
-        Self::GitHub(GitHubPostKind::Comment),
-        Self::GitHub(GitHubPostKind::CheckRun),
-        Self::GitHub(GitHubPostKind::CodeScanning),
-        Self::Launchpad,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        ForgeName::ALL.into_iter().flat_map(|forge| {
+            forge.sinks().iter().map(move |(_, kind)| Self { forge, kind: *kind })
+        })
+    }
 
     /// Name as typed on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::GitHub(GitHubPostKind::Review) => "github",
-            Self::GitHub(GitHubPostKind::Comment) => "github-comment",
-            Self::GitHub(GitHubPostKind::CheckRun) => "github-check",
-            Self::GitHub(GitHubPostKind::CodeScanning) => "github-sarif",
-            Self::Launchpad => "launchpad",
-        }
+        let mut sinks = self.forge.sinks().iter();
+        sinks.find(|(_, kind)| *kind == self.kind).map_or("", |(name, _)| name)
     }
 }
 

@@ -46,11 +46,11 @@ fn sink_names_parse_or_list_alternatives() {
         file:a/b:c.json: File("a/b:c.json")
         file:: `file:` needs a path, as in `file:review.json`
         file: `file:` needs a path, as in `file:review.json`
-        github: Forge(GitHub(Review))
-        github-comment: Forge(GitHub(Comment))
-        github-check: Forge(GitHub(CheckRun))
-        github-sarif: Forge(GitHub(CodeScanning))
-        launchpad: Forge(Launchpad)
+        github: Forge(ForgeSink { forge: GitHub, kind: Review })
+        github-comment: Forge(ForgeSink { forge: GitHub, kind: Comment })
+        github-check: Forge(ForgeSink { forge: GitHub, kind: CheckRun })
+        github-sarif: Forge(ForgeSink { forge: GitHub, kind: CodeScanning })
+        launchpad: Forge(ForgeSink { forge: Launchpad, kind: Review })
         Stdout: unknown sink `Stdout`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
         https://x: unknown sink `https://x`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
     "#]]

@@ -15,6 +15,12 @@ const RESERVED_CHARS: usize = 4_096;
 pub enum SuggestionStyle {
     /// As a suggestion block that the forge can apply. The caller must check that it applies.
     SuggestionBlock,
+    /// As a suggestion block of GitLab, which says how many lines above the commented line it
+    /// replaces. The caller must check that it applies.
+    RelativeSuggestion {
+        /// Number of lines above the commented line.
+        lines_above: u32,
+    },
     /// As a plain code block.
     CodeBlock,
 }
@@ -39,6 +45,10 @@ pub fn inline(
         let block = match suggestion_style {
             SuggestionStyle::SuggestionBlock => {
                 format!("\n```suggestion\n{}\n```\n", text.trim_end_matches('\n'))
+            }
+            SuggestionStyle::RelativeSuggestion { lines_above } => {
+                let text = text.trim_end_matches('\n');
+                format!("\n```suggestion:-{lines_above}+0\n{text}\n```\n")
             }
             SuggestionStyle::CodeBlock => {
                 format!("\n**Replace with:**\n{}\n", sanitise::code_block(text, &issue.language))

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::flags::{CacheFlags, DisplayFlags, PostFlags, VerbosityFlags};
 use super::runs::RunDirFlag;
-use crh_pipeline::sinks::{ForgeSink, GitHubPostKind};
+use crh_pipeline::sinks::{ForgeName, ForgeSink, PostKind};
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {
@@ -32,8 +33,8 @@ pub(crate) struct PostArgs {
     #[arg(long, value_name = "SHA")]
     pub(crate) head: Option<String>,
     /// Where and how to post; repeatable
-    #[arg(long, value_enum, default_values_t = [PostSink::Github])]
-    pub(crate) sink: Vec<PostSink>,
+    #[arg(long, value_parser = sink_parser(), default_value = "github")]
+    pub(crate) sink: Vec<ForgeSink>,
     #[command(flatten)]
     pub(crate) post: PostFlags,
     #[command(flatten)]
@@ -46,28 +47,29 @@ pub(crate) struct PostArgs {
     pub(crate) verbosity: VerbosityFlags,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PostSink {
-    /// A GitHub review: a summary, and comments on lines
-    Github,
-    /// A single GitHub comment; needs fewer permissions
-    GithubComment,
-    /// A check run with annotations; needs a token of GitHub Actions or of a GitHub App
-    GithubCheck,
-    /// Code scanning alerts
-    GithubSarif,
-    /// A Launchpad comment with a summary, a vote and inline comments
-    Launchpad,
+/// Parses the name of a forge sink. `--help` explains each.
+fn sink_parser() -> impl TypedValueParser<Value = ForgeSink> {
+    let names = ForgeSink::all().map(|sink| PossibleValue::new(sink.name()).help(sink_help(sink)));
+    PossibleValuesParser::new(names.collect::<Vec<_>>()).try_map(|name| {
+        let sink = ForgeSink::all().find(|sink| sink.name() == name);
+        sink.ok_or("unknown sink")
+    })
 }
 
-impl PostSink {
-    pub(crate) fn destination(self) -> ForgeSink {
-        match self {
-            Self::Github => ForgeSink::GitHub(GitHubPostKind::Review),
-            Self::GithubComment => ForgeSink::GitHub(GitHubPostKind::Comment),
-            Self::GithubCheck => ForgeSink::GitHub(GitHubPostKind::CheckRun),
-            Self::GithubSarif => ForgeSink::GitHub(GitHubPostKind::CodeScanning),
-            Self::Launchpad => ForgeSink::Launchpad,
+fn sink_help(sink: ForgeSink) -> &'static str {
+    match (sink.forge, sink.kind) {
+        (ForgeName::GitHub, PostKind::Review) => {
+            "A GitHub review: a summary, and comments on lines"
+        }
+        (ForgeName::GitHub, PostKind::Comment) => {
+            "A single GitHub comment; needs fewer permissions"
+        }
+        (ForgeName::GitHub, PostKind::CheckRun) => {
+            "A check run with annotations; needs a token of GitHub Actions or of a GitHub App"
+        }
+        (_, PostKind::CodeScanning) => "Code scanning alerts",
+        (ForgeName::Launchpad, _) => {
+            "A Launchpad comment with a summary, a vote and inline comments"
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::change_source::{ChangeSource, UnreadableAttributes};
-use super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup};
+use super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::github::{Audience, SkipRules};
 use super::review::since::Wish;
 use super::{change_source, forge, github, require_parent_folder};
@@ -15,7 +15,7 @@ use crate::config::environment::{CI, Environment};
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::github::post::last_saved_review;
+use crh_forge::posting::last_saved_review;
 use crh_git::Objects;
 use crh_pipeline::incremental::PreviousReviewLookup;
 use crh_pipeline::pack::PackExtras;
@@ -255,16 +255,14 @@ fn last_review(
     source: &ChangeSource,
     change: &PinnedChange,
 ) -> Option<PreviousReviewLookup> {
-    let pull_state = match (wish, pull.map(|pull| &pull.forge)) {
-        (Wish::SinceLast, Some(Forge::GitHub { pull_state, .. })) => pull_state,
-        (Wish::SinceLast, Some(Forge::Launchpad { .. }) | None) | (Wish::Everything, _) => {
-            return None;
-        }
+    let proposal_state = match (wish, pull) {
+        (Wish::SinceLast, Some(pull)) if pull.forge.saves_reviews() => &pull.state,
+        (Wish::SinceLast, _) | (Wish::Everything, _) => return None,
     };
     let (Some(store), Some(head)) = (&source.store, &change.head) else {
         return Some(PreviousReviewLookup::without_commits());
     };
-    let state = last_saved_review(pull_state, source.settings.instance.value.as_str());
+    let state = last_saved_review(proposal_state, source.settings.instance.value.as_str());
     Some(PreviousReviewLookup::compare(state, store.bare(), head, &change.diff))
 }
 

@@ -86,10 +86,8 @@ impl Sink {
 /// The GitHub repository for issues: the target of the pull request, or that of a remote.
 pub(super) fn repository(begun: &Begun, environment: &Environment) -> Option<(GitHubHost, Repo)> {
     match begun.pull.as_ref().map(|pull| &pull.forge) {
-        Some(Forge::GitHub { pull_ref, .. }) => {
-            Some((pull_ref.host.clone(), pull_ref.repo.clone()))
-        }
-        Some(Forge::Launchpad { .. }) | None => github::repo_of_folder(environment),
+        Some(Forge::GitHub(pull_ref)) => Some((pull_ref.host.clone(), pull_ref.repo.clone())),
+        Some(_) | None => github::repo_of_folder(environment),
     }
 }
 

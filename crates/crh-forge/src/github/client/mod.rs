@@ -33,6 +33,7 @@ use crate::ForgeError;
 use crate::http::reply::parse_body;
 use crate::http::retry::ForgeRetryPolicy;
 use crate::http::wait_notifier::WaitNotifier;
+use crate::posting::Verb;
 use crh_http::{NetworkSettings, Timeouts};
 
 /// Maximum number of concurrent requests. To read a pull request, crh starts about as many at once.
@@ -75,19 +76,6 @@ pub enum GitHubSetupError {
     /// HTTP setup failed.
     #[error(transparent)]
     Network(#[from] crh_http::ClientSetupError),
-}
-
-/// HTTP method of a write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verb {
-    /// Creates.
-    Post,
-    /// Changes.
-    Patch,
-    /// Creates or replaces.
-    Put,
-    /// Deletes.
-    Delete,
 }
 
 /// Client for one GitHub server and one account. Clones share connections, limits and tokens.

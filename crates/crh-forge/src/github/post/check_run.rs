@@ -7,11 +7,10 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::request::GitHubRequest;
-use super::{GitHubPosting, INLINE_MAX, overflow_remark};
+use super::PROFILE;
 use crate::ForgeError;
-use crate::github::{GitHubClient, Verb};
-use crate::posting::mask_report;
+use crate::github::GitHubClient;
+use crate::posting::{ForgeRequest, ReviewPosting, Verb, mask_report, overflow_remark};
 use crh_review::escape_invisible;
 use crh_review::finding::{Severity, Side};
 use crh_review::identity::content_id;
@@ -42,16 +41,17 @@ pub struct ExistingCheckRun {
 /// Requests that make a check run of this name show the review. Empty if the newest run of this
 /// instance already does.
 pub fn check_run_requests(
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
     name: &str,
     existing: &[ExistingCheckRun],
-) -> Vec<GitHubRequest> {
+) -> Vec<ForgeRequest> {
     // `find_refusal` already rejected reports that cannot be masked.
     let report = mask_report(posting.report, posting.mask).unwrap_or_default();
     let change = &report.change;
     let mut annotations: Vec<Value> = report.issues.iter().filter_map(annotation).collect();
-    let remark = overflow_remark(annotations.len().saturating_sub(INLINE_MAX));
-    annotations.truncate(INLINE_MAX);
+    let inline_max = PROFILE.inline_max;
+    let remark = overflow_remark(annotations.len().saturating_sub(inline_max), inline_max);
+    annotations.truncate(inline_max);
     let runs = format!("/repos/{}/check-runs", change.repo);
     // Without the two marker lines at its start, by which crh recognises its comments, the text
     // also fits GitHub's limit for check runs. That limit is smaller than the one for comments by
@@ -82,7 +82,7 @@ pub fn check_run_requests(
         Some(run) => (format!("{runs}/{}", run.id), run.annotations),
         None => {
             let first = &annotations[..annotations.len().min(BATCH_MAX)];
-            requests.push(GitHubRequest {
+            requests.push(ForgeRequest {
                 verb: Verb::Post,
                 path: runs.clone(),
                 body: json!({
@@ -97,7 +97,7 @@ pub fn check_run_requests(
     while posted_count < annotations.len() {
         let end = annotations.len().min(posted_count + BATCH_MAX);
         let body = json!({ "output": output(&annotations[posted_count..end]) });
-        requests.push(GitHubRequest { verb: Verb::Patch, path: path.clone(), body });
+        requests.push(ForgeRequest { verb: Verb::Patch, path: path.clone(), body });
         posted_count = end;
     }
     requests
@@ -113,7 +113,7 @@ const UNCONFIRMED_MAX: usize = 3;
 pub async fn existing_check_runs(
     client: &GitHubClient,
     name: &str,
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
 ) -> Result<Vec<ExistingCheckRun>, ForgeError> {
     let change = &posting.report.change;
     let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
@@ -130,7 +130,7 @@ pub async fn existing_check_runs(
 pub async fn post_check_run(
     client: &GitHubClient,
     name: &str,
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
 ) -> Result<usize, ForgeError> {
     let mut sent = 0;
     let mut unconfirmed = 0;
@@ -152,7 +152,7 @@ pub async fn post_check_run(
 
 async fn send(
     client: &GitHubClient,
-    requests: &[GitHubRequest],
+    requests: &[ForgeRequest],
     sent: &mut usize,
 ) -> Result<(), ForgeError> {
     let mut id = String::new();
@@ -196,7 +196,7 @@ impl From<CheckRunEntry> for ExistingCheckRun {
 
 /// GitHub's conclusion for the verdict. Incomplete reviews get `failure`, because branch protection
 /// lets `neutral` pass.
-fn conclusion(posting: &GitHubPosting<'_>) -> &'static str {
+fn conclusion(posting: &ReviewPosting<'_>) -> &'static str {
     let report = posting.report;
     let command = match report.strategy {
         Strategy::Static => CommandKind::Checks,

@@ -9,11 +9,9 @@ use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::GitHubPosting;
-use super::request::GitHubRequest;
 use crate::ForgeError;
-use crate::github::{GitHubClient, Verb};
-use crate::posting::mask_report;
+use crate::github::GitHubClient;
+use crate::posting::{ForgeRequest, ReviewPosting, Verb, mask_report};
 use crh_review::{render, stable_json};
 
 /// Largest compressed upload that GitHub accepts, in bytes.
@@ -37,7 +35,7 @@ pub enum SarifUploadError {
 }
 
 /// The upload request. The same report gives the same request.
-pub fn sarif_upload(posting: &GitHubPosting<'_>) -> Result<GitHubRequest, SarifUploadError> {
+pub fn sarif_upload(posting: &ReviewPosting<'_>) -> Result<ForgeRequest, SarifUploadError> {
     // `find_refusal` already rejected reports that cannot be masked.
     let report = mask_report(posting.report, posting.mask).unwrap_or_default();
     let mut sarif: Value = serde_json::from_str(&render::sarif(&report)?)?;
@@ -53,7 +51,7 @@ pub fn sarif_upload(posting: &GitHubPosting<'_>) -> Result<GitHubRequest, SarifU
         return Err(SarifUploadError::TooLarge(compressed.len()));
     }
     let change = &report.change;
-    Ok(GitHubRequest {
+    Ok(ForgeRequest {
         verb: Verb::Post,
         path: format!("/repos/{}/code-scanning/sarifs", change.repo),
         body: json!({
@@ -67,7 +65,7 @@ pub fn sarif_upload(posting: &GitHubPosting<'_>) -> Result<GitHubRequest, SarifU
 /// Uploads a report to code scanning. A second upload replaces the first.
 pub async fn post_sarif(
     client: &GitHubClient,
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
 ) -> Result<(), SarifUploadError> {
     let request = sarif_upload(posting)?;
     client.write(request.verb, &request.path, &request.body).await?;
@@ -80,8 +78,8 @@ mod tests {
 
     use flate2::read::GzDecoder;
 
-    use super::super::tests_support::ReviewFixture;
     use super::*;
+    use crate::posting::tests_support::ReviewFixture;
 
     #[test]
     fn upload_contains_the_report_as_sarif() {

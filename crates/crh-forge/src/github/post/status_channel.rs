@@ -3,14 +3,15 @@
 //! Neither depends on positions in the diff. crh plans them separately from comments, because many
 //! tokens may write only one of the three.
 
+use super::GitHubRules;
 use super::check_run::{check_run_requests, existing_check_runs, post_check_run};
-use super::plan::{PullRequestRefusal, find_refusal};
-use super::request::GitHubRequest;
 use super::sarif::{SarifUploadError, post_sarif, sarif_upload};
-use super::{GitHubPosting, GitHubPostingOutcome};
 use crate::ForgeError;
 use crate::github::{GitHubClient, PullRequestRef, read};
-use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
+use crate::posting::{
+    ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt, PostingRefusal,
+    PostingSkip, ReviewPosting, find_refusal,
+};
 
 /// A place for a review outside the conversation of the pull request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,15 +48,12 @@ impl StatusChannel {
 pub async fn post_to_channel(
     client: &GitHubClient,
     pull_ref: &PullRequestRef,
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
     channel: StatusChannel,
-) -> Result<GitHubPostingOutcome, ForgeError> {
-    let (_, pull_state) = read::pull_request(client, pull_ref, posting.instance).await?;
-    if let Some(refusal) = find_refusal(posting, &pull_state) {
-        return Ok(GitHubPostingOutcome {
-            refusal: Some(refusal),
-            ..GitHubPostingOutcome::default()
-        });
+) -> Result<PostingOutcome, ForgeError> {
+    let (_, proposal_state) = read::pull_request(client, pull_ref, posting.instance).await?;
+    if let Some(refusal) = find_refusal(&GitHubRules, posting, &proposal_state) {
+        return Ok(PostingOutcome { refusal: Some(refusal), ..PostingOutcome::default() });
     }
     let requests_sent = match channel {
         StatusChannel::CheckRun => {
@@ -70,18 +68,18 @@ pub async fn post_to_channel(
         Err(error) => ItemDelivery::Failed(failure_message(&error, channel)),
     };
     let receipts = vec![PostingReceipt { item: channel.item(), delivery }];
-    Ok(GitHubPostingOutcome { receipts, ..GitHubPostingOutcome::default() })
+    Ok(PostingOutcome { receipts, ..PostingOutcome::default() })
 }
 
 /// Requests of a dry run, or why there are none.
 pub async fn plan_for_channel(
     client: &GitHubClient,
     pull_ref: &PullRequestRef,
-    posting: &GitHubPosting<'_>,
+    posting: &ReviewPosting<'_>,
     channel: StatusChannel,
-) -> Result<Result<Vec<GitHubRequest>, PullRequestRefusal>, SarifUploadError> {
-    let (_, pull_state) = read::pull_request(client, pull_ref, posting.instance).await?;
-    if let Some(refusal) = find_refusal(posting, &pull_state) {
+) -> Result<Result<Vec<ForgeRequest>, PostingRefusal>, SarifUploadError> {
+    let (_, proposal_state) = read::pull_request(client, pull_ref, posting.instance).await?;
+    if let Some(refusal) = find_refusal(&GitHubRules, posting, &proposal_state) {
         return Ok(Err(refusal));
     }
     let requests = match channel {

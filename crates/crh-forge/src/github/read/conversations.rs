@@ -10,13 +10,14 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::super::{GitHubClient, GitHubUser, GraphError, PageCompleteness, PullRequestRef};
+use super::super::{GitHubClient, GraphError, PageCompleteness, PullRequestRef};
 use super::texts::{TextBudget, TextOwner};
 use super::unique_reasons;
 use super::wire::{
     Issue, PullQueryData, QueriedPull, Thread, ThreadComment, ThreadQueryData, Viewer,
 };
 use crate::ForgeError;
+use crate::posting::ForgeUser;
 
 /// Maximum number of queries for one pull request: twenty thousand threads, or a thousand at the
 /// smallest page size.
@@ -84,7 +85,7 @@ fragment comment on PullRequestReviewComment {
 /// Threads and related data of a pull request.
 #[derive(Default)]
 pub(super) struct Conversations {
-    pub(super) viewer: GitHubUser,
+    pub(super) viewer: ForgeUser,
     /// Head at the time of the first page.
     pub(super) head: String,
     pub(super) threads: Vec<Thread>,
@@ -155,7 +156,7 @@ pub(super) async fn read(
         match reply? {
             ThreadQueryReply::Page(data, errors, sizes) => {
                 let pull = conversations.add_page(data, errors)?;
-                viewer_sender.send_replace(Some(conversations.viewer.id));
+                viewer_sender.send_replace(conversations.viewer.id.parse().ok());
                 if let Some(after) = pull.review_threads.page_info.next() {
                     next.needed.push(Box::pin(query_page(client, pull_ref, Some(after), sizes)));
                 }
@@ -248,12 +249,12 @@ impl Conversations {
             self.notes.push(format!("Cannot read all linked issues: {why}."));
         }
         if let Some(Viewer { login, database_id: Some(id) }) = data.viewer {
-            self.viewer = GitHubUser { id, login };
+            self.viewer = ForgeUser::new(id, login);
         }
         let pull = data.repository.and_then(|repository| repository.pull_request);
         let mut pull = pull.ok_or_else(|| missing_data_error("it has no pull request"))?;
         // Without the account id, own comments cannot be recognised.
-        if self.viewer.id == 0 {
+        if self.viewer.id.is_empty() {
             return Err(missing_data_error("it does not name the account of the token"));
         }
         if self.head.is_empty() {

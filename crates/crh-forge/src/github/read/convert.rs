@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::super::post::last_saved_review;
-use super::super::{
-    Association, FilePatch, GitHubHost, GitHubUser, InlineComment, InlineThread,
-    PullRequestComment, PullRequestProperties, PullRequestReview, PullRequestState, Repo,
-};
+use super::super::{GitHubHost, Repo};
 use super::{RawPullRequest, texts, wire};
+use crate::posting::{
+    Association, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
+    ProposalProperties, ProposalReview, ProposalState, last_saved_review,
+};
 use crate::{ChangeProposal, DiffSpot, ForgeCheck, ForgeIssue, ProposalKind, ProposalRound};
 use crh_review::finding::Side;
 use crh_review::identity::{inline_review_marker, is_commit_id};
@@ -16,7 +16,7 @@ pub(super) fn convert(
     host: &GitHubHost,
     raw: RawPullRequest,
     instance: &str,
-) -> (ChangeProposal, PullRequestState) {
+) -> (ChangeProposal, ProposalState) {
     let RawPullRequest {
         pull,
         files,
@@ -51,13 +51,14 @@ pub(super) fn convert(
     threads.retain(|thread| !thread.comments.is_empty());
     threads.sort_by_key(|thread| thread.comments.first().map(|comment| comment.id));
     let reviewed_heads = reviewed_heads(&reviews, &viewer, instance);
-    let pull_state = PullRequestState {
-        viewer,
-        pull: pull_properties(&pull),
+    let proposal_state = ProposalState {
+        viewer: Some(viewer),
+        properties: pull_properties(&pull),
         files: files.into_iter().map(file).collect(),
         comments: comments.into_iter().map(comment).collect(),
         threads,
         reviews: reviews.into_iter().map(review).collect(),
+        row_diff: None,
         incomplete_lists,
     };
     let proposal = ChangeProposal {
@@ -70,19 +71,19 @@ pub(super) fn convert(
         author: pull.user.as_ref().map(|user| user.login.clone()),
         draft: pull.draft,
         state: if pull.merged { "merged".to_owned() } else { pull.state.clone() },
-        open: pull_state.pull.open,
+        open: proposal_state.properties.open,
         labels: pull.labels.iter().map(|label| label.name.clone()).collect(),
         source: branch_end(host, &pull.head),
         target: branch_end(host, &pull.base),
         checks: checks(check_runs, statuses),
         linked_issues: conversations.issues.into_iter().map(linked_issue).collect(),
         comments: discussion,
-        threads: pull_state.threads.iter().map(discussion_thread).collect(),
+        threads: proposal_state.threads.iter().map(discussion_thread).collect(),
         votes: Vec::new(),
-        rounds: rounds(&pull, reviewed_heads, last_head(&pull_state, instance)),
+        rounds: rounds(&pull, reviewed_heads, last_head(&proposal_state, instance)),
         notes,
     };
-    (proposal, pull_state)
+    (proposal, proposal_state)
 }
 
 fn base_name(pull: &wire::Pull) -> String {
@@ -102,9 +103,9 @@ fn branch_end(host: &GitHubHost, end: &wire::BranchTip) -> crate::BranchEnd {
     }
 }
 
-fn pull_properties(pull: &wire::Pull) -> PullRequestProperties {
+fn pull_properties(pull: &wire::Pull) -> ProposalProperties {
     let id = |end: &wire::BranchTip| end.repo.as_ref().map(|repo| repo.id);
-    PullRequestProperties {
+    ProposalProperties {
         repo: base_name(pull),
         number: pull.number,
         head: pull.head.sha.clone(),
@@ -118,11 +119,12 @@ fn pull_properties(pull: &wire::Pull) -> PullRequestProperties {
         // If the repository of the head is gone, it was a fork.
         from_fork: id(&pull.head) != id(&pull.base) || id(&pull.head).is_none(),
         association: pull.author_association.as_deref().map(association),
+        ..ProposalProperties::default()
     }
 }
 
-fn account(user: wire::User) -> GitHubUser {
-    GitHubUser { id: user.id, login: user.login }
+fn account(user: wire::User) -> ForgeUser {
+    ForgeUser::new(user.id, user.login)
 }
 
 fn association(word: &str) -> Association {
@@ -139,19 +141,20 @@ fn file(file: wire::File) -> FilePatch {
     FilePatch { path: file.filename, previous: file.previous_filename, patch: file.patch }
 }
 
-fn comment(comment: wire::Comment) -> PullRequestComment {
-    PullRequestComment {
+fn comment(comment: wire::Comment) -> ProposalComment {
+    ProposalComment {
         id: comment.id,
         author: comment.user.map(account),
         association: association(&comment.author_association),
         created_at: comment.created_at,
         body: comment.body.unwrap_or_default(),
         url: comment.html_url,
+        vote: None,
     }
 }
 
-fn review(review: wire::Review) -> PullRequestReview {
-    PullRequestReview {
+fn review(review: wire::Review) -> ProposalReview {
+    ProposalReview {
         id: review.id,
         author: review.user.map(account),
         state: review.state,
@@ -288,14 +291,15 @@ type ReviewedCommit = (String, Option<String>);
 /// Heads of own reviews, oldest first.
 fn reviewed_heads(
     reviews: &[wire::Review],
-    viewer: &GitHubUser,
+    viewer: &ForgeUser,
     instance: &str,
 ) -> Vec<ReviewedCommit> {
     let marker = inline_review_marker(instance, "");
     let marker = marker.trim_end_matches(" -->");
     let own_reviews = reviews.iter().filter(|review| {
         let body = review.body.as_deref().unwrap_or_default();
-        review.user.as_ref().is_some_and(|user| user.id == viewer.id) && body.starts_with(marker)
+        review.user.as_ref().is_some_and(|user| user.id.to_string() == viewer.id)
+            && body.starts_with(marker)
     });
     let heads = own_reviews
         .filter_map(|review| Some((review.commit_id.clone()?, review.submitted_at.clone())));
@@ -303,8 +307,8 @@ fn reviewed_heads(
 }
 
 /// Head in the saved state of crh's summary. A review without issues leaves no other trace.
-fn last_head(pull_state: &PullRequestState, instance: &str) -> Option<ReviewedCommit> {
-    let head = last_saved_review(pull_state, instance).ok()?.head;
+fn last_head(proposal_state: &ProposalState, instance: &str) -> Option<ReviewedCommit> {
+    let head = last_saved_review(proposal_state, instance).ok()?.head;
     is_commit_id(&head).then_some((head, None))
 }
 

@@ -6,15 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::launchpad::MergeProposalState;
+use super::PROFILE;
 use crate::launchpad::diff_rows::DiffRows;
+use crate::posting::ProposalState;
 use crh_review::Location;
 use crh_review::diff::{Diff, DiffLine, FileDiff};
 use crh_review::finding::Side;
 use crh_review::report::{Issue, Report};
-
-/// Maximum number of inline comments. Launchpad sends all of them in one mail.
-const INLINE_MAX: usize = 200;
 
 /// Where an issue is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,13 +35,13 @@ struct DiffSideLines<'d> {
 pub(super) fn place_issues(
     report: &Report,
     reviewed: &Diff,
-    proposal_state: &MergeProposalState,
+    proposal_state: &ProposalState,
     posted_keys: &BTreeSet<String>,
 ) -> Vec<MergeProposalPlacement> {
     let latest_diff = proposal_state
-        .latest_diff
+        .row_diff
         .as_ref()
-        .filter(|latest_diff| latest_diff.head == proposal_state.proposal.head);
+        .filter(|latest_diff| latest_diff.head == proposal_state.properties.head);
     let diff =
         latest_diff.map(|latest| (Diff::read(latest.diff.clone()), DiffRows::new(&latest.diff)));
     let mut inline_count = 0;
@@ -55,7 +53,7 @@ pub(super) fn place_issues(
             return MergeProposalPlacement::Summary("Launchpad has no diff for this head");
         };
         match find_line(diff, reviewed, &issue.location).and_then(|line| rows.row(line)) {
-            Some(_) if inline_count >= INLINE_MAX => {
+            Some(_) if inline_count >= PROFILE.inline_max => {
                 MergeProposalPlacement::Summary("limit of inline comments reached")
             }
             Some(row) => {

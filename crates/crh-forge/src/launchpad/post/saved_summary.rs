@@ -5,8 +5,8 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use super::{LaunchpadPosting, vote};
-use crate::launchpad::{MergeProposalComment, MergeProposalState};
+use super::vote;
+use crate::posting::{ProposalComment, ProposalState, ReviewPosting};
 use crh_review::identity::{content_id, state_in_comment, state_marker};
 use crh_review::report::Report;
 use crh_review::stable_json_line;
@@ -37,9 +37,9 @@ pub(super) struct SummaryState {
 impl SummaryState {
     /// State of the summary to post.
     pub(super) fn new(
-        posting: &LaunchpadPosting<'_>,
+        posting: &ReviewPosting<'_>,
         report: &Report,
-        proposal_state: &MergeProposalState,
+        proposal_state: &ProposalState,
     ) -> Self {
         let mut keys: Vec<&str> =
             report.issues.iter().map(|issue| issue.dedupe_key.as_str()).collect();
@@ -62,8 +62,8 @@ impl SavedSummary {
     }
 
     /// Parses the state of a summary of this instance.
-    pub(super) fn from_comment(instance: &str, comment: &MergeProposalComment) -> Option<Self> {
-        let data = state_in_comment(instance, &comment.content)?;
+    pub(super) fn from_comment(instance: &str, comment: &ProposalComment) -> Option<Self> {
+        let data = state_in_comment(instance, &comment.body)?;
         serde_json::from_slice(&URL_SAFE_NO_PAD.decode(data).ok()?).ok()
     }
 }

@@ -4,11 +4,10 @@ use expect_test::expect;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::launchpad::{
-    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
-    MergeProposalState,
+use crate::posting::{
+    AllowedVotes, ForgeUser, InlineComment, InlineThread, PostedItem, PostingOptions,
+    PostingRefusal, PostingSkip, ProposalComment, ProposalProperties, ReviewBasis, RowDiff, plan,
 };
-use crate::posting::{PostedItem, PostingSkip};
 use crh_review::diff::Diff;
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Report};
 use crh_review::verdict::Verdict;
@@ -39,67 +38,88 @@ fn report(locations: &[(&str, &str, u32)]) -> Report {
     report
 }
 
-fn open_proposal() -> MergeProposalState {
-    MergeProposalState {
-        viewer: Some("us".to_owned()),
-        proposal: MergeProposalProperties {
+fn row_diff(head: &str) -> RowDiff {
+    RowDiff { id: 7, head: head.to_owned(), diff: DIFF.into(), has_drafts: false }
+}
+
+fn approving(approve: bool) -> PostingOptions {
+    let votes = AllowedVotes { approve, ..AllowedVotes::default() };
+    PostingOptions { votes, ..PostingOptions::default() }
+}
+
+fn open_proposal() -> ProposalState {
+    ProposalState {
+        viewer: Some(ForgeUser::named("us")),
+        properties: ProposalProperties {
             repo: "~acme/shop/+git/shop".to_owned(),
             number: 12,
-            path: "~ann/shop/+git/shop/+merge/12".to_owned(),
+            api_path: "~ann/shop/+git/shop/+merge/12".to_owned(),
             head: "h1".to_owned(),
-            registrant: Some("ann".to_owned()),
+            author: Some(ForgeUser::named("ann")),
+            open: true,
             status: "Needs review".to_owned(),
-            ..MergeProposalProperties::default()
+            ..ProposalProperties::default()
         },
-        latest_diff: Some(LatestDiff { id: 7, head: "h1".to_owned(), diff: DIFF.into() }),
-        ..MergeProposalState::default()
+        row_diff: Some(row_diff("h1")),
+        ..ProposalState::default()
     }
 }
 
-fn make_plan(report: &Report, proposal_state: &MergeProposalState) -> LaunchpadPostingSteps {
-    make_plan_with(report, proposal_state, LaunchpadPostingOptions::default())
+fn make_plan(report: &Report, proposal_state: &ProposalState) -> PostingSteps {
+    make_plan_with(report, proposal_state, PostingOptions::default())
 }
 
 fn make_plan_with(
     report: &Report,
-    proposal_state: &MergeProposalState,
-    options: LaunchpadPostingOptions,
-) -> LaunchpadPostingSteps {
+    proposal_state: &ProposalState,
+    options: PostingOptions,
+) -> PostingSteps {
     let mask = |text: &str| text.replace("hunter2", "***");
-    let diff = Diff::read(DIFF);
-    plan(
-        &LaunchpadPosting { report, diff: &diff, mask: &mask, instance: "crh", options },
-        proposal_state,
-    )
+    make_masked_plan(report, proposal_state, options, &mask)
 }
 
-fn argument(plan: &LaunchpadPostingSteps, name: &str) -> Value {
-    let form = &plan.write.as_ref().unwrap().form;
-    let argument = form.iter().find(|(argument_name, _)| argument_name == name);
-    argument.map_or(Value::Null, |(_, value)| serde_json::from_str(value).unwrap())
+fn make_masked_plan(
+    report: &Report,
+    proposal_state: &ProposalState,
+    options: PostingOptions,
+    mask: &(dyn Fn(&str) -> String + Sync),
+) -> PostingSteps {
+    let posting = ReviewPosting {
+        report,
+        diff: &Diff::read(DIFF),
+        head_lines: &|_| None,
+        mask,
+        instance: "crh",
+        web: "",
+        basis: &ReviewBasis::default(),
+        carried_issues: None,
+        options,
+    };
+    plan(&LaunchpadRules, &posting, proposal_state)
+}
+
+fn argument(plan: &PostingSteps, name: &str) -> Value {
+    plan.writes[0].request.body[name].clone()
 }
 
 /// State after a plan is applied.
-fn apply(
-    plan: &LaunchpadPostingSteps,
-    mut proposal_state: MergeProposalState,
-) -> MergeProposalState {
+fn apply(plan: &PostingSteps, mut proposal_state: ProposalState) -> ProposalState {
     let content = argument(plan, "content").as_str().unwrap().to_owned();
     let author = proposal_state.viewer.clone();
     let vote = argument(plan, "vote").as_str().map(str::to_owned);
-    proposal_state.comments.push(MergeProposalComment {
-        author: author.clone(),
-        content,
+    proposal_state.comments.push(ProposalComment {
+        author,
+        body: content,
         vote,
-        ..MergeProposalComment::default()
+        ..ProposalComment::default()
     });
     let inline = argument(plan, "inline_comments");
     for (line, text) in inline.as_object().into_iter().flatten() {
-        proposal_state.inline_comments.push(MergeProposalInlineComment {
+        let body = text.as_str().unwrap().to_owned();
+        proposal_state.threads.push(InlineThread {
             line: line.parse().ok(),
-            author: author.clone(),
-            text: text.as_str().unwrap().to_owned(),
-            ..MergeProposalInlineComment::default()
+            comments: vec![InlineComment { ours: true, body, ..InlineComment::default() }],
+            ..InlineThread::default()
         });
     }
     proposal_state
@@ -157,45 +177,40 @@ fn inline_comments_use_rows_of_launchpads_diff() {
 #[test]
 fn line_below_form_feed_uses_row_number() {
     let mut proposal_state = open_proposal();
-    let latest_diff = proposal_state.latest_diff.as_mut().unwrap();
+    let latest_diff = proposal_state.row_diff.as_mut().unwrap();
     let text = String::from_utf8(latest_diff.diff.clone()).unwrap();
     // In the hunk header, so that the file's lines stay the same.
     latest_diff.diff = text.replacen(" @@\n", " @@ \u{c}f\n", 1).into_bytes();
     let plan = make_plan(&report(&[("a.rs", "new", 2)]), &proposal_state);
     let inline = argument(&plan, "inline_comments");
     let lines: Vec<&String> = inline.as_object().unwrap().keys().collect();
-    assert_eq!(
-        lines,
-        ["7"],
-        "{}",
-        String::from_utf8_lossy(&proposal_state.latest_diff.unwrap().diff)
-    );
+    assert_eq!(lines, ["7"], "{}", String::from_utf8_lossy(&proposal_state.row_diff.unwrap().diff));
 }
 
 #[test]
 fn posting_twice_changes_nothing() {
     let first = report(&[("a.rs", "new", 2), ("b.rs", "new", 9)]);
     let posted = apply(&make_plan(&first, &open_proposal()), open_proposal());
-    assert_eq!(make_plan(&first, &posted).write, None, "the same run");
+    assert_eq!(make_plan(&first, &posted).writes, vec![], "the same run");
     let same_review = Report { review_id: "fedcba9876543210".to_owned(), ..first.clone() };
-    assert_eq!(make_plan(&same_review, &posted).write, None, "the same words");
+    assert_eq!(make_plan(&same_review, &posted).writes, vec![], "the same words");
     let mut next = report(&[("a.rs", "new", 2), ("b.rs", "new", 9), ("a.rs", "new", 3)]);
     next.review_id = "fedcba9876543210".to_owned();
     next.change.head_sha = "h2".to_owned();
     let mut moved = posted.clone();
-    moved.proposal.head = "h2".to_owned();
-    moved.latest_diff.as_mut().unwrap().head = "h2".to_owned();
+    moved.properties.head = "h2".to_owned();
+    moved.row_diff.as_mut().unwrap().head = "h2".to_owned();
     let plan = make_plan(&next, &moved);
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1);
     assert_eq!(argument(&plan, "content").as_str().unwrap().matches("Customers").count(), 0);
-    assert_eq!(make_plan(&next, &apply(&plan, moved)).write, None);
+    assert_eq!(make_plan(&next, &apply(&plan, moved)).writes, vec![]);
     // Texts of other accounts and other instances do not count, even with valid markers.
     let mut forged = posted;
     for comment in &mut forged.comments {
-        comment.author = Some("mallory".to_owned());
+        comment.author = Some(ForgeUser::named("mallory"));
     }
-    for comment in &mut forged.inline_comments {
-        comment.author = Some("mallory".to_owned());
+    for thread in &mut forged.threads {
+        thread.comments[0].ours = false;
     }
     assert_eq!(make_plan(&first, &forged), make_plan(&first, &open_proposal()));
 }
@@ -203,9 +218,8 @@ fn posting_twice_changes_nothing() {
 #[test]
 fn diff_of_another_head_gets_no_inline_comments() {
     let report = report(&[("a.rs", "new", 2)]);
-    for latest_diff in [None, Some(LatestDiff { id: 7, head: "h0".to_owned(), diff: DIFF.into() })]
-    {
-        let plan = make_plan(&report, &MergeProposalState { latest_diff, ..open_proposal() });
+    for row_diff in [None, Some(row_diff("h0"))] {
+        let plan = make_plan(&report, &ProposalState { row_diff, ..open_proposal() });
         assert_eq!(argument(&plan, "inline_comments"), Value::Null);
         assert_eq!(argument(&plan, "previewdiff_id"), Value::Null);
         let content = argument(&plan, "content");
@@ -218,8 +232,8 @@ fn vote_follows_verdict_and_approval_needs_option() {
     let mut report = report(&[]);
     let vote = |report: &Report, approve: bool, viewer: &str| {
         let proposal_state =
-            MergeProposalState { viewer: Some(viewer.to_owned()), ..open_proposal() };
-        let plan = make_plan_with(report, &proposal_state, LaunchpadPostingOptions { approve });
+            ProposalState { viewer: Some(ForgeUser::named(viewer)), ..open_proposal() };
+        let plan = make_plan_with(report, &proposal_state, approving(approve));
         argument(&plan, "vote").as_str().map(str::to_owned)
     };
     for (verdict, with_option, without_option) in [
@@ -239,17 +253,20 @@ fn vote_follows_verdict_and_approval_needs_option() {
 #[test]
 fn wrong_head_proposal_or_status_is_refused() {
     let report = report(&[("a.rs", "new", 2)]);
-    let refusal_after = |change: fn(&mut MergeProposalState)| {
+    let refusal_after = |change: fn(&mut ProposalState)| {
         let mut proposal_state = open_proposal();
         change(&mut proposal_state);
         let plan = make_plan(&report, &proposal_state);
-        assert_eq!(plan.write, None);
+        assert_eq!(plan.writes, vec![]);
         plan.refusal.unwrap().to_string()
     };
     let lines = [
-        refusal_after(|state| state.proposal.head = "h2".to_owned()),
-        refusal_after(|state| state.proposal.number = 13),
-        refusal_after(|state| state.proposal.status = "Merged".to_owned()),
+        refusal_after(|state| state.properties.head = "h2".to_owned()),
+        refusal_after(|state| state.properties.number = 13),
+        refusal_after(|state| {
+            state.properties.open = false;
+            state.properties.status = "Merged".to_owned();
+        }),
         refusal_after(|state| state.incomplete_lists = vec!["comments".to_owned()]),
         refusal_after(|state| state.viewer = None),
     ];
@@ -268,15 +285,15 @@ fn secrets_are_masked_and_summary_is_bounded() {
     report.issues[0].why_it_matters = "say hunter2".to_owned();
     report.summary = "hunter2".to_owned();
     let plan = make_plan(&report, &open_proposal());
-    assert!(!format!("{:?}", plan.write).contains("hunter2"));
+    assert!(!format!("{:?}", plan.writes).contains("hunter2"));
     let many: Vec<(&str, &str, u32)> = (0..2_000).map(|line| ("b.rs", "new", 100 + line)).collect();
     let report = self::report(&many);
     let plan = make_plan(&report, &open_proposal());
     let content = argument(&plan, "content").as_str().unwrap().to_owned();
     assert!(content.chars().count() <= 50_000, "{}", content.chars().count());
     let posted = apply(&plan, open_proposal());
-    assert_eq!(make_plan(&report, &posted).write, None, "its markers are whole");
-    assert!(plan.posted.contains(&PostedItem::Summary));
+    assert_eq!(make_plan(&report, &posted).writes, vec![], "its markers are whole");
+    assert!(plan.writes[0].deliveries().iter().any(|(item, _)| *item == PostedItem::Summary));
 }
 
 #[test]
@@ -298,7 +315,7 @@ fn omitted_issues_are_posted_next_time() {
     assert_eq!((listed_count > 50, listed_count + omitted_count), (true, 1_000));
     assert!(content.contains(&format!("  and {omitted_count} more (no space here)\n")));
     let posted = apply(&plan, open_proposal());
-    assert_eq!(make_plan(&report, &posted).write, None, "the same again says nothing new");
+    assert_eq!(make_plan(&report, &posted).writes, vec![], "the same again says nothing new");
     // The next review posts the rest, and nothing again.
     report.issues.truncate(listed_count + 11);
     let next = make_plan(&report, &posted);
@@ -319,16 +336,15 @@ fn changed_result_is_posted_again() {
     assert_eq!(argument(&plan, "vote"), "Needs Fixing");
     assert_eq!(argument(&plan, "inline_comments").as_object().unwrap().len(), 1, "the new one");
     let after_second = apply(&plan, after_first);
-    assert_eq!(make_plan(&complete_report, &after_second).write, None);
+    assert_eq!(make_plan(&complete_report, &after_second).writes, vec![]);
     // Another review in between makes no difference.
     let other_review = Report { review_id: "fedcba9876543210".to_owned(), ..report(&[]) };
     let after_other = apply(&make_plan(&other_review, &after_second), after_second.clone());
-    assert_eq!(make_plan(&complete_report, &after_other).write, None);
+    assert_eq!(make_plan(&complete_report, &after_other).writes, vec![]);
     let clean_report = Report { verdict: Verdict::ReadyToMerge, ..report(&[]) };
     let posted = apply(&make_plan(&clean_report, &open_proposal()), open_proposal());
-    assert_eq!(make_plan(&clean_report, &posted).write, None);
-    let approving_plan =
-        make_plan_with(&clean_report, &posted, LaunchpadPostingOptions { approve: true });
+    assert_eq!(make_plan(&clean_report, &posted).writes, vec![]);
+    let approving_plan = make_plan_with(&clean_report, &posted, approving(true));
     assert_eq!(argument(&approving_plan, "vote"), "Approve");
     // A change that suppresses a finding about itself is not approved.
     let dropped = DroppedFinding {
@@ -341,7 +357,7 @@ fn changed_result_is_posted_again() {
         raw: None,
     };
     let hostile_report = Report { suppressed: vec![dropped], ..clean_report };
-    let options = LaunchpadPostingOptions { approve: true };
+    let options = approving(true);
     let hostile_plan = make_plan_with(&hostile_report, &open_proposal(), options);
     assert_ne!(argument(&hostile_plan, "vote"), "Approve");
 }
@@ -355,43 +371,41 @@ fn own_vote_is_updated_and_persons_vote_kept() {
     let plan = make_plan(&fixed_report, &after_vote);
     assert_eq!(argument(&plan, "vote"), "Abstain");
     let after_abstention = apply(&plan, after_vote.clone());
-    assert_eq!(make_plan(&fixed_report, &after_abstention).write, None);
+    assert_eq!(make_plan(&fixed_report, &after_abstention).writes, vec![]);
     let repeated_report =
         Report { review_id: "00112233445566aa".to_owned(), ..open_report.clone() };
     assert_eq!(argument(&make_plan(&repeated_report, &after_abstention), "vote"), "Needs Fixing");
     // A vote of another instance stays.
     let mut other_instance = after_vote.clone();
-    other_instance.comments[0].content =
-        other_instance.comments[0].content.replace("crh:crh:", "crh:two:");
+    other_instance.comments[0].body =
+        other_instance.comments[0].body.replace("crh:crh:", "crh:two:");
     assert_eq!(argument(&make_plan(&fixed_report, &other_instance), "vote"), Value::Null);
     assert_eq!(argument(&make_plan(&open_report, &other_instance), "vote"), "Needs Fixing");
-    let comment = |author: &str, vote: Option<&str>| MergeProposalComment {
-        author: Some(author.to_owned()),
+    let comment = |author: &str, vote: Option<&str>| ProposalComment {
+        author: Some(ForgeUser::named(author)),
         vote: vote.map(str::to_owned),
-        content: "Fine.".to_owned(),
-        ..MergeProposalComment::default()
+        body: "Fine.".to_owned(),
+        ..ProposalComment::default()
     };
     for (comments, expected) in [
         (vec![comment("us", Some("Approve"))], Value::Null),
         (vec![comment("us", Some("Needs Fixing")), comment("us", None)], Value::Null),
         (vec![comment("ann", Some("Approve")), comment("us", None)], json!("Needs Fixing")),
     ] {
-        let proposal_state = MergeProposalState { comments, ..open_proposal() };
+        let proposal_state = ProposalState { comments, ..open_proposal() };
         let plan = make_plan(&open_report, &proposal_state);
         assert_eq!(argument(&plan, "vote"), expected);
         assert_eq!(plan.notes.is_empty(), !expected.is_null(), "{:?}", plan.notes);
-        assert_eq!(make_plan(&open_report, &apply(&plan, proposal_state)).write, None);
+        assert_eq!(make_plan(&open_report, &apply(&plan, proposal_state)).writes, vec![]);
     }
 }
 
 #[test]
 fn unmaskable_report_is_not_posted() {
     let mut report = report(&[("a.rs", "new", 2)]);
-    let diff = Diff::read(DIFF);
     let mask = |text: &str| text.replace("bug", "***");
-    let (instance, options) = ("crh", LaunchpadPostingOptions::default());
-    let posting = LaunchpadPosting { report: &report, diff: &diff, mask: &mask, instance, options };
-    assert_eq!(plan(&posting, &open_proposal()).refusal, Some(MergeProposalRefusal::Unmaskable));
+    let plan = make_masked_plan(&report, &open_proposal(), PostingOptions::default(), &mask);
+    assert_eq!(plan.refusal, Some(PostingRefusal::Unmaskable));
     report.change.repo = "~hunter2/shop".to_owned();
     let refusal = make_plan(&report, &open_proposal()).refusal.unwrap().to_string();
     assert!(refusal.contains("`~***/shop/+merge/12`"), "{refusal}");

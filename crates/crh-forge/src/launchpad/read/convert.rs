@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::super::MergeProposalRef;
 use super::super::diff_rows::DiffRows;
-use super::super::{
-    LatestDiff, MergeProposalComment, MergeProposalInlineComment, MergeProposalProperties,
-    MergeProposalRef, MergeProposalState,
-};
 use super::{ProposalTip, RawMergeProposal, RawRound, wire};
 use crate::http::message;
 use crate::http::message::NO_SECRET;
+use crate::posting::{
+    ForgeUser, InlineComment, InlineThread, ProposalComment, ProposalProperties, ProposalState,
+    RowDiff,
+};
 use crate::{
     BranchEnd, ChangeProposal, DiffSpot, DiscussionThread, ForgeCheck, ForgeIssue, ProposalKind,
     ProposalRound,
@@ -20,10 +21,37 @@ use crh_review::finding::Side;
 /// Row of comments without a row. Launchpad counts rows from one.
 const NO_LINE: u32 = 0;
 
+/// Statuses of proposals that were merged, rejected or superseded.
+const CLOSED: [&str; 3] = ["Merged", "Rejected", "Superseded"];
+
+/// A comment on a row of a diff.
+struct RowComment {
+    /// Row of the diff; `None` if Launchpad's key for the position is not a number.
+    line: Option<u32>,
+    /// Author, if known.
+    author: Option<String>,
+    created_at: String,
+    text: String,
+}
+
+impl RowComment {
+    /// A thread of one comment, for posting. Rows are no lines of a file.
+    fn into_thread(self, viewer: Option<&str>) -> InlineThread {
+        let comment = InlineComment {
+            ours: self.author.is_some() && self.author.as_deref() == viewer,
+            author: self.author,
+            created_at: self.created_at,
+            body: self.text,
+            ..InlineComment::default()
+        };
+        InlineThread { line: self.line, comments: vec![comment], ..InlineThread::default() }
+    }
+}
+
 pub(super) fn convert(
     proposal_ref: &MergeProposalRef,
     raw: RawMergeProposal,
-) -> (ChangeProposal, MergeProposalState) {
+) -> (ChangeProposal, ProposalState) {
     let RawMergeProposal {
         merge,
         source,
@@ -57,13 +85,14 @@ pub(super) fn convert(
     if last_round.is_some_and(lacks_text) {
         incomplete_lists.push("newest diff".to_owned());
     }
-    let proposal_state = MergeProposalState {
-        viewer,
-        proposal: proposal_properties(proposal_ref, &merge, &target, &head),
-        latest_diff: last_round.and_then(latest_diff),
+    let proposal_state = ProposalState {
+        threads: inline_threads(&rounds, viewer.as_deref()),
+        viewer: viewer.map(ForgeUser::named),
+        properties: proposal_properties(proposal_ref, &merge, &target, &head),
+        row_diff: last_round.and_then(latest_diff),
         comments: comments.iter().map(to_comment).collect(),
-        inline_comments: rounds.iter().flat_map(to_inline_comments).collect(),
         incomplete_lists,
+        ..ProposalState::default()
     };
     let branch_end = |tip: &ProposalTip, commit: String| BranchEnd {
         repo: Some(tip.repository.clone()),
@@ -81,10 +110,10 @@ pub(super) fn convert(
         number: proposal_ref.number.to_string(),
         title: title(&merge, &source, &target),
         body: merge.description.clone().or(merge.commit_message.clone()).unwrap_or_default(),
-        author: proposal_state.proposal.registrant.clone(),
+        author: proposal_state.properties.author.as_ref().map(|author| author.login.clone()),
         draft: merge.queue_status == "Work in progress",
         state: merge.queue_status.clone(),
-        open: !proposal_state.proposal.is_closed(),
+        open: proposal_state.properties.open,
         labels: Vec::new(),
         source: branch_end(&source, head),
         target: branch_end(&target, base),
@@ -104,18 +133,20 @@ fn proposal_properties(
     merge: &wire::Merge,
     target: &ProposalTip,
     head: &str,
-) -> MergeProposalProperties {
+) -> ProposalProperties {
     // The path from the reply, because Launchpad does not redirect writes after a rename.
     let path = proposal_ref.service.api_path(&merge.self_link);
-    MergeProposalProperties {
+    ProposalProperties {
         repo: target.repository.clone(),
         number: proposal_ref.number,
-        path: path.map_or_else(|| proposal_ref.path(), str::to_owned),
+        api_path: path.map_or_else(|| proposal_ref.path(), str::to_owned),
         url: proposal_ref.url(),
         head: head.to_owned(),
-        registrant: wire::person_in_link(merge.registrant_link.as_deref()),
+        author: wire::person_in_link(merge.registrant_link.as_deref()).map(ForgeUser::named),
+        open: !CLOSED.contains(&merge.queue_status.as_str()),
         status: merge.queue_status.clone(),
         private: merge.private,
+        ..ProposalProperties::default()
     }
 }
 
@@ -147,22 +178,29 @@ fn conflict_note(last_round: &RawRound) -> Option<String> {
     (!conflicts.is_empty()).then(|| format!("Launchpad cannot merge the newest diff: {conflicts}."))
 }
 
-fn latest_diff(last_round: &RawRound) -> Option<LatestDiff> {
+fn latest_diff(last_round: &RawRound) -> Option<RowDiff> {
     let head = last_round.diff.source_revision_id.clone();
-    Some(LatestDiff { id: last_round.number, head, diff: last_round.diff_text.clone()? })
+    let (id, diff) = (last_round.number, last_round.diff_text.clone()?);
+    Some(RowDiff { id, head, diff, has_drafts: false })
 }
 
-fn to_comment(comment: &wire::Comment) -> MergeProposalComment {
-    MergeProposalComment {
-        author: comment.author(),
+fn to_comment(comment: &wire::Comment) -> ProposalComment {
+    ProposalComment {
+        author: comment.author().map(ForgeUser::named),
         vote: comment.vote.clone(),
-        content: comment.text().to_owned(),
+        body: comment.text().to_owned(),
         url: comment.web_link.clone().unwrap_or_default(),
+        ..ProposalComment::default()
     }
 }
 
-fn to_inline_comments(round: &RawRound) -> impl Iterator<Item = MergeProposalInlineComment> {
-    round.inline_comments.iter().map(|comment| MergeProposalInlineComment {
+fn inline_threads(rounds: &[RawRound], viewer: Option<&str>) -> Vec<InlineThread> {
+    let comments = rounds.iter().flat_map(to_inline_comments);
+    comments.map(|comment| comment.into_thread(viewer)).collect()
+}
+
+fn to_inline_comments(round: &RawRound) -> impl Iterator<Item = RowComment> {
+    round.inline_comments.iter().map(|comment| RowComment {
         line: comment.line_number.number(),
         author: comment.person.as_ref().and_then(wire::PersonOrLink::name),
         created_at: comment.date.clone(),

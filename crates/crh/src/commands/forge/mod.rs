@@ -3,21 +3,28 @@
 
 mod expected_head;
 pub(super) mod own_comments;
+pub(crate) mod posting;
 pub(crate) mod posting_messages;
 
 pub(crate) use expected_head::ExpectedHead;
 use secrecy::SecretString;
 
+use self::posting::{PostRequest, PostResult};
+use super::github::GitHubSession;
+use super::launchpad::LaunchpadSession;
 use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
-use crh_forge::github::post::dismissals;
+use crh_forge::github::PullRequestRef;
+use crh_forge::launchpad::MergeProposalRef;
+use crh_forge::posting::{PostingRefusal, ProposalState, dismissals};
 use crh_git::HostedRepository;
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
+use crh_pipeline::sinks::ForgeName;
 use crh_pipeline::target_args::Target;
 use crh_review::DismissedIssue;
 
@@ -33,20 +40,16 @@ pub(crate) struct ForgeProposal {
     pub(crate) reviewed_head: ReviewedHead,
     /// Secrets to mask that are not in environment variables.
     pub(crate) secrets: Vec<SecretString>,
+    /// State of the proposal, for posting.
+    pub(crate) state: Box<ProposalState>,
     /// Forge-specific part.
     pub(crate) forge: Forge,
 }
 
-/// Reference and state of a proposal on its forge.
+/// Reference of a proposal on its forge.
 pub(crate) enum Forge {
-    GitHub {
-        pull_ref: crh_forge::github::PullRequestRef,
-        pull_state: Box<crh_forge::github::PullRequestState>,
-    },
-    Launchpad {
-        proposal_ref: crh_forge::launchpad::MergeProposalRef,
-        proposal_state: Box<crh_forge::launchpad::MergeProposalState>,
-    },
+    GitHub(PullRequestRef),
+    Launchpad(MergeProposalRef),
 }
 
 /// Whether to look for the pull request of the current branch.
@@ -75,36 +78,23 @@ impl ForgeProposal {
     pub(crate) fn is_foreign(&self) -> bool {
         let Some(source) = &self.proposal.source.repo else { return true };
         let owner = source.split('/').next().unwrap_or_default();
-        let is_users = match &self.forge {
-            Forge::GitHub { pull_state, .. } => {
-                owner.eq_ignore_ascii_case(&pull_state.viewer.login)
-            }
-            Forge::Launchpad { proposal_state, .. } => {
-                proposal_state.viewer.as_deref().is_some_and(|viewer| owner == format!("~{viewer}"))
-            }
-        };
+        // Launchpad writes `~` before the name of an owner.
+        let owner = owner.strip_prefix('~').unwrap_or(owner);
+        let is_users =
+            self.state.viewer_login().is_some_and(|viewer| owner.eq_ignore_ascii_case(viewer));
         !source.eq_ignore_ascii_case(&self.proposal.repo) && !is_users
     }
 
     /// Whether the change comes from a fork, or its author may not write to the target.
     pub(crate) fn is_by_stranger(&self) -> bool {
-        let has_no_access = match &self.forge {
-            Forge::GitHub { pull_state, .. } => {
-                pull_state.pull.association.is_some_and(|role| !role.is_trusted())
-            }
-            Forge::Launchpad { .. } => false,
-        };
+        let has_no_access =
+            self.state.properties.association.is_some_and(|role| !role.is_trusted());
         has_no_access || self.is_foreign()
     }
 
     /// Effective dismissals on the forge. crh does not raise these issues again.
     pub(crate) fn dismissals(&self, instance: &str) -> Vec<ForgeDismissal> {
-        let pull_state = match &self.forge {
-            Forge::GitHub { pull_state, .. } => pull_state,
-            // Launchpad has no machine-readable way to dismiss an issue.
-            Forge::Launchpad { .. } => return Vec::new(),
-        };
-        let thread_dismissals = dismissals(pull_state, instance).into_iter();
+        let thread_dismissals = dismissals(&self.state, instance).into_iter();
         let forge_dismissals =
             thread_dismissals.filter(|dismissal| dismissal.is_effective).map(|dismissal| {
                 ForgeDismissal {
@@ -123,13 +113,74 @@ impl ForgeProposal {
 }
 
 impl Forge {
+    /// Forge of the proposal.
+    pub(crate) fn name(&self) -> ForgeName {
+        match self {
+            Self::GitHub(_) => ForgeName::GitHub,
+            Self::Launchpad(_) => ForgeName::Launchpad,
+        }
+    }
+
+    /// What a forge calls a proposed change.
+    pub(crate) fn word(forge: ForgeName) -> &'static str {
+        match forge {
+            ForgeName::GitHub => "pull request",
+            ForgeName::Launchpad => "merge proposal",
+        }
+    }
+
+    /// Web address of the proposal.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::GitHub(pull_ref) => pull_ref.url(),
+            Self::Launchpad(proposal_ref) => proposal_ref.url(),
+        }
+    }
+
+    /// Whether the summary contains the state of the review for the next one.
+    pub(crate) fn saves_reviews(&self) -> bool {
+        match self {
+            Self::GitHub(_) => true,
+            Self::Launchpad(_) => false,
+        }
+    }
+
+    /// Posts a review, or returns the requests of a dry run.
+    pub(crate) fn post(
+        &self,
+        request: &PostRequest<'_>,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<PostResult, Failure> {
+        match self {
+            Self::GitHub(pull_ref) => {
+                let (host, repo) = (&pull_ref.host, &pull_ref.repo);
+                GitHubSession::open(host, repo, environment, settings)?.post(pull_ref, request)
+            }
+            Self::Launchpad(proposal_ref) => {
+                let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
+                session.post(proposal_ref, request)
+            }
+        }
+    }
+
+    /// Arguments of `crh post` for this proposal.
+    pub(crate) fn post_arguments(&self, head: &str) -> String {
+        match self {
+            Self::GitHub(_) => "--repo OWNER/NAME --pr N --head SHA".to_owned(),
+            Self::Launchpad(_) => {
+                format!("--sink {} --proposal {} --head {head}", self.name().name(), self.url())
+            }
+        }
+    }
+
     /// Hint for commits that cannot be fetched.
     pub(crate) fn fetch_hint(&self) -> &'static str {
         match self {
-            Self::GitHub { .. } => {
+            Self::GitHub(_) => {
                 "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used"
             }
-            Self::Launchpad { .. } => launchpad::FETCH_HINT,
+            Self::Launchpad(_) => launchpad::FETCH_HINT,
         }
     }
 }
@@ -186,4 +237,32 @@ pub(super) fn note_skipped_lookup(why: &anyhow::Error) {
 /// repository.
 pub(crate) fn parse_proposal_url(url: &str, settings: &Settings) -> Option<(String, String)> {
     launchpad::parse_url(url, settings).or_else(|| github::parse_url(url))
+}
+
+/// Fails if a review cannot be posted to a forge: because there is no proposal, or one on another
+/// forge, or no login.
+pub(crate) fn check_posting_target(
+    forge: ForgeName,
+    pull: Option<&ForgeProposal>,
+) -> Result<(), Failure> {
+    let (name, wanted) = (forge.name(), Forge::word(forge));
+    let message = format!("`--sink {name}` needs a {wanted}");
+    match pull {
+        None => {
+            let hint = match forge {
+                ForgeName::GitHub => "pass its address, `OWNER/NAME#N`, or `N` inside a clone",
+                ForgeName::Launchpad => "pass its address",
+            };
+            Err(Failure::usage(message).hint(hint))
+        }
+        Some(pull) if pull.forge.name() != forge => {
+            let (word, sink) = (pull.word(), pull.forge.name().name());
+            Err(Failure::usage(format!("{message}, but this is a {word}"))
+                .hint(format!("use `--sink {sink}`")))
+        }
+        Some(pull) if pull.state.viewer.is_none() => {
+            Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn("Launchpad")))
+        }
+        Some(_) => Ok(()),
+    }
 }

@@ -1,53 +1,44 @@
 //! Messages about a posting, and the JSON of a dry run, for all forges.
 
-use serde::Serialize;
-
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::posting::{ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
-use crh_forge::{github, launchpad};
-use crh_pipeline::sinks::{ForgeSink, GitHubPostKind};
+use crh_forge::posting::{ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
+use crh_pipeline::sinks::{ForgeSink, PostKind};
 use crh_review::stable_json;
 
 /// Hint if a secret equals a word of the report format.
 pub(crate) const HINT_SECRET_IN_SCHEMA: &str = "nothing was posted; a key or token that is a plain word such as `bug` or `high` is not safe: use a longer one";
 
-/// A write of a dry run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub(crate) enum DryRunWrite {
-    GitHub(github::post::GitHubRequest),
-    Launchpad(launchpad::post::LaunchpadWrite),
-}
-
 /// Prints the writes of a dry run as JSON.
-pub(crate) fn print_dry_run(writes: &[DryRunWrite]) -> Result<(), Failure> {
+pub(crate) fn print_dry_run(writes: &[ForgeRequest]) -> Result<(), Failure> {
     ui::result_text(&stable_json(writes).or_fail(FailureKind::Bug)?)
 }
 
 /// Rejects sinks that write the same comment, and sinks of two forges.
 pub(crate) fn check_sinks(sinks: &[ForgeSink]) -> Result<(), Failure> {
-    let has = |kind: GitHubPostKind| sinks.contains(&ForgeSink::GitHub(kind));
-    if has(GitHubPostKind::Review) && has(GitHubPostKind::Comment) {
-        return Err(Failure::usage("`github` and `github-comment` cannot be combined: both write the summary")
-            .hint("`--sink github` posts inline comments and the summary, `--sink github-comment` only the summary"));
+    let Some(first) = sinks.iter().min_by_key(|sink| sink.forge) else { return Ok(()) };
+    if let Some(other) = sinks.iter().find(|sink| sink.forge != first.forge) {
+        let (first, other) = (first.name(), other.name());
+        let message = format!("`{first}` and `{other}` cannot be combined");
+        return Err(Failure::usage(message).hint("use the one where the change is proposed"));
     }
-    let github_sink = sinks.iter().find(|sink| matches!(sink, ForgeSink::GitHub(_)));
-    match github_sink.filter(|_| sinks.contains(&ForgeSink::Launchpad)) {
-        Some(other) => {
-            let message = format!("`{}` and `launchpad` cannot be combined", other.name());
-            Err(Failure::usage(message).hint("use the one where the change is proposed"))
+    let find = |kind: PostKind| sinks.iter().find(|sink| sink.kind == kind);
+    match (find(PostKind::Review), find(PostKind::Comment)) {
+        (Some(review), Some(comment)) => {
+            let (review, comment) = (review.name(), comment.name());
+            let message =
+                format!("`{review}` and `{comment}` cannot be combined: both write the summary");
+            Err(Failure::usage(message).hint(format!(
+                "`--sink {review}` posts inline comments and the summary, `--sink {comment}` only the summary"
+            )))
         }
-        None => Ok(()),
+        (Some(_) | None, _) => Ok(()),
     }
 }
 
 /// One line about the results of a posting with the address of the summary; `None` if there was
 /// nothing to post.
-pub(crate) fn success_message<Refusal>(
-    outcome: &PostingOutcome<Refusal>,
-    fallback_url: &str,
-) -> Option<String> {
+pub(crate) fn success_message(outcome: &PostingOutcome, fallback_url: &str) -> Option<String> {
     let is_issue = |receipt: &&PostingReceipt| matches!(receipt.item, PostedItem::Issue { .. });
     let issues = |matches: fn(&ItemDelivery) -> bool| {
         outcome
@@ -96,7 +87,7 @@ pub(crate) fn success_message<Refusal>(
 }
 
 /// One line about failed items.
-pub(crate) fn failure_message<Refusal>(outcome: &PostingOutcome<Refusal>) -> String {
+pub(crate) fn failure_message(outcome: &PostingOutcome) -> String {
     let failures = outcome.receipts.iter().filter_map(|receipt| match &receipt.delivery {
         ItemDelivery::Failed(why) => Some(why.as_str()),
         ItemDelivery::Posted | ItemDelivery::Updated | ItemDelivery::Skipped(_) => None,

@@ -6,7 +6,6 @@ mod session;
 mod skip_rules;
 mod token;
 
-pub(crate) use posting::{GitHubPostRequest, GitHubPostResult, HeadFiles, post};
 pub(crate) use session::{GitHubSession, to_failure};
 pub(crate) use skip_rules::{Audience, SkipRules, check_skip_rules};
 pub(crate) use token::{SECRETS, TOKENS, find_token, token_variables};
@@ -207,8 +206,8 @@ fn read(
 ) -> Result<ForgeProposal, Failure> {
     let session = GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, settings)?;
     let instance = settings.instance.value.as_str();
-    let (mut proposal, pull_state) = session.read(&pull_ref, instance).map_err(to_failure)?;
-    own_comments::remove_crh_comments(&mut proposal, &pull_state);
+    let (mut proposal, proposal_state) = session.read(&pull_ref, instance).map_err(to_failure)?;
+    own_comments::remove_crh_comments(&mut proposal, &proposal_state);
     ui::detail(&session.rate_limit_message());
     // The repository may have been renamed. The host never comes from a reply.
     let repo = Repo::parse(&proposal.repo).unwrap_or_else(|| pull_ref.repo.clone());
@@ -228,7 +227,8 @@ fn read(
         has_clone,
         reviewed_head,
         secrets: vec![token],
-        forge: Forge::GitHub { pull_ref, pull_state: Box::new(pull_state) },
+        state: Box::new(proposal_state),
+        forge: Forge::GitHub(pull_ref),
     })
 }
 

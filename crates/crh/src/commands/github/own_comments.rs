@@ -4,27 +4,25 @@ use std::collections::BTreeSet;
 
 use super::super::forge::own_comments::{has_marker, remove_own_comments};
 use crh_forge::ChangeProposal;
-use crh_forge::github::{GitHubUser, PullRequestState};
+use crh_forge::posting::{ForgeUser, ProposalState};
 
-pub(super) fn remove_crh_comments(proposal: &mut ChangeProposal, pull_state: &PullRequestState) {
-    let own_ids = own_comment_ids(pull_state);
+pub(super) fn remove_crh_comments(proposal: &mut ChangeProposal, proposal_state: &ProposalState) {
+    let own_ids = own_comment_ids(proposal_state);
     remove_own_comments(proposal, |comment| own_ids.contains(&comment.id));
 }
 
 /// Ids of own comments, in the form that [`ChangeProposal`] uses.
-fn own_comment_ids(pull_state: &PullRequestState) -> BTreeSet<String> {
-    let is_ours = |author: &Option<GitHubUser>| {
-        author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)
-    };
-    let comments = pull_state.comments.iter();
+fn own_comment_ids(proposal_state: &ProposalState) -> BTreeSet<String> {
+    let is_ours = |author: &Option<ForgeUser>| proposal_state.is_ours(author.as_ref());
+    let comments = proposal_state.comments.iter();
     let comments = comments
         .filter(|comment| is_ours(&comment.author) && has_marker(&comment.body))
         .map(|comment| format!("issuecomment-{}", comment.id));
-    let reviews = pull_state.reviews.iter();
+    let reviews = proposal_state.reviews.iter();
     let reviews = reviews
         .filter(|review| is_ours(&review.author) && has_marker(&review.body))
         .map(|review| format!("pullrequestreview-{}", review.id));
-    let inline = pull_state.threads.iter().flat_map(|thread| &thread.comments);
+    let inline = proposal_state.threads.iter().flat_map(|thread| &thread.comments);
     let inline = inline
         .filter(|comment| comment.ours && has_marker(&comment.body))
         .map(|comment| format!("discussion_r{}", comment.id));
@@ -34,7 +32,7 @@ fn own_comment_ids(pull_state: &PullRequestState) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crh_forge::github::{InlineComment, InlineThread, PullRequestComment};
+    use crh_forge::posting::{InlineComment, InlineThread, ProposalComment};
     use crh_forge::{DiscussionComment, DiscussionThread};
 
     fn comment(id: &str, content: &str) -> DiscussionComment {
@@ -42,9 +40,9 @@ mod tests {
         DiscussionComment { id: id.to_owned(), author, created_at, content: content.to_owned() }
     }
 
-    fn top(id: u64, author: u64, body: &str) -> PullRequestComment {
-        let author = Some(GitHubUser { id: author, login: String::new() });
-        PullRequestComment { id, author, body: body.to_owned(), ..PullRequestComment::default() }
+    fn top(id: u64, author: u64, body: &str) -> ProposalComment {
+        let author = Some(ForgeUser::new(author, ""));
+        ProposalComment { id, author, body: body.to_owned(), ..ProposalComment::default() }
     }
 
     #[test]
@@ -66,13 +64,13 @@ mod tests {
         };
         let ours =
             InlineComment { id: 1, ours: true, body: inline.to_owned(), ..Default::default() };
-        let pull_state = PullRequestState {
-            viewer: GitHubUser { id: 7, login: String::new() },
+        let proposal_state = ProposalState {
+            viewer: Some(ForgeUser::new(7, "")),
             comments: vec![top(1, 7, summary), top(2, 8, summary), top(3, 7, "I wrote this")],
             threads: vec![InlineThread { comments: vec![ours], ..InlineThread::default() }],
-            ..PullRequestState::default()
+            ..ProposalState::default()
         };
-        remove_crh_comments(&mut proposal, &pull_state);
+        remove_crh_comments(&mut proposal, &proposal_state);
         let remaining_ids: Vec<&str> =
             proposal.comments.iter().map(|left| left.id.as_str()).collect();
         assert_eq!(

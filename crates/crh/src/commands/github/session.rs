@@ -11,18 +11,17 @@ use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
-use crh_forge::github::post::{
-    GitHubPosting, GitHubPostingDelays, GitHubPostingOutcome, GitHubRequest, PullRequestRefusal,
-    SarifUploadError, StatusChannel, plan_for_channel, post_review, post_to_channel,
-};
+use crh_forge::github::post::{SarifUploadError, StatusChannel, plan_for_channel, post_to_channel};
 use crh_forge::github::{
     GitHubApp, GitHubAppError, GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost,
-    NewPullRequest, PullRequestRef, PullRequestState, ReplyCache, Repo, TIMEOUTS,
-    open_pull_request, read,
+    NewPullRequest, PullRequestRef, ReplyCache, Repo, TIMEOUTS, open_pull_request, read,
+};
+use crh_forge::posting::{
+    ForgeRequest, PostingOutcome, PostingRefusal, ProposalState, ReviewPosting,
 };
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
-use crh_pipeline::sinks::GitHubPostKind;
+use crh_pipeline::sinks::PostKind;
 
 /// Permissions for reading a pull request.
 const READ_PERMISSIONS_HINT: &str = "reading needs `Contents: read` and `Pull requests: read`; optional: `Checks: read`, `Commit statuses: read`, `Issues: read`";
@@ -35,8 +34,8 @@ const CACHE_FOLDER: &str = "github";
 
 /// A client for one GitHub server and one account, with a runtime.
 pub(crate) struct GitHubSession {
-    client: GitHubClient,
-    runtime: Runtime,
+    pub(super) client: GitHubClient,
+    pub(super) runtime: Runtime,
 }
 
 impl GitHubSession {
@@ -84,7 +83,7 @@ impl GitHubSession {
         &self,
         pull_ref: &PullRequestRef,
         instance: &str,
-    ) -> Result<(ChangeProposal, PullRequestState), ForgeError> {
+    ) -> Result<(ChangeProposal, ProposalState), ForgeError> {
         self.runtime.block_on(read::pull_request(&self.client, pull_ref, instance))
     }
 
@@ -116,27 +115,13 @@ impl GitHubSession {
         self.runtime.block_on(self.client.git_token())
     }
 
-    /// Reads the current state, writes what is missing, and reads again after unconfirmed writes.
-    pub(crate) fn post(
-        &self,
-        pull_ref: &PullRequestRef,
-        posting: &GitHubPosting<'_>,
-    ) -> Result<GitHubPostingOutcome, ForgeError> {
-        self.runtime.block_on(post_review(
-            &self.client,
-            pull_ref,
-            posting,
-            &GitHubPostingDelays::default(),
-        ))
-    }
-
     /// Shows a review as a check run or as code scanning alerts.
     pub(crate) fn post_to_channel(
         &self,
         pull_ref: &PullRequestRef,
-        posting: &GitHubPosting<'_>,
+        posting: &ReviewPosting<'_>,
         channel: StatusChannel,
-    ) -> Result<GitHubPostingOutcome, ForgeError> {
+    ) -> Result<PostingOutcome, ForgeError> {
         self.runtime.block_on(post_to_channel(&self.client, pull_ref, posting, channel))
     }
 
@@ -144,9 +129,9 @@ impl GitHubSession {
     pub(crate) fn plan_for_channel(
         &self,
         pull_ref: &PullRequestRef,
-        posting: &GitHubPosting<'_>,
+        posting: &ReviewPosting<'_>,
         channel: StatusChannel,
-    ) -> Result<Result<Vec<GitHubRequest>, PullRequestRefusal>, SarifUploadError> {
+    ) -> Result<Result<Vec<ForgeRequest>, PostingRefusal>, SarifUploadError> {
         self.runtime.block_on(plan_for_channel(&self.client, pull_ref, posting, channel))
     }
 
@@ -236,14 +221,14 @@ pub(crate) fn to_failure(error: ForgeError) -> Failure {
 }
 
 /// Adds exit code and hint to an error while posting.
-pub(super) fn post_failure(error: ForgeError, kind: GitHubPostKind) -> Failure {
+pub(super) fn post_failure(error: ForgeError, kind: PostKind) -> Failure {
     let permission = match kind {
-        GitHubPostKind::Review => "posting a review needs `Pull requests: write`",
-        GitHubPostKind::Comment => "posting a comment needs `Issues: write`",
-        GitHubPostKind::CheckRun => {
+        PostKind::Review => "posting a review needs `Pull requests: write`",
+        PostKind::Comment => "posting a comment needs `Issues: write`",
+        PostKind::CheckRun => {
             "a check run needs `Checks: write` and a token of an App or of Actions"
         }
-        GitHubPostKind::CodeScanning => "uploading alerts needs `Code scanning alerts: write`",
+        PostKind::CodeScanning => "uploading alerts needs `Code scanning alerts: write`",
     };
     failure_with_permissions(error, &format!("{permission}; {READ_PERMISSIONS_HINT}"))
 }

@@ -7,7 +7,7 @@ use super::super::forge::{Forge, ForgeProposal};
 use crate::config::github::{LabelList, Treatment};
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind};
-use crh_forge::github::PullRequestProperties;
+use crh_forge::posting::ProposalProperties;
 
 /// Whether the rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,18 +44,18 @@ pub(crate) fn check_skip_rules(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let Some(proposal) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
-    let pull_state = match &proposal.forge {
-        Forge::GitHub { pull_state, .. } => pull_state,
+    match &proposal.forge {
+        Forge::GitHub(_) => {}
         // The settings apply only to pull requests.
-        Forge::Launchpad { .. } => return Ok(()),
-    };
+        Forge::Launchpad(_) => return Ok(()),
+    }
     let skip_settings = SkipSettings {
         drafts: settings.github_drafts.value,
         bots: settings.github_bots.value,
         skip_labels: &settings.github_skip_labels.value,
         only_labels: &settings.github_only_labels.value,
     };
-    match skip_settings.skip_reason(&pull_state.pull, &proposal.proposal.labels) {
+    match skip_settings.skip_reason(&proposal.state.properties, &proposal.proposal.labels) {
         None => Ok(()),
         Some(why) => {
             let why = crh_review::escape_invisible(&why);
@@ -75,7 +75,7 @@ struct SkipSettings<'a> {
 
 impl SkipSettings<'_> {
     /// Why the settings skip a pull request.
-    fn skip_reason(&self, pull: &PullRequestProperties, labels: &[String]) -> Option<String> {
+    fn skip_reason(&self, pull: &ProposalProperties, labels: &[String]) -> Option<String> {
         if pull.draft && self.drafts == Treatment::Skip {
             return Some("it is a draft (`github.drafts`)".to_owned());
         }

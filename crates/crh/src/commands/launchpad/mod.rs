@@ -8,9 +8,7 @@ mod session;
 
 pub(crate) use credentials::{HINT_LOG_IN, SECRETS, TOKENS, find_login};
 pub(crate) use login::{login, logout};
-pub(crate) use posting::{
-    LaunchpadPostRequest, LaunchpadPostResult, check_flags, post, refusal_failure,
-};
+pub(crate) use posting::check_flags;
 pub(crate) use session::LaunchpadSession;
 
 use super::forge::{Forge, ForgeProposal, own_comments};
@@ -19,7 +17,8 @@ use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::ChangeProposal;
-use crh_forge::launchpad::{MergeProposalRef, MergeProposalRefError, MergeProposalState};
+use crh_forge::launchpad::{MergeProposalRef, MergeProposalRefError};
+use crh_forge::posting::ProposalState;
 use crh_git::{FetchAddress, HostedRepository, Repository};
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
 
@@ -88,7 +87,9 @@ fn read(
         ));
     }
     let (mut proposal, proposal_state) = session.read(&proposal_ref)?;
-    let is_viewer = |author: &Option<String>| author.is_some() && *author == proposal_state.viewer;
+    let is_viewer = |author: &Option<String>| {
+        author.is_some() && author.as_deref() == proposal_state.viewer_login()
+    };
     own_comments::remove_own_comments(&mut proposal, |comment| {
         is_viewer(&comment.author) && own_comments::has_marker(&comment.content)
     });
@@ -104,7 +105,8 @@ fn read(
         target_repository,
         reviewed_head: ReviewedHead::Proposed,
         secrets: session.secrets().to_vec(),
-        forge: Forge::Launchpad { proposal_ref, proposal_state: Box::new(proposal_state) },
+        state: Box::new(proposal_state),
+        forge: Forge::Launchpad(proposal_ref),
     })
 }
 
@@ -112,15 +114,15 @@ fn read(
 fn fetch_remotes(
     proposal_ref: &MergeProposalRef,
     proposal: &ChangeProposal,
-    proposal_state: &MergeProposalState,
+    proposal_state: &ProposalState,
     environment: &Environment,
     settings: &Settings,
 ) -> Result<ProposalRemotes, Failure> {
     let token = credentials::git_token(&proposal_ref.service, environment, settings);
     // crh uses the token only for private repositories: with a token for another repository,
     // Launchpad refuses access even to a public one.
-    let token = token.filter(|_| proposal_state.proposal.private);
-    let user_and_token = proposal_state.viewer.as_deref().zip(token);
+    let token = token.filter(|_| proposal_state.properties.private);
+    let user_and_token = proposal_state.viewer_login().zip(token);
     let address = |url: Option<&String>| {
         let url = url.map(String::as_str).unwrap_or_default();
         let token = user_and_token.as_ref().map(|(_, token)| token.clone());

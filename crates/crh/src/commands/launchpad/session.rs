@@ -10,21 +10,18 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::launchpad::post::{
-    LaunchpadPosting, LaunchpadPostingDelays, LaunchpadPostingOutcome, LaunchpadPostingSteps,
-    post_review, read_and_plan,
-};
 use crh_forge::launchpad::{
     LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
-    MergeProposalRef, MergeProposalState, TIMEOUTS, read,
+    MergeProposalRef, TIMEOUTS, read,
 };
+use crh_forge::posting::ProposalState;
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
 
 /// A client for one Launchpad server and one account, with a runtime.
 pub(crate) struct LaunchpadSession {
-    client: LaunchpadClient,
-    runtime: Runtime,
+    pub(super) client: LaunchpadClient,
+    pub(super) runtime: Runtime,
     secrets: Vec<SecretString>,
 }
 
@@ -64,30 +61,9 @@ impl LaunchpadSession {
     pub(crate) fn read(
         &self,
         proposal_ref: &MergeProposalRef,
-    ) -> Result<(ChangeProposal, MergeProposalState), Failure> {
+    ) -> Result<(ChangeProposal, ProposalState), Failure> {
         let proposal = self.runtime.block_on(read::merge_proposal(&self.client, proposal_ref));
         proposal.map_err(|error| self.to_failure(error))
-    }
-
-    /// Reads the current state, writes one comment, and reads again after an unconfirmed write.
-    pub(super) fn post(
-        &self,
-        proposal_ref: &MergeProposalRef,
-        posting: &LaunchpadPosting<'_>,
-    ) -> Result<LaunchpadPostingOutcome, Failure> {
-        let delays = LaunchpadPostingDelays::default();
-        let posting_task = post_review(&self.client, proposal_ref, posting, &delays);
-        self.runtime.block_on(posting_task).map_err(|error| self.to_failure(error))
-    }
-
-    /// The plan that [`Self::post`] would follow.
-    pub(super) fn plan(
-        &self,
-        proposal_ref: &MergeProposalRef,
-        posting: &LaunchpadPosting<'_>,
-    ) -> Result<LaunchpadPostingSteps, Failure> {
-        let steps = self.runtime.block_on(read_and_plan(&self.client, proposal_ref, posting));
-        steps.map(|(plan, _)| plan).map_err(|error| self.to_failure(error))
     }
 
     /// Name of the account. Fails if anonymous.
@@ -108,7 +84,7 @@ impl LaunchpadSession {
     }
 
     /// Adds exit code and hint to an error.
-    fn to_failure(&self, error: ForgeError) -> Failure {
+    pub(super) fn to_failure(&self, error: ForgeError) -> Failure {
         let (kind, hint) = match &error {
             ForgeError::BadToken { .. } => (
                 FailureKind::Usage,

@@ -3,19 +3,18 @@
 
 use std::process::ExitCode;
 
-use super::super::forge::posting_messages::DryRunWrite;
-use super::super::forge::{ExpectedHead, posting_messages};
+use super::super::forge::posting::refusal_failure;
+use super::super::forge::{ExpectedHead, Forge};
 use super::super::launchpad;
-use super::super::launchpad::{LaunchpadPostRequest, LaunchpadPostResult, LaunchpadSession};
-use super::super::models::ModelResolver;
-use super::{StoredRun, check_head, print_outcome};
+use super::super::launchpad::LaunchpadSession;
+use super::{StoredRun, check_head, post_run};
 use crate::cli::PostArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::ui;
 use crh_forge::launchpad::MergeProposalRef;
-use crh_forge::launchpad::post::MergeProposalRefusal;
+use crh_forge::posting::PostingRefusal;
 use crh_review::report::Report;
 
 const HINT_WRONG_RUN: &str = "nothing was posted; name the run of this merge proposal";
@@ -28,27 +27,13 @@ pub(super) fn post_to_launchpad(
 ) -> Result<ExitCode, Failure> {
     launchpad::check_flags(args.post)?;
     let (proposal_ref, head) = resolve_target(args, settings)?;
-    let StoredRun { report, diff, .. } = run;
-    check_run_matches(report, &proposal_ref, &head)?;
+    check_run_matches(&run.report, &proposal_ref, &head)?;
     let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
     if session.is_anonymous() {
-        return Err(launchpad::refusal_failure(&MergeProposalRefusal::NotLoggedIn));
+        return Err(refusal_failure(&PostingRefusal::NotLoggedIn("Launchpad")));
     }
     let secrets: Vec<_> = session.secrets().to_vec();
-    let redactor = ModelResolver::new(settings, environment)?.redactor_with(&secrets);
-    let instance = settings.instance.value.as_str();
-    let request =
-        LaunchpadPostRequest { report, diff, redactor: &redactor, instance, flags: args.post };
-    match launchpad::post(&session, &proposal_ref, &request)? {
-        LaunchpadPostResult::DryRun(write) => {
-            let writes: Vec<DryRunWrite> = write.map(DryRunWrite::Launchpad).into_iter().collect();
-            posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS)
-        }
-        LaunchpadPostResult::Done(outcome) => match &outcome.refusal {
-            Some(refusal) => Err(launchpad::refusal_failure(refusal)),
-            None => print_outcome(&outcome),
-        },
-    }
+    post_run(args, run, &Forge::Launchpad(proposal_ref), &secrets, None, environment, settings)
 }
 
 /// The target, from the flags.

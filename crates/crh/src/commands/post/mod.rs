@@ -7,13 +7,14 @@ mod launchpad;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use serde::Serialize;
+use secrecy::SecretString;
 use serde_json::Value;
 
 use self::event::CiEvent;
-use super::forge::posting_messages::{DryRunWrite, check_sinks};
-use super::forge::{ExpectedHead, posting_messages};
-use super::github::{GitHubPostRequest, GitHubPostResult, GitHubSession, HeadFiles};
+use super::forge::posting::{HeadFiles, PostRequest, PostResult, refusal_failure};
+use super::forge::posting_messages::check_sinks;
+use super::forge::{ExpectedHead, Forge, posting_messages};
+use super::github::GitHubSession;
 use super::models::ModelResolver;
 use super::review::BASIS;
 use super::review::since::{GROUND, Ground};
@@ -23,11 +24,11 @@ use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, input, ui};
-use crh_forge::github::post::{GitHubPostingOutcome, PullRequestRefusal, ReviewBasis};
 use crh_forge::github::{GitHubHost, PullRequestRef, Repo};
+use crh_forge::posting::{PostingOutcome, ReviewBasis};
 use crh_git::{BareRepository, FetchAddress, HostedRepository, PinnedCommit};
 use crh_pipeline::incremental::IncrementalReview;
-use crh_pipeline::sinks::{ForgeSink, GitHubPostKind};
+use crh_pipeline::sinks::{ForgeName, PostKind};
 use crh_review::diff::Diff;
 use crh_review::report::{Report, SCHEMA_VERSION};
 use crh_review::stable_json;
@@ -68,34 +69,54 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     args.display.clone().set(&mut flags);
     let _temporary_store = args.cache.temporary_store(&mut flags)?;
     let settings = config::load(environment, None, flags)?;
-    let sinks: Vec<ForgeSink> = args.sink.iter().map(|sink| sink.destination()).collect();
-    check_sinks(&sinks)?;
-    if sinks.contains(&ForgeSink::Launchpad) {
-        let run = load_run(&args, environment)?;
-        return launchpad::post_to_launchpad(&args, &run, environment, &settings);
-    }
-    if args.proposal.is_some() {
-        return Err(
-            Failure::usage("`--proposal` works only with Launchpad").hint("add `--sink launchpad`")
-        );
-    }
-    let target = resolve_target(&args, environment)?;
-    let run = load_run(&args, environment)?;
-    check_run_matches(&run.report, &target)?;
-    let pull_ref = PullRequestRef { host: target.host, repo: target.repo, number: target.number };
-    let session = GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, &settings)?;
-    let token = session.token().map_err(github::to_failure)?;
-    let models = ModelResolver::new(&settings, environment)?;
-    let redactor = models.redactor_with(&[token]);
+    check_sinks(&args.sink)?;
+    let forge_name = args.sink.first().map_or(ForgeName::GitHub, |sink| sink.forge);
     interrupts::watch_ctrl_c()?;
-    let head_files = fetch_head_files(&run.report, &pull_ref, &session, &settings);
-    let mut total = GitHubPostingOutcome::default();
+    match forge_name {
+        ForgeName::GitHub => {
+            if args.proposal.is_some() {
+                return Err(Failure::usage("`--proposal` works only with Launchpad")
+                    .hint("add `--sink launchpad`"));
+            }
+            let target = resolve_target(&args, environment)?;
+            let run = load_run(&args, environment)?;
+            check_run_matches(&run.report, &target)?;
+            let PostTarget { host, repo, number, .. } = target;
+            let pull_ref = PullRequestRef { host, repo, number };
+            let session =
+                GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, &settings)?;
+            let token = session.token().map_err(github::to_failure)?;
+            let head_files = fetch_head_files(&run.report, &pull_ref, &session, &settings);
+            let forge = Forge::GitHub(pull_ref);
+            post_run(&args, &run, &forge, &[token], head_files.as_ref(), environment, &settings)
+        }
+        ForgeName::Launchpad => {
+            let run = load_run(&args, environment)?;
+            launchpad::post_to_launchpad(&args, &run, environment, &settings)
+        }
+    }
+}
+
+/// Posts a stored run with each sink once.
+fn post_run(
+    args: &PostArgs,
+    run: &StoredRun,
+    forge: &Forge,
+    secrets: &[SecretString],
+    head_files: Option<&(BareRepository, String)>,
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<ExitCode, Failure> {
+    let redactor = ModelResolver::new(settings, environment)?.redactor_with(secrets);
+    let mut total = PostingOutcome::default();
     let mut writes = Vec::new();
-    for kind in github_kinds(&sinks) {
-        let request = GitHubPostRequest {
+    let kinds: BTreeSet<PostKind> = args.sink.iter().map(|sink| sink.kind).collect();
+    let is_single = kinds.len() == 1;
+    for kind in kinds {
+        let request = PostRequest {
             report: &run.report,
             diff: &run.diff,
-            files: HeadFiles::open(head_files.as_ref()),
+            files: HeadFiles::open(head_files),
             redactor: &redactor,
             instance: settings.instance.value.as_str(),
             basis: &run.basis,
@@ -103,62 +124,25 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
             kind,
             flags: args.post,
         };
-        match github::post(&session, &pull_ref, &request)? {
-            GitHubPostResult::DryRun(requests) => {
-                writes.extend(requests.into_iter().map(DryRunWrite::GitHub));
-            }
-            GitHubPostResult::Done(outcome) => {
+        match forge.post(&request, environment, settings)? {
+            PostResult::DryRun(requests) => writes.extend(requests),
+            PostResult::Done(outcome) => {
                 total.receipts.extend(outcome.receipts);
                 total.notes.extend(outcome.notes);
                 total.refusal = total.refusal.or(outcome.refusal);
+                total.url = total.url.or(outcome.url.filter(|_| is_single));
             }
         }
     }
-    match args.post.dry_run && total.refusal.is_none() {
-        true => posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS),
-        false => report_outcome(&total),
+    match (&total.refusal, args.post.dry_run) {
+        (Some(refusal), _) => Err(refusal_failure(refusal)),
+        (None, true) => posting_messages::print_dry_run(&writes).map(|()| ExitCode::SUCCESS),
+        (None, false) => print_outcome(&total),
     }
-}
-
-/// The GitHub sinks, each once.
-fn github_kinds(sinks: &[ForgeSink]) -> BTreeSet<GitHubPostKind> {
-    let to_kind = |sink: &ForgeSink| match sink {
-        ForgeSink::GitHub(kind) => Some(*kind),
-        ForgeSink::Launchpad => None,
-    };
-    sinks.iter().filter_map(to_kind).collect()
-}
-
-/// Prints the result, or fails with the refusal.
-fn report_outcome(outcome: &GitHubPostingOutcome) -> Result<ExitCode, Failure> {
-    if let Some(refusal) = &outcome.refusal {
-        let (kind, hint) = match refusal {
-            PullRequestRefusal::HeadMoved { .. } => {
-                (FailureKind::External, "nothing was posted; review the new head and post that")
-            }
-            PullRequestRefusal::OtherPull { .. } => {
-                (FailureKind::Usage, "nothing was posted; name the right run")
-            }
-            PullRequestRefusal::Closed => (FailureKind::External, "nothing was posted"),
-            PullRequestRefusal::NotAllRead { .. } => {
-                (FailureKind::External, "nothing was posted, to avoid duplicates")
-            }
-            PullRequestRefusal::Unsubmitted => {
-                (FailureKind::External, "nothing was posted; submit or discard that review first")
-            }
-            PullRequestRefusal::Unmaskable => {
-                (FailureKind::Usage, posting_messages::HINT_SECRET_IN_SCHEMA)
-            }
-        };
-        return Err(Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint));
-    }
-    print_outcome(outcome)
 }
 
 /// Prints the result of a posting that was not refused.
-fn print_outcome<Refusal: Serialize>(
-    outcome: &crh_forge::posting::PostingOutcome<Refusal>,
-) -> Result<ExitCode, Failure> {
+fn print_outcome(outcome: &PostingOutcome) -> Result<ExitCode, Failure> {
     for note in &outcome.notes {
         ui::note(note);
     }

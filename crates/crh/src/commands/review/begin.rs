@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::super::analysers::{ChangeTrust, Reproducible, analysers};
-use super::super::forge::{ExpectedHead, Forge, ForgeProposal, PullRequestLookup};
+use super::super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::super::github::SkipRules;
 use super::super::limits::WorkTime;
 use super::super::models::ModelResolver;
-use super::super::{change_source, forge, github, launchpad, run_lookup};
+use super::super::{change_source, forge, github, run_lookup};
 use super::description::TitleAndBody;
 use super::pinned::{Origin, Pinned};
 use super::place::Place;
@@ -24,7 +24,7 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
 use crh_agent::UsageTotals;
-use crh_forge::github::post::ReviewBasis;
+use crh_forge::posting::ReviewBasis;
 use crh_git::{BareRepository, Repository};
 use crh_lint::analysers::Analysers;
 use crh_llm::Redactor;
@@ -38,6 +38,7 @@ use crh_pipeline::resolve::{CheckoutMatch, UntrackedPolicy};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::run_folder::{CheckoutState, RunFolder, StampKey, Timestamp};
 use crh_pipeline::runs::RunRecord;
+use crh_pipeline::sinks::ForgeName;
 use crh_pipeline::target_args;
 use crh_review::identity::{ReviewKey, review_id};
 use crh_review::report::{ReviewMode, Strategy};
@@ -78,17 +79,15 @@ pub(super) struct Beginning {
 /// Where the review is posted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Posts {
-    ToPullRequest,
-    ToMergeProposal,
+    To(ForgeName),
     Nothing,
 }
 
 impl Posts {
     /// The flag that requests it.
-    fn flag(self) -> Option<&'static str> {
+    fn flag(self) -> Option<String> {
         match self {
-            Self::ToPullRequest => Some("--sink github"),
-            Self::ToMergeProposal => Some("--sink launchpad"),
+            Self::To(forge) => Some(format!("--sink {}", forge.name())),
             Self::Nothing => None,
         }
     }
@@ -348,34 +347,8 @@ impl Beginning {
     /// Fails if a flag needs a pull request and there is none, or if its head is another commit
     /// than expected.
     fn needs(&self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
-        match (self.posts, pull.map(|pull| &pull.forge)) {
-            (Posts::ToPullRequest, Some(Forge::GitHub { .. })) | (Posts::Nothing, _) => {}
-            (Posts::ToMergeProposal, Some(Forge::Launchpad { proposal_state: standing, .. })) => {
-                if standing.viewer.is_none() {
-                    return Err(Failure::usage("commenting requires a Launchpad login")
-                        .hint(launchpad::HINT_LOG_IN));
-                }
-            }
-            (Posts::ToMergeProposal, Some(Forge::GitHub { .. })) => {
-                return Err(Failure::usage(
-                    "`--sink launchpad` needs a merge proposal, but this is a pull request",
-                )
-                .hint("use `--sink github`"));
-            }
-            (Posts::ToMergeProposal, None) => {
-                return Err(Failure::usage("`--sink launchpad` needs a merge proposal")
-                    .hint("pass its address"));
-            }
-            (Posts::ToPullRequest, None) => {
-                return Err(Failure::usage("`--sink github` needs a pull request")
-                    .hint("pass its address, `OWNER/NAME#N`, or `N` inside a clone"));
-            }
-            (Posts::ToPullRequest, Some(Forge::Launchpad { .. })) => {
-                return Err(Failure::usage(
-                    "`--sink github` needs a pull request, but this is a merge proposal",
-                )
-                .hint("use `--sink launchpad`"));
-            }
+        if let Posts::To(forge) = self.posts {
+            forge::check_posting_target(forge, pull)?;
         }
         if let (Some(pull), Some(_)) = (pull, &self.description) {
             let message =

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
 
+use super::super::forge::Forge;
 use super::begin::{Begun, Posts};
 use super::outcome::End;
 use super::progress::Progress;
@@ -61,11 +62,8 @@ pub(super) fn authority(
     };
     match (&authority, posts) {
         (Authority::Unasked | Authority::NotAllowed(_), _) => authority,
-        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::ToPullRequest) => {
-            posted("pull request")
-        }
-        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::ToMergeProposal) => {
-            posted("merge proposal")
+        (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::To(forge)) => {
+            posted(Forge::word(forge))
         }
         (Authority::SafeFixes { .. } | Authority::AsAsked(_), Posts::Nothing) => authority,
     }
@@ -402,12 +400,14 @@ fn asker(begun: &Begun) -> Asker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crh_pipeline::sinks::ForgeName;
 
     #[test]
     fn posted_review_applies_no_fixes() {
-        for (posts, place) in
-            [(Posts::ToPullRequest, "pull request"), (Posts::ToMergeProposal, "merge proposal")]
-        {
+        for (posts, place) in [
+            (Posts::To(ForgeName::GitHub), "pull request"),
+            (Posts::To(ForgeName::Launchpad), "merge proposal"),
+        ] {
             for mode in [ReviewMode::Autofix, ReviewMode::Headless] {
                 let why =
                     format!("the review is posted, and the fixes would not be in the {place}");

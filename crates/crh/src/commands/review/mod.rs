@@ -42,7 +42,7 @@ pub(super) use self::reopened::{Reopening, reopened};
 use self::since::Wish;
 use self::untracked::UntrackedAnswer;
 use super::forge::posting_messages::check_sinks;
-use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
+use super::forge::{ExpectedHead, PullRequestLookup, posting_messages};
 use super::github::{Audience, SkipRules};
 use super::render::RenderContext;
 use super::{change_source, launchpad, render};
@@ -61,7 +61,7 @@ use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::sinks::{ForgeSink, ReportSink, SinkDelivery};
+use crh_pipeline::sinks::{ForgeName, ForgeSink, ReportSink, SinkDelivery};
 use crh_pipeline::{sinks, target_args};
 use crh_review::report::{Report, ReviewMode, Status};
 use crh_review::verdict::CommandKind;
@@ -263,9 +263,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
 fn audience(posts: Posts, environment: &Environment) -> Audience {
     match (posts, environment.variable(CI)) {
         (Posts::Nothing, None) => Audience::OnePerson,
-        (Posts::Nothing, Some(_)) | (Posts::ToPullRequest | Posts::ToMergeProposal, _) => {
-            Audience::Others
-        }
+        (Posts::Nothing, Some(_)) | (Posts::To(_), _) => Audience::Others,
     }
 }
 
@@ -283,14 +281,14 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
     });
     let places: Vec<ForgeSink> = places.collect();
     check_sinks(&places)?;
-    if places.contains(&ForgeSink::Launchpad) {
+    let forge = places.first().map(|sink| sink.forge);
+    if forge == Some(ForgeName::Launchpad) {
         launchpad::check_flags(flags)?;
-        return Ok(Posts::ToMergeProposal);
     }
-    match (places.is_empty(), given.iter().find(|(_, is_given)| *is_given)) {
-        (false, _) => Ok(Posts::ToPullRequest),
-        (true, None) => Ok(Posts::Nothing),
-        (true, Some((flag, _))) => Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
+    match (forge, given.iter().find(|(_, is_given)| *is_given)) {
+        (Some(forge), _) => Ok(Posts::To(forge)),
+        (None, None) => Ok(Posts::Nothing),
+        (None, Some((flag, _))) => Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
             .hint("add `--sink github` or `--sink launchpad`")),
     }
 }
@@ -490,9 +488,9 @@ fn warn_of_silence(
         let count = report.issues.len();
         let issues =
             if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
-        let (sink, place) = match begun.pull.as_ref().map(|pull| &pull.forge) {
-            Some(Forge::Launchpad { .. }) => ("launchpad", "merge proposal"),
-            Some(Forge::GitHub { .. }) | None => ("github", "pull request"),
+        let (sink, place) = match &begun.pull {
+            Some(pull) => (pull.forge.name().name(), pull.word()),
+            None => ("github", "pull request"),
         };
         ui::warn(&format!(
             "{issues} found but not posted; add `--sink {sink}` to post to the {place}, or run `crh post` later"

@@ -1,18 +1,14 @@
 //! Posts a finished review to its pull request or merge proposal.
 
-use serde::Serialize;
-
-use super::super::forge::posting_messages::DryRunWrite;
-use super::super::forge::{Forge, posting_messages};
-use super::super::github::HeadFiles;
-use super::super::{github, launchpad};
+use super::super::forge::posting::{HeadFiles, PostRequest, PostResult};
+use super::super::forge::{Forge, ForgeProposal, posting_messages};
 use super::begin::Begun;
 use crate::cli::PostFlags;
 use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crate::ui;
-use crh_forge::posting::PostingOutcome;
-use crh_pipeline::sinks::{ForgeSink, GitHubPostKind, SinkDelivery};
+use crh_forge::posting::{ForgeRequest, PostingOutcome};
+use crh_pipeline::sinks::{ForgeSink, SinkDelivery};
 use crh_review::report::Report;
 
 /// File with the result of each part.
@@ -27,34 +23,14 @@ pub(super) fn of_review(
     place: ForgeSink,
     flags: PostFlags,
     environment: &Environment,
-    shown: &mut Vec<DryRunWrite>,
+    shown: &mut Vec<ForgeRequest>,
 ) -> Result<SinkDelivery, Failure> {
-    match (place, begun.pull.as_ref().map(|pull| &pull.forge)) {
-        (ForgeSink::GitHub(form), Some(Forge::GitHub { pull_ref, .. })) => {
-            to_pull(report, begun, (pull_ref, form), flags, environment, shown)
-        }
-        (ForgeSink::Launchpad, Some(Forge::Launchpad { proposal_ref, .. })) => {
-            to_merge_proposal(report, begun, proposal_ref, flags, environment, shown)
-        }
-        (ForgeSink::GitHub(_), Some(Forge::Launchpad { .. }) | None) => {
-            Ok(SinkDelivery::Failed("the change has no pull request".to_owned()))
-        }
-        (ForgeSink::Launchpad, Some(Forge::GitHub { .. }) | None) => {
-            Ok(SinkDelivery::Failed("the change has no merge proposal".to_owned()))
-        }
-    }
-}
-
-fn to_pull(
-    report: &Report,
-    begun: &Begun,
-    (name, form): (&crh_forge::github::PullRequestRef, GitHubPostKind),
-    flags: PostFlags,
-    environment: &Environment,
-    shown: &mut Vec<DryRunWrite>,
-) -> Result<SinkDelivery, Failure> {
-    let hub = github::GitHubSession::open(&name.host, &name.repo, environment, &begun.settings)?;
-    let to_post = github::GitHubPostRequest {
+    let pull = begun.pull.as_ref().filter(|pull| pull.forge.name() == place.forge);
+    let Some(ForgeProposal { forge, .. }) = pull else {
+        let word = Forge::word(place.forge);
+        return Ok(SinkDelivery::Failed(format!("the change has no {word}")));
+    };
+    let request = PostRequest {
         report,
         diff: &begun.subject.diff,
         files: HeadFiles::open(begun.files.as_ref()),
@@ -62,53 +38,23 @@ fn to_pull(
         instance: begun.settings.instance.value.as_str(),
         basis: &begun.basis,
         since: begun.subject.incremental.as_deref(),
-        kind: form,
+        kind: place.kind,
         flags,
     };
-    let place = "--repo OWNER/NAME --pr N --head SHA";
-    match github::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, place))? {
-        github::GitHubPostResult::DryRun(requests) => {
-            shown.extend(requests.into_iter().map(DryRunWrite::GitHub));
+    let later = forge.post_arguments(&report.change.head_sha);
+    let result = forge.post(&request, environment, &begun.settings);
+    match result.inspect_err(|_| say_later(begun, &later))? {
+        PostResult::DryRun(requests) => {
+            shown.extend(requests);
             Ok(SinkDelivery::DryRun)
         }
-        github::GitHubPostResult::Done(outcome) => {
-            Ok(told(&outcome, ForgeSink::GitHub(form), &name.url(), begun, place))
-        }
-    }
-}
-
-fn to_merge_proposal(
-    report: &Report,
-    begun: &Begun,
-    name: &crh_forge::launchpad::MergeProposalRef,
-    flags: PostFlags,
-    environment: &Environment,
-    shown: &mut Vec<DryRunWrite>,
-) -> Result<SinkDelivery, Failure> {
-    let hub = launchpad::LaunchpadSession::open(&name.service, environment, &begun.settings)?;
-    let to_post = launchpad::LaunchpadPostRequest {
-        report,
-        diff: &begun.subject.diff,
-        redactor: &begun.redactor,
-        instance: begun.settings.instance.value.as_str(),
-        flags,
-    };
-    let head = &report.change.head_sha;
-    let place = format!("--sink launchpad --proposal {} --head {head}", name.url());
-    match launchpad::post(&hub, name, &to_post).inspect_err(|_| say_later(begun, &place))? {
-        launchpad::LaunchpadPostResult::DryRun(write) => {
-            shown.extend(write.map(DryRunWrite::Launchpad));
-            Ok(SinkDelivery::DryRun)
-        }
-        launchpad::LaunchpadPostResult::Done(outcome) => {
-            Ok(told(&outcome, ForgeSink::Launchpad, &name.url(), begun, &place))
-        }
+        PostResult::Done(outcome) => Ok(told(&outcome, place, &forge.url(), begun, &later)),
     }
 }
 
 /// Stores and prints the result of a posting.
-fn told<Refusal: Serialize + ToString>(
-    outcome: &PostingOutcome<Refusal>,
+fn told(
+    outcome: &PostingOutcome,
     place: ForgeSink,
     url: &str,
     begun: &Begun,

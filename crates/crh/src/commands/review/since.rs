@@ -6,12 +6,12 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use super::super::analysers::ChangeTrust;
-use super::super::forge::{Forge, ForgeProposal};
+use super::super::forge::ForgeProposal;
 use super::pinned::{Pinned, ResumeState};
 use crate::cli::WorkspaceArgs;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::github::post::{ReviewBasis, last_saved_review};
+use crh_forge::posting::{ReviewBasis, last_saved_review};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::CheckOptions;
 use crh_pipeline::context;
@@ -55,14 +55,14 @@ impl Wish {
 
     /// Fails if the target cannot have a previous review.
     pub(in crate::commands) fn is_for(self, pull: Option<&ForgeProposal>) -> Result<(), Failure> {
-        match (self, pull.map(|pull| &pull.forge)) {
+        match (self, pull.map(|pull| pull.forge.saves_reviews())) {
             (Self::SinceLast, None) => Err(Failure::usage("`--since-last` needs a pull request")
                 .hint("pass its address, `OWNER/NAME#N`, or `N` inside a clone")),
-            (Self::SinceLast, Some(Forge::Launchpad { .. })) => {
+            (Self::SinceLast, Some(false)) => {
                 Err(Failure::usage("`--since-last` works only for GitHub pull requests")
                     .hint("leave it out to review everything"))
             }
-            (Self::SinceLast, Some(Forge::GitHub { .. })) | (Self::Everything, _) => Ok(()),
+            (Self::SinceLast, Some(true)) | (Self::Everything, _) => Ok(()),
         }
     }
 
@@ -82,7 +82,8 @@ impl Wish {
             .transpose()
             .or_fail(FailureKind::Usage)?;
         let with_it = "`crh prepare --since-last --pack FILE` puts it into an archive";
-        match (self, packed, pull.map(|pull| &pull.forge), pinned.files()) {
+        let saved = pull.filter(|pull| pull.forge.saves_reviews());
+        match (self, packed, saved, pinned.files()) {
             (_, Some(Some(last)), _, _) => Ok(Some(last)),
             (Self::SinceLast, Some(None), _, _) => {
                 Err(Failure::usage("the archive does not contain the previous review")
@@ -92,13 +93,8 @@ impl Wish {
                 Err(Failure::usage("a workspace does not contain the previous review")
                     .hint(with_it))
             }
-            (
-                Self::SinceLast,
-                None,
-                Some(Forge::GitHub { pull_state: standing, .. }),
-                Some((bare, head)),
-            ) => {
-                let state = last_saved_review(standing, instance);
+            (Self::SinceLast, None, Some(pull), Some((bare, head))) => {
+                let state = last_saved_review(&pull.state, instance);
                 Ok(Some(PreviousReviewLookup::compare(state, &bare, &head, &subject.diff)))
             }
             (Self::SinceLast, None, _, _) => Ok(Some(PreviousReviewLookup::without_commits())),

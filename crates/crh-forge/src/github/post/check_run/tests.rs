@@ -1,12 +1,12 @@
 //! A check run shows a review once and is never greener than the review.
 
-use super::super::tests_support::ReviewFixture;
 use super::*;
+use crate::posting::tests_support::ReviewFixture;
 use crh_review::report::Status;
 
-fn counts(requests: &[GitHubRequest]) -> Vec<(Verb, String, usize)> {
+fn counts(requests: &[ForgeRequest]) -> Vec<(Verb, String, usize)> {
     let count =
-        |request: &GitHubRequest| request.body["output"]["annotations"].as_array().unwrap().len();
+        |request: &ForgeRequest| request.body["output"]["annotations"].as_array().unwrap().len();
     requests.iter().map(|request| (request.verb, request.path.clone(), count(request))).collect()
 }
 
@@ -49,10 +49,10 @@ fn missing_annotations_are_sent_in_batches() {
 
 #[test]
 fn annotations_over_the_limit_are_counted_in_summary() {
-    let lines: Vec<u32> = (1..=u32::try_from(INLINE_MAX).unwrap() + 7).collect();
+    let lines: Vec<u32> = (1..=u32::try_from(PROFILE.inline_max).unwrap() + 7).collect();
     let requests = check_run_requests(&ReviewFixture::new(&lines).posting(), "crh", &[]);
     let annotation_count: usize = counts(&requests).into_iter().map(|(_, _, count)| count).sum();
-    assert_eq!(annotation_count, INLINE_MAX);
+    assert_eq!(annotation_count, PROFILE.inline_max);
     let summary = requests[0].body["output"]["summary"].as_str().unwrap();
     assert!(summary.contains("7 more are only in this summary."), "{summary}");
     let few_requests = check_run_requests(&ReviewFixture::new(&[10]).posting(), "crh", &[]);

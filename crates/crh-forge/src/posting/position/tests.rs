@@ -148,7 +148,7 @@ fn numbered(kinds: &[LineKind]) -> Vec<PositionLine> {
         .map(|kind| {
             old += u32::from(kind.in_old());
             new += u32::from(kind.in_new());
-            PositionLine { kind: *kind, old, new }
+            PositionLine { kind: *kind, old, new, numbers: (old, new) }
         })
         .collect()
 }
@@ -198,7 +198,11 @@ proptest! {
 }
 
 fn word_of(end: &PositionLine, start: Option<&PositionLine>) -> String {
-    let anchor =
-        Anchor { path: String::new(), end: end.point(), start: start.map(PositionLine::point) };
+    let anchor = Anchor {
+        path: String::new(),
+        old_path: None,
+        end: end.point(),
+        start: start.map(PositionLine::point),
+    };
     anchor_text(Some(anchor))
 }

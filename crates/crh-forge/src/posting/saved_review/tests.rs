@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::github::GitHubUser;
+use crate::posting::ForgeUser;
 use crh_review::finding::Side;
 use crh_review::identity::{review_marker, summary_marker};
 
@@ -48,18 +48,18 @@ fn state(issues: usize) -> SavedReview {
     }
 }
 
-fn pull_with_summary(author: u64, last_line: &str) -> PullRequestState {
+fn pull_with_summary(author: u64, last_line: &str) -> ProposalState {
     let body = format!(
         "{}\r\n{}\r\n## Ready to merge\r\n\r\n{last_line}\r\n",
         review_marker("id"),
         summary_marker("crh")
     );
-    let author = Some(GitHubUser { id: author, login: "x".to_owned() });
-    let mut pull_state = PullRequestState::default();
-    pull_state.viewer.id = 7;
-    pull_state.comments =
-        vec![PullRequestComment { id: 1, author, body, ..PullRequestComment::default() }];
-    pull_state
+    let author = Some(ForgeUser::new(author, "x"));
+    ProposalState {
+        viewer: Some(ForgeUser::new(7, "x")),
+        comments: vec![ProposalComment { id: 1, author, body, ..ProposalComment::default() }],
+        ..ProposalState::default()
+    }
 }
 
 #[test]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::super::AllowedVotes;
-use super::super::tests_support::{InMemoryGitHub, ReviewFixture, fresh};
 use super::*;
+use crate::github::post::GitHubRules;
+use crate::posting::AllowedVotes;
+use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, fresh};
 
 /// More steps than any posting of these tests takes.
 const STEPS_MAX: usize = 200;
@@ -32,13 +33,13 @@ fn post(
     review: &ReviewFixture,
     memory: &mut InMemoryGitHub,
     fault_at: impl Fn(usize) -> Fault,
-) -> (Option<GitHubPostingOutcome>, usize) {
-    let mut machine = PostingMachine::new(review.posting());
+) -> (Option<PostingOutcome>, usize) {
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
     let mut writes = 0;
     for _ in 0..STEPS_MAX {
         let write = match machine.next() {
             PostingStep::Read { .. } => {
-                machine.record_state(memory.pull_state.clone());
+                machine.record_state(memory.proposal_state.clone());
                 continue;
             }
             PostingStep::Done(outcome) => return (Some(outcome), writes),
@@ -69,13 +70,13 @@ fn post(
 fn memory(bad: &[u64]) -> InMemoryGitHub {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&ReviewFixture::new(&[3, 10, 90]), &mut memory, |_| Fault::None);
-    for thread in &mut memory.pull_state.threads {
+    for thread in &mut memory.proposal_state.threads {
         if thread.line == Some(90) {
             thread.outdated = true;
             thread.line = None;
         }
     }
-    memory.pull_state.pull.head = "h2".to_owned();
+    memory.proposal_state.properties.head = "h2".to_owned();
     memory.bad_lines = bad.iter().copied().collect::<BTreeSet<_>>();
     memory
 }
@@ -91,7 +92,7 @@ fn review(lines: &[u32]) -> ReviewFixture {
 fn post_without_faults(
     review: &ReviewFixture,
     before: &InMemoryGitHub,
-) -> (InMemoryGitHub, GitHubPostingOutcome, usize) {
+) -> (InMemoryGitHub, PostingOutcome, usize) {
     let mut memory = before.clone();
     let (outcome, writes) = post(review, &mut memory, |_| Fault::None);
     (memory, outcome.unwrap(), writes)
@@ -155,7 +156,7 @@ fn one_bad_position_moves_one_issue_to_summary() {
     assert_eq!(count_issues(&ItemDelivery::Posted), 39);
     let why = "only in the summary: GitHub refused a comment on its line";
     assert_eq!(count_issues(&ItemDelivery::Skipped(why.to_owned())), 1);
-    let summary = &memory.pull_state.comments[0].body;
+    let summary = &memory.proposal_state.comments[0].body;
     assert!(summary.contains("<summary>7. P1: Trouble 17</summary>"), "{summary}");
 }
 
@@ -171,7 +172,7 @@ fn other_refusals_do_not_split_the_review() {
             outcome.receipts.iter().map(|receipt| format!("{:?}", receipt.delivery)).collect();
         assert_eq!(deliveries, expected, "{state}");
         assert!(writes <= 5, "{writes}");
-        assert!(!memory.pull_state.comments[0].body.contains("GitHub refused"));
+        assert!(!memory.proposal_state.comments[0].body.contains("GitHub refused"));
     };
     check(
         "CHANGES_REQUESTED",
@@ -184,22 +185,19 @@ fn other_refusals_do_not_split_the_review() {
 #[test]
 fn moved_head_after_refusal_stops_posting() {
     let review = review(&[10, 20]);
-    let mut pull_state = memory(&[]).pull_state;
+    let mut proposal_state = memory(&[]).proposal_state;
     for answer in
         [WriteAnswer::Refused("gone".to_owned()), WriteAnswer::Misplaced("line".to_owned())]
     {
-        let mut machine = PostingMachine::new(review.posting());
-        pull_state.pull.head = "h2".to_owned();
-        machine.record_state(pull_state.clone());
+        let mut machine = PostingMachine::new(&GitHubRules, review.posting());
+        proposal_state.properties.head = "h2".to_owned();
+        machine.record_state(proposal_state.clone());
         machine.record_answer(answer);
         assert_eq!(machine.next(), PostingStep::Read { reread: 0 });
-        pull_state.pull.head = "h3".to_owned();
-        machine.record_state(pull_state.clone());
+        proposal_state.properties.head = "h3".to_owned();
+        machine.record_state(proposal_state.clone());
         let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
-        assert!(
-            matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })),
-            "{outcome:?}"
-        );
+        assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
     }
 }
 
@@ -212,13 +210,13 @@ fn missing_review_permission_moves_all_to_summary() {
     let outcome = outcome.unwrap();
     assert_eq!(writes, 3, "the review, the summary, the outdated conversation");
     assert_eq!(outcome.notes, ["no inline comments were posted: a permission is missing"]);
-    let summary = &memory.pull_state.comments[0].body;
+    let summary = &memory.proposal_state.comments[0].body;
     assert!(
         summary.contains("No inline comments were posted: a permission is missing."),
         "{summary}"
     );
     assert_eq!(summary.matches("<details>").count(), 2, "{summary}");
-    assert_eq!(memory.pull_state.threads.len(), 3);
+    assert_eq!(memory.proposal_state.threads.len(), 3);
 }
 
 #[test]
@@ -228,7 +226,7 @@ fn posting_ends_if_all_positions_are_refused() {
     let (memory, outcome, writes) = post_without_faults(&review(&lines), &memory(&bad_lines));
     assert!(writes < 60, "{writes}");
     assert!(outcome.is_complete(), "{outcome:?}");
-    assert_eq!(memory.pull_state.comments[0].body.matches("<details>").count(), 70);
+    assert_eq!(memory.proposal_state.comments[0].body.matches("<details>").count(), 70);
 }
 
 #[test]
@@ -251,14 +249,14 @@ fn posting_fails_if_no_write_is_answered() {
 #[test]
 fn moved_head_while_posting_stops_posting() {
     let review = review(&[10, 20]);
-    let mut machine = PostingMachine::new(review.posting());
-    let mut pull_state = memory(&[]).pull_state;
-    machine.record_state(pull_state.clone());
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
+    let mut proposal_state = memory(&[]).proposal_state;
+    machine.record_state(proposal_state.clone());
     machine.record_answer(WriteAnswer::Unconfirmed("the connection broke".to_owned()));
-    pull_state.pull.head = "h3".to_owned();
-    machine.record_state(pull_state);
+    proposal_state.properties.head = "h3".to_owned();
+    machine.record_state(proposal_state);
     let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
-    assert!(matches!(outcome.refusal, Some(PullRequestRefusal::HeadMoved { .. })), "{outcome:?}");
+    assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
 }
 
 /// Posts with a lost answer to write number `lost_answer`. The write becomes visible at reread
@@ -266,11 +264,11 @@ fn moved_head_while_posting_stops_posting() {
 fn post_with_lag(
     lost_answer: usize,
     visible_at: u32,
-) -> (InMemoryGitHub, GitHubPostingOutcome, Vec<u32>) {
+) -> (InMemoryGitHub, PostingOutcome, Vec<u32>) {
     let review = review(&[10, 20, 30]);
     let mut memory = memory(&[]);
-    let mut before = memory.pull_state.clone();
-    let mut machine = PostingMachine::new(review.posting());
+    let mut before = memory.proposal_state.clone();
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
     let (mut writes, mut rereads) = (0, Vec::new());
     for _ in 0..STEPS_MAX {
         match machine.next() {
@@ -280,12 +278,12 @@ fn post_with_lag(
             }
             PostingStep::Read { reread } => {
                 rereads.push(reread);
-                machine.record_state(memory.pull_state.clone());
+                machine.record_state(memory.proposal_state.clone());
             }
             PostingStep::Done(outcome) => return (memory, outcome, rereads),
             PostingStep::Write(write) => {
                 if writes == lost_answer {
-                    before = memory.pull_state.clone();
+                    before = memory.proposal_state.clone();
                 }
                 let answer = memory.write(&write);
                 let is_lost = writes == lost_answer;
@@ -312,22 +310,22 @@ fn late_visible_write_is_not_repeated() {
     }
     let (memory, _, rereads) = post_with_lag(0, 2);
     assert_eq!(rereads, [0, 1, 2]);
-    assert_eq!((memory.pull_state.threads.len(), memory.pull_state.comments.len()), (5, 1));
+    assert_eq!((memory.proposal_state.threads.len(), memory.proposal_state.comments.len()), (5, 1));
 }
 
 #[test]
 fn posting_fails_if_state_keeps_changing() {
     let review = review(&[10, 20, 30]);
     let before = memory(&[]);
-    let mut machine = PostingMachine::new(review.posting());
-    machine.record_state(before.pull_state.clone());
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
+    machine.record_state(before.proposal_state.clone());
     machine.record_answer(WriteAnswer::Unconfirmed("the connection broke".to_owned()));
     for reread in 1..=REREADS_MAX {
         assert_eq!(machine.next(), PostingStep::Read { reread });
-        let mut pull_state = before.pull_state.clone();
-        pull_state.comments[0].body = format!("{}\n{reread}", pull_state.comments[0].body);
-        pull_state.threads.truncate(3 - usize::try_from(reread).unwrap());
-        machine.record_state(pull_state);
+        let mut proposal_state = before.proposal_state.clone();
+        proposal_state.comments[0].body = format!("{}\n{reread}", proposal_state.comments[0].body);
+        proposal_state.threads.truncate(3 - usize::try_from(reread).unwrap());
+        machine.record_state(proposal_state);
     }
     let PostingStep::Done(outcome) = machine.next() else { panic!("it goes on") };
     assert!(!outcome.is_complete(), "{outcome:?}");
@@ -337,8 +335,8 @@ fn posting_fails_if_state_keeps_changing() {
 fn unconfirmed_write_fails_if_state_is_unreadable() {
     let review = review(&[10, 20, 150]);
     let mut memory = memory(&[]);
-    let mut machine = PostingMachine::new(review.posting());
-    machine.record_state(memory.pull_state.clone());
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
+    machine.record_state(memory.proposal_state.clone());
     for _ in ["the comments", "the vote"] {
         let PostingStep::Write(write) = machine.next() else { panic!("nothing to write") };
         machine.record_answer(memory.write(&write));
@@ -368,8 +366,8 @@ fn posting_stopped_after_submit_is_incomplete() {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory, |write| if write == 0 { Fault::None } else { Fault::KilledBefore });
     memory.unsubmit();
-    let mut machine = PostingMachine::new(review.posting());
-    machine.record_state(memory.pull_state.clone());
+    let mut machine = PostingMachine::new(&GitHubRules, review.posting());
+    machine.record_state(memory.proposal_state.clone());
     let PostingStep::Write(write) = machine.next() else { panic!("nothing to write") };
     machine.record_answer(memory.write(&write));
     assert_eq!(machine.next(), PostingStep::Read { reread: 1 });
@@ -378,5 +376,5 @@ fn posting_stopped_after_submit_is_incomplete() {
     assert!(!outcome.is_complete(), "{outcome:?}");
     let (outcome, _) = post(&review, &mut memory, |_| Fault::None);
     assert!(outcome.unwrap().is_complete());
-    assert_eq!((memory.pull_state.threads.len(), memory.pull_state.comments.len()), (1, 1));
+    assert_eq!((memory.proposal_state.threads.len(), memory.proposal_state.comments.len()), (1, 1));
 }

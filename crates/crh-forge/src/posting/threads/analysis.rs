@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::PostingConstraints;
-use crate::github::PullRequestState;
-use crate::github::post::dismissal::{ThreadDismissal, dismissal};
-use crate::github::post::position::{Anchor, CommentPositions};
-use crate::github::post::saved_review::{NoSavedReview, SavedReview, last_saved_review};
-use crate::github::post::thread::{OwnThread, match_threads, own_threads};
-use crate::github::post::{GitHubPosting, INLINE_MAX};
-use crate::posting::mask_report;
+use crate::posting::dismissal::{ThreadDismissal, dismissal};
+use crate::posting::position::{Anchor, CommentPositions};
+use crate::posting::saved_review::{NoSavedReview, SavedReview, last_saved_review};
+use crate::posting::thread::{OwnThread, match_threads, own_threads};
+use crate::posting::{
+    ForgeRules, PostingConstraints, PostingWrite, ProposalState, ReviewPosting, WriteKind,
+    mask_report,
+};
 use crh_review::finding::Severity;
 use crh_review::normalise_posted_title;
 use crh_review::render::repo_link_prefix;
@@ -18,15 +18,16 @@ use crh_review::verdict::{CommandKind, Verdict, is_incomplete, verdict};
 
 /// Basis of a plan: each issue with its placement.
 pub(super) struct PostingAnalysis<'a> {
-    pub(super) posting: &'a GitHubPosting<'a>,
-    pub(super) pull_state: &'a PullRequestState,
+    pub(super) rules: &'a dyn ForgeRules,
+    pub(super) posting: &'a ReviewPosting<'a>,
+    pub(super) proposal_state: &'a ProposalState,
     pub(super) constraints: &'a PostingConstraints,
     /// Prefix of addresses that stay links in posted texts: those of the repository.
     pub(super) links: Option<String>,
     /// The masked report without dismissed issues.
     pub(super) report: Report,
     /// Placement of each issue in the report.
-    pub(super) placements: Vec<PullRequestPlacement<'a>>,
+    pub(super) placements: Vec<IssuePlacement<'a>>,
     /// Issues with an effective dismissal since the review.
     pub(super) dismissed_issues: Vec<(Issue, ThreadDismissal)>,
     /// All dismissals, effective or not.
@@ -39,7 +40,7 @@ pub(super) struct PostingAnalysis<'a> {
 
 /// Where an issue is shown.
 #[derive(Debug, Clone)]
-pub(super) enum PullRequestPlacement<'a> {
+pub(super) enum IssuePlacement<'a> {
     /// In an existing thread.
     Existing(OwnThread<'a>, Option<Anchor>),
     /// As an inline comment.
@@ -51,11 +52,11 @@ pub(super) enum PullRequestPlacement<'a> {
 /// Why an issue is only in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotInline {
-    /// GitHub's diff does not show the line.
+    /// The forge's diff does not show the line.
     NotInDiff,
-    /// GitHub refused the position.
+    /// The forge refused the position.
     Refused,
-    /// crh posts no inline comments: the user wants only the summary, or GitHub accepts no review.
+    /// crh posts no inline comments: the user wants only the summary, or the forge accepts none.
     CommentOnly,
     /// The limit of inline comments is reached.
     OverCommentLimit,
@@ -63,26 +64,30 @@ pub(super) enum NotInline {
 
 impl<'a> PostingAnalysis<'a> {
     pub(super) fn new(
-        posting: &'a GitHubPosting<'a>,
-        pull_state: &'a PullRequestState,
+        rules: &'a dyn ForgeRules,
+        posting: &'a ReviewPosting<'a>,
+        proposal_state: &'a ProposalState,
         constraints: &'a PostingConstraints,
     ) -> Self {
         // `find_refusal` already rejected reports that cannot be masked.
         let mut report = mask_report(posting.report, posting.mask).unwrap_or_default();
-        let threads = own_threads(pull_state, posting.instance);
-        let thread_dismissals: Vec<Option<ThreadDismissal>> =
-            threads.iter().map(|thread| dismissal(*thread, pull_state, posting.instance)).collect();
+        let threads = own_threads(proposal_state, posting.instance);
+        let thread_dismissals: Vec<Option<ThreadDismissal>> = threads
+            .iter()
+            .map(|thread| dismissal(*thread, proposal_state, posting.instance))
+            .collect();
         let thread_indexes = match_threads(&report.issues, &threads);
-        let last_review = last_saved_review(pull_state, posting.instance);
-        let refused_keys = refused_keys(&last_review, &pull_state.pull.head, constraints);
+        let last_review = last_saved_review(proposal_state, posting.instance);
+        let refused_keys = refused_keys(&last_review, &proposal_state.properties.head, constraints);
         let issues = std::mem::take(&mut report.issues);
         let files: Vec<String> = issues.iter().map(|issue| issue.location.file.clone()).collect();
         let files: BTreeSet<&str> = files.iter().map(String::as_str).collect();
-        let positions = CommentPositions::new(&pull_state.files, posting.diff, &files);
+        let positions = CommentPositions::new(&proposal_state.files, posting.diff, &files);
         let (mut open_issues, mut dismissed_issues) = (Vec::new(), Vec::new());
         let mut placements = Vec::new();
         // Existing threads count: otherwise a second posting would exceed the limit.
         let mut inline_count = 0;
+        let profile = rules.profile();
         for (issue, thread_index) in issues.into_iter().zip(&thread_indexes) {
             // A dismissal hides a P0 issue only if it is for exactly the same key.
             let is_applicable = |dismissal: &ThreadDismissal| {
@@ -95,25 +100,25 @@ impl<'a> PostingAnalysis<'a> {
                 dismissed_issues.push((issue, dismissal));
                 continue;
             }
-            let anchor = positions.anchor(&issue.location);
+            let mut anchor = positions.anchor(&issue.location);
+            if let Some(anchor) = anchor.as_mut().filter(|_| !profile.has_ranges) {
+                anchor.start = None;
+            }
+            let no_comments =
+                posting.options.comment_only || constraints.reason_for_no_review.is_some();
             let placement = match (thread_index, anchor) {
-                (Some(index), anchor) => PullRequestPlacement::Existing(threads[*index], anchor),
-                (None, _)
-                    if posting.options.comment_only
-                        || constraints.reason_for_no_review.is_some() =>
-                {
-                    PullRequestPlacement::Summary(NotInline::CommentOnly)
-                }
+                (Some(index), anchor) => IssuePlacement::Existing(threads[*index], anchor),
+                (None, _) if no_comments => IssuePlacement::Summary(NotInline::CommentOnly),
                 (None, _) if refused_keys.contains(&issue.dedupe_key) => {
-                    PullRequestPlacement::Summary(NotInline::Refused)
+                    IssuePlacement::Summary(NotInline::Refused)
                 }
-                (None, Some(_)) if inline_count >= INLINE_MAX => {
-                    PullRequestPlacement::Summary(NotInline::OverCommentLimit)
+                (None, Some(_)) if inline_count >= profile.inline_max => {
+                    IssuePlacement::Summary(NotInline::OverCommentLimit)
                 }
-                (None, Some(anchor)) => PullRequestPlacement::Inline(anchor),
-                (None, None) => PullRequestPlacement::Summary(NotInline::NotInDiff),
+                (None, Some(anchor)) => IssuePlacement::Inline(anchor),
+                (None, None) => IssuePlacement::Summary(NotInline::NotInDiff),
             };
-            inline_count += usize::from(!matches!(placement, PullRequestPlacement::Summary(_)));
+            inline_count += usize::from(!matches!(placement, IssuePlacement::Summary(_)));
             placements.push(placement);
             open_issues.push(issue);
         }
@@ -121,17 +126,14 @@ impl<'a> PostingAnalysis<'a> {
         if !dismissed_issues.is_empty() {
             recompute_verdict(&mut report);
         }
-        let matched_indexes: BTreeSet<usize> = thread_indexes.iter().flatten().copied().collect();
-        let is_unmatched =
-            |index: &usize| !matched_indexes.contains(index) && thread_dismissals[*index].is_none();
-        let unmatched_threads =
-            (0..threads.len()).filter(is_unmatched).map(|index| threads[index]).collect();
+        let unmatched_threads = unmatched(&threads, &thread_indexes, &thread_dismissals);
         let dismissals = thread_dismissals.into_iter().flatten().collect();
         Self {
+            rules,
             posting,
-            pull_state,
+            proposal_state,
             constraints,
-            links: repo_link_prefix(posting.web, &pull_state.pull.repo),
+            links: repo_link_prefix(posting.web, &proposal_state.properties.repo),
             report,
             placements,
             dismissed_issues,
@@ -142,7 +144,7 @@ impl<'a> PostingAnalysis<'a> {
     }
 
     /// Issues with their placements.
-    pub(super) fn issues(&self) -> impl Iterator<Item = (&Issue, &PullRequestPlacement<'a>)> {
+    pub(super) fn issues(&self) -> impl Iterator<Item = (&Issue, &IssuePlacement<'a>)> {
         self.report.issues.iter().zip(&self.placements)
     }
 
@@ -160,7 +162,8 @@ impl<'a> PostingAnalysis<'a> {
     pub(super) fn threads_to_resolve(&self) -> Vec<OwnThread<'a>> {
         let is_conclusive = self.report.strategy != Strategy::Static && self.is_complete();
         let options = self.posting.options;
-        if !is_conclusive || !options.resolve_outdated || options.comment_only {
+        let may_resolve = options.resolve_outdated && self.rules.profile().no_resolving.is_none();
+        if !is_conclusive || !may_resolve || options.comment_only {
             return Vec::new();
         }
         let mut titles_by_file: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -195,20 +198,28 @@ impl<'a> PostingAnalysis<'a> {
 
     /// Address of the line of a comment.
     pub(super) fn line_url(&self, anchor: &Anchor) -> String {
-        use crh_review::finding::Side;
-        let pull = &self.pull_state.pull;
-        let side = match anchor.end.side {
-            Side::Old => 'L',
-            Side::New => 'R',
-        };
-        let file = crh_review::identity::content_id(anchor.path.as_bytes());
-        let line = anchor.end.line;
-        let web = self.posting.web.trim_end_matches('/');
-        format!("{web}/{}/pull/{}/files#diff-{file}{side}{line}", pull.repo, pull.number)
+        self.rules.line_url(anchor, self.posting, self.proposal_state)
+    }
+
+    /// A write with its request.
+    pub(super) fn write(&self, kind: WriteKind) -> PostingWrite {
+        PostingWrite::new(self.rules, kind, self.posting, self.proposal_state)
     }
 }
 
-/// Keys of issues whose position GitHub refused at this head.
+/// Threads without an issue and without a dismissal.
+fn unmatched<'a>(
+    threads: &[OwnThread<'a>],
+    thread_indexes: &[Option<usize>],
+    dismissals: &[Option<ThreadDismissal>],
+) -> Vec<OwnThread<'a>> {
+    let matched_indexes: BTreeSet<usize> = thread_indexes.iter().flatten().copied().collect();
+    let is_unmatched =
+        |index: &usize| !matched_indexes.contains(index) && dismissals[*index].is_none();
+    (0..threads.len()).filter(is_unmatched).map(|index| threads[index]).collect()
+}
+
+/// Keys of issues whose position the forge refused at this head.
 fn refused_keys(
     last_review: &Result<SavedReview, NoSavedReview>,
     head: &str,

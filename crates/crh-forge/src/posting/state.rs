@@ -1,80 +1,142 @@
-//! State of a pull request before posting. The plan of a posting depends only on this state and the
-//! review.
+//! State of a proposed change before posting, for all forges. The plan of a posting depends only on
+//! this state and the review.
 
 use crh_review::finding::Side;
 
-/// State of a pull request.
+/// State of a pull request, merge request or merge proposal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullRequestState {
-    /// The account of the token. crh recognises its own comments by markers: HTML comments with the
-    /// name of the installation. Only markers in texts of this account count.
-    pub viewer: GitHubUser,
-    /// Properties of the pull request.
-    pub pull: PullRequestProperties,
-    /// Files with GitHub's hunks (three lines of context), in GitHub's order.
+pub struct ProposalState {
+    /// The account of the token; `None` if anonymous. crh recognises its own comments by markers:
+    /// HTML comments with the name of the installation. Only markers in texts of this account
+    /// count.
+    pub viewer: Option<ForgeUser>,
+    /// Properties of the proposed change.
+    pub properties: ProposalProperties,
+    /// Files with the forge's hunks, in the forge's order.
     pub files: Vec<FilePatch>,
     /// General comments, oldest first.
-    pub comments: Vec<PullRequestComment>,
+    pub comments: Vec<ProposalComment>,
     /// Threads on lines, oldest first.
     pub threads: Vec<InlineThread>,
     /// Reviews, oldest first.
-    pub reviews: Vec<PullRequestReview>,
+    pub reviews: Vec<ProposalReview>,
+    /// For forges that place comments on rows of their own diff: the newest diff.
+    pub row_diff: Option<RowDiff>,
     /// Names of the lists that crh could not read completely. Own comments may be missing in these
     /// lists, so crh refuses to post. Lists with shortened texts of other accounts are complete.
     pub incomplete_lists: Vec<String>,
 }
 
-/// A GitHub account. Logins can change hands; ids cannot.
+impl ProposalState {
+    /// Whether the token's account wrote something.
+    pub fn is_ours(&self, author: Option<&ForgeUser>) -> bool {
+        author.is_some() && author.map(|user| &user.id) == self.viewer.as_ref().map(|user| &user.id)
+    }
+
+    /// Login of the token's account.
+    pub fn viewer_login(&self) -> Option<&str> {
+        self.viewer.as_ref().map(|viewer| viewer.login.as_str())
+    }
+}
+
+/// An account of a forge. Logins can change hands; ids cannot.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GitHubUser {
-    /// Account id.
-    pub id: u64,
+pub struct ForgeUser {
+    /// Account id; on forges without ids the login.
+    pub id: String,
     /// Login, for display.
     pub login: String,
 }
 
-/// Properties of a pull request that posting depends on.
+impl ForgeUser {
+    /// An account with a numeric id.
+    pub fn new(id: u64, login: impl Into<String>) -> Self {
+        Self { id: id.to_string(), login: login.into() }
+    }
+
+    /// An account of a forge whose logins are unique for ever.
+    pub fn named(login: impl Into<String>) -> Self {
+        let login = login.into();
+        Self { id: login.clone(), login }
+    }
+}
+
+/// Properties of a proposed change that posting depends on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullRequestProperties {
-    /// `owner/name` of the target repository, as GitHub writes it.
+pub struct ProposalProperties {
+    /// `owner/name` of the target repository, as the forge writes it.
     pub repo: String,
     /// Number.
     pub number: u64,
+    /// Path in the forge's API, if the forge's reply names it.
+    pub api_path: String,
+    /// Web address, if the forge's reply names it.
+    pub url: String,
     /// Current head commit.
     pub head: String,
-    /// Whether the pull request is open.
+    /// Commits that the forge compares, for forges whose comment positions name them.
+    pub diff_refs: Option<DiffRefs>,
+    /// Whether the proposal can still be merged or rejected.
     pub open: bool,
-    /// Whether the pull request is a draft.
+    /// Status in the forge's own words; empty if `open` says everything.
+    pub status: String,
+    /// Whether the proposal is a draft.
     pub draft: bool,
     /// Author; `None` if the account is gone.
-    pub author: Option<GitHubUser>,
+    pub author: Option<ForgeUser>,
     /// Whether the author is a bot.
     pub by_bot: bool,
     /// Whether the head is in another repository than the base.
     pub from_fork: bool,
-    /// The author's role in the target repository, if GitHub names it.
+    /// Whether one of the repositories is private.
+    pub private: bool,
+    /// The author's role in the target repository, if the forge names it.
     pub association: Option<Association>,
 }
 
-/// A file of a pull request.
+/// Commits between which a forge shows a diff.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiffRefs {
+    /// Merge base.
+    pub base: String,
+    /// Tip of the target branch when the diff was made.
+    pub start: String,
+    /// Head.
+    pub head: String,
+}
+
+/// A diff on whose rows a forge places comments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowDiff {
+    /// Id of the diff.
+    pub id: u64,
+    /// Head commit of the diff.
+    pub head: String,
+    /// Text of the diff.
+    pub diff: Vec<u8>,
+    /// Whether the account has drafts of comments on the diff.
+    pub has_drafts: bool,
+}
+
+/// A file of a proposed change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilePatch {
     /// Path after the change, or before it for a deleted file.
     pub path: String,
     /// Path before a rename.
     pub previous: Option<String>,
-    /// Hunks without a file header; `None` if GitHub does not show them (too large, binary, only
+    /// Hunks without a file header; `None` if the forge does not show them (too large, binary, only
     /// renamed).
     pub patch: Option<String>,
 }
 
-/// A general comment on a pull request.
+/// A general comment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullRequestComment {
+pub struct ProposalComment {
     /// Comment id.
     pub id: u64,
     /// Author; `None` if the account is gone.
-    pub author: Option<GitHubUser>,
+    pub author: Option<ForgeUser>,
     /// The author's role in the repository.
     pub association: Association,
     /// Creation time.
@@ -83,12 +145,14 @@ pub struct PullRequestComment {
     pub body: String,
     /// Web address.
     pub url: String,
+    /// The vote that was cast with the comment.
+    pub vote: Option<String>,
 }
 
 /// A comment thread on lines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InlineThread {
-    /// GraphQL id, needed to resolve the thread.
+    /// Id that is needed to resolve the thread.
     pub node_id: String,
     /// Whether the thread was resolved.
     pub resolved: bool,
@@ -115,7 +179,7 @@ pub struct InlineThread {
 pub struct InlineComment {
     /// Comment id.
     pub id: u64,
-    /// Whether GitHub says that the token's account wrote the comment.
+    /// Whether the token's account wrote the comment.
     pub ours: bool,
     /// Login of the author, for display; `None` if the account is gone.
     pub author: Option<String>,
@@ -131,14 +195,15 @@ pub struct InlineComment {
     pub url: String,
 }
 
-/// A review on a pull request.
+/// A review.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PullRequestReview {
+pub struct ProposalReview {
     /// Review id.
     pub id: u64,
     /// Author; `None` if the account is gone.
-    pub author: Option<GitHubUser>,
-    /// GitHub's state: `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`, `PENDING`.
+    pub author: Option<ForgeUser>,
+    /// State in GitHub's words: `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`,
+    /// `PENDING`.
     pub state: String,
     /// Reviewed commit.
     pub commit: Option<String>,
@@ -146,7 +211,7 @@ pub struct PullRequestReview {
     pub body: String,
 }
 
-/// Role of an account in a repository, as GitHub reports it.
+/// Role of an account in a repository.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Association {
     /// Owner of the repository.

@@ -2,68 +2,54 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
-
-use super::analysis::{NotInline, PostingAnalysis, PullRequestPlacement};
+use super::analysis::{IssuePlacement, NotInline, PostingAnalysis};
 use super::review::{last_vote, stale_approval};
-use super::{GitHubPostingSteps, GitHubWrite, WriteKind};
-use crate::github::Verb;
-use crate::github::post::dismissal::{DismissalMethod, ThreadDismissal};
-use crate::github::post::request::GitHubRequest;
-use crate::github::post::saved_review::{OpenIssue, SavedReview};
-use crate::github::post::thread::OwnThread;
-use crate::github::post::{overflow_remark, saved_review};
-use crate::posting::{PostedItem, PostingSkip};
+use crate::posting::dismissal::{DismissalMethod, ThreadDismissal};
+use crate::posting::saved_review::{OpenIssue, SavedReview};
+use crate::posting::thread::OwnThread;
+use crate::posting::{
+    PostedItem, PostingSkip, PostingSteps, PostingWrite, WriteKind, overflow_remark, saved_review,
+};
 use crh_review::render::{IssueDisplay, SummaryEntry, SummaryList, SummaryOptions, summary};
 use crh_review::report::Issue;
 use crh_review::verdict::Verdict;
 
-pub(super) fn add_summary(plan: &mut GitHubPostingSteps, analysis: &PostingAnalysis<'_>) {
+pub(super) fn add_summary(plan: &mut PostingSteps, analysis: &PostingAnalysis<'_>) {
     let body = summary_body(analysis, plan);
-    let pull = &analysis.pull_state.pull;
-    let Some(existing) = saved_review::own_summary(analysis.pull_state, analysis.posting.instance)
+    let Some(existing) =
+        saved_review::own_summary(analysis.proposal_state, analysis.posting.instance)
     else {
-        plan.writes.push(GitHubWrite {
-            request: GitHubRequest {
-                verb: Verb::Post,
-                path: format!("/repos/{}/issues/{}/comments", pull.repo, pull.number),
-                body: json!({ "body": body }),
-            },
-            kind: WriteKind::NewSummary,
-        });
+        plan.writes.push(analysis.write(WriteKind::NewSummary { body }));
         return;
     };
     if is_same_text(&existing.body, &body) {
         plan.skipped.push((PostedItem::Summary, PostingSkip::AlreadyPosted));
         return;
     }
-    plan.writes.push(GitHubWrite {
-        request: GitHubRequest {
-            verb: Verb::Patch,
-            path: format!("/repos/{}/issues/comments/{}", pull.repo, existing.id),
-            body: json!({ "body": body }),
-        },
-        kind: WriteKind::Summary { id: existing.id },
-    });
+    plan.writes.push(analysis.write(WriteKind::Summary { id: existing.id, body }));
 }
 
-/// Compares texts ignoring line endings and trailing white space, which GitHub may change.
+/// Compares texts ignoring line endings and trailing white space, which forges may change.
 fn is_same_text(left: &str, right: &str) -> bool {
     left.trim_end().lines().eq(right.trim_end().lines())
 }
 
-fn summary_body(analysis: &PostingAnalysis<'_>, plan: &GitHubPostingSteps) -> String {
+fn summary_body(analysis: &PostingAnalysis<'_>, plan: &PostingSteps) -> String {
     let state = review_to_save(analysis);
     let state_line = saved_review::state_line(analysis.posting.instance, &state);
     let mut remarks = remarks(analysis, &state);
-    let changes_vote = |write: &GitHubWrite| {
+    let changes_vote = |write: &PostingWrite| {
         matches!(write.kind, WriteKind::Vote { .. } | WriteKind::Withdraw { .. })
     };
     let keeps_last_vote = !plan.writes.iter().any(changes_vote);
     if stale_approval(analysis).is_some() && keeps_last_vote {
-        let remark =
-            "An earlier review of this account still approves the pull request; this one does not.";
-        remarks.insert(0, remark.to_owned());
+        let kind = analysis.rules.profile().kind.word();
+        remarks.insert(
+            0,
+            format!(
+                "An earlier review of this account still approves the {kind}; this one does not."
+            ),
+        );
     }
     if still_requests_changes(analysis) && keeps_last_vote {
         remarks.push("An earlier review of this account still requests changes.".to_owned());
@@ -99,30 +85,28 @@ fn summary_body(analysis: &PostingAnalysis<'_>, plan: &GitHubPostingSteps) -> St
 /// How the summary shows an issue. A new inline comment has no address before it is posted, so the
 /// link leads to the line in the diff. An inline comment that exists gets the same link: otherwise
 /// the next posting would change the summary.
-fn issue_display(
-    placement: &PullRequestPlacement<'_>,
-    analysis: &PostingAnalysis<'_>,
-) -> IssueDisplay {
+fn issue_display(placement: &IssuePlacement<'_>, analysis: &PostingAnalysis<'_>) -> IssueDisplay {
     let in_full = |why: &str, link| IssueDisplay::Full { why: why.to_owned(), link };
     match placement {
-        PullRequestPlacement::Existing(own, _) if analysis.posting.options.comment_only => {
+        IssuePlacement::Existing(own, _) if analysis.posting.options.comment_only => {
             in_full("", own.url())
         }
-        PullRequestPlacement::Existing(own, _) if own.thread.resolved => {
+        IssuePlacement::Existing(own, _) if own.thread.resolved => {
             in_full("its thread was resolved", own.url())
         }
-        PullRequestPlacement::Existing(own, Some(anchor)) if !own.thread.outdated => {
+        IssuePlacement::Existing(own, Some(anchor)) if !own.thread.outdated => {
             IssueDisplay::Linked(analysis.line_url(anchor))
         }
-        PullRequestPlacement::Existing(own, _) => match own.url() {
+        IssuePlacement::Existing(own, _) => match own.url() {
             Some(url) => IssueDisplay::Linked(url),
             None => in_full("", None),
         },
-        PullRequestPlacement::Inline(anchor) => IssueDisplay::Linked(analysis.line_url(anchor)),
-        PullRequestPlacement::Summary(NotInline::Refused) => {
-            in_full("GitHub refused a comment on this line", None)
+        IssuePlacement::Inline(anchor) => IssueDisplay::Linked(analysis.line_url(anchor)),
+        IssuePlacement::Summary(NotInline::Refused) => {
+            let name = analysis.rules.profile().name;
+            in_full(&format!("{name} refused a comment on this line"), None)
         }
-        PullRequestPlacement::Summary(
+        IssuePlacement::Summary(
             NotInline::NotInDiff | NotInline::CommentOnly | NotInline::OverCommentLimit,
         ) => in_full("", None),
     }
@@ -140,12 +124,12 @@ fn review_to_save(analysis: &PostingAnalysis<'_>) -> SavedReview {
         }
     }
     let refused_keys = analysis.issues().filter_map(|(issue, placement)| match placement {
-        PullRequestPlacement::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
-        PullRequestPlacement::Summary(
+        IssuePlacement::Summary(NotInline::Refused) => Some(issue.dedupe_key.clone()),
+        IssuePlacement::Summary(
             NotInline::NotInDiff | NotInline::CommentOnly | NotInline::OverCommentLimit,
         )
-        | PullRequestPlacement::Inline(_)
-        | PullRequestPlacement::Existing(..) => None,
+        | IssuePlacement::Inline(_)
+        | IssuePlacement::Existing(..) => None,
     });
     SavedReview {
         version: saved_review::VERSION,
@@ -279,14 +263,14 @@ fn remarks(analysis: &PostingAnalysis<'_>, state: &SavedReview) -> Vec<String> {
     {
         remarks.push(format!("No inline comments were posted: {why}."));
     }
-    remarks.extend(overflow_remark(overflow_count(analysis)));
+    remarks.extend(overflow_remark(overflow_count(analysis), analysis.rules.profile().inline_max));
     remarks
 }
 
-/// Number of issues without an inline comment because of the limit `INLINE_MAX`.
+/// Number of issues without an inline comment because of the limit of inline comments.
 fn overflow_count(analysis: &PostingAnalysis<'_>) -> usize {
-    let is_over_limit = |placement: &&PullRequestPlacement<'_>| {
-        matches!(placement, PullRequestPlacement::Summary(NotInline::OverCommentLimit))
+    let is_over_limit = |placement: &&IssuePlacement<'_>| {
+        matches!(placement, IssuePlacement::Summary(NotInline::OverCommentLimit))
     };
     analysis.placements.iter().filter(is_over_limit).count()
 }

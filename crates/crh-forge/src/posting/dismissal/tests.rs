@@ -1,7 +1,7 @@
 //! Which replies dismiss an issue, and whose.
 
 use super::*;
-use crate::github::{Association, GitHubUser, InlineThread};
+use crate::posting::{Association, ForgeUser, InlineThread};
 
 #[test]
 fn phrase_with_optional_reason_dismisses() {
@@ -87,15 +87,15 @@ fn reply(author: &str, association: Association, body: &str) -> InlineComment {
     }
 }
 
-fn pull_with_thread(thread: InlineThread) -> PullRequestState {
-    let mut pull_state = PullRequestState { threads: vec![thread], ..PullRequestState::default() };
-    pull_state.viewer = GitHubUser { id: 1, login: "reviewer[bot]".to_owned() };
-    pull_state.pull.author = Some(GitHubUser { id: 2, login: "author".to_owned() });
-    pull_state
+fn pull_with_thread(thread: InlineThread) -> ProposalState {
+    let mut proposal_state = ProposalState { threads: vec![thread], ..ProposalState::default() };
+    proposal_state.viewer = Some(ForgeUser::new(1, "reviewer[bot]"));
+    proposal_state.properties.author = Some(ForgeUser::new(2, "author"));
+    proposal_state
 }
 
-fn check(pull_state: &PullRequestState, expected: Option<(&str, DismissalMethod, bool)>) {
-    let dismissals = dismissals(pull_state, "crh");
+fn check(proposal_state: &ProposalState, expected: Option<(&str, DismissalMethod, bool)>) {
+    let dismissals = dismissals(proposal_state, "crh");
     let first_dismissal = dismissals
         .first()
         .map(|dismissal| (dismissal.by.as_str(), dismissal.method, dismissal.is_effective));
@@ -118,7 +118,7 @@ fn only_trusted_roles_dismiss_effectively() {
         Some(("author", DismissalMethod::Reply, true)),
     );
     let mut fork = pull_with_thread(thread(vec![dismissal_by("author", Association::Contributor)]));
-    fork.pull.from_fork = true;
+    fork.properties.from_fork = true;
     check(&fork, Some(("author", DismissalMethod::Reply, false)));
     let two_replies =
         vec![dismissal_by("a", Association::Stranger), dismissal_by("b", Association::Owner)];
@@ -159,7 +159,7 @@ fn resolving_dismisses_only_by_person_without_code_change() {
     check(&pull_resolved_by("other[bot]", false), None);
     check(&pull_resolved_by("author", false), Some(("author", DismissalMethod::Resolved, true)));
     let mut fork = pull_resolved_by("author", false);
-    fork.pull.from_fork = true;
+    fork.properties.from_fork = true;
     check(&fork, Some(("author", DismissalMethod::Resolved, false)));
     check(&pull_with_thread(InlineThread { resolved: true, ..thread(vec![]) }), None);
 }

@@ -1,7 +1,7 @@
 //! Finds issues that people dismissed in comment threads, and decides whether a dismissal counts.
 
 use super::thread::{OwnThread, own_threads};
-use crate::github::{InlineComment, PullRequestState};
+use super::{InlineComment, ProposalState};
 use crh_review::finding::Side;
 
 /// Phrases that dismiss an issue at the start of a reply. A fixed list, so that people do not dismiss
@@ -61,17 +61,17 @@ pub enum DismissalMethod {
 }
 
 /// Dismissed issues of this instance, oldest first.
-pub fn dismissals(pull_state: &PullRequestState, instance: &str) -> Vec<ThreadDismissal> {
-    own_threads(pull_state, instance)
+pub fn dismissals(proposal_state: &ProposalState, instance: &str) -> Vec<ThreadDismissal> {
+    own_threads(proposal_state, instance)
         .into_iter()
-        .filter_map(|thread| dismissal(thread, pull_state, instance))
+        .filter_map(|thread| dismissal(thread, proposal_state, instance))
         .collect()
 }
 
 /// The dismissal in one thread. If there are several, an effective one takes precedence.
 pub(super) fn dismissal(
     own: OwnThread<'_>,
-    pull_state: &PullRequestState,
+    proposal_state: &ProposalState,
     instance: &str,
 ) -> Option<ThreadDismissal> {
     let by_reply = own.replies(instance).filter(|reply| is_dismissal(&reply.body)).map(|reply| {
@@ -83,36 +83,36 @@ pub(super) fn dismissal(
             rewritten: own.thread.outdated,
             by: reply.author.clone().unwrap_or_else(|| "ghost".to_owned()),
             method: DismissalMethod::Reply,
-            is_effective: can_dismiss(reply, pull_state),
+            is_effective: can_dismiss(reply, proposal_state),
             url: reply.url.clone(),
         }
     });
     let dismissals: Vec<ThreadDismissal> =
-        by_reply.chain(dismissal_by_resolving(own, pull_state)).collect();
+        by_reply.chain(dismissal_by_resolving(own, proposal_state)).collect();
     let first = dismissals.iter().find(|dismissal| dismissal.is_effective).or(dismissals.first());
     first.cloned()
 }
 
 /// Maintainers may dismiss issues, and so may authors on their own changes, unless the change comes
 /// from a fork.
-fn can_dismiss(reply: &InlineComment, pull_state: &PullRequestState) -> bool {
+fn can_dismiss(reply: &InlineComment, proposal_state: &ProposalState) -> bool {
     reply.association.is_trusted()
-        || reply.author.as_deref().is_some_and(|login| is_trusted_author(login, pull_state))
+        || reply.author.as_deref().is_some_and(|login| is_trusted_author(login, proposal_state))
 }
 
-fn is_author(login: &str, pull_state: &PullRequestState) -> bool {
-    pull_state.pull.author.as_ref().is_some_and(|author| author.login == login)
+fn is_author(login: &str, proposal_state: &ProposalState) -> bool {
+    proposal_state.properties.author.as_ref().is_some_and(|author| author.login == login)
 }
 
-fn is_trusted_author(login: &str, pull_state: &PullRequestState) -> bool {
-    !pull_state.pull.from_fork && is_author(login, pull_state)
+fn is_trusted_author(login: &str, proposal_state: &ProposalState) -> bool {
+    !proposal_state.properties.from_fork && is_author(login, proposal_state)
 }
 
-/// A thread that a person resolved without a code change. GitHub permits this to people with write
+/// A thread that a person resolved without a code change. Forges permit this to people with write
 /// access and to the author.
 fn dismissal_by_resolving(
     own: OwnThread<'_>,
-    pull_state: &PullRequestState,
+    proposal_state: &ProposalState,
 ) -> Option<ThreadDismissal> {
     let thread = own.thread;
     let by = thread.resolved_by.as_deref().filter(|_| thread.resolved && !thread.outdated)?;
@@ -123,7 +123,8 @@ fn dismissal_by_resolving(
             .any(|comment| comment.by_bot && comment.author.as_deref() == Some(by));
     // GitHub writes the login of an App with and without this suffix.
     let without_suffix = |login: &str| login.trim_end_matches("[bot]").to_owned();
-    if without_suffix(by) == without_suffix(&pull_state.viewer.login) || is_program {
+    let viewer = proposal_state.viewer_login().unwrap_or_default();
+    if without_suffix(by) == without_suffix(viewer) || is_program {
         return None;
     }
     Some(ThreadDismissal {
@@ -134,7 +135,7 @@ fn dismissal_by_resolving(
         rewritten: own.thread.outdated,
         by: by.to_owned(),
         method: DismissalMethod::Resolved,
-        is_effective: !is_author(by, pull_state) || is_trusted_author(by, pull_state),
+        is_effective: !is_author(by, proposal_state) || is_trusted_author(by, proposal_state),
         url: own.url().unwrap_or_default(),
     })
 }

@@ -1,4 +1,4 @@
-//! Decides whether a fix becomes a GitHub suggestion that is applied with one click.
+//! Decides whether a fix becomes a suggestion that is applied with one click.
 //!
 //! A click must never break the file. crh shows doubtful fixes as code instead.
 

@@ -5,14 +5,17 @@ use std::collections::BTreeSet;
 use expect_test::expect_file;
 use proptest::prelude::*;
 
-use super::super::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue};
-use super::super::{AllowedVotes, GitHubPostingOptions, INLINE_MAX};
 use super::*;
-use crate::github::{Association, GitHubUser, InlineComment};
+use crate::github::post::GitHubRules;
+use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue};
+use crate::posting::{
+    AllowedVotes, Association, ForgeRequest, ForgeUser, InlineComment, PostedItem, PostingOptions,
+    PostingSkip, WriteAnswer, plan,
+};
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
 
 /// Names of the planned writes.
-fn write_names(plan: &GitHubPostingSteps) -> Vec<String> {
+fn write_names(plan: &PostingSteps) -> Vec<String> {
     let key = |item: &PostedItem| match item {
         PostedItem::Issue { number, .. } => number.to_string(),
         PostedItem::Vote { .. }
@@ -22,36 +25,38 @@ fn write_names(plan: &GitHubPostingSteps) -> Vec<String> {
         | PostedItem::CheckRun
         | PostedItem::CodeScanning => "?".to_owned(),
     };
-    let write = |write: &GitHubWrite| match &write.kind {
-        WriteKind::Review { issues } => {
-            format!("review {}", issues.iter().map(key).collect::<Vec<_>>().join(","))
+    let write = |write: &PostingWrite| match &write.kind {
+        WriteKind::Review { comments, .. } => {
+            let issues: Vec<String> = comments.iter().map(|comment| key(&comment.item)).collect();
+            format!("review {}", issues.join(","))
         }
-        WriteKind::Vote { event } => format!("vote {event}"),
-        WriteKind::Withdraw { id } => format!("withdraw {id}"),
+        WriteKind::Vote { event, .. } => format!("vote {event}"),
+        WriteKind::Withdraw { id, .. } => format!("withdraw {id}"),
         WriteKind::Submit { id } => format!("submit {id}"),
-        WriteKind::NewSummary => "new summary".to_owned(),
-        WriteKind::Summary { id } => format!("summary {id}"),
+        WriteKind::NewSummary { .. } => "new summary".to_owned(),
+        WriteKind::Summary { id, .. } => format!("summary {id}"),
         WriteKind::Resolve { node_id } => format!("resolve {node_id}"),
+        WriteKind::WholeReview { .. } => panic!("GitHub has no such write"),
     };
     plan.writes.iter().map(write).collect()
 }
 
 /// Writes of a plan, as a dry run prints them.
-fn dry_run(plan: &GitHubPostingSteps) -> String {
-    let requests: Vec<&GitHubRequest> = plan.writes.iter().map(|write| &write.request).collect();
+fn dry_run(plan: &PostingSteps) -> String {
+    let requests: Vec<&ForgeRequest> = plan.writes.iter().map(|write| &write.request).collect();
     crh_review::stable_json(&requests).unwrap()
 }
 
-fn post(review: &ReviewFixture, memory: &mut InMemoryGitHub) -> GitHubPostingSteps {
-    let plan = plan(&review.posting(), &memory.pull_state);
+fn post(review: &ReviewFixture, memory: &mut InMemoryGitHub) -> PostingSteps {
+    let plan = plan(&GitHubRules, &review.posting(), &memory.proposal_state);
     for write in &plan.writes {
-        assert_eq!(memory.write(write), super::super::machine::WriteAnswer::Done);
+        assert_eq!(memory.write(write), WriteAnswer::Done);
     }
     plan
 }
 
 fn summary(memory: &InMemoryGitHub) -> &str {
-    &memory.pull_state.comments.last().unwrap().body
+    &memory.proposal_state.comments.last().unwrap().body
 }
 
 #[test]
@@ -67,16 +72,17 @@ fn posting_twice_changes_nothing() {
 fn new_run_updates_summary_without_repeats() {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&ReviewFixture::new(&[10, 20]), &mut memory);
-    memory.pull_state.pull.head = "h2".to_owned();
+    memory.proposal_state.properties.head = "h2".to_owned();
     // The line of issue 3 changed and with it the key: title and file still match.
-    (memory.pull_state.threads[1].outdated, memory.pull_state.threads[1].line) = (true, None);
+    (memory.proposal_state.threads[1].outdated, memory.proposal_state.threads[1].line) =
+        (true, None);
     let mut second = ReviewFixture::new(&[10, 30, 26]);
     second.report.change.head_sha = "h2".to_owned();
     second.report.issues[2].title = "trouble 20!".to_owned();
     let plan = post(&second, &mut memory);
     assert_eq!(write_names(&plan)[0], "review 2");
     assert!(write_names(&plan)[1].starts_with("summary "), "{:?}", write_names(&plan));
-    assert_eq!(memory.pull_state.comments.len(), 1);
+    assert_eq!(memory.proposal_state.comments.len(), 1);
     assert!(
         summary(&memory).contains("Issue 1 was raised in an earlier review."),
         "{}",
@@ -90,14 +96,17 @@ fn markers_of_other_accounts_are_ignored() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory);
-    let mut forged = memory.pull_state.clone();
+    let mut forged = memory.proposal_state.clone();
     for comment in &mut forged.comments {
-        comment.author = Some(GitHubUser { id: 9, login: "reviewer[bot]".to_owned() });
+        comment.author = Some(ForgeUser::new(9, "reviewer[bot]"));
     }
     for thread in &mut forged.threads {
         thread.comments[0].ours = false;
     }
-    assert_eq!(write_names(&plan(&review.posting(), &forged)), ["review 1", "new summary"]);
+    assert_eq!(
+        write_names(&plan(&GitHubRules, &review.posting(), &forged)),
+        ["review 1", "new summary"]
+    );
 }
 
 fn reply(association: Association) -> InlineComment {
@@ -115,7 +124,7 @@ fn dismissed_issue_leaves_comments_and_verdict() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory);
-    memory.pull_state.threads[0].comments.push(reply(Association::Member));
+    memory.proposal_state.threads[0].comments.push(reply(Association::Member));
     let plan = post(&review, &mut memory);
     assert_eq!(plan.writes.len(), 1, "{:?}", write_names(&plan));
     let body = summary(&memory);
@@ -129,7 +138,7 @@ fn untrusted_dismissal_leaves_issue_open() {
     let review = ReviewFixture::new(&[10]);
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory);
-    memory.pull_state.threads[0].comments.push(reply(Association::Contributor));
+    memory.proposal_state.threads[0].comments.push(reply(Association::Contributor));
     post(&review, &mut memory);
     let body = summary(&memory);
     assert!(
@@ -142,30 +151,36 @@ fn untrusted_dismissal_leaves_issue_open() {
 
 #[test]
 fn wrong_head_wrong_pull_and_closed_pull_are_refused() {
-    let check = |change: fn(&mut PullRequestState), expected: &str| {
-        let mut pull_state = fresh();
-        change(&mut pull_state);
-        let plan = plan(&ReviewFixture::new(&[10]).posting(), &pull_state);
+    let check = |change: fn(&mut ProposalState), expected: &str| {
+        let mut proposal_state = fresh();
+        change(&mut proposal_state);
+        let plan = plan(&GitHubRules, &ReviewFixture::new(&[10]).posting(), &proposal_state);
         assert_eq!(plan.refusal.map(|refusal| refusal.to_string()).as_deref(), Some(expected));
         assert_eq!(plan.writes, vec![]);
     };
     check(
-        |state| state.pull.head = "h2".to_owned(),
+        |state| state.properties.head = "h2".to_owned(),
         "the head of the pull request moved from h1 to h2",
     );
-    check(|state| state.pull.number = 8, "the review is for `o/r#7`, not for `o/r#8`");
-    check(|state| state.pull.repo = "x/r".to_owned(), "the review is for `o/r#7`, not for `x/r#7`");
-    check(|state| state.pull.open = false, "the pull request is closed");
-    let mut pull_state = fresh();
-    pull_state.pull.repo = "O/R".to_owned();
-    assert_eq!(plan(&ReviewFixture::new(&[10]).posting(), &pull_state).refusal, None);
+    check(|state| state.properties.number = 8, "the review is for `o/r#7`, not for `o/r#8`");
+    check(
+        |state| state.properties.repo = "x/r".to_owned(),
+        "the review is for `o/r#7`, not for `x/r#7`",
+    );
+    check(|state| state.properties.open = false, "the pull request is closed");
+    let mut proposal_state = fresh();
+    proposal_state.properties.repo = "O/R".to_owned();
+    assert_eq!(
+        plan(&GitHubRules, &ReviewFixture::new(&[10]).posting(), &proposal_state).refusal,
+        None
+    );
 }
 
 #[test]
 fn vote_is_cast_once_and_never_on_own_pull() {
     let votes = AllowedVotes { request_changes: true, approve: true };
     let mut review = ReviewFixture::new(&[10]);
-    assert_eq!(write_names(&plan(&review.posting(), &fresh()))[0], "review 1");
+    assert_eq!(write_names(&plan(&GitHubRules, &review.posting(), &fresh()))[0], "review 1");
     review.options.votes = votes;
     let mut memory = InMemoryGitHub::new(fresh());
     assert_eq!(
@@ -175,7 +190,7 @@ fn vote_is_cast_once_and_never_on_own_pull() {
     assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     let mut clean_review = ReviewFixture::new(&[]);
     clean_review.options.votes = AllowedVotes { request_changes: true, approve: false };
-    let plan_without = plan(&clean_review.posting(), &memory.pull_state);
+    let plan_without = plan(&GitHubRules, &clean_review.posting(), &memory.proposal_state);
     assert_eq!(plan_without.writes.len(), 1);
     assert!(plan_without.writes[0].request.body.to_string().contains("still requests changes"));
     clean_review.options.votes = votes;
@@ -184,19 +199,19 @@ fn vote_is_cast_once_and_never_on_own_pull() {
     assert!(!summary(&memory).contains("still requests changes"));
     assert_eq!(write_names(&post(&clean_review, &mut memory)), Vec::<String>::new());
     let mut own_pull = fresh();
-    own_pull.pull.author = Some(own_pull.viewer.clone());
-    assert_eq!(write_names(&plan(&review.posting(), &own_pull))[0], "review 1");
+    own_pull.properties.author = own_pull.viewer.clone();
+    assert_eq!(write_names(&plan(&GitHubRules, &review.posting(), &own_pull))[0], "review 1");
     let mut incomplete = ReviewFixture::new(&[]);
     incomplete.options.votes = votes;
     incomplete.report.verdict = crh_review::verdict::Verdict::Incomplete;
-    assert_eq!(write_names(&plan(&incomplete.posting(), &fresh())), ["new summary"]);
+    assert_eq!(write_names(&plan(&GitHubRules, &incomplete.posting(), &fresh())), ["new summary"]);
 }
 
 #[test]
 fn only_outdated_unanswered_gone_threads_are_resolved() {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&ReviewFixture::new(&[10, 20, 30, 40]), &mut memory);
-    let threads = &mut memory.pull_state.threads;
+    let threads = &mut memory.proposal_state.threads;
     for thread in &mut threads[..3] {
         thread.outdated = true;
         thread.line = None;
@@ -208,7 +223,7 @@ fn only_outdated_unanswered_gone_threads_are_resolved() {
     let mut review = ReviewFixture::new(&[30]);
     review.report.review_id = "1111111111111111".to_owned();
     let resolves = |review: &ReviewFixture| {
-        let plan = plan(&review.posting(), &memory.pull_state);
+        let plan = plan(&GitHubRules, &review.posting(), &memory.proposal_state);
         write_names(&plan)
             .into_iter()
             .filter(|name| name.starts_with("resolve"))
@@ -239,7 +254,7 @@ fn comment_only_puts_everything_in_summary() {
 #[test]
 fn review_has_at_most_fifty_comments() {
     let lines: Vec<u32> = (1..=99).collect();
-    let plan = plan(&ReviewFixture::new(&lines).posting(), &fresh());
+    let plan = plan(&GitHubRules, &ReviewFixture::new(&lines).posting(), &fresh());
     let counts: Vec<usize> = plan
         .writes
         .iter()
@@ -251,7 +266,7 @@ fn review_has_at_most_fifty_comments() {
 #[test]
 fn issues_over_the_inline_limit_go_to_summary() {
     let mut review = ReviewFixture::new(&[]);
-    let numbers = 1..=u32::try_from(INLINE_MAX).unwrap() + 3;
+    let numbers = 1..=u32::try_from(GitHubRules.profile().inline_max).unwrap() + 3;
     let numbered = |number: u32| Issue {
         dedupe_key: format!("{number:016x}"),
         title: format!("Trouble no. {number}"),
@@ -259,7 +274,7 @@ fn issues_over_the_inline_limit_go_to_summary() {
     };
     review.report.issues = numbers.map(numbered).collect();
     let check_summary = |memory: &InMemoryGitHub| {
-        assert_eq!(memory.pull_state.threads.len(), INLINE_MAX);
+        assert_eq!(memory.proposal_state.threads.len(), GitHubRules.profile().inline_max);
         let text = summary(memory);
         let remark = "Only the 500 most urgent issues have inline comments; 3 more are only in this summary.";
         assert!(text.contains(remark), "{text}");
@@ -275,10 +290,11 @@ fn issues_over_the_inline_limit_go_to_summary() {
     assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     // Texts of an interrupted posting count, too.
     let mut memory = InMemoryGitHub::new(fresh());
-    for write in plan(&review.posting(), &memory.pull_state).writes.iter().take(3) {
+    for write in plan(&GitHubRules, &review.posting(), &memory.proposal_state).writes.iter().take(3)
+    {
         memory.write(write);
     }
-    assert_eq!(memory.pull_state.threads.len(), 150);
+    assert_eq!(memory.proposal_state.threads.len(), 150);
     post(&review, &mut memory);
     assert_eq!(check_summary(&memory), text);
 }
@@ -289,18 +305,18 @@ fn secrets_are_masked_and_never_suggested() {
     review.report.issues[0].why_it_matters = "The password hunter2 is logged.".to_owned();
     review.report.issues[0].replacement = Some("    login(\"hunter2\");".to_owned());
     review.report.issues[1].replacement = Some("    line(20)?;".to_owned());
-    let requests = dry_run(&plan(&review.posting(), &fresh()));
+    let requests = dry_run(&plan(&GitHubRules, &review.posting(), &fresh()));
     assert!(!requests.contains("hunter2") && requests.contains("The password ***"), "{requests}");
     assert_eq!(requests.matches("```suggestion").count(), 1, "{requests}");
 }
 
 /// A review and a pull request with an example of each kind of issue and thread.
-fn varied_case() -> (ReviewFixture, PullRequestState) {
+fn varied_case() -> (ReviewFixture, ProposalState) {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&ReviewFixture::new(&[10, 60, 70, 80]), &mut memory);
-    memory.pull_state.threads[1].comments.push(reply(Association::Member));
-    memory.pull_state.threads[2].comments.push(reply(Association::Stranger));
-    memory.pull_state.pull.head = "h2222222222".to_owned();
+    memory.proposal_state.threads[1].comments.push(reply(Association::Member));
+    memory.proposal_state.threads[2].comments.push(reply(Association::Stranger));
+    memory.proposal_state.properties.head = "h2222222222".to_owned();
     let mut review = ReviewFixture::new(&[10, 20, 70, 150]);
     review.report.change.head_sha = "h2222222222".to_owned();
     review.report.summary = "Orders are paid in one step.".to_owned();
@@ -311,18 +327,18 @@ fn varied_case() -> (ReviewFixture, PullRequestState) {
     long_issue.suggested_fix = Some("Log the last four digits.".to_owned());
     long_issue.replacement = Some("    line(last_four(20));\n    line(21);\n".to_owned());
     long_issue.reviewers = vec!["correctness".to_owned(), "security".to_owned()];
-    (review, memory.pull_state)
+    (review, memory.proposal_state)
 }
 
 #[test]
 fn dry_run_shows_every_write() {
-    let (review, pull_state) = varied_case();
-    let plan = plan(&review.posting(), &pull_state);
-    expect_file!["../../../../tests/data/post/dry_run.json"].assert_eq(&dry_run(&plan));
+    let (review, proposal_state) = varied_case();
+    let plan = plan(&GitHubRules, &review.posting(), &proposal_state);
+    expect_file!["../../../tests/data/post/dry_run.json"].assert_eq(&dry_run(&plan));
     let inline = plan.writes[0].request.body["comments"][0]["body"].as_str().unwrap();
-    expect_file!["../../../../tests/data/post/inline.md"].assert_eq(inline);
+    expect_file!["../../../tests/data/post/inline.md"].assert_eq(inline);
     let summary = plan.writes[1].request.body["body"].as_str().unwrap();
-    expect_file!["../../../../tests/data/post/summary.md"].assert_eq(summary);
+    expect_file!["../../../tests/data/post/summary.md"].assert_eq(summary);
 }
 
 proptest! {
@@ -342,26 +358,26 @@ proptest! {
         let lines = |set: &BTreeSet<u32>| set.iter().copied().collect::<Vec<_>>();
         let mut memory = InMemoryGitHub::new(fresh());
         post(&ReviewFixture::new(&lines(&first)), &mut memory);
-        for (index, thread) in memory.pull_state.threads.iter_mut().enumerate() {
+        for (index, thread) in memory.proposal_state.threads.iter_mut().enumerate() {
             if outdated >> (index % 64) & 1 == 1 {
                 thread.outdated = true;
                 thread.line = None;
             }
         }
-        memory.pull_state.pull.head = "h2".to_owned();
+        memory.proposal_state.properties.head = "h2".to_owned();
         let mut review = ReviewFixture::new(&lines(&second));
         review.report.change.head_sha = "h2".to_owned();
-        review.options = GitHubPostingOptions { votes: AllowedVotes { request_changes, approve }, resolve_outdated, comment_only: false };
+        review.options = PostingOptions { votes: AllowedVotes { request_changes, approve }, resolve_outdated, comment_only: false };
         let mut uninterrupted = memory.clone();
         post(&review, &mut uninterrupted);
-        prop_assert_eq!(write_names(&plan(&review.posting(), &uninterrupted.pull_state)), Vec::<String>::new());
-        let first_plan = plan(&review.posting(), &memory.pull_state);
+        prop_assert_eq!(write_names(&plan(&GitHubRules, &review.posting(), &uninterrupted.proposal_state)), Vec::<String>::new());
+        let first_plan = plan(&GitHubRules, &review.posting(), &memory.proposal_state);
         for write in first_plan.writes.iter().take(stop) {
             memory.write(write);
         }
         post(&review, &mut memory);
         prop_assert_eq!(memory.visible_content(), uninterrupted.visible_content());
-        prop_assert_eq!(write_names(&plan(&review.posting(), &memory.pull_state)), Vec::<String>::new());
+        prop_assert_eq!(write_names(&plan(&GitHubRules, &review.posting(), &memory.proposal_state)), Vec::<String>::new());
     }
 }
 
@@ -373,10 +389,13 @@ fn same_titles_nearby_keep_separate_threads() {
     }
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory);
-    assert_eq!(memory.pull_state.threads.len(), 2);
+    assert_eq!(memory.proposal_state.threads.len(), 2);
     review.report.issues.push(issue(3, 12));
     review.report.issues[2].title = "Same words".to_owned();
-    assert_eq!(write_names(&plan(&review.posting(), &memory.pull_state))[0], "review 3");
+    assert_eq!(
+        write_names(&plan(&GitHubRules, &review.posting(), &memory.proposal_state))[0],
+        "review 3"
+    );
 }
 
 #[test]
@@ -387,8 +406,8 @@ fn dismissal_survives_edit_of_the_line() {
         issue.title = "`x < y` fails & @ann pays".to_owned();
     }
     post(&first, &mut memory);
-    memory.pull_state.threads[1].comments.push(reply(Association::Member));
-    for thread in &mut memory.pull_state.threads {
+    memory.proposal_state.threads[1].comments.push(reply(Association::Member));
+    for thread in &mut memory.proposal_state.threads {
         (thread.outdated, thread.line) = (true, None);
     }
     let check = |line: u32, severity: &str, expected: &[&str]| {
@@ -397,7 +416,7 @@ fn dismissal_survives_edit_of_the_line() {
         second.report.issues[0].severity =
             serde_json::from_value(serde_json::json!(severity)).unwrap();
         second.options.resolve_outdated = true;
-        let plan = plan(&second.posting(), &memory.pull_state);
+        let plan = plan(&GitHubRules, &second.posting(), &memory.proposal_state);
         let skipped: Vec<String> = plan.skipped.iter().map(|(_, why)| why.to_string()).collect();
         assert_eq!(skipped, expected, "line {line}");
         assert!(!write_names(&plan)[0].starts_with("review"), "{:?}", write_names(&plan));
@@ -414,11 +433,12 @@ fn thread_of_hidden_issue_is_not_resolved() {
     let mut first = ReviewFixture::new(&[20]);
     first.report.issues[0].title = "a < b, says @ann with hunter2".to_owned();
     post(&first, &mut memory);
-    (memory.pull_state.threads[0].outdated, memory.pull_state.threads[0].line) = (true, None);
+    (memory.proposal_state.threads[0].outdated, memory.proposal_state.threads[0].line) =
+        (true, None);
     let mut second = ReviewFixture::new(&[]);
     second.options.resolve_outdated = true;
     let resolves = |review: &ReviewFixture| {
-        write_names(&plan(&review.posting(), &memory.pull_state))
+        write_names(&plan(&GitHubRules, &review.posting(), &memory.proposal_state))
             .iter()
             .any(|name| name.starts_with("resolve"))
     };
@@ -450,14 +470,14 @@ fn change_that_suppresses_findings_is_not_approved() {
     let mut hostile = ReviewFixture::new(&[]);
     hostile.options.votes = review.options.votes;
     hostile.report = self_suppressed_report(hostile.report);
-    let hostile_plan = plan(&hostile.posting(), &fresh());
+    let hostile_plan = plan(&GitHubRules, &hostile.posting(), &fresh());
     assert_eq!(write_names(&hostile_plan), ["new summary"]);
     let is_vote = |(item, _): &(PostedItem, PostingSkip)| matches!(item, PostedItem::Vote { .. });
     assert!(hostile_plan.skipped.iter().any(is_vote), "{:?}", hostile_plan.skipped);
     // An approval of an earlier round does not stand.
     assert_eq!(write_names(&post(&review, &mut memory))[0], "vote APPROVE");
-    let id = memory.pull_state.reviews[0].id;
-    let names = write_names(&plan(&hostile.posting(), &memory.pull_state));
+    let id = memory.proposal_state.reviews[0].id;
+    let names = write_names(&plan(&GitHubRules, &hostile.posting(), &memory.proposal_state));
     assert!(names.contains(&format!("withdraw {id}")), "{names:?}");
 }
 
@@ -467,29 +487,29 @@ fn stale_approval_is_dismissed() {
     clean_review.options.votes = AllowedVotes { request_changes: false, approve: true };
     let mut memory = InMemoryGitHub::new(fresh());
     post(&clean_review, &mut memory);
-    let id = memory.pull_state.reviews[0].id;
+    let id = memory.proposal_state.reviews[0].id;
     // Dismissed at this head.
     let mut dismissed = memory.clone();
-    dismissed.pull_state.reviews[0].state = "DISMISSED".to_owned();
+    dismissed.proposal_state.reviews[0].state = "DISMISSED".to_owned();
     assert_eq!(
-        write_names(&plan(&clean_review.posting(), &dismissed.pull_state)),
+        write_names(&plan(&GitHubRules, &clean_review.posting(), &dismissed.proposal_state)),
         Vec::<String>::new()
     );
     // Another program with the same account approved, too.
-    memory.pull_state.reviews[0].body = format!("{}\n", memory.pull_state.reviews[0].body);
-    let mut foreign = memory.pull_state.reviews[0].clone();
+    memory.proposal_state.reviews[0].body = format!("{}\n", memory.proposal_state.reviews[0].body);
+    let mut foreign = memory.proposal_state.reviews[0].clone();
     (foreign.id, foreign.body) = (id + 1, "LGTM".to_owned());
-    memory.pull_state.reviews.push(foreign);
+    memory.proposal_state.reviews.push(foreign);
     let mut review_with_issue = ReviewFixture::new(&[10]);
     review_with_issue.options.votes.request_changes = true;
     assert_eq!(
-        write_names(&plan(&review_with_issue.posting(), &memory.pull_state))[1],
+        write_names(&plan(&GitHubRules, &review_with_issue.posting(), &memory.proposal_state))[1],
         "vote REQUEST_CHANGES"
     );
     review_with_issue.options.votes.request_changes = false;
     let mut comment_only = ReviewFixture::new(&[10]);
     comment_only.options.comment_only = true;
-    let plan_without_review = plan(&comment_only.posting(), &memory.pull_state);
+    let plan_without_review = plan(&GitHubRules, &comment_only.posting(), &memory.proposal_state);
     assert!(
         plan_without_review.writes[0].request.body.to_string().contains("still approves"),
         "{plan_without_review:?}"
@@ -502,8 +522,8 @@ fn stale_approval_is_dismissed() {
 
 #[test]
 fn incomplete_read_refuses_posting() {
-    let pull_state = PullRequestState { incomplete_lists: vec!["comments".to_owned()], ..fresh() };
-    let plan = plan(&ReviewFixture::new(&[10]).posting(), &pull_state);
+    let proposal_state = ProposalState { incomplete_lists: vec!["comments".to_owned()], ..fresh() };
+    let plan = plan(&GitHubRules, &ReviewFixture::new(&[10]).posting(), &proposal_state);
     let expected = "cannot read the pull request completely: comments";
     assert_eq!(plan.refusal.map(|refusal| refusal.to_string()).as_deref(), Some(expected));
     assert_eq!(plan.writes, vec![]);
@@ -515,20 +535,20 @@ fn own_pending_review_is_submitted() {
     let mut memory = InMemoryGitHub::new(fresh());
     post(&review, &mut memory);
     memory.unsubmit();
-    let id = memory.pull_state.reviews[0].id;
+    let id = memory.proposal_state.reviews[0].id;
     assert_eq!(write_names(&post(&review, &mut memory)), [format!("submit {id}")]);
     assert_eq!(write_names(&post(&review, &mut memory)), Vec::<String>::new());
     memory.unsubmit();
-    memory.pull_state.reviews[0].body = "My own thoughts".to_owned();
-    let plan = plan(&review.posting(), &memory.pull_state);
-    assert_eq!((plan.refusal, plan.writes), (Some(PullRequestRefusal::Unsubmitted), vec![]));
+    memory.proposal_state.reviews[0].body = "My own thoughts".to_owned();
+    let plan = plan(&GitHubRules, &review.posting(), &memory.proposal_state);
+    assert_eq!((plan.refusal, plan.writes), (Some(PostingRefusal::Unsubmitted), vec![]));
 }
 
 #[test]
 fn unmaskable_report_is_not_posted() {
     let review = ReviewFixture::new(&[10]);
     let mask = |text: &str| text.replace("bug", "***");
-    let posting = GitHubPosting { mask: &mask, ..review.posting() };
-    let plan = plan(&posting, &fresh());
-    assert_eq!((plan.refusal, plan.writes.len()), (Some(PullRequestRefusal::Unmaskable), 0));
+    let posting = ReviewPosting { mask: &mask, ..review.posting() };
+    let plan = plan(&GitHubRules, &posting, &fresh());
+    assert_eq!((plan.refusal, plan.writes.len()), (Some(PostingRefusal::Unmaskable), 0));
 }

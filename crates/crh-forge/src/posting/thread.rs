@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::github::{InlineComment, InlineThread, PullRequestState};
+use super::{InlineComment, InlineThread, ProposalState};
 use crh_review::identity::key_in_comment;
 use crh_review::normalise_posted_title;
 use crh_review::render::title_in_comment;
@@ -24,7 +24,7 @@ pub(super) struct OwnThread<'a> {
 
 /// Threads of this installation, oldest first. Markers in texts of other accounts do not count.
 pub(super) fn own_threads<'a>(
-    pull_state: &'a PullRequestState,
+    proposal_state: &'a ProposalState,
     instance: &str,
 ) -> Vec<OwnThread<'a>> {
     let to_own_thread = |thread: &'a InlineThread| {
@@ -32,7 +32,7 @@ pub(super) fn own_threads<'a>(
         let key = key_in_comment(instance, &first.body)?;
         Some(OwnThread { thread, key, title: title_in_comment(&first.body).unwrap_or_default() })
     };
-    pull_state.threads.iter().filter_map(to_own_thread).collect()
+    proposal_state.threads.iter().filter_map(to_own_thread).collect()
 }
 
 impl<'a> OwnThread<'a> {

@@ -4,13 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::machine::WriteAnswer;
-use super::plan::{GitHubWrite, WriteKind};
-use super::saved_review::ReviewBasis;
-use super::{GitHubPosting, GitHubPostingOptions};
-use crate::github::{
-    FilePatch, GitHubUser, InlineComment, InlineThread, PullRequestComment, PullRequestProperties,
-    PullRequestReview, PullRequestState,
+use super::{
+    FilePatch, ForgeUser, InlineComment, InlineThread, PostingOptions, PostingWrite,
+    ProposalComment, ProposalProperties, ProposalReview, ProposalState, ReviewBasis, ReviewPosting,
+    WriteAnswer, WriteKind,
 };
 use crh_review::diff::Diff;
 use crh_review::report::{Issue, Report, Status, Strategy};
@@ -19,12 +16,12 @@ use crh_review::verdict::Verdict;
 /// Lines of `a.rs` that the pull request shows.
 pub(crate) const SHOWN_LINES: u32 = 100;
 
-/// Owns the values that a `GitHubPosting` borrows.
+/// Owns the values that a `ReviewPosting` borrows.
 pub(crate) struct ReviewFixture {
     pub(crate) report: Report,
     pub(crate) basis: ReviewBasis,
     diff: Diff,
-    pub(crate) options: GitHubPostingOptions,
+    pub(crate) options: PostingOptions,
 }
 
 impl ReviewFixture {
@@ -49,11 +46,11 @@ impl ReviewFixture {
             prompt_version: "p".to_owned(),
             reviewers: Vec::new(),
         };
-        Self { report, basis, diff: Diff::read(""), options: GitHubPostingOptions::default() }
+        Self { report, basis, diff: Diff::read(""), options: PostingOptions::default() }
     }
 
-    pub(crate) fn posting(&self) -> GitHubPosting<'_> {
-        GitHubPosting {
+    pub(crate) fn posting(&self) -> ReviewPosting<'_> {
+        ReviewPosting {
             report: &self.report,
             diff: &self.diff,
             head_lines: &head_lines,
@@ -85,34 +82,31 @@ pub(crate) fn issue(number: u32, line: u32) -> Issue {
 }
 
 /// A pull request without comments.
-pub(crate) fn fresh() -> PullRequestState {
+pub(crate) fn fresh() -> ProposalState {
     let body: String = (1..=SHOWN_LINES).map(|line| format!("\n+    line({line});")).collect();
-    PullRequestState {
-        viewer: GitHubUser { id: 1, login: "reviewer[bot]".to_owned() },
-        pull: PullRequestProperties {
+    ProposalState {
+        viewer: Some(ForgeUser::new(1, "reviewer[bot]")),
+        properties: ProposalProperties {
             repo: "o/r".to_owned(),
             number: 7,
             head: "h1".to_owned(),
             open: true,
-            draft: false,
-            author: Some(GitHubUser { id: 2, login: "author".to_owned() }),
-            by_bot: false,
-            from_fork: false,
-            association: None,
+            author: Some(ForgeUser::new(2, "author")),
+            ..ProposalProperties::default()
         },
         files: vec![FilePatch {
             path: "a.rs".to_owned(),
             previous: None,
             patch: Some(format!("@@ -0,0 +1,{SHOWN_LINES} @@{body}")),
         }],
-        ..PullRequestState::default()
+        ..ProposalState::default()
     }
 }
 
 /// An in-memory GitHub.
 #[derive(Debug, Clone)]
 pub(crate) struct InMemoryGitHub {
-    pub(crate) pull_state: PullRequestState,
+    pub(crate) proposal_state: ProposalState,
     /// Lines that the diff shows but on which this GitHub refuses comments.
     pub(crate) bad_lines: BTreeSet<u64>,
     /// Messages with which this GitHub refuses reviews, by review state such as `APPROVED`.
@@ -123,59 +117,60 @@ pub(crate) struct InMemoryGitHub {
 }
 
 impl InMemoryGitHub {
-    pub(crate) fn new(pull_state: PullRequestState) -> Self {
+    pub(crate) fn new(proposal_state: ProposalState) -> Self {
         let (bad_lines, refused_states, pending_threads) =
             (BTreeSet::new(), BTreeMap::new(), Vec::new());
-        Self { pull_state, bad_lines, refused_states, pending_threads, next_id: 100 }
+        Self { proposal_state, bad_lines, refused_states, pending_threads, next_id: 100 }
     }
 
     /// Applies a write to the pull request, or refuses it.
-    pub(crate) fn write(&mut self, write: &GitHubWrite) -> WriteAnswer {
+    pub(crate) fn write(&mut self, write: &PostingWrite) -> WriteAnswer {
         match &write.kind {
             WriteKind::Review { .. } => return self.review(&write.request.body, "COMMENTED"),
-            WriteKind::Vote { event: "APPROVE" } => {
+            WriteKind::Vote { event: "APPROVE", .. } => {
                 return self.review(&write.request.body, "APPROVED");
             }
             WriteKind::Vote { .. } => return self.review(&write.request.body, "CHANGES_REQUESTED"),
-            WriteKind::Withdraw { id } => self.set_review_state(*id, "DISMISSED"),
+            WriteKind::Withdraw { id, .. } => self.set_review_state(*id, "DISMISSED"),
             WriteKind::Submit { id } => {
                 self.set_review_state(*id, "COMMENTED");
-                self.pull_state.threads.append(&mut self.pending_threads);
+                self.proposal_state.threads.append(&mut self.pending_threads);
             }
-            WriteKind::NewSummary => {
+            WriteKind::NewSummary { .. } => {
                 let id = self.id();
-                self.pull_state.comments.push(PullRequestComment {
+                self.proposal_state.comments.push(ProposalComment {
                     id,
-                    author: Some(self.pull_state.viewer.clone()),
+                    author: self.proposal_state.viewer.clone(),
                     body: text(&write.request.body["body"]),
                     url: format!("https://forge.example/o/r/pull/7#issuecomment-{id}"),
-                    ..PullRequestComment::default()
+                    ..ProposalComment::default()
                 });
             }
-            WriteKind::Summary { id } => {
-                let comments = &mut self.pull_state.comments;
+            WriteKind::Summary { id, .. } => {
+                let comments = &mut self.proposal_state.comments;
                 let comment = comments.iter_mut().find(|comment| comment.id == *id).unwrap();
                 comment.body = text(&write.request.body["body"]);
             }
             WriteKind::Resolve { node_id } => {
-                let threads = &mut self.pull_state.threads;
+                let threads = &mut self.proposal_state.threads;
                 let thread = threads.iter_mut().find(|thread| thread.node_id == *node_id).unwrap();
                 thread.resolved = true;
-                thread.resolved_by = Some(self.pull_state.viewer.login.clone());
+                thread.resolved_by = self.proposal_state.viewer.clone().map(|viewer| viewer.login);
             }
+            WriteKind::WholeReview { .. } => panic!("GitHub has no such write"),
         }
         WriteAnswer::Done
     }
 
     fn set_review_state(&mut self, id: u64, state: &str) {
-        let review = self.pull_state.reviews.iter_mut().find(|review| review.id == id).unwrap();
+        let review = self.proposal_state.reviews.iter_mut().find(|review| review.id == id).unwrap();
         state.clone_into(&mut review.state);
     }
 
     /// Makes the last review pending, as if crh was interrupted before it submitted the review.
     pub(crate) fn unsubmit(&mut self) {
-        self.pull_state.reviews.last_mut().unwrap().state = "PENDING".to_owned();
-        self.pending_threads.append(&mut self.pull_state.threads);
+        self.proposal_state.reviews.last_mut().unwrap().state = "PENDING".to_owned();
+        self.pending_threads.append(&mut self.proposal_state.threads);
     }
 
     fn review(&mut self, body: &Value, state: &str) -> WriteAnswer {
@@ -191,7 +186,7 @@ impl InMemoryGitHub {
         for comment in comments {
             let id = self.id();
             let line = |name: &str| comment[name].as_u64().map(|line| u32::try_from(line).unwrap());
-            self.pull_state.threads.push(InlineThread {
+            self.proposal_state.threads.push(InlineThread {
                 node_id: format!("T{id}"),
                 path: text(&comment["path"]),
                 line: line("line"),
@@ -202,7 +197,7 @@ impl InMemoryGitHub {
                     id,
                     ours: true,
                     by_bot: true,
-                    author: Some(self.pull_state.viewer.login.clone()),
+                    author: self.proposal_state.viewer_login().map(str::to_owned),
                     body: text(&comment["body"]),
                     url: format!("https://forge.example/o/r/pull/7#discussion_r{id}"),
                     ..InlineComment::default()
@@ -211,11 +206,11 @@ impl InMemoryGitHub {
             });
         }
         let id = self.id();
-        self.pull_state.reviews.push(PullRequestReview {
+        self.proposal_state.reviews.push(ProposalReview {
             id,
-            author: Some(self.pull_state.viewer.clone()),
+            author: self.proposal_state.viewer.clone(),
             state: state.to_owned(),
-            commit: Some(self.pull_state.pull.head.clone()),
+            commit: Some(self.proposal_state.properties.head.clone()),
             body: text(&body["body"]),
         });
         WriteAnswer::Done
@@ -229,7 +224,7 @@ impl InMemoryGitHub {
     /// Texts that a visitor sees, sorted, so that the order of comments and batches does not
     /// matter.
     pub(crate) fn visible_content(&self) -> Vec<String> {
-        let state = &self.pull_state;
+        let state = &self.proposal_state;
         let threads = state.threads.iter().map(|thread| {
             format!(
                 "{}:{:?} resolved={} {}",

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::github::{PullRequestComment, PullRequestState};
+use super::{ProposalComment, ProposalState};
 use crh_review::finding::{AutofixClass, Category, Confidence, Owner, Severity, TITLE_MAX};
 use crh_review::identity::{is_summary, state_in_comment, state_marker};
 use crh_review::report::{Issue, Strategy, Validation};
@@ -47,7 +47,7 @@ pub struct ReviewBasis {
     pub reviewers: Vec<String>,
 }
 
-/// State of the last review of a pull request.
+/// State of the last review of a proposed change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SavedReview {
     /// Format version.
@@ -72,7 +72,7 @@ pub struct SavedReview {
     /// Number of further open issues that the report did not show.
     #[serde(default)]
     pub withheld: usize,
-    /// Keys of issues whose position GitHub refused at this head.
+    /// Keys of issues whose position the forge refused at this head.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<String>,
 }
@@ -136,22 +136,21 @@ pub enum NoSavedReview {
 
 /// Reads the saved state from the summary of our account and this instance.
 pub fn last_saved_review(
-    pull_state: &PullRequestState,
+    proposal_state: &ProposalState,
     instance: &str,
 ) -> Result<SavedReview, NoSavedReview> {
-    let summary = own_summary(pull_state, instance).ok_or(NoSavedReview::NoReview)?;
+    let summary = own_summary(proposal_state, instance).ok_or(NoSavedReview::NoReview)?;
     parse_state(instance, &summary.body)
 }
 
 /// The summary comment of our account and this instance; the oldest if there are several.
-pub(super) fn own_summary<'a>(
-    pull_state: &'a PullRequestState,
+pub(crate) fn own_summary<'a>(
+    proposal_state: &'a ProposalState,
     instance: &str,
-) -> Option<&'a PullRequestComment> {
-    let is_ours = |comment: &&PullRequestComment| {
-        comment.author.as_ref().is_some_and(|author| author.id == pull_state.viewer.id)
-    };
-    pull_state.comments.iter().filter(is_ours).find(|comment| is_summary(instance, &comment.body))
+) -> Option<&'a ProposalComment> {
+    let is_ours = |comment: &&ProposalComment| proposal_state.is_ours(comment.author.as_ref());
+    let own_comments = proposal_state.comments.iter().filter(is_ours);
+    own_comments.into_iter().find(|comment| is_summary(instance, &comment.body))
 }
 
 /// The state line of a summary; `None` if it is too long. To save space, crh first drops the

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::super::position::DiffPoint;
 use super::*;
+use crh_review::diff::LineKind;
 use crh_review::{Location, Quote};
 
 const HEAD: [&str; 7] = [
@@ -30,9 +31,10 @@ fn issue(first: u32, last: u32, replacement: &str) -> Issue {
 }
 
 fn anchor(first: u32, last: u32) -> Anchor {
-    let point = |line| DiffPoint { side: Side::New, line };
+    let point =
+        |line| DiffPoint { side: Side::New, line, numbers: (0, line), kind: LineKind::Added };
     let start = (first != last).then(|| point(first));
-    Anchor { path: "a.rs".to_owned(), end: point(last), start }
+    Anchor { path: "a.rs".to_owned(), old_path: None, end: point(last), start }
 }
 
 fn check(issue: &Issue, expected: Result<(), NoSuggestion>) {

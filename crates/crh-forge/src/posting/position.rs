@@ -1,43 +1,52 @@
-//! Determines which lines can have a comment: those that GitHub's diff shows, with three lines of
+//! Determines which lines can have a comment: those that the forge's diff shows, with three lines of
 //! context.
 //!
 //! One bad line makes GitHub refuse a whole review, so crh checks every position first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::github::FilePatch;
+use super::FilePatch;
 use crh_review::Location;
-use crh_review::diff::{Diff, FileDiff, LineKind};
+use crh_review::diff::{Diff, DiffLine, FileDiff, Hunk, LineKind};
 use crh_review::finding::Side;
 
-/// Unchanged lines that GitHub shows around a change.
+/// Unchanged lines that forges show around a change.
 const CONTEXT_LINES: usize = 3;
 /// Maximum number of files in GitHub's list of a pull request. The diff may have more files.
 const LISTED_FILES_MAX: usize = 3_000;
 
 /// Position of an inline comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Anchor {
-    /// Path after the change.
-    pub(super) path: String,
+pub struct Anchor {
+    /// Path after the change, or before it for a deleted file.
+    pub path: String,
+    /// Path before a rename.
+    pub old_path: Option<String>,
     /// Last line.
-    pub(super) end: DiffPoint,
+    pub end: DiffPoint,
     /// First line of a range.
-    pub(super) start: Option<DiffPoint>,
+    pub start: Option<DiffPoint>,
 }
 
-/// A line on one side of GitHub's diff.
+/// A line of the forge's diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DiffPoint {
-    pub(super) side: Side,
+pub struct DiffPoint {
+    /// Side on which the line is commented.
+    pub side: Side,
     /// Line number in the file of that side.
-    pub(super) line: u32,
+    pub line: u32,
+    /// Line numbers in the old and in the new file. A line that one side lacks has the number of the
+    /// next line there.
+    pub numbers: (u32, u32),
+    /// Kind of the line.
+    pub kind: LineKind,
 }
 
 /// Lines of all files that can have a comment.
 #[derive(Debug, Default)]
 pub(super) struct CommentPositions {
     files: BTreeMap<String, Vec<PositionHunk>>,
+    old_paths: BTreeMap<String, String>,
 }
 
 /// Lines of a hunk, in diff order.
@@ -48,10 +57,11 @@ struct PositionLine {
     kind: LineKind,
     old: u32,
     new: u32,
+    numbers: (u32, u32),
 }
 
 impl CommentPositions {
-    /// Uses GitHub's hunks, or those of our own diff where GitHub shows none.
+    /// Uses the forge's hunks, or those of our own diff where the forge shows none.
     pub(super) fn new(files: &[FilePatch], own_diff: &Diff, wanted_paths: &BTreeSet<&str>) -> Self {
         let mut hunks = BTreeMap::new();
         for file in files.iter().filter(|file| wanted_paths.contains(file.path.as_str())) {
@@ -69,7 +79,9 @@ impl CommentPositions {
                 hunks.insert(path, narrowed_hunks(own_diff, file));
             }
         }
-        Self { files: hunks }
+        let renamed =
+            files.iter().filter_map(|file| Some((file.path.clone(), file.previous.clone()?)));
+        Self { files: hunks, old_paths: renamed.collect() }
     }
 
     /// Position for a comment. If one hunk shows the first and the last line, all lines; otherwise
@@ -88,7 +100,13 @@ impl CommentPositions {
         let last =
             if location.line_end == location.line_start { first } else { find(location.line_end) };
         let point = |(hunk, line): (usize, usize)| hunks[hunk][line].point();
-        let anchor = |end, start| Anchor { path: location.file.clone(), end, start };
+        let old_path = self.old_paths.get(&location.file);
+        let anchor = |end, start| Anchor {
+            path: location.file.clone(),
+            old_path: old_path.cloned(),
+            end,
+            start,
+        };
         match (first, last) {
             (Some(first), Some(last)) if first == last => Some(anchor(point(first), None)),
             (Some(first), Some(last)) if first.0 == last.0 => {
@@ -124,14 +142,13 @@ impl PositionLine {
         }
     }
 
-    /// GitHub expects comments on unchanged lines on the new side.
+    /// Forges expect comments on unchanged lines on the new side.
     fn point(&self) -> DiffPoint {
-        match self.kind {
-            LineKind::Removed => DiffPoint { side: Side::Old, line: self.old },
-            LineKind::Context | LineKind::Added | LineKind::Remark => {
-                DiffPoint { side: Side::New, line: self.new }
-            }
-        }
+        let (side, line) = match self.kind {
+            LineKind::Removed => (Side::Old, self.old),
+            LineKind::Context | LineKind::Added | LineKind::Remark => (Side::New, self.new),
+        };
+        DiffPoint { side, line, numbers: self.numbers, kind: self.kind }
     }
 }
 
@@ -142,13 +159,18 @@ fn parse_patch(patch: &str) -> Vec<PositionHunk> {
 }
 
 fn hunks(diff: &Diff, file: &FileDiff) -> Vec<PositionHunk> {
-    let line = |line: crh_review::diff::DiffLine<'_>| match line.kind {
-        LineKind::Remark => None,
-        LineKind::Context | LineKind::Added | LineKind::Removed => {
-            Some(PositionLine { kind: line.kind, old: line.old, new: line.new })
+    let lines = |hunk: &Hunk| {
+        let (mut numbers, mut lines) = ((hunk.old.start, hunk.new.start), Vec::new());
+        for DiffLine { kind, old, new, .. } in diff.lines(hunk) {
+            if kind != LineKind::Remark {
+                lines.push(PositionLine { kind, old, new, numbers });
+                numbers.0 += u32::from(kind.in_old());
+                numbers.1 += u32::from(kind.in_new());
+            }
         }
+        lines
     };
-    file.hunks.iter().map(|hunk| diff.lines(hunk).filter_map(line).collect()).collect()
+    file.hunks.iter().map(lines).collect()
 }
 
 /// Hunks of our own diff, with as much context as GitHub shows.

@@ -1,54 +1,53 @@
 //! State machine for posting: returns the next step and receives its result.
 //!
 //! After an unconfirmed write (broken connection, missing reply) the machine reads the state and
-//! plans again. It repeats a write only if the state shows that GitHub did not apply it.
+//! plans again. It repeats a write only if the state shows that the forge did not apply it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::apply_write::apply;
-use super::plan::{
-    GitHubPostingSteps, GitHubWrite, PostingConstraints, PullRequestRefusal, WriteKind, plan_within,
+use super::forge::REREADS_MAX;
+use super::plan::plan_within;
+use super::{
+    ForgeRules, ItemDelivery, PlannedComment, PostedItem, PostingConstraints, PostingOutcome,
+    PostingReceipt, PostingRefusal, PostingSkip, PostingSteps, PostingWrite, ProposalState,
+    ReviewPosting, WriteKind,
 };
-use super::saved_review::own_summary;
-use super::{GitHubPosting, GitHubPostingOutcome};
-use crate::github::PullRequestState;
-use crate::posting::{ItemDelivery, PostedItem, PostingReceipt, PostingSkip};
 
-/// Maximum number of unconfirmed writes of a kind: after three failures in a row, GitHub is down.
+/// Maximum number of unconfirmed writes of a kind: after three failures in a row, the forge is down.
 const UNCONFIRMED_MAX: u32 = 3;
-/// Maximum number of reads of the state after an unconfirmed write. GitHub may still be working on
-/// the write, and a new text may not be visible everywhere yet.
-pub(super) const REREADS_MAX: u32 = 3;
 /// Maximum number of refused reviews that crh splits in halves. To isolate five bad positions among
 /// fifty, fewer splits are enough. More refusals have another cause.
 const REFUSED_MAX: u32 = 40;
 
 /// State machine for posting a review.
 pub struct PostingMachine<'a> {
-    posting: GitHubPosting<'a>,
+    rules: &'a dyn ForgeRules,
+    posting: ReviewPosting<'a>,
     phase: PostingPhase,
-    pull_state: PullRequestState,
+    proposal_state: ProposalState,
     constraints: PostingConstraints,
-    writes: VecDeque<GitHubWrite>,
-    acknowledged: Vec<GitHubWrite>,
+    writes: VecDeque<PostingWrite>,
+    acknowledged: Vec<PostingWrite>,
     item_deliveries: BTreeMap<PostedItem, ItemDelivery>,
     skipped: Vec<(PostedItem, PostingSkip)>,
-    refusal: Option<PullRequestRefusal>,
+    notes: Vec<String>,
+    refusal: Option<PostingRefusal>,
     unconfirmed: Option<UnconfirmedWrite>,
-    /// The first refused review and GitHub's answer, until crh has read the state again.
-    first_refusal: Option<(GitHubWrite, WriteAnswer)>,
+    /// The first refused review and the forge's answer, until crh has read the state again.
+    first_refusal: Option<(PostingWrite, WriteAnswer)>,
     has_read_again: bool,
     unconfirmed_reviews: u32,
     unconfirmed_others: u32,
     refused_reviews: u32,
 }
 
-/// A write that GitHub may or may not have applied.
+/// A write that the forge may or may not have applied.
 struct UnconfirmedWrite {
-    write: GitHubWrite,
+    write: PostingWrite,
     why: String,
     /// Plan after the last read of the state.
-    last_plan: Option<VecDeque<GitHubWrite>>,
+    last_plan: Option<VecDeque<PostingWrite>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,19 +70,19 @@ pub enum PostingStep {
         reread: u32,
     },
     /// Send this once and call [`PostingMachine::record_answer`].
-    Write(GitHubWrite),
+    Write(PostingWrite),
     /// Finished, with this outcome.
-    Done(GitHubPostingOutcome),
+    Done(PostingOutcome),
 }
 
-/// GitHub's answer to a write.
+/// A forge's answer to a write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteAnswer {
     /// Applied.
     Done,
-    /// Rejected because of a comment's position (422).
+    /// Rejected because of a comment's position.
     Misplaced(String),
-    /// Rejected for another reason (422).
+    /// Rejected for another reason.
     Refused(String),
     /// Not permitted (403, 404).
     Forbidden(String),
@@ -94,18 +93,20 @@ pub enum WriteAnswer {
 }
 
 impl<'a> PostingMachine<'a> {
-    /// Starts to post a review. The first step reads the state of the pull request, which may have
+    /// Starts to post a review. The first step reads the state of the proposed change, which may have
     /// changed during the review.
-    pub fn new(posting: GitHubPosting<'a>) -> Self {
+    pub fn new(rules: &'a dyn ForgeRules, posting: ReviewPosting<'a>) -> Self {
         Self {
+            rules,
             posting,
             phase: PostingPhase::Reading(0),
-            pull_state: PullRequestState::default(),
+            proposal_state: ProposalState::default(),
             constraints: PostingConstraints::default(),
             writes: VecDeque::new(),
             acknowledged: Vec::new(),
             item_deliveries: BTreeMap::new(),
             skipped: Vec::new(),
+            notes: Vec::new(),
             refusal: None,
             unconfirmed: None,
             first_refusal: None,
@@ -128,10 +129,10 @@ impl<'a> PostingMachine<'a> {
     }
 
     /// Records the state.
-    pub fn record_state(&mut self, pull_state: PullRequestState) {
-        self.pull_state = pull_state;
+    pub fn record_state(&mut self, proposal_state: ProposalState) {
+        self.proposal_state = proposal_state;
         for write in &self.acknowledged {
-            apply(write, &mut self.pull_state, self.posting.instance);
+            apply(write, &mut self.proposal_state, self.posting.instance);
         }
         let phase = self.phase;
         self.plan();
@@ -149,16 +150,19 @@ impl<'a> PostingMachine<'a> {
         }
     }
 
-    /// Continues if the state shows whether GitHub applied the unconfirmed write; otherwise reads
+    /// Continues if the state shows whether the forge applied the unconfirmed write; otherwise reads
     /// again.
     fn resolve_unconfirmed(&mut self, unconfirmed: UnconfirmedWrite, phase: PostingPhase) {
-        let items = |write: &GitHubWrite| deliveries(write).into_iter().map(|(item, _)| item);
+        let items = |write: &PostingWrite| write.deliveries().into_iter().map(|(item, _)| item);
         let missing_items: BTreeSet<PostedItem> = self.writes.iter().flat_map(items).collect();
         let is_applied = !items(&unconfirmed.write).any(|item| missing_items.contains(&item));
-        if is_applied
-            || is_idempotent(&unconfirmed.write)
-            || unconfirmed.last_plan.as_ref() == Some(&self.writes)
-        {
+        let repeats_writes = self.rules.profile().repeats_writes;
+        let is_unchanged = unconfirmed.last_plan.as_ref() == Some(&self.writes);
+        if is_applied && !repeats_writes {
+            // There is no later write whose plan would tell that this one is posted.
+            self.item_deliveries.extend(unconfirmed.write.deliveries());
+        }
+        if is_applied || unconfirmed.write.is_idempotent() || (repeats_writes && is_unchanged) {
             return;
         }
         let rereads = match phase {
@@ -166,7 +170,11 @@ impl<'a> PostingMachine<'a> {
             PostingPhase::Writing | PostingPhase::Finished => 0,
         };
         if rereads >= REREADS_MAX {
-            return self.give_up(&unconfirmed.why);
+            let why = match (repeats_writes, unconfirmed.last_plan) {
+                (false, Some(_)) => format!("the comment did not appear after {}", unconfirmed.why),
+                (true, _) | (false, None) => unconfirmed.why,
+            };
+            return self.give_up(&why);
         }
         self.unconfirmed =
             Some(UnconfirmedWrite { last_plan: Some(self.writes.clone()), ..unconfirmed });
@@ -176,6 +184,16 @@ impl<'a> PostingMachine<'a> {
     /// Records that the state could not be read. Nothing more is written.
     pub fn record_read_failure(&mut self, why: &str) {
         let why = format!("cannot read the current state: {why}");
+        if let (PostingPhase::Reading(rereads), Some(unconfirmed)) =
+            (self.phase, &mut self.unconfirmed)
+            && !self.rules.profile().repeats_writes
+            && rereads < REREADS_MAX
+        {
+            // Only a later read can tell whether the write was applied.
+            unconfirmed.why = why;
+            self.phase = PostingPhase::Reading(rereads + 1);
+            return;
+        }
         if self.writes.is_empty() {
             // A pending review was submitted, and crh has not planned the summary yet.
             self.item_deliveries.insert(PostedItem::Summary, ItemDelivery::Failed(why.clone()));
@@ -183,7 +201,7 @@ impl<'a> PostingMachine<'a> {
         self.give_up(&why);
     }
 
-    /// Records GitHub's answer to the current write.
+    /// Records the forge's answer to the current write.
     pub fn record_answer(&mut self, answer: WriteAnswer) {
         let Some(write) = self.writes.pop_front() else { return };
         let is_review = matches!(write.kind, WriteKind::Review { .. } | WriteKind::Vote { .. });
@@ -240,54 +258,58 @@ impl<'a> PostingMachine<'a> {
                 | WriteAnswer::Failed(why),
                 WriteKind::Withdraw { .. }
                 | WriteKind::Submit { .. }
-                | WriteKind::NewSummary
+                | WriteKind::NewSummary { .. }
                 | WriteKind::Summary { .. }
-                | WriteKind::Resolve { .. },
+                | WriteKind::Resolve { .. }
+                | WriteKind::WholeReview { .. },
             ) => self.fail(&write, &why),
         }
     }
 
     /// Makes reading the state the next step. If that fails, the write counts as failed.
-    fn read_again(&mut self, write: GitHubWrite, why: String) {
+    fn read_again(&mut self, write: PostingWrite, why: String) {
         self.writes.push_front(write.clone());
         self.unconfirmed = Some(UnconfirmedWrite { write, why, last_plan: None });
         self.phase = PostingPhase::Reading(1);
     }
 
     fn plan(&mut self) {
-        let plan = plan_within(&self.posting, &self.pull_state, &self.constraints);
-        let GitHubPostingSteps { refusal, writes, skipped } = plan;
+        let plan = plan_within(self.rules, &self.posting, &self.proposal_state, &self.constraints);
+        let PostingSteps { refusal, writes, skipped, notes } = plan;
         self.phase = if refusal.is_some() { PostingPhase::Finished } else { PostingPhase::Writing };
         self.refusal = refusal;
         self.writes = writes.into();
         self.skipped = skipped;
+        self.notes = notes;
     }
 
-    fn acknowledge(&mut self, write: GitHubWrite) {
-        apply(&write, &mut self.pull_state, self.posting.instance);
-        for (item, delivery) in deliveries(&write) {
-            self.item_deliveries.insert(item, delivery);
-        }
+    fn acknowledge(&mut self, write: PostingWrite) {
+        apply(&write, &mut self.proposal_state, self.posting.instance);
+        self.item_deliveries.extend(write.deliveries());
         self.acknowledged.push(write);
     }
 
     /// Splits a refused review in halves until the refused comment is found.
-    fn halve(&mut self, write: GitHubWrite, why: String) {
-        let WriteKind::Review { issues } = &write.kind else { return };
+    fn halve(&mut self, write: PostingWrite, why: String) {
+        let WriteKind::Review { body, comments } = &write.kind else { return };
         self.refused_reviews += 1;
         if self.refused_reviews > REFUSED_MAX {
             self.constraints.reason_for_no_review = Some(why);
             return self.plan();
         }
-        match issues.as_slice() {
-            [PostedItem::Issue { key, .. }] => {
+        match comments.as_slice() {
+            [PlannedComment { item: PostedItem::Issue { key, .. }, .. }] => {
                 self.constraints.refused_keys.insert(key.clone());
             }
             [] | [_] => self.constraints.reason_for_no_review = Some(why),
-            items => {
-                let (first, last) = items.split_at(items.len() / 2);
-                self.writes.push_front(review_part(&write, first.len(), last));
-                self.writes.push_front(review_part(&write, 0, first));
+            comments => {
+                let (first, last) = comments.split_at(comments.len() / 2);
+                for part in [last, first] {
+                    let kind = WriteKind::Review { body: body.clone(), comments: part.to_vec() };
+                    let write =
+                        PostingWrite::new(self.rules, kind, &self.posting, &self.proposal_state);
+                    self.writes.push_front(write);
+                }
                 return;
             }
         }
@@ -295,11 +317,12 @@ impl<'a> PostingMachine<'a> {
     }
 
     /// Records a failed write that is not a review. Without a summary, nothing else is posted.
-    fn fail(&mut self, write: &GitHubWrite, why: &str) {
+    fn fail(&mut self, write: &PostingWrite, why: &str) {
         match &write.kind {
             WriteKind::Resolve { .. } => {
                 self.constraints.reason_for_no_resolving = Some(why.to_owned());
-                for (item, _) in self.writes.iter().chain([write]).flat_map(deliveries) {
+                let writes = self.writes.iter().chain([write]);
+                for (item, _) in writes.flat_map(PostingWrite::deliveries) {
                     self.item_deliveries.insert(item, ItemDelivery::Failed(why.to_owned()));
                 }
                 self.phase = PostingPhase::Finished;
@@ -308,14 +331,15 @@ impl<'a> PostingMachine<'a> {
             WriteKind::Withdraw { .. } => {
                 self.constraints.reason_for_no_withdrawal = Some(why.to_owned());
                 self.item_deliveries
-                    .insert(withdrawal_item(), ItemDelivery::Failed(why.to_owned()));
+                    .insert(PostedItem::withdrawal(), ItemDelivery::Failed(why.to_owned()));
                 self.plan();
             }
             WriteKind::Review { .. }
             | WriteKind::Vote { .. }
             | WriteKind::Submit { .. }
-            | WriteKind::NewSummary
-            | WriteKind::Summary { .. } => {
+            | WriteKind::NewSummary { .. }
+            | WriteKind::Summary { .. }
+            | WriteKind::WholeReview { .. } => {
                 self.writes.push_front(write.clone());
                 self.give_up(why);
             }
@@ -327,7 +351,7 @@ impl<'a> PostingMachine<'a> {
         let failed_items: Vec<PostedItem> = self
             .writes
             .drain(..)
-            .flat_map(|write| deliveries(&write))
+            .flat_map(|write| write.deliveries())
             .map(|(item, _)| item)
             .collect();
         let summary_failed = failed_items.contains(&PostedItem::Summary);
@@ -348,7 +372,7 @@ impl<'a> PostingMachine<'a> {
         self.phase = PostingPhase::Finished;
     }
 
-    fn outcome(&self) -> GitHubPostingOutcome {
+    fn outcome(&self) -> PostingOutcome {
         let mut deliveries = self.item_deliveries.clone();
         for (item, why) in &self.skipped {
             deliveries
@@ -360,53 +384,11 @@ impl<'a> PostingMachine<'a> {
             .map(|(item, delivery)| PostingReceipt { item, delivery })
             .collect();
         let notes = self.constraints.reason_for_no_review.iter();
-        let notes = notes.map(|why| format!("no inline comments were posted: {why}")).collect();
-        let url = own_summary(&self.pull_state, self.posting.instance).map(|own| own.url.clone());
-        let url = url.filter(|url| !url.is_empty());
-        GitHubPostingOutcome { refusal: self.refusal.clone(), receipts, notes, url }
+        let notes = notes.map(|why| format!("no inline comments were posted: {why}"));
+        let notes = self.notes.iter().cloned().chain(notes).collect();
+        let url = self.rules.summary_url(&self.posting, &self.proposal_state);
+        PostingOutcome { refusal: self.refusal.clone(), receipts, notes, url }
     }
-}
-
-/// Items that a write delivers.
-fn deliveries(write: &GitHubWrite) -> Vec<(PostedItem, ItemDelivery)> {
-    match &write.kind {
-        WriteKind::Review { issues } => {
-            issues.iter().cloned().map(|item| (item, ItemDelivery::Posted)).collect()
-        }
-        WriteKind::Vote { event } => {
-            vec![(PostedItem::Vote { event: (*event).to_owned() }, ItemDelivery::Posted)]
-        }
-        WriteKind::Withdraw { .. } => vec![(withdrawal_item(), ItemDelivery::Updated)],
-        WriteKind::Submit { id } => vec![(PostedItem::Draft { id: *id }, ItemDelivery::Posted)],
-        WriteKind::NewSummary => vec![(PostedItem::Summary, ItemDelivery::Posted)],
-        WriteKind::Summary { .. } => vec![(PostedItem::Summary, ItemDelivery::Updated)],
-        WriteKind::Resolve { node_id } => {
-            vec![(PostedItem::Thread { node_id: node_id.clone() }, ItemDelivery::Updated)]
-        }
-    }
-}
-
-fn withdrawal_item() -> PostedItem {
-    PostedItem::Vote { event: "DISMISS".to_owned() }
-}
-
-fn is_idempotent(write: &GitHubWrite) -> bool {
-    match &write.kind {
-        WriteKind::Review { .. } | WriteKind::Vote { .. } | WriteKind::NewSummary => false,
-        WriteKind::Withdraw { .. }
-        | WriteKind::Submit { .. }
-        | WriteKind::Summary { .. }
-        | WriteKind::Resolve { .. } => true,
-    }
-}
-
-/// A review with the comments for `issues`, which start at index `from`.
-fn review_part(write: &GitHubWrite, from: usize, issues: &[PostedItem]) -> GitHubWrite {
-    let mut write = write.clone();
-    let body = &mut write.request.body;
-    let comments = body["comments"].as_array().cloned().unwrap_or_default();
-    body["comments"] = comments.into_iter().skip(from).take(issues.len()).collect();
-    GitHubWrite { kind: WriteKind::Review { issues: issues.to_vec() }, ..write }
 }
 
 #[cfg(test)]
