@@ -527,6 +527,14 @@ impl ChangeSource {
                 let file = file_at(store.repository(), objects, head, &head[..12])?;
                 self.settings = config::load(environment, file.as_ref(), flags)?;
             }
+            // The commits leave the config alone, so the user wrote its uncommitted edits.
+            Target::CurrentBranch | Target::Against(_)
+                if has_committed_file(store.repository(), objects, file_before.as_ref()) =>
+            {
+                self.settings_before = settings_before;
+                self.attributes = AttributesAt::Old;
+                return Ok(None);
+            }
             Target::CurrentBranch | Target::Against(_) => {}
             // The author of an uncommitted change runs the review and is trusted.
             Target::Uncommitted | Target::Staged | Target::Diff(_) | Target::PullRequest(_) => {
@@ -740,9 +748,20 @@ pub(super) fn decide_scope(
     Ok((scope, unreadable))
 }
 
+/// Whether HEAD has this `crh.toml`.
+fn has_committed_file(
+    repository: &Repository,
+    objects: &Objects,
+    expected: Option<&ConfigFile>,
+) -> bool {
+    let Some(head) = repository.commit("HEAD") else { return true };
+    let file = file_at(repository, objects, &head, "HEAD");
+    file.is_ok_and(|file| file.map(|file| file.text) == expected.map(|file| file.text.clone()))
+}
+
 /// A note on the settings that a change alters and that do not apply to its own review. None if there
 /// are none.
-pub(super) fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
+fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<String> {
     let is_changed = |key: &&ConfigKey| (key.resolved)(settings).0 != (key.resolved)(before).0;
     let changed = KEYS.iter().filter(is_changed).map(|key| format!("`{}`", key.spec.path()));
     let changed: Vec<String> = changed.collect();

@@ -1,11 +1,10 @@
 //! `crh config`: shows settings, and prints the JSON Schema of `crh.toml`.
 
-use super::change_source::ignored_settings_note;
-use super::repository_file::{committed_file, repository_file};
+use super::repository_file::repository_file;
 use crate::cli::{ConfigCommand, ConfigShowArgs, ListFormatArg};
 use crate::config::environment::Environment;
 use crate::config::file::{ConfigFile, REPOSITORY_FILE};
-use crate::config::keys::{RawSettings, Settings};
+use crate::config::keys::RawSettings;
 use crate::config::page;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
@@ -32,10 +31,7 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
     args.model.set(&mut flags)?;
     args.review.set(&mut flags);
     args.budget.set(&mut flags);
-    let settings = config::load(environment, repository.as_ref(), flags.clone())?;
-    let committed = committed_settings(environment, flags);
-    let note = committed.and_then(|before| ignored_settings_note(&settings, &before));
-    note.iter().for_each(|note| ui::note(note));
+    let settings = config::load(environment, repository.as_ref(), flags)?;
     // `show` prints every value, so a missing store folder is an error here.
     settings.store_folder.value.path()?;
     ui::result_text(&match args.format {
@@ -44,13 +40,6 @@ fn show(args: ConfigShowArgs, environment: &Environment) -> Result<(), Failure> 
             stable_json(&page::settings_json(&settings)).or_fail(FailureKind::Bug)?
         }
     })
-}
-
-/// The settings with the `crh.toml` of HEAD. None without a repository or with an invalid file.
-fn committed_settings(environment: &Environment, flags: RawSettings) -> Option<Settings> {
-    let repository = Repository::discover(&environment.folder).ok()?;
-    let file = committed_file(&repository).ok()?;
-    config::load(environment, file.as_ref(), flags).ok()
 }
 
 /// The `crh.toml` of the current repository, if any.

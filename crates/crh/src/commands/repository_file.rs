@@ -14,7 +14,7 @@ pub(super) fn repository_file(repository: &Repository) -> Result<Option<ConfigFi
 }
 
 /// The `crh.toml` of HEAD.
-pub(super) fn committed_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
+fn committed_file(repository: &Repository) -> Result<Option<ConfigFile>, Failure> {
     // A repository without commits has no files.
     let Some(head) = repository.commit("HEAD") else { return Ok(None) };
     let objects = Objects::open(&repository.common_dir).or_fail(FailureKind::External)?;

@@ -63,7 +63,6 @@ fn config_show_prints_values_with_origin() {
             .env("CRH_OFFLINE", "true"),
         expect![[r#"
             exit 0
-            note: settings of the change do not apply to its own review; crh uses `scope.exclude` as before it
             ---
             instance                "x"                               --instance
             color                   "never"                           ~/.config/crh/config.toml:1
@@ -126,7 +125,6 @@ fn config_show_prints_values_with_origin() {
         desk.crh(&["config", "show", "--format", "json", "--offline"]).env("CRH_BASE", "next"),
         expect![[r#"
             exit 0
-            note: settings of the change do not apply to its own review; crh uses `scope.exclude` as before it
             ---
             {
               "base.branch": {
