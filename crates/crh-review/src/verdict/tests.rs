@@ -34,9 +34,14 @@ fn report(issues: &str) -> Report {
     Report { issues: merged.issues, ..Report::default() }
 }
 
-fn check(report: &Report, command: CommandKind, expected: Expect) {
-    let (verdict, reason) = verdict(report, command);
-    expected.assert_eq(&format!("{verdict}: {reason}"));
+fn review_verdict(report: &Report) -> String {
+    let (verdict, reason) = verdict(report, CommandKind::Review);
+    format!("{verdict}: {reason}")
+}
+
+fn checks_verdict(report: &Report) -> String {
+    let (verdict, reason) = verdict(report, CommandKind::Checks);
+    format!("{verdict}: {reason}")
 }
 
 /// Each row starts with the command and the open issues.
@@ -45,13 +50,12 @@ fn check_issues(expected: &Expect) {
     for row in expected.data.lines().map(str::trim).filter(|row| !row.is_empty()) {
         let (input, _) = row.split_once(':').unwrap();
         let (command, issues) = input.split_once(' ').unwrap_or((input, ""));
-        let command = match command {
-            "Review" => CommandKind::Review,
-            "Checks" => CommandKind::Checks,
+        let verdict = match command {
+            "Review" => review_verdict(&report(issues)),
+            "Checks" => checks_verdict(&report(issues)),
             other => panic!("{other}"),
         };
-        let (verdict, reason) = verdict(&report(issues), command);
-        table += &format!("{input}: {verdict}: {reason}\n");
+        table += &format!("{input}: {verdict}\n");
     }
     expected.assert_eq(&table);
 }
@@ -60,10 +64,10 @@ fn check_issues(expected: &Expect) {
 fn checks_without_files_pass_only_if_nothing_changed() {
     let mut report = report("");
     report.change.head_sha = "b".repeat(40);
-    check(&report, CommandKind::Checks, expect!["Incomplete: no file of the change was reviewed"]);
+    assert_eq!(checks_verdict(&report), "Incomplete: no file of the change was reviewed");
     assert!(is_incomplete(&report, CommandKind::Checks));
     report.change.base_sha = report.change.head_sha.clone();
-    check(&report, CommandKind::Checks, expect!["Checks passed: nothing was found"]);
+    assert_eq!(checks_verdict(&report), "Checks passed: nothing was found");
     assert!(!is_incomplete(&report, CommandKind::Checks));
 }
 
@@ -95,62 +99,49 @@ fn hidden_findings_are_not_called_nothing() {
         let dropped = |fate: &Fate| DroppedFinding::new(Member::new("r", finding()), *fate, "");
         Report { suppressed: fates.iter().map(dropped).collect(), ..report("") }
     };
-    check(
-        &with_fates(&[Fate::Dismissed]),
-        CommandKind::Checks,
-        expect!["Checks passed: nothing was found except 1 dismissed finding"],
+    assert_eq!(
+        checks_verdict(&with_fates(&[Fate::Dismissed])),
+        "Checks passed: nothing was found except 1 dismissed finding"
     );
-    check(
-        &with_fates(&[Fate::Dismissed, Fate::Suppressed, Fate::Suppressed]),
-        CommandKind::Checks,
-        expect!["Checks passed: nothing was found except 2 suppressed and 1 dismissed findings"],
+    assert_eq!(
+        checks_verdict(&with_fates(&[Fate::Dismissed, Fate::Suppressed, Fate::Suppressed])),
+        "Checks passed: nothing was found except 2 suppressed and 1 dismissed findings"
     );
-    check(
-        &with_fates(&[Fate::Dismissed]),
-        CommandKind::Review,
-        expect!["Ready to merge: nothing actionable was found except 1 dismissed finding"],
+    assert_eq!(
+        review_verdict(&with_fates(&[Fate::Dismissed])),
+        "Ready to merge: nothing actionable was found except 1 dismissed finding"
     );
-    check(
-        &with_fates(&[Fate::Merged]),
-        CommandKind::Checks,
-        expect!["Checks passed: nothing was found"],
-    );
-    check(
-        &with_fates(&[Fate::BelowGate]),
-        CommandKind::Checks,
-        expect!["Checks passed: nothing actionable was found"],
+    assert_eq!(checks_verdict(&with_fates(&[Fate::Merged])), "Checks passed: nothing was found");
+    assert_eq!(
+        checks_verdict(&with_fates(&[Fate::BelowGate])),
+        "Checks passed: nothing actionable was found"
     );
 }
 
 #[test]
 fn truncated_review_names_what_is_missing() {
     let truncated = |report| Report { status: Status::Truncated, ..report };
-    check(
-        &truncated(report("")),
-        CommandKind::Review,
-        expect!["Incomplete: a part of the review is missing"],
+    assert_eq!(
+        review_verdict(&truncated(report(""))),
+        "Incomplete: a part of the review is missing"
     );
     let coverage = vec![FileCoverage {
         path: "a".to_owned(),
         state: CoverageState::Truncated,
         reason: "part of its diff is unreadable".to_owned(),
     }];
-    check(
-        &truncated(Report { coverage, ..report("") }),
-        CommandKind::Review,
-        expect!["Incomplete: 1 file not fully reviewed (a)"],
+    assert_eq!(
+        review_verdict(&truncated(Report { coverage, ..report("") })),
+        "Incomplete: 1 file not fully reviewed (a)"
     );
     let mut unvalidated = truncated(report("P1 P2"));
     for issue in &mut unvalidated.issues {
         issue.validation = Validation::NotRun;
         issue.members.iter_mut().for_each(|member| member.origin = Origin::Model);
     }
-    check(
-        &unvalidated,
-        CommandKind::Review,
-        expect![
-            "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated"
-        ],
+    assert_eq!(
+        review_verdict(&unvalidated),
+        "Ready with fixes: 2 issues to fix. The review is incomplete: 1 P0 or P1 issue not validated"
     );
 }
 
@@ -164,9 +155,9 @@ fn fixed_issue_is_not_open() {
         outcome: FixOutcome::Done,
     };
     report.applied_fixes = vec![fix(1)];
-    check(&report, CommandKind::Review, expect!["Ready with fixes: 1 issue to fix"]);
+    assert_eq!(review_verdict(&report), "Ready with fixes: 1 issue to fix");
     report.applied_fixes.push(fix(2));
-    check(&report, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
+    assert_eq!(review_verdict(&report), "Ready to merge: nothing actionable was found");
 }
 
 #[test]
@@ -188,18 +179,14 @@ fn only_explicit_plan_blocks_the_merge() {
             requirement("R3", RequirementState::PartiallyAddressed, false),
         ],
     });
-    check(
-        &report,
-        CommandKind::Review,
-        expect!["Not ready: the change meets only a part of R3 of the plan"],
+    assert_eq!(
+        review_verdict(&report),
+        "Not ready: the change meets only a part of R3 of the plan"
     );
     report.plan.as_mut().unwrap().plan_source = PlanSource::Inferred;
-    check(
-        &report,
-        CommandKind::Review,
-        expect![
-            "Ready to merge: nothing actionable was found. The change meets only a part of R3 of the inferred plan docs/plans/a.md"
-        ],
+    assert_eq!(
+        review_verdict(&report),
+        "Ready to merge: nothing actionable was found. The change meets only a part of R3 of the inferred plan docs/plans/a.md"
     );
 }
 
@@ -218,21 +205,22 @@ fn unjudged_plan_makes_review_incomplete() {
         Report { plan: Some(Plan { plan_source: source, path, requirements }), ..report("") }
     };
     let (met, not_judged) = (RequirementState::Met, RequirementState::NotJudged);
-    check(
-        &report_with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)]),
-        CommandKind::Review,
-        expect!["Incomplete: the plan's requirements were not judged"],
+    assert_eq!(
+        review_verdict(&report_with(PlanSource::Explicit, &[("R1", not_judged), ("R9", met)])),
+        "Incomplete: the plan's requirements were not judged"
     );
-    check(
-        &report_with(PlanSource::Explicit, &[("R1", met), ("R2", not_judged), ("R9", not_judged)]),
-        CommandKind::Review,
-        expect!["Incomplete: 1 of 2 requirements of the plan not judged"],
+    assert_eq!(
+        review_verdict(&report_with(
+            PlanSource::Explicit,
+            &[("R1", met), ("R2", not_judged), ("R9", not_judged)]
+        )),
+        "Incomplete: 1 of 2 requirements of the plan not judged"
     );
     for quiet in [
         report_with(PlanSource::Explicit, &[("R1", met), ("R9", not_judged)]),
         report_with(PlanSource::Inferred, &[("R1", not_judged)]),
     ] {
-        check(&quiet, CommandKind::Review, expect!["Ready to merge: nothing actionable was found"]);
+        assert_eq!(review_verdict(&quiet), "Ready to merge: nothing actionable was found");
     }
 }
 
@@ -252,49 +240,47 @@ fn incomplete_review_is_never_ready() {
         ],
         ..report(issues)
     };
-    check(&failed(""), CommandKind::Review, expect!["Incomplete: failed reviewers: security"]);
-    check(
-        &failed("P1"),
-        CommandKind::Review,
-        expect![
-            "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: security"
-        ],
+    assert_eq!(review_verdict(&failed("")), "Incomplete: failed reviewers: security");
+    assert_eq!(
+        review_verdict(&failed("P1")),
+        "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: security"
     );
     let checks = |issues| Report {
         reviewers: vec![ReviewerRow { origin: Origin::Code, ..row("ruff", RunOutcome::Failed) }],
         ..report(issues)
     };
-    check(&checks(""), CommandKind::Checks, expect!["Incomplete: failed checks: ruff"]);
-    check(
-        &checks("P2"),
-        CommandKind::Checks,
-        expect!["Ready with fixes: 1 issue to fix. The review is incomplete: failed checks: ruff"],
+    assert_eq!(checks_verdict(&checks("")), "Incomplete: failed checks: ruff");
+    assert_eq!(
+        checks_verdict(&checks("P2")),
+        "Ready with fixes: 1 issue to fix. The review is incomplete: failed checks: ruff"
     );
     let file = |state| FileCoverage { path: "a".to_owned(), state, reason: String::new() };
     let coverage = vec![file(CoverageState::Truncated), file(CoverageState::OutOfScope)];
     for command in [CommandKind::Review, CommandKind::Checks] {
         let report = Report { coverage: coverage.clone(), ..report("") };
-        check(&report, command, expect!["Incomplete: 1 file not fully reviewed (a)"]);
+        let (verdict, reason) = verdict(&report, command);
+        assert_eq!(format!("{verdict}: {reason}"), "Incomplete: 1 file not fully reviewed (a)");
     }
     let coverage = vec![file(CoverageState::OutOfScope)];
     for command in [CommandKind::Review, CommandKind::Checks] {
         let report = Report { coverage: coverage.clone(), ..report("") };
-        check(&report, command, expect!["Incomplete: no file of the change was reviewed"]);
+        let (verdict, reason) = verdict(&report, command);
+        assert_eq!(
+            format!("{verdict}: {reason}"),
+            "Incomplete: no file of the change was reviewed"
+        );
     }
-    check(
-        &Report { status: Status::Error, ..report("") },
-        CommandKind::Review,
-        expect!["Incomplete: nothing was reviewed"],
+    assert_eq!(
+        review_verdict(&Report { status: Status::Error, ..report("") }),
+        "Incomplete: nothing was reviewed"
     );
-    check(
-        &Report { strategy: Strategy::Static, ..report("") },
-        CommandKind::Review,
-        expect!["Incomplete: only static checks ran"],
+    assert_eq!(
+        review_verdict(&Report { strategy: Strategy::Static, ..report("") }),
+        "Incomplete: only static checks ran"
     );
-    check(
-        &Report { strategy: Strategy::Static, ..report("") },
-        CommandKind::Checks,
-        expect!["Checks passed: nothing was found"],
+    assert_eq!(
+        checks_verdict(&Report { strategy: Strategy::Static, ..report("") }),
+        "Checks passed: nothing was found"
     );
 }
 
@@ -310,36 +296,26 @@ fn unreviewed_change_is_incomplete_even_with_issues() {
     };
     let unreviewed =
         |issues| Report { reviewers: vec![row.clone()], status: Status::Error, ..report(issues) };
-    check(
-        &unreviewed("P1 P2"),
-        CommandKind::Review,
-        expect![
-            "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
-        ],
+    assert_eq!(
+        review_verdict(&unreviewed("P1 P2")),
+        "Incomplete: failed reviewers: single; nothing was reviewed; static checks found 2 issues to fix"
     );
     let cancelled = |outcome| Report {
         reviewers: vec![row.clone(), ReviewerRow { outcome, ..row.clone() }],
         status: Status::Truncated,
         ..report("P1")
     };
-    check(
-        &cancelled(RunOutcome::Failed),
-        CommandKind::Review,
-        expect!["Incomplete: failed reviewers: single, single; static checks found 1 issue to fix"],
+    assert_eq!(
+        review_verdict(&cancelled(RunOutcome::Failed)),
+        "Incomplete: failed reviewers: single, single; static checks found 1 issue to fix"
     );
-    check(
-        &cancelled(RunOutcome::Completed),
-        CommandKind::Review,
-        expect![
-            "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: single"
-        ],
+    assert_eq!(
+        review_verdict(&cancelled(RunOutcome::Completed)),
+        "Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers: single"
     );
-    check(
-        &unreviewed("P0"),
-        CommandKind::Review,
-        expect![
-            "Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete: failed reviewers: single; nothing was reviewed"
-        ],
+    assert_eq!(
+        review_verdict(&unreviewed("P0")),
+        "Not ready: 1 P0 issue must be fixed before the merge. The review is incomplete: failed reviewers: single; nothing was reviewed"
     );
 }
 

@@ -101,13 +101,23 @@ mod tests {
     use super::*;
     use crate::eval::matching::Rule;
     use crate::eval::scores::graded::grade_cases;
-    use crate::eval::tests_support::evaluation;
+    use crate::eval::tests_support::{evaluation, input_lines, snapshot_input};
 
-    /// Rows of a panel with these requested reviewers, comma-separated.
-    fn check_by(rule: Rule, asked_for: &str, table: &str, expected: Expect) {
+    /// Rows of a panel for the evaluation of a snapshot, its lines with `> `. The first line may name
+    /// the rule and the requested reviewers.
+    fn check(expected: Expect) {
+        let input = snapshot_input(&expected);
+        let (rule, names, table) = match input.strip_prefix("requested by ") {
+            None => (Rule::Category, "", input.as_str()),
+            Some(rest) => {
+                let (line, table) = rest.split_once('\n').unwrap();
+                let (rule, names) = line.split_once(": ").unwrap();
+                (serde_json::from_value(rule.into()).unwrap(), names, table)
+            }
+        };
         let mut evaluation = evaluation(rule, table);
         let about = &mut evaluation.about;
-        let names = asked_for.split(',').filter(|name| !name.is_empty());
+        let names = names.split(',').filter(|name| !name.is_empty());
         about.reviewers = names.map(str::to_owned).collect();
         let lenses = [
             ("correctness", Category::Bug),
@@ -115,12 +125,8 @@ mod tests {
             ("testing", Category::Testing),
         ];
         about.lenses = lenses.map(|(name, category)| (name.to_owned(), category)).into();
-        expected
-            .assert_eq(&rows_text(&reviewers(&evaluation.about, &grade_cases(&evaluation, rule))));
-    }
-
-    fn check(asked_for: &str, table: &str, expected: Expect) {
-        check_by(Rule::Category, asked_for, table, expected);
+        let rows = reviewers(&evaluation.about, &grade_cases(&evaluation, rule));
+        expected.assert_eq(&(input_lines(&input) + &rows_text(&rows)));
     }
 
     fn rows_text(rows: &[ReviewerCounts]) -> String {
@@ -145,90 +151,71 @@ mod tests {
 
     #[test]
     fn each_report_is_counted_once_per_reviewer() {
-        check(
-            "",
-            "
-            case a
-            expect f:1 security
-            expect f:50 bug
-            bad f:90
-            run
-            report f:1 security by=security
-            report f:2 security by=security
-            report f:50 bug by=security
-            report f:90 security by=security
-            report f:200 security by=security
-            case b
-            run
-            report f:1 security by=security
-            case a~ twin of a
-            run
-            report f:1 security by=security
-            ",
-            expect![[r#"
-                security security 1/1 others 1 duplicates 1 bad 1 clean 1 unlabelled 1 twins 1
-            "#]],
-        );
+        check(expect![[r#"
+            > case a
+            > expect f:1 security
+            > expect f:50 bug
+            > bad f:90
+            > run
+            > report f:1 security by=security
+            > report f:2 security by=security
+            > report f:50 bug by=security
+            > report f:90 security by=security
+            > report f:200 security by=security
+            > case b
+            > run
+            > report f:1 security by=security
+            > case a~ twin of a
+            > run
+            > report f:1 security by=security
+            security security 1/1 others 1 duplicates 1 bad 1 clean 1 unlabelled 1 twins 1
+        "#]]);
     }
 
     #[test]
     fn merged_report_counts_once_for_each_reviewer() {
-        check(
-            "",
-            "
-            case a
-            expect f:1 security
-            run
-            report f:1 security by=correctness,security,security
-            ",
-            expect![[r#"
-                correctness bug 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-                security security 1/1 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-            "#]],
-        );
+        check(expect![[r#"
+            > case a
+            > expect f:1 security
+            > run
+            > report f:1 security by=correctness,security,security
+            correctness bug 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            security security 1/1 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+        "#]]);
     }
 
     #[test]
     fn requested_reviewers_and_static_checks_have_rows() {
-        check(
-            "security,testing",
-            "
-            case a
-            expect f:1 security
-            expect f:50 security
-            run
-            report f:1 security by=secrets
-            ",
-            expect![[r#"
-                secrets - 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-                security security 0/2 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-                testing testing 0/0 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-            "#]],
-        );
+        check(expect![[r#"
+            > requested by category: security,testing
+            > case a
+            > expect f:1 security
+            > expect f:50 security
+            > run
+            > report f:1 security by=secrets
+            secrets - 0/0 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            security security 0/2 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+            testing testing 0/0 others 0 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+        "#]]);
     }
 
     #[test]
     fn expected_issues_count_per_started_run_by_category() {
         // By family, a report of a bug matches an issue of logic, a category that no reviewer has
         // here.
-        check_by(
-            Rule::Family,
-            "correctness",
-            "
-            case a
-            expect f:1 logic
-            expect f:50 bug
-            run
-            report f:1 bug by=correctness
-            report f:50 logic by=correctness
-            run failed
-            report f:50 bug by=correctness
-            run not-run
-            ",
-            expect![[r#"
-                correctness bug 1/2 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
-            "#]],
-        );
+        check(expect![[r#"
+            > requested by family: correctness
+            > case a
+            > expect f:1 logic
+            > expect f:50 bug
+            > run
+            > report f:1 bug by=correctness
+            > report f:50 logic by=correctness
+            > run failed
+            > report f:50 bug by=correctness
+            > run not-run
+            correctness bug 1/2 others 1 duplicates 0 bad 0 clean 0 unlabelled 0 twins 0
+        "#]]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Scores of small evaluations, computed by hand.
 
 use expect_test::{Expect, expect};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::eval::matching::Rule;
@@ -17,109 +18,44 @@ fn check_by(rule: Rule, table: &str, expected: Expect) {
     expected.assert_eq(&scores_text(&score(&evaluation(rule, table))));
 }
 
-fn number(value: Option<f64>) -> String {
-    value.map_or_else(|| "-".to_owned(), |value| value.to_string())
-}
-
-/// All scores except intervals and effort, without absent ones.
+/// All scores except intervals, effort and the counts that are zero. Absent scores are left out.
 fn scores_text(scores: &Scores) -> String {
-    let Scores { runs, quality, paired, recall_by, .. } = scores;
-    let mut out = format!(
-        "cases {} clean {} twins {} runs {}+{}+{}+{}\n",
-        runs.cases,
-        runs.clean,
-        runs.twins,
-        runs.reviewed,
-        runs.incomplete,
-        runs.failed,
-        runs.not_run
-    );
-    out += &format!(
-        "expected {} reported {} matched {} duplicates {} bad {} clean {} unlabelled {} on clean in all {}\n",
-        quality.expected,
-        quality.reported,
-        quality.matched,
-        quality.duplicates,
-        quality.known_bad,
-        quality.on_clean,
-        quality.unlabelled,
-        quality.clean_reported,
-    );
-    out += &format!(
-        "precision {} labelled {} recall {} f1 {} per change {} flagged {}\n",
-        number(quality.precision.value),
-        number(quality.precision_labelled.value),
-        number(quality.recall.value),
-        number(quality.f1.value),
-        number(quality.findings_per_change.value),
-        number(quality.clean_flagged.value),
-    );
-    if let Some(paired) = paired {
-        out += &format!(
-            "pairs {} expected {} matched {} also on twin {} reported {} on twins {} recall {} precision {} f1 {}\n",
-            paired.pairs,
-            paired.expected,
-            paired.matched,
-            paired.also_on_twin,
-            paired.reported,
-            paired.on_twins,
-            number(paired.recall.value),
-            number(paired.precision.value),
-            number(paired.f1.value),
-        );
-    }
-    let RecallBy { severity, category, language, size, kind, missed, misnamed } = recall_by;
-    let by_name = [severity, category, language, kind];
-    let shares = by_name.iter().flat_map(|shares| shares.iter());
-    let shares = shares.chain(size.iter().map(|(name, share)| (name, share)));
-    let shares =
-        shares.map(|(name, share)| format!(" {name} {}/{}", share.matched, share.expected));
-    out += &format!("by{}\n", shares.collect::<String>());
-    if *missed > 0 {
-        out += &format!("missed {missed}, of these misnamed {misnamed}\n");
-    }
-    out + &shown_rest(scores)
+    let scores = serde_json::to_value(scores).unwrap();
+    let sections = [
+        "runs",
+        "quality",
+        "paired",
+        "recall_by",
+        "avg_confidence_calibration",
+        "severity_agreement",
+        "stability",
+    ];
+    let sections = sections.iter().filter(|name| !scores[**name].is_null());
+    sections.map(|name| format!("{name}:{}\n", fields_text(&scores[*name]))).collect()
 }
 
-fn shown_rest(scores: &Scores) -> String {
-    let mut out = String::new();
-    if let Some(calibration) = &scores.avg_confidence_calibration {
-        let bins = calibration.bins.iter().map(|bin| {
-            format!(
-                " [{} {} {}: {} {}]",
-                bin.from, bin.to, bin.reports, bin.confidence, bin.matched
-            )
-        });
-        out += &format!(
-            "calibration {} brier {} error {}{}\n",
-            calibration.reports,
-            calibration.brier,
-            calibration.expected_calibration_error,
-            bins.collect::<String>(),
-        );
+fn fields_text(fields: &Value) -> String {
+    // The order of a JSON object depends on the features of serde_json.
+    let fields: BTreeMap<_, _> = fields.as_object().unwrap().iter().collect();
+    let is_empty = |value: &Value| [json!(0), json!({}), json!([])].contains(value);
+    let fields = fields.into_iter().filter(|(_, value)| !is_empty(value));
+    fields.map(|(name, value)| format!(" {name} {}", value_text(value))).collect()
+}
+
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::Object(fields) if fields.contains_key("low") => value_text(&value["value"]),
+        Value::Object(fields) if fields.contains_key("expected") => {
+            format!("{}/{}", value["matched"], value["expected"])
+        }
+        Value::Object(_) => format!("({})", fields_text(value).trim_start()),
+        Value::Array(values) => {
+            let values: Vec<String> = values.iter().map(value_text).collect();
+            format!("[{}]", values.join(" "))
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string().replace('"', ""),
     }
-    if let Some(severity) = &scores.severity_agreement {
-        out += &format!(
-            "severity {} same {} within one {} milder {} {:?}\n",
-            severity.matches,
-            severity.same,
-            severity.within_one,
-            severity.milder_by,
-            severity.table
-        );
-    }
-    if let Some(stability) = &scores.stability {
-        out += &format!(
-            "stability {} of {} cases returns {} variance {} class {} f1 {}\n",
-            stability.repeats,
-            stability.complete_cases,
-            number(stability.returns),
-            number(stability.hit_variance),
-            number(stability.class_changes),
-            number(stability.f1_deviation),
-        );
-    }
-    out
 }
 
 #[test]
@@ -135,11 +71,9 @@ fn matched_missed_duplicate_and_unlabelled_reports() {
         > case b rust 300 lines
         > expect g:5 P2 logic
         > report g:5 logic
-        cases 2 clean 0 twins 0 runs 2+0+0+0
-        expected 3 reported 4 matched 2 duplicates 1 bad 0 clean 0 unlabelled 1 on clean in all 0
-        precision 0.5 labelled 0.666667 recall 0.666667 f1 0.571429 per change 2 flagged -
-        by P0 1/1 P1 0/1 P2 1/1 bug 1/1 logic 1/1 security 0/1 python 1/2 rust 1/1 omission 0/1 present 2/2 11–50 1/2 over 200 1/1
-        missed 1, of these misnamed 0
+        runs: cases 2 reviewed 2
+        quality: clean_flagged - duplicates 1 expected 3 f1 0.571429 findings_per_change 2.0 matched 2 precision 0.5 precision_labelled 0.666667 recall 0.666667 reported 4 unlabelled 1
+        recall_by: category (bug 1/1 logic 1/1 security 0/1) kind (omission 0/1 present 2/2) language (python 1/2 rust 1/1) missed 1 severity (P0 1/1 P1 0/1 P2 1/1) size [[11–50 1/2] [over 200 1/1]]
     "#]]);
 }
 
@@ -157,10 +91,9 @@ fn clean_changes_count_in_precision_and_separately() {
         > case d
         > bad f:10
         > report f:11 style
-        cases 4 clean 3 twins 0 runs 4+0+0+0
-        expected 1 reported 4 matched 1 duplicates 0 bad 1 clean 2 unlabelled 0 on clean in all 3
-        precision 0.25 labelled 0.25 recall 1 f1 0.4 per change 1 flagged 0.666667
-        by P1 1/1 bug 1/1 any 1/1 present 1/1 1–10 1/1
+        runs: cases 4 clean 3 reviewed 4
+        quality: clean_flagged 0.666667 clean_reported 3 expected 1 f1 0.4 findings_per_change 1.0 known_bad 1 matched 1 on_clean 2 precision 0.25 precision_labelled 0.25 recall 1.0 reported 4
+        recall_by: category (bug 1/1) kind (present 1/1) language (any 1/1) severity (P1 1/1) size [[1–10 1/1]]
     "#]]);
 }
 
@@ -170,11 +103,9 @@ fn no_reports_have_no_precision_and_zero_recall() {
         > case a
         > expect f:10
         > case b
-        cases 2 clean 1 twins 0 runs 2+0+0+0
-        expected 1 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision - labelled - recall 0 f1 0 per change 0 flagged 0
-        by P1 0/1 bug 0/1 any 0/1 present 0/1 1–10 0/1
-        missed 1, of these misnamed 0
+        runs: cases 2 clean 1 reviewed 2
+        quality: clean_flagged 0.0 expected 1 f1 0.0 findings_per_change 0.0 precision - precision_labelled - recall 0.0
+        recall_by: category (bug 0/1) kind (present 0/1) language (any 0/1) missed 1 severity (P1 0/1) size [[1–10 0/1]]
     "#]]);
 }
 
@@ -183,20 +114,18 @@ fn no_expected_issues_have_no_recall() {
     check(expect![[r#"
         > case a
         > report f:1
-        cases 1 clean 1 twins 0 runs 1+0+0+0
-        expected 0 reported 1 matched 0 duplicates 0 bad 0 clean 1 unlabelled 0 on clean in all 1
-        precision 0 labelled 0 recall - f1 - per change 1 flagged 1
-        by
+        runs: cases 1 clean 1 reviewed 1
+        quality: clean_flagged 1.0 clean_reported 1 f1 - findings_per_change 1.0 on_clean 1 precision 0.0 precision_labelled 0.0 recall - reported 1
+        recall_by:
     "#]]);
 }
 
 #[test]
 fn empty_evaluation_has_no_scores() {
     check(expect![[r#"
-        cases 0 clean 0 twins 0 runs 0+0+0+0
-        expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision - labelled - recall - f1 - per change - flagged -
-        by
+        runs:
+        quality: clean_flagged - f1 - findings_per_change - precision - precision_labelled - recall -
+        recall_by:
     "#]]);
 }
 
@@ -215,12 +144,10 @@ fn failed_run_counts_as_silent_unstarted_run_does_not() {
         > run incomplete
         > case b
         > run not-run
-        cases 2 clean 1 twins 0 runs 1+1+1+2
-        expected 3 reported 1 matched 1 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 0.333333 f1 0.5 per change 0.333333 flagged -
-        by P1 1/3 bug 1/3 any 1/3 present 1/3 1–10 1/3
-        missed 2, of these misnamed 0
-        stability 4 of 0 cases returns 0 variance 0.333333 class - f1 -
+        runs: cases 2 clean 1 failed 1 incomplete 1 not_run 2 reviewed 1
+        quality: clean_flagged - expected 3 f1 0.5 findings_per_change 0.333333 matched 1 precision 1.0 precision_labelled 1.0 recall 0.333333 reported 1
+        recall_by: category (bug 1/3) kind (present 1/3) language (any 1/3) missed 2 severity (P1 1/3) size [[1–10 1/3]]
+        stability: by_runs [0 0 0 0] class_changes - f1_deviation - hit_variance 0.333333 repeats 4 returns 0.0
     "#]]);
 }
 
@@ -242,13 +169,11 @@ fn repeats_are_summed_and_compared() {
         > run
         > report f:50 bug P1 key=k
         > run
-        cases 1 clean 0 twins 0 runs 4+0+0+0
-        expected 4 reported 5 matched 2 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
-        precision 0.4 labelled 1 recall 0.5 f1 0.444444 per change 1.25 flagged -
-        by P1 2/4 bug 2/4 any 2/4 present 2/4 1–10 2/4
-        missed 2, of these misnamed 0
-        severity 2 same 1 within one 1 milder 0 [[0, 0, 0, 0], [0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
-        stability 4 of 1 cases returns 0.533333 variance 0.333333 class 0.5 f1 0.3849
+        runs: cases 1 reviewed 4
+        quality: clean_flagged - expected 4 f1 0.444444 findings_per_change 1.25 matched 2 precision 0.4 precision_labelled 1.0 recall 0.5 reported 5 unlabelled 3
+        recall_by: category (bug 2/4) kind (present 2/4) language (any 2/4) missed 2 severity (P1 2/4) size [[1–10 2/4]]
+        severity_agreement: matches 2 milder_by 0.0 same 1.0 table [[0 0 0 0] [0 2 0 0] [0 0 0 0] [0 0 0 0]] within_one 1.0
+        stability: by_runs [0 1 1 0] class_changes 0.5 complete_cases 1 f1_deviation 0.3849 hit_variance 0.333333 repeats 4 returns 0.533333
     "#]]);
 }
 
@@ -264,11 +189,10 @@ fn reports_starting_at_one_line_are_the_same() {
         > run
         > report f:9-12 style P1
         > report f:10 bug P1
-        cases 1 clean 1 twins 0 runs 2+0+0+0
-        expected 0 reported 4 matched 0 duplicates 0 bad 0 clean 4 unlabelled 0 on clean in all 4
-        precision 0 labelled 0 recall - f1 - per change 2 flagged 1
-        by
-        stability 2 of 1 cases returns 0.666667 variance - class 1 f1 -
+        runs: cases 1 clean 1 reviewed 2
+        quality: clean_flagged 1.0 clean_reported 4 f1 - findings_per_change 2.0 on_clean 4 precision 0.0 precision_labelled 0.0 recall - reported 4
+        recall_by:
+        stability: by_runs [0 1] class_changes 1.0 complete_cases 1 f1_deviation - hit_variance - repeats 2 returns 0.666667
     "#]]);
 }
 
@@ -285,12 +209,10 @@ fn other_category_changes_class_but_not_issue() {
         > run
         > report f:11 logic
         > report f:50 bug
-        cases 1 clean 0 twins 0 runs 2+0+0+0
-        expected 2 reported 4 matched 1 duplicates 0 bad 0 clean 0 unlabelled 3 on clean in all 0
-        precision 0.25 labelled 1 recall 0.5 f1 0.333333 per change 2 flagged -
-        by P1 1/2 bug 1/2 any 1/2 present 1/2 1–10 1/2
-        missed 1, of these misnamed 1
-        stability 2 of 1 cases returns 1 variance 0.5 class 1 f1 0.471405
+        runs: cases 1 reviewed 2
+        quality: clean_flagged - expected 2 f1 0.333333 findings_per_change 2.0 matched 1 precision 0.25 precision_labelled 1.0 recall 0.5 reported 4 unlabelled 3
+        recall_by: category (bug 1/2) kind (present 1/2) language (any 1/2) misnamed 1 missed 1 severity (P1 1/2) size [[1–10 1/2]]
+        stability: by_runs [0 2] class_changes 1.0 complete_cases 1 f1_deviation 0.471405 hit_variance 0.5 repeats 2 returns 1.0
     "#]]);
 }
 
@@ -326,12 +248,10 @@ fn f1_deviation_ignores_case_mix() {
         > expect f:10
         > run
         > run not-run
-        cases 2 clean 0 twins 0 runs 3+0+0+1
-        expected 3 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 0.666667 f1 0.8 per change 0.666667 flagged -
-        by P1 2/3 bug 2/3 any 2/3 present 2/3 1–10 2/3
-        missed 1, of these misnamed 0
-        stability 2 of 1 cases returns 1 variance 0 class 0 f1 0
+        runs: cases 2 not_run 1 reviewed 3
+        quality: clean_flagged - expected 3 f1 0.8 findings_per_change 0.666667 matched 2 precision 1.0 precision_labelled 1.0 recall 0.666667 reported 2
+        recall_by: category (bug 2/3) kind (present 2/3) language (any 2/3) missed 1 severity (P1 2/3) size [[1–10 2/3]]
+        stability: by_runs [0 1] class_changes 0.0 complete_cases 1 f1_deviation 0.0 hit_variance 0.0 repeats 2 returns 1.0
     "#]]);
 }
 
@@ -341,11 +261,10 @@ fn repeats_without_reports_have_no_return_rate() {
         > case a
         > run
         > run
-        cases 1 clean 1 twins 0 runs 2+0+0+0
-        expected 0 reported 0 matched 0 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision - labelled - recall - f1 - per change 0 flagged 0
-        by
-        stability 2 of 1 cases returns - variance - class - f1 -
+        runs: cases 1 clean 1 reviewed 2
+        quality: clean_flagged 0.0 f1 - findings_per_change 0.0 precision - precision_labelled - recall -
+        recall_by:
+        stability: by_runs [0 0] class_changes - complete_cases 1 f1_deviation - hit_variance - repeats 2 returns -
     "#]]);
 }
 
@@ -367,12 +286,10 @@ fn issue_is_credited_if_not_reported_on_twin() {
         > report f:43 bug
         > report f:90 bug
         > report f:70 style
-        cases 1 clean 0 twins 1 runs 2+0+0+0
-        expected 4 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 0.75 f1 0.857143 per change 3 flagged -
-        pairs 1 expected 4 matched 3 also on twin 1 reported 6 on twins 3 recall 0.5 precision 0.333333 f1 0.4
-        by P1 3/4 bug 3/4 any 3/4 present 3/4 1–10 3/4
-        missed 1, of these misnamed 0
+        runs: cases 1 reviewed 2 twins 1
+        quality: clean_flagged - expected 4 f1 0.857143 findings_per_change 3.0 matched 3 precision 1.0 precision_labelled 1.0 recall 0.75 reported 3
+        paired: also_on_twin 1 expected 4 f1 0.4 matched 3 on_twins 3 pairs 1 precision 0.333333 recall 0.5 reported 6
+        recall_by: category (bug 3/4) kind (present 3/4) language (any 3/4) missed 1 severity (P1 3/4) size [[1–10 3/4]]
     "#]]);
 }
 
@@ -393,11 +310,10 @@ fn text_rule_also_matches_on_the_twin() {
         report f:10 "a comment is out of date"
         "#,
         expect![[r#"
-            cases 2 clean 0 twins 2 runs 4+0+0+0
-            expected 2 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-            pairs 2 expected 2 matched 2 also on twin 1 reported 4 on twins 2 recall 0.5 precision 0.25 f1 0.333333
-            by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
+            runs: cases 2 reviewed 4 twins 2
+            quality: clean_flagged - expected 2 f1 1.0 findings_per_change 1.0 matched 2 precision 1.0 precision_labelled 1.0 recall 1.0 reported 2
+            paired: also_on_twin 1 expected 2 f1 0.333333 matched 2 on_twins 2 pairs 2 precision 0.25 recall 0.5 reported 4
+            recall_by: category (bug 2/2) kind (present 2/2) language (any 2/2) severity (P1 2/2) size [[1–10 2/2]]
         "#]],
     );
 }
@@ -426,11 +342,10 @@ fn judge_or_else_text_rule_matches_on_the_twin() {
         Rule::Judge,
         &table.concat(),
         expect![[r#"
-            cases 4 clean 0 twins 4 runs 8+0+0+0
-            expected 4 reported 4 matched 4 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-            precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-            pairs 4 expected 4 matched 4 also on twin 2 reported 8 on twins 4 recall 0.5 precision 0.25 f1 0.333333
-            by P1 4/4 bug 4/4 any 4/4 present 4/4 1–10 4/4
+            runs: cases 4 reviewed 8 twins 4
+            quality: clean_flagged - expected 4 f1 1.0 findings_per_change 1.0 matched 4 precision 1.0 precision_labelled 1.0 recall 1.0 reported 4
+            paired: also_on_twin 2 expected 4 f1 0.333333 matched 4 on_twins 4 pairs 4 precision 0.25 recall 0.5 reported 8
+            recall_by: category (bug 4/4) kind (present 4/4) language (any 4/4) severity (P1 4/4) size [[1–10 4/4]]
         "#]],
     );
 }
@@ -453,12 +368,11 @@ fn each_repeat_is_paired_with_same_repeat_of_twin() {
         > run
         > report f:10 bug
         > run failed
-        cases 1 clean 0 twins 1 runs 5+0+1+0
-        expected 3 reported 3 matched 3 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-        pairs 1 expected 2 matched 2 also on twin 1 reported 3 on twins 1 recall 0.5 precision 0.333333 f1 0.4
-        by P1 3/3 bug 3/3 any 3/3 present 3/3 1–10 3/3
-        stability 3 of 1 cases returns 1 variance 0 class 0 f1 0
+        runs: cases 1 failed 1 reviewed 5 twins 1
+        quality: clean_flagged - expected 3 f1 1.0 findings_per_change 1.0 matched 3 precision 1.0 precision_labelled 1.0 recall 1.0 reported 3
+        paired: also_on_twin 1 expected 2 f1 0.4 matched 2 on_twins 1 pairs 1 precision 0.333333 recall 0.5 reported 3
+        recall_by: category (bug 3/3) kind (present 3/3) language (any 3/3) severity (P1 3/3) size [[1–10 3/3]]
+        stability: by_runs [0 0 1] class_changes 0.0 complete_cases 1 f1_deviation 0.0 hit_variance 0.0 repeats 3 returns 1.0
     "#]]);
 }
 
@@ -475,10 +389,9 @@ fn unreviewed_twin_makes_no_pair() {
         > report f:10 bug
         > case b~ twin of b
         > run not-run
-        cases 2 clean 0 twins 2 runs 2+0+1+1
-        expected 2 reported 2 matched 2 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 1 f1 1 per change 1 flagged -
-        by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
+        runs: cases 2 failed 1 not_run 1 reviewed 2 twins 2
+        quality: clean_flagged - expected 2 f1 1.0 findings_per_change 1.0 matched 2 precision 1.0 precision_labelled 1.0 recall 1.0 reported 2
+        recall_by: category (bug 2/2) kind (present 2/2) language (any 2/2) severity (P1 2/2) size [[1–10 2/2]]
     "#]]);
 }
 
@@ -497,11 +410,10 @@ fn calibration_compares_confidence_with_matches() {
         > case b
         > report f:10 bug 0.05
         > report f:30 bug 1.0
-        cases 2 clean 1 twins 0 runs 2+0+0+0
-        expected 2 reported 6 matched 2 duplicates 0 bad 0 clean 2 unlabelled 2 on clean in all 2
-        precision 0.333333 labelled 0.5 recall 1 f1 0.5 per change 3 flagged 1
-        by P1 2/2 bug 2/2 any 2/2 present 2/2 1–10 2/2
-        calibration 5 brier 0.3085 error 0.37 [0 0.1 1: 0.05 0] [0.7 0.8 1: 0.7 0] [0.8 0.9 1: 0.8 1] [0.9 1 2: 0.95 0.5]
+        runs: cases 2 clean 1 reviewed 2
+        quality: clean_flagged 1.0 clean_reported 2 expected 2 f1 0.5 findings_per_change 3.0 matched 2 on_clean 2 precision 0.333333 precision_labelled 0.5 recall 1.0 reported 6 unlabelled 2
+        recall_by: category (bug 2/2) kind (present 2/2) language (any 2/2) severity (P1 2/2) size [[1–10 2/2]]
+        avg_confidence_calibration: bins [(confidence 0.05 from 0.0 matched 0.0 reports 1 to 0.1) (confidence 0.7 from 0.7 matched 0.0 reports 1 to 0.8) (confidence 0.8 from 0.8 matched 1.0 reports 1 to 0.9) (confidence 0.95 from 0.9 matched 0.5 reports 2 to 1.0)] brier 0.3085 expected_calibration_error 0.37 reports 5
     "#]]);
 }
 
@@ -521,11 +433,10 @@ fn severities_are_compared_for_matched_issues() {
         > report f:50 bug P2
         > report f:70 bug P2
         > report f:90 bug
-        cases 1 clean 0 twins 0 runs 1+0+0+0
-        expected 5 reported 5 matched 5 duplicates 0 bad 0 clean 0 unlabelled 0 on clean in all 0
-        precision 1 labelled 1 recall 1 f1 1 per change 5 flagged -
-        by P0 2/2 P1 2/2 P3 1/1 bug 5/5 any 5/5 present 5/5 1–10 5/5
-        severity 4 same 0.25 within one 0.75 milder 0.5 [[1, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 1, 0]]
+        runs: cases 1 reviewed 1
+        quality: clean_flagged - expected 5 f1 1.0 findings_per_change 5.0 matched 5 precision 1.0 precision_labelled 1.0 recall 1.0 reported 5
+        recall_by: category (bug 5/5) kind (present 5/5) language (any 5/5) severity (P0 2/2 P1 2/2 P3 1/1) size [[1–10 5/5]]
+        severity_agreement: matches 4 milder_by 0.5 same 0.25 table [[1 0 1 0] [0 0 1 0] [0 0 0 0] [0 0 1 0]] within_one 0.75
     "#]]);
 }
 
