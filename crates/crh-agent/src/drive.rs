@@ -217,7 +217,7 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
             input: ask.input,
             output: ask.request.max_output_tokens.into(),
             usual_output: ask.request.usual_output().into(),
-            prefix: SharedPrefix::of(&ask.request),
+            prefix: SharedPrefix::from_request(&ask.request),
             price,
             purpose: ask.purpose,
         };

@@ -114,25 +114,13 @@ mod tests {
     fn loopback_hosts_are_recognised() {
         let loopback =
             |host: &str| format!("http://{host}:1/v1").parse::<BaseUrl>().unwrap().is_loopback();
-        for host in [
-            "127.0.0.1",
-            "127.8.9.10",
-            "[::1]",
-            "localhost",
-            "LOCALHOST",
-            "a.localhost",
-            "2130706433",
-        ] {
+        let loopback_hosts =
+            "127.0.0.1 127.8.9.10 [::1] localhost LOCALHOST a.localhost 2130706433";
+        for host in loopback_hosts.split(' ') {
             assert!(loopback(host), "{host}");
         }
-        for host in [
-            "128.0.0.1",
-            "10.0.0.1",
-            "[::2]",
-            "localhost.example",
-            "127.0.0.1.example",
-            "notlocalhost",
-        ] {
+        let others = "128.0.0.1 10.0.0.1 [::2] localhost.example 127.0.0.1.example notlocalhost";
+        for host in others.split(' ') {
             assert!(!loopback(host), "{host}");
         }
     }

@@ -43,7 +43,7 @@ pub struct SharedPrefix {
 
 impl SharedPrefix {
     /// The shared prefix of a request, if a message has a cache breakpoint.
-    pub fn of(request: &ModelRequest) -> Option<Self> {
+    pub fn from_request(request: &ModelRequest) -> Option<Self> {
         let Conversation { system, messages } = &request.conversation;
         let mut texts = vec![system.as_str()];
         for message in messages {
@@ -58,7 +58,7 @@ impl SharedPrefix {
                         let ToolSpec { name, description, schema } = tool;
                         (name, description, schema.to_string()).hash(&mut hasher);
                     }
-                    let prefix: u64 = texts.iter().map(|text| count_text(text)).sum();
+                    let prefix: u64 = texts.iter().map(|text| text_tokens(text)).sum();
                     let prefix = prefix + tools_tokens(&request.tools);
                     let rest = estimated_tokens(request).saturating_sub(prefix);
                     return Some(Self { id: hasher.finish(), rest });
@@ -74,16 +74,16 @@ pub fn estimated_tokens(request: &ModelRequest) -> u64 {
     let messages = request.conversation.messages.iter().map(message_tokens).sum::<u64>();
     let output = match &request.output {
         OutputForm::Text => 0,
-        OutputForm::Schema { name, schema } => OVERHEAD + count_text(name) + count_json(schema),
+        OutputForm::Schema { name, schema } => OVERHEAD + text_tokens(name) + count_json(schema),
     };
     let choice = match &request.tool_choice {
         ToolChoice::Auto | ToolChoice::Required => 0,
-        ToolChoice::Named(name) => count_text(name),
+        ToolChoice::Named(name) => text_tokens(name),
     };
     let is_plain = request.tools.is_empty() && request.output == OutputForm::Text;
     let instructions = if is_plain { 0 } else { INSTRUCTIONS };
     OVERHEAD
-        + count_text(&request.conversation.system)
+        + text_tokens(&request.conversation.system)
         + messages
         + tools_tokens(&request.tools)
         + output
@@ -119,7 +119,10 @@ fn count_words(text: &str) -> u64 {
 
 fn tools_tokens(tools: &[ToolSpec]) -> u64 {
     let tool_tokens = |tool: &ToolSpec| {
-        OVERHEAD + count_text(&tool.name) + count_text(&tool.description) + count_json(&tool.schema)
+        OVERHEAD
+            + text_tokens(&tool.name)
+            + text_tokens(&tool.description)
+            + count_json(&tool.schema)
     };
     tools.iter().map(tool_tokens).sum()
 }
@@ -127,15 +130,15 @@ fn tools_tokens(tools: &[ToolSpec]) -> u64 {
 fn message_tokens(message: &Message) -> u64 {
     OVERHEAD
         + match message {
-            Message::User(user_text) => count_text(&user_text.text),
+            Message::User(user_text) => text_tokens(&user_text.text),
             Message::Assistant(turn) => turn.parts.iter().map(part_tokens).sum(),
             Message::Results(results) => results
                 .iter()
                 .map(|result| {
                     OVERHEAD
-                        + count_text(&result.call_id)
-                        + count_text(&result.name)
-                        + count_text(&result.text)
+                        + text_tokens(&result.call_id)
+                        + text_tokens(&result.name)
+                        + text_tokens(&result.text)
                 })
                 .sum(),
         }
@@ -144,23 +147,24 @@ fn message_tokens(message: &Message) -> u64 {
 fn part_tokens(part: &TurnPart) -> u64 {
     OVERHEAD
         + match part {
-            TurnPart::Text(text) => count_text(text),
+            TurnPart::Text(text) => text_tokens(text),
             TurnPart::Thinking(Thinking::Readable { text, signature }) => {
-                [text, signature].into_iter().flatten().map(|text| count_text(text)).sum()
+                [text, signature].into_iter().flatten().map(|text| text_tokens(text)).sum()
             }
             TurnPart::Thinking(Thinking::Sealed(value)) => count_json(value),
             TurnPart::Call(call) => {
                 let arguments = match &call.arguments {
                     CallArguments::Json(value) => count_json(value),
-                    CallArguments::Malformed(text) => count_text(text),
+                    CallArguments::Malformed(text) => text_tokens(text),
                 };
-                let signatures: u64 = call.signatures.iter().map(|text| count_text(text)).sum();
-                count_text(&call.id) + count_text(&call.name) + arguments + signatures
+                let signatures: u64 = call.signatures.iter().map(|text| text_tokens(text)).sum();
+                text_tokens(&call.id) + text_tokens(&call.name) + arguments + signatures
             }
         }
 }
 
-fn count_text(text: &str) -> u64 {
+/// Upper estimate of a text's tokens.
+pub fn text_tokens(text: &str) -> u64 {
     let mut in_word = true;
     let half_tokens = text.bytes().map(|byte| {
         let was_in_word = in_word;
@@ -170,13 +174,8 @@ fn count_text(text: &str) -> u64 {
     half_tokens.sum::<u64>().div_ceil(2)
 }
 
-/// Upper estimate of a text's tokens.
-pub fn text_tokens(text: &str) -> u64 {
-    count_text(text)
-}
-
 fn count_json(value: &Value) -> u64 {
-    count_text(&value.to_string())
+    text_tokens(&value.to_string())
 }
 
 #[cfg(test)]
@@ -198,15 +197,16 @@ mod tests {
             let shared = user("the change", CacheMark::Breakpoint);
             request_with(vec![shared, user(rest, CacheMark::Unmarked)])
         };
-        let [short, long] = ["one", "one two three"].map(|rest| SharedPrefix::of(&marked(rest)));
+        let [short, long] =
+            ["one", "one two three"].map(|rest| SharedPrefix::from_request(&marked(rest)));
         let (short, long) = (short.unwrap(), long.unwrap());
         assert_eq!(short.id, long.id);
         assert_eq!(long.rest - short.rest, text_tokens("one two three") - text_tokens("one"));
         let tool = ToolSpec { name: "t".into(), description: "d".into(), schema: json!({}) };
         let with_tool = ModelRequest { tools: vec![tool], ..marked("one") };
-        assert_ne!(SharedPrefix::of(&with_tool).unwrap().id, short.id);
+        assert_ne!(SharedPrefix::from_request(&with_tool).unwrap().id, short.id);
         let unmarked = request_with(vec![user("the change", CacheMark::Unmarked)]);
-        assert_eq!(SharedPrefix::of(&unmarked), None);
+        assert_eq!(SharedPrefix::from_request(&unmarked), None);
     }
 
     /// Total bytes of all texts in a value.
@@ -259,7 +259,7 @@ mod tests {
 
         #[test]
         fn text_counts_at_least_a_token_per_four_bytes(text in ".{0,200}") {
-            prop_assert!(count_text(&text) >= text.len() as u64 / 4);
+            prop_assert!(text_tokens(&text) >= text.len() as u64 / 4);
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
         let output = OutputForm::Schema { name: "out".into(), schema: json!({ "a": 1 }) };
         let schema = ModelRequest { output, ..plain };
         assert_eq!(estimated_tokens(&schema), 2 * OVERHEAD + 3 + 2 + 7 + INSTRUCTIONS);
-        assert_eq!(count_text("ä€"), 5);
+        assert_eq!(text_tokens("ä€"), 5);
     }
 
     /// Actual counts: the smaller one of `cl100k_base` and `o200k_base`.
@@ -332,7 +332,7 @@ mod tests {
             ),
             (25, "-1,-2;{0}|{1}?{2}:[3]&&!(4^5)%~6"),
         ] {
-            assert!(count_text(text) >= tokens, "{text}");
+            assert!(text_tokens(text) >= tokens, "{text}");
             assert!(text.len() as u64 / 2 < tokens, "{text} shows nothing");
         }
     }

@@ -167,7 +167,7 @@ fn closes_block(code: &str) -> bool {
 fn head_name(code: &str) -> Option<&str> {
     let code = without_modifiers(code);
     let (word, rest) = first_word(code);
-    if is_keyword_of_definition(word) {
+    if DEFINITION_KEYWORDS.contains(&word) {
         let rest = rest.strip_prefix(' ').or(rest.strip_prefix('\t'))?;
         return name_at_start(rest.trim_start());
     }
@@ -197,12 +197,12 @@ fn function_with_braces(code: &str) -> Option<&str> {
     let name = name_at_start(&words_before[start..])?;
     let is_type_char = |c: char| is_name_char(c) || c.is_whitespace() || "*&<>[],:".contains(c);
     let type_words = &words_before[..start];
-    let has_only_type_words =
-        type_words.chars().all(is_type_char) && !type_words.split_whitespace().any(is_control);
+    let has_only_type_words = type_words.chars().all(is_type_char)
+        && !type_words.split_whitespace().any(|word| CONTROL_KEYWORDS.contains(&word));
     // A call ends in a parenthesis too. Only a type before the name shows that the line is a
     // definition.
     let is_definition = code.ends_with(['{', '}']) || !type_words.trim().is_empty();
-    (has_only_type_words && is_definition && !is_control(name)).then_some(name)
+    (has_only_type_words && is_definition && !CONTROL_KEYWORDS.contains(&name)).then_some(name)
 }
 
 fn without_modifiers(code: &str) -> &str {
@@ -211,7 +211,7 @@ fn without_modifiers(code: &str) -> &str {
     let mut code = code;
     for _ in 0..MODIFIERS_MAX {
         let (word, rest) = first_word(code);
-        if !is_modifier(word) || !rest.starts_with([' ', '\t']) {
+        if !MODIFIERS.contains(&word) || !rest.starts_with([' ', '\t']) {
             break;
         }
         code = rest.trim_start();
@@ -236,94 +236,24 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn is_modifier(word: &str) -> bool {
-    matches!(
-        word,
-        "pub"
-            | "public"
-            | "private"
-            | "protected"
-            | "internal"
-            | "static"
-            | "export"
-            | "default"
-            | "async"
-            | "local"
-            | "inline"
-            | "virtual"
-            | "override"
-            | "final"
-            | "abstract"
-            | "sealed"
-            | "open"
-            | "case"
-            | "data"
-            | "implicit"
-            | "pure"
-    )
-}
+#[rustfmt::skip]
+const MODIFIERS: [&str; 21] = [
+    "pub", "public", "private", "protected", "internal", "static", "export", "default", "async", "local", "inline", "virtual",
+    "override", "final", "abstract", "sealed", "open", "case", "data", "implicit", "pure",
+];
 
-fn is_keyword_of_definition(word: &str) -> bool {
-    matches!(
-        word,
-        "def"
-            | "defp"
-            | "defmodule"
-            | "defmacro"
-            | "function"
-            | "func"
-            | "fn"
-            | "fun"
-            | "sub"
-            | "proc"
-            | "procedure"
-            | "method"
-            | "macro"
-            | "class"
-            | "struct"
-            | "enum"
-            | "interface"
-            | "trait"
-            | "protocol"
-            | "module"
-            | "namespace"
-            | "object"
-    )
-}
+#[rustfmt::skip]
+const DEFINITION_KEYWORDS: [&str; 22] = [
+    "def", "defp", "defmodule", "defmacro", "function", "func", "fn", "fun", "sub", "proc", "procedure", "method", "macro",
+    "class", "struct", "enum", "interface", "trait", "protocol", "module", "namespace", "object",
+];
 
 /// Keywords with parentheses and a block that define nothing.
-fn is_control(word: &str) -> bool {
-    matches!(
-        word,
-        "if" | "else"
-            | "elif"
-            | "elseif"
-            | "elsif"
-            | "for"
-            | "foreach"
-            | "while"
-            | "until"
-            | "unless"
-            | "switch"
-            | "case"
-            | "match"
-            | "when"
-            | "with"
-            | "using"
-            | "do"
-            | "try"
-            | "catch"
-            | "return"
-            | "throw"
-            | "new"
-            | "await"
-            | "yield"
-            | "not"
-            | "and"
-            | "or"
-            | "in"
-    )
-}
+#[rustfmt::skip]
+const CONTROL_KEYWORDS: [&str; 28] = [
+    "if", "else", "elif", "elseif", "elsif", "for", "foreach", "while", "until", "unless", "switch", "case", "match", "when",
+    "with", "using", "do", "try", "catch", "return", "throw", "new", "await", "yield", "not", "and", "or", "in",
+];
 
 fn looks_like_import(line: &str) -> bool {
     let (word, rest) = first_word(line.strip_prefix(['#', '@']).unwrap_or(line));

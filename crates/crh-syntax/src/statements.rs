@@ -296,22 +296,12 @@ mod tests {
 
     #[test]
     fn ambiguous_text_has_no_result() {
-        for text in [
-            "  a = 1\n",
-            "a = (1\n",
-            "a = 1)\n",
-            "a = (1]\n",
-            "a = 'b\n",
-            "a = '''b\n",
-            "a = \\ b\n",
-            "a = f\"{b[\"c\"]}\"\n",
-            "a = f\"{b['}']}\"\n",
-            "a = f'{b!r\n}'\n",
-            "a = f'\\{b}'\n",
-            "a = 1\r\n",
-            "\u{feff}a = 1\n",
-            "else:\n    a\n",
-        ] {
+        #[rustfmt::skip]
+        let texts = [
+            "  a = 1\n", "a = (1\n", "a = 1)\n", "a = (1]\n", "a = 'b\n", "a = '''b\n", "a = \\ b\n", "a = f\"{b[\"c\"]}\"\n",
+            "a = f\"{b['}']}\"\n", "a = f'{b!r\n}'\n", "a = f'\\{b}'\n", "a = 1\r\n", "\u{feff}a = 1\n", "else:\n    a\n",
+        ];
+        for text in texts {
             assert_eq!(check(text), None, "{text:?}");
         }
         assert_eq!(outermost_statements(Language::Go, "package a\n"), None);

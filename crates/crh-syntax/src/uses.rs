@@ -184,17 +184,13 @@ fn role(
     UseRole::Read
 }
 
+#[rustfmt::skip]
+const IMPORTS: [&str; 6] = [
+    "use_declaration", "export_clause", "package_clause", "package_declaration", "future_import_statement", "aliased_import",
+];
+
 fn is_import(kind: &str) -> bool {
-    kind.starts_with("import_") && kind != "import_alias"
-        || matches!(
-            kind,
-            "use_declaration"
-                | "export_clause"
-                | "package_clause"
-                | "package_declaration"
-                | "future_import_statement"
-                | "aliased_import"
-        )
+    kind.starts_with("import_") && kind != "import_alias" || IMPORTS.contains(&kind)
 }
 
 /// Role of a name or member expression that is called; `None` if its parent is not a call.
@@ -219,6 +215,13 @@ fn enclosing_call(
     is_function.then(|| call_role(language, text, *parent))
 }
 
+/// Arguments that may stand for any number of arguments.
+#[rustfmt::skip]
+const OPEN_ARGUMENTS: [&str; 9] = [
+    "list_splat", "dictionary_splat", "spread_element", "splat_argument", "hash_splat_argument", "block_argument",
+    "forward_argument", "variadic_argument", "pair",
+];
+
 fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
     let mut call_arguments = Arguments::default();
     let Some(arguments) = call.child_by_field_name("arguments") else {
@@ -236,19 +239,11 @@ fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
         .collect();
     for argument in &argument_nodes {
         match argument.kind() {
-            "list_splat"
-            | "dictionary_splat"
-            | "spread_element"
-            | "splat_argument"
-            | "hash_splat_argument"
-            | "block_argument"
-            | "forward_argument"
-            | "variadic_argument" => call_arguments.may_have_more = true,
+            kind if OPEN_ARGUMENTS.contains(&kind) => call_arguments.may_have_more = true,
             "keyword_argument" => {
                 let name = argument.child_by_field_name("name");
                 call_arguments.names.extend(name.map(|name| source(&name, text).to_owned()));
             }
-            "pair" => call_arguments.may_have_more = true,
             _ => call_arguments.positional += 1,
         }
     }
@@ -262,20 +257,17 @@ fn call_role(language: Language, text: &str, call: Node<'_>) -> UseRole {
     UseRole::Called(call_arguments)
 }
 
+#[rustfmt::skip]
+const KEYS: [&str; 6] = [
+    "property_identifier", "private_property_identifier", "field_identifier", "label_name", "statement_identifier",
+    "shorthand_field_identifier",
+];
+
 fn is_key(leaf: &Node<'_>, parent: &str, field: Option<&str>) -> bool {
-    matches!(
-        leaf.kind(),
-        "property_identifier"
-            | "private_property_identifier"
-            | "field_identifier"
-            | "label_name"
-            | "statement_identifier"
-            | "shorthand_field_identifier"
-    ) || parent == "keyword_argument" && field == Some("name")
-        || parent == "literal_element"
-        || parent == "keyed_element"
+    KEYS.contains(&leaf.kind())
+        || parent == "keyword_argument" && field == Some("name")
         || parent == "element_value_pair" && field == Some("key")
-        || parent == "labeled_statement"
+        || matches!(parent, "literal_element" | "keyed_element" | "labeled_statement")
 }
 
 /// Whether the node binds its name: declares, defines or assigns the name.
@@ -287,40 +279,34 @@ fn binds_name(
     ancestors: &[PathStep<'_>],
 ) -> bool {
     const FIELDS: [&str; 6] = ["name", "declarator", "pattern", "alias", "parameter", "left"];
+    const VALUE_FIELDS: [&str; 8] =
+        ["type", "value", "return_type", "default_value", "right", "result", "trait", "body"];
+    #[rustfmt::skip]
+    const USING_PARENTS: [&str; 9] = [
+        "generic_type", "struct_expression", "annotation", "marker_annotation", "decorator", "binary_expression", "binary_operator",
+        "boolean_operator", "comparison_operator",
+    ];
+    #[rustfmt::skip]
+    const NAME_LISTS: [&str; 5] = [
+        "global_statement", "nonlocal_statement", "as_pattern_target", "exception_variable", "block_parameters",
+    ];
+    #[rustfmt::skip]
+    const PATTERNS: [&str; 7] = [
+        "pattern_list", "tuple_pattern", "list_pattern", "object_pattern", "array_pattern", "case_pattern", "left_assignment_list",
+    ];
     let kind = parent.kind();
     // Names of JSX elements and type arguments are uses.
-    if kind.starts_with("jsx")
-        || kind == "generic_type"
-        || kind == "struct_expression"
-        || kind == "annotation"
-        || kind == "marker_annotation"
-        || kind == "decorator"
-        || kind == "binary_expression"
-        || kind == "binary_operator"
-        || kind == "boolean_operator"
-        || kind == "comparison_operator"
-    {
+    if kind.starts_with("jsx") || USING_PARENTS.contains(&kind) {
         return false;
     }
     let is_binding_kind = |kind: &str| kind.contains("parameter") || kind.contains("pattern");
-    let is_value_or_type = matches!(
-        field,
-        Some(
-            "type"
-                | "value"
-                | "return_type"
-                | "default_value"
-                | "right"
-                | "result"
-                | "trait"
-                | "body"
-        )
-    );
+    let is_value_or_type = field.is_some_and(|field| VALUE_FIELDS.contains(&field));
     field.is_some_and(|field| FIELDS.contains(&field))
         || is_binding_kind(node.kind())
         || !is_value_or_type && (is_binding_kind(kind) || kind.contains("declarat"))
-        || matches!(kind, "global_statement" | "nonlocal_statement" | "as_pattern_target" | "exception_variable" | "block_parameters")
-        || !is_value_or_type && ancestors.iter().rev().take(4).any(|(it, _)| matches!(it.kind(), "pattern_list" | "tuple_pattern" | "list_pattern" | "object_pattern" | "array_pattern" | "case_pattern" | "left_assignment_list"))
+        || NAME_LISTS.contains(&kind)
+        || !is_value_or_type
+            && ancestors.iter().rev().take(4).any(|(it, _)| PATTERNS.contains(&it.kind()))
         // One of several names on the left: `a, b := …`.
         || kind.ends_with("list") && parent_field == Some("left")
         || kind == "catch_clause"

@@ -277,7 +277,8 @@ fn first_call_estimate(question: &FirstQuestion<'_>, calls: u32) -> FirstCallEst
     let input_tokens = estimated_tokens(&request);
     let output_tokens = facts.max_output.min(request.usual_output().into());
     let price = facts.price.as_ref();
-    let rest_tokens = SharedPrefix::of(&request).map_or(input_tokens, |prefix| prefix.rest);
+    let rest_tokens =
+        SharedPrefix::from_request(&request).map_or(input_tokens, |prefix| prefix.rest);
     FirstCallEstimate {
         model: model.name().to_owned(),
         input_tokens,

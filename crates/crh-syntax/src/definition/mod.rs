@@ -280,13 +280,7 @@ impl<'a, 't> Site<'a, 't> {
     fn normalized_text(&self, node: Node<'_>) -> Option<String> {
         let text = self.text_of(node);
         let text = &text[..text.floor_char_boundary(NAME_BYTES_READ_MAX)];
-        let mut words = String::new();
-        for word in text.split_whitespace() {
-            if !words.is_empty() {
-                words.push(' ');
-            }
-            words.push_str(word);
-        }
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         Some(words).filter(|words| !words.is_empty())
     }
 

@@ -65,31 +65,18 @@ pub(super) fn problems(syntax_tree: &SyntaxTree<'_>) -> Vec<SyntaxProblem> {
     }
 }
 
+/// Statements without blocks, and expressions.
+#[rustfmt::skip]
+const EXPRESSIONS: [&str; 18] = [
+    "expression_statement", "return_statement", "assert_statement", "raise_statement", "delete_statement", "import_statement",
+    "import_from_statement", "decorator", "parameters", "argument_list", "call", "attribute", "subscript", "comparison_operator",
+    "boolean_operator", "binary_operator", "not_operator", "string",
+];
+
 /// Whether a node can contain problems. Expressions contain no statements, and `yield` in an
 /// expression is wrong only outside of functions.
 fn may_hold_problems(node: &Node<'_>, context: BlockContext<'_>, has_yield: bool) -> bool {
-    has_yield && !context.is_in_function
-        || !matches!(
-            node.kind(),
-            "expression_statement"
-                | "return_statement"
-                | "assert_statement"
-                | "raise_statement"
-                | "delete_statement"
-                | "import_statement"
-                | "import_from_statement"
-                | "decorator"
-                | "parameters"
-                | "argument_list"
-                | "call"
-                | "attribute"
-                | "subscript"
-                | "comparison_operator"
-                | "boolean_operator"
-                | "binary_operator"
-                | "not_operator"
-                | "string"
-        )
+    has_yield && !context.is_in_function || !EXPRESSIONS.contains(&node.kind())
 }
 
 /// Context of the children of a node.

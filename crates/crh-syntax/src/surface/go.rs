@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
+    CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport, Parameter, Surface,
+    children, node_text, unquoted,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
@@ -57,15 +57,7 @@ fn import(text: &str, spec: Node<'_>) -> Option<ModuleImport> {
     let local_name = spec.child_by_field_name("name").map(|it| source(&it, text).to_owned());
     let item =
         if local_name.as_deref() == Some(".") { ImportedItem::All } else { ImportedItem::Module };
-    Some(ModuleImport {
-        module,
-        item,
-        local_name,
-        line: start_line(&spec),
-        statement: line_range(&spec),
-        is_guarded: false,
-        is_reexported: false,
-    })
+    Some(ModuleImport::new(module, item, local_name, &spec))
 }
 
 fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
@@ -80,11 +72,8 @@ fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
                 if names.is_empty() {
                     names.push(String::new());
                 }
-                call_signature.parameters.extend(names.into_iter().map(|name| Parameter {
-                    name,
-                    is_required: true,
-                    style: ArgumentStyle::Positional,
-                }));
+                let parameters = names.iter().map(|name| Parameter::positional(name, true));
+                call_signature.parameters.extend(parameters);
             }
             _ => {}
         }

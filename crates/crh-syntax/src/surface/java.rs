@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use tree_sitter::Node;
 
 use super::{
-    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line_range, node_text, start_line,
+    CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport, Parameter, Surface,
+    children, node_text,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
@@ -100,10 +100,8 @@ fn drop_overloaded_signatures(surface: &mut Surface) {
         *counts.entry((declaration.container.clone(), declaration.name.clone())).or_default() += 1;
     }
     for declaration in &mut surface.declarations {
-        if counts
-            .get(&(declaration.container.clone(), declaration.name.clone()))
-            .is_some_and(|count| *count > 1)
-        {
+        let count = counts.get(&(declaration.container.clone(), declaration.name.clone()));
+        if count.is_some_and(|count| *count > 1) {
             declaration.signature = None;
         }
     }
@@ -139,11 +137,10 @@ fn signature(text: &str, parameters: Node<'_>) -> CallSignature {
     let mut call_signature = CallSignature::default();
     for node in children(parameters) {
         match node.kind() {
-            "formal_parameter" => call_signature.parameters.push(Parameter {
-                name: node_text(node.child_by_field_name("name"), text),
-                is_required: true,
-                style: ArgumentStyle::Positional,
-            }),
+            "formal_parameter" => {
+                let name = node_text(node.child_by_field_name("name"), text);
+                call_signature.parameters.push(Parameter::positional(&name, true));
+            }
             "spread_parameter" => call_signature.has_rest = true,
             _ => {}
         }
@@ -156,14 +153,8 @@ fn import(text: &str, node: Node<'_>) -> Option<ModuleImport> {
     let path: String = source(&path, text).split_whitespace().collect();
     let is_wildcard = children(node).iter().any(|it| it.kind() == "asterisk");
     let (module, name) = path.rsplit_once('.')?;
-    let new_import = |module: &str, item, local_name| ModuleImport {
-        module: module.to_owned(),
-        item,
-        local_name,
-        line: start_line(&node),
-        statement: line_range(&node),
-        is_guarded: false,
-        is_reexported: false,
+    let new_import = |module: &str, item, local_name| {
+        ModuleImport::new(module.to_owned(), item, local_name, &node)
     };
     Some(match is_wildcard {
         true => new_import(&path, ImportedItem::All, None),

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
+    CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport, Parameter, Surface,
+    children, line_range, node_text, unquoted,
 };
 use crate::parse::source;
 use crate::{Language, SyntaxTree};
@@ -140,12 +140,7 @@ fn signature(text: &str, function: Node<'_>) -> Option<CallSignature> {
     let Some(parameters) = function.child_by_field_name("parameters") else {
         // `x => …`
         let name = function.child_by_field_name("parameter")?;
-        let name = source(&name, text).to_owned();
-        call_signature.parameters.push(Parameter {
-            name,
-            is_required: false,
-            style: ArgumentStyle::Positional,
-        });
+        call_signature.parameters.push(Parameter::positional(source(&name, text), false));
         return Some(call_signature);
     };
     for node in children(parameters) {
@@ -161,12 +156,8 @@ fn signature(text: &str, function: Node<'_>) -> Option<CallSignature> {
                 let is_required = node.kind() == "required_parameter"
                     && node.child_by_field_name("value").is_none()
                     && !is_void;
-                let name = source(&pattern, text).to_owned();
-                call_signature.parameters.push(Parameter {
-                    name,
-                    is_required,
-                    style: ArgumentStyle::Positional,
-                });
+                let name = source(&pattern, text);
+                call_signature.parameters.push(Parameter::positional(name, is_required));
             }
             _ => return None,
         }
@@ -185,15 +176,14 @@ fn add_export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool)
             surface.declarations.extend(local);
             let declaration = Declaration::new(&node, text, DeclarationKind::Value);
             let signature = declarations.first().and_then(|it| it.signature.clone());
-            declarations =
-                vec![Declaration { name: "default".to_owned(), signature, ..declaration }];
+            declarations = vec![Declaration { signature, ..declaration.named("default") }];
         }
         surface.declarations.extend(declarations);
         return;
     }
     if node.child_by_field_name("value").is_some() || is_default(node) {
         let declaration = Declaration::new(&node, text, DeclarationKind::Value);
-        surface.declarations.push(Declaration { name: "default".to_owned(), ..declaration });
+        surface.declarations.push(declaration.named("default"));
         return;
     }
     let Some(clause) = parts.iter().find(|it| it.kind() == "export_clause") else {
@@ -201,22 +191,10 @@ fn add_export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool)
         match (namespace_export.and_then(|it| it.named_child(0)), module) {
             (Some(name), Some(module)) => {
                 surface.declarations.push(Declaration::new(&name, text, DeclarationKind::Reexport));
-                surface.imports.push(module_import(
-                    module,
-                    ImportedItem::Module,
-                    None,
-                    &node,
-                    Reexported::Yes,
-                ));
+                surface.imports.push(reexport(module, ImportedItem::Module, &node));
             }
             (None, Some(module)) => {
-                surface.imports.push(module_import(
-                    module,
-                    ImportedItem::All,
-                    None,
-                    &node,
-                    Reexported::Yes,
-                ));
+                surface.imports.push(reexport(module, ImportedItem::All, &node));
             }
             // `export = x`, `export as namespace x`.
             (_, None) => surface.has_hidden_names = true,
@@ -227,12 +205,10 @@ fn add_export(surface: &mut Surface, text: &str, node: Node<'_>, is_typed: bool)
         let Some(name) = specifier.child_by_field_name("name") else { continue };
         let exported_name = specifier.child_by_field_name("alias").unwrap_or(name);
         let declaration = Declaration::new(&exported_name, text, DeclarationKind::Reexport);
-        surface
-            .declarations
-            .push(Declaration { name: unquoted(&exported_name, text), ..declaration });
+        surface.declarations.push(declaration.named(&unquoted(&exported_name, text)));
         let Some(module) = &module else { continue };
         let item = ImportedItem::Name(unquoted(&name, text));
-        surface.imports.push(module_import(module.clone(), item, None, specifier, Reexported::Yes));
+        surface.imports.push(reexport(module.clone(), item, specifier));
     }
 }
 
@@ -240,28 +216,8 @@ fn is_default(export: Node<'_>) -> bool {
     export.children(&mut export.walk()).any(|it| it.kind() == "default")
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reexported {
-    Yes,
-    No,
-}
-
-fn module_import(
-    module: String,
-    item: ImportedItem,
-    local_name: Option<String>,
-    node: &Node<'_>,
-    reexported: Reexported,
-) -> ModuleImport {
-    ModuleImport {
-        module,
-        item,
-        local_name,
-        line: start_line(node),
-        statement: line_range(node),
-        is_guarded: false,
-        is_reexported: reexported == Reexported::Yes,
-    }
+fn reexport(module: String, item: ImportedItem, node: &Node<'_>) -> ModuleImport {
+    ModuleImport { is_reexported: true, ..ModuleImport::new(module, item, None, node) }
 }
 
 /// Adds the imports of an `import` statement.
@@ -276,8 +232,7 @@ fn add_import(surface: &mut Surface, text: &str, node: Node<'_>) {
     };
     let Some(clause) = parts.iter().find(|it| it.kind() == "import_clause") else {
         // `import "module"`.
-        let import = module_import(module, ImportedItem::Module, None, &node, Reexported::No);
-        surface.imports.push(import);
+        surface.imports.push(ModuleImport::new(module, ImportedItem::Module, None, &node));
         return;
     };
     for part in children(*clause) {
@@ -289,21 +244,14 @@ fn add_import(surface: &mut Surface, text: &str, node: Node<'_>) {
 fn import_of_require_clause(text: &str, node: Node<'_>, clause: Node<'_>) -> ModuleImport {
     let module = clause.child_by_field_name("source").map(|it| unquoted(&it, text));
     let local_name = clause.named_child(0).map(|it| source(&it, text).to_owned());
-    module_import(
-        module.unwrap_or_default(),
-        ImportedItem::Module,
-        local_name,
-        &node,
-        Reexported::No,
-    )
+    ModuleImport::new(module.unwrap_or_default(), ImportedItem::Module, local_name, &node)
 }
 
 /// Imports of one part of a clause: of `a`, `* as b` or `{ c }` in `import a, { c } from "module"`.
 fn imports_of_clause_part(text: &str, module: &str, part: Node<'_>) -> Vec<ModuleImport> {
     let word = |node: Node<'_>| source(&node, text).to_owned();
-    let new_import = |item, local_name| {
-        module_import(module.to_owned(), item, local_name, &part, Reexported::No)
-    };
+    let new_import =
+        |item, local_name| ModuleImport::new(module.to_owned(), item, local_name, &part);
     match part.kind() {
         "identifier" => {
             vec![new_import(ImportedItem::Name("default".to_owned()), Some(word(part)))]
@@ -326,13 +274,9 @@ fn named_imports(text: &str, module: &str, list: Node<'_>) -> Vec<ModuleImport> 
     let import = |specifier: Node<'_>| {
         let name = specifier.child_by_field_name("name")?;
         let local_name = specifier.child_by_field_name("alias").unwrap_or(name);
-        Some(module_import(
-            module.to_owned(),
-            ImportedItem::Name(unquoted(&name, text)),
-            Some(source(&local_name, text).to_owned()),
-            &specifier,
-            Reexported::No,
-        ))
+        let item = ImportedItem::Name(unquoted(&name, text));
+        let local_name = Some(source(&local_name, text).to_owned());
+        Some(ModuleImport::new(module.to_owned(), item, local_name, &specifier))
     };
     specifiers.filter_map(import).collect()
 }
@@ -345,13 +289,7 @@ fn add_required_modules(surface: &mut Surface, text: &str, declaration: Node<'_>
         let Some(name) = declarator.child_by_field_name("name") else { continue };
         let word = |node: Node<'_>| source(&node, text).to_owned();
         let mut add_import = |item, local_name, node: Node<'_>| {
-            surface.imports.push(module_import(
-                module.clone(),
-                item,
-                Some(local_name),
-                &node,
-                Reexported::No,
-            ));
+            surface.imports.push(ModuleImport::new(module.clone(), item, Some(local_name), &node));
         };
         match (name.kind(), member) {
             ("identifier", Some(member)) => {
@@ -362,11 +300,8 @@ fn add_required_modules(surface: &mut Surface, text: &str, declaration: Node<'_>
                 for property in children(name) {
                     match property.kind() {
                         "shorthand_property_identifier_pattern" => {
-                            add_import(
-                                ImportedItem::Name(word(property)),
-                                word(property),
-                                property,
-                            );
+                            let name = word(property);
+                            add_import(ImportedItem::Name(name.clone()), name, property);
                         }
                         "pair_pattern" => {
                             let (key, value) = (
@@ -413,10 +348,8 @@ fn loaded_modules(syntax_tree: &SyntaxTree<'_>) -> Vec<ModuleImport> {
         if node.kind() == "call_expression"
             && let Some(module) = loaded_module(text, node)
         {
-            let mut import =
-                module_import(module, ImportedItem::Module, None, &node, Reexported::No);
-            import.is_guarded = is_guarded;
-            imports.push(import);
+            let import = ModuleImport::new(module, ImportedItem::Module, None, &node);
+            imports.push(ModuleImport { is_guarded, ..import });
         }
         if cursor.goto_first_child() {
             guard_stack.push(is_guarded || may_fail(text, node));
@@ -442,16 +375,9 @@ fn loaded_module(text: &str, call: Node<'_>) -> Option<String> {
 }
 
 /// Functions and methods whose argument or receiver may fail.
+#[rustfmt::skip]
 const MAY_FAIL: [&str; 9] = [
-    "catch",
-    "mock",
-    "doMock",
-    "expect",
-    "throw",
-    "throws",
-    "throwsAsync",
-    "rejects",
-    "allSettled",
+    "catch", "mock", "doMock", "expect", "throw", "throws", "throwsAsync", "rejects", "allSettled",
 ];
 
 /// Whether loading a module inside this node may fail: the code expects a failure, or loads the
@@ -507,7 +433,7 @@ fn add_common_js(surface: &mut Surface, syntax_tree: &SyntaxTree<'_>, is_es_modu
         {
             export_count += 1;
             let declaration = Declaration::new(&assignment, text, DeclarationKind::Value);
-            surface.declarations.push(Declaration { name: name.to_owned(), ..declaration });
+            surface.declarations.push(declaration.named(name));
         }
     }
     if export_count == 0 && is_es_module {
@@ -516,11 +442,7 @@ fn add_common_js(surface: &mut Surface, syntax_tree: &SyntaxTree<'_>, is_es_modu
     // A default import gets the whole object.
     let default_export =
         Declaration::new(&syntax_tree.tree().root_node(), text, DeclarationKind::Reexport);
-    surface.declarations.push(Declaration {
-        name: "default".to_owned(),
-        line: 1,
-        ..default_export
-    });
+    surface.declarations.push(Declaration { line: 1, ..default_export.named("default") });
     surface.has_hidden_names |= text.matches("exports").count() > export_count;
 }
 

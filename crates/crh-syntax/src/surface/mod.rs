@@ -204,10 +204,40 @@ impl CallSignature {
     }
 }
 
+impl ModuleImport {
+    /// An unconditional import that other files cannot see.
+    fn new(
+        module: String,
+        item: ImportedItem,
+        local_name: Option<String>,
+        node: &Node<'_>,
+    ) -> Self {
+        Self {
+            module,
+            item,
+            local_name,
+            line: start_line(node),
+            statement: line_range(node),
+            is_guarded: false,
+            is_reexported: false,
+        }
+    }
+}
+
+impl Parameter {
+    fn positional(name: &str, is_required: bool) -> Self {
+        Self { name: name.to_owned(), is_required, style: ArgumentStyle::Positional }
+    }
+}
+
 impl Declaration {
     /// Whether a Rust declaration is accessed through a type.
     pub fn is_associated(&self) -> bool {
         self.container.ends_with('.')
+    }
+
+    fn named(self, name: &str) -> Self {
+        Self { name: name.to_owned(), ..self }
     }
 
     fn new(node: &Node<'_>, text: &str, kind: DeclarationKind) -> Self {

@@ -12,16 +12,9 @@ use crate::SyntaxTree;
 use crate::parse::source;
 
 /// Code that creates names at run time.
+#[rustfmt::skip]
 const NAME_MAKERS: [&str; 8] = [
-    "globals()[",
-    "globals().",
-    "sys.modules[__name__]",
-    "
-exec(",
-    "vars()[",
-    "vars().update",
-    "locals()[",
-    "setattr(sys.modules",
+    "globals()[", "globals().", "sys.modules[__name__]", "\nexec(", "vars()[", "vars().update", "locals()[", "setattr(sys.modules",
 ];
 
 #[derive(Clone, Copy)]
@@ -40,14 +33,12 @@ pub(super) fn surface(syntax_tree: &SyntaxTree<'_>) -> Surface {
     };
     let root = syntax_tree.tree().root_node();
     let decorators = transparent_decorators(text, root);
-    let mut worklist = vec![(
-        root,
-        StatementContext {
-            is_outermost: true,
-            is_guarded: false,
-            transparent_decorators: &decorators,
-        },
-    )];
+    let context = StatementContext {
+        is_outermost: true,
+        is_guarded: false,
+        transparent_decorators: &decorators,
+    };
+    let mut worklist = vec![(root, context)];
     while let Some((node, context)) = worklist.pop() {
         worklist.extend(add_statement(&mut surface, text, node, context));
     }
@@ -452,12 +443,8 @@ fn add_imports(surface: &mut Surface, text: &str, node: Node<'_>, context: State
             surface.declarations.push(Declaration { name: bound_name.clone(), ..declaration });
         }
         if is_from {
-            surface.imports.push(new_import(
-                module.clone(),
-                ImportedItem::Name(path),
-                Some(bound_name),
-                &name,
-            ));
+            let item = ImportedItem::Name(path);
+            surface.imports.push(new_import(module.clone(), item, Some(bound_name), &name));
         } else {
             // `import a.b` binds `a`, which leads to `a.b`.
             let local_name = alias.unwrap_or_else(|| path.clone());

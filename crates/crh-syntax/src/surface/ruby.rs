@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line_range, node_text, start_line, unquoted,
+    CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport, Parameter, Surface,
+    children, node_text, unquoted,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
@@ -133,12 +133,8 @@ fn signature(text: &str, parameters: Option<Node<'_>>) -> Option<CallSignature> 
             _ => return None,
         };
         let name = node.child_by_field_name("name").unwrap_or(node);
-        let name = source(&name, text).to_owned();
-        call_signature.parameters.push(Parameter {
-            name,
-            is_required,
-            style: ArgumentStyle::Positional,
-        });
+        let parameter = Parameter::positional(source(&name, text), is_required);
+        call_signature.parameters.push(parameter);
     }
     // Only the number of required arguments matters.
     call_signature.parameters.sort_by_key(|it| !it.is_required);
@@ -149,13 +145,6 @@ fn required_file(text: &str, call: Node<'_>) -> Option<ModuleImport> {
     let is_relative = node_text(call.child_by_field_name("method"), text) == "require_relative";
     let argument = call.child_by_field_name("arguments").filter(|_| is_relative)?.named_child(0)?;
     let is_literal = argument.kind() == "string" && !source(&argument, text).contains("#{");
-    is_literal.then(|| ModuleImport {
-        module: unquoted(&argument, text),
-        item: ImportedItem::Module,
-        local_name: None,
-        line: start_line(&call),
-        statement: line_range(&call),
-        is_guarded: false,
-        is_reexported: false,
-    })
+    let module = is_literal.then(|| unquoted(&argument, text))?;
+    Some(ModuleImport::new(module, ImportedItem::Module, None, &call))
 }

@@ -3,8 +3,8 @@
 use tree_sitter::Node;
 
 use super::{
-    ArgumentStyle, CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport,
-    Parameter, Surface, children, line_range, node_text, start_line,
+    CallSignature, Declaration, DeclarationKind, ImportedItem, ModuleImport, Parameter, Surface,
+    children, line_range, node_text, start_line,
 };
 use crate::SyntaxTree;
 use crate::parse::source;
@@ -59,14 +59,11 @@ fn add_item(
         "mod_item" if node.child_by_field_name("body").is_none() => {
             // A module in its own file exists if the file does.
             let name = node_text(node.child_by_field_name("name"), text);
+            let item = ImportedItem::Name(name.clone());
             let import = ModuleImport {
-                module: "self".to_owned(),
-                item: ImportedItem::Name(name.clone()),
-                local_name: Some(name),
-                line: start_line(&node),
-                statement: line_range(&node),
                 is_guarded: is_conditional,
                 is_reexported: true,
+                ..ModuleImport::new("self".to_owned(), item, Some(name), &node)
             };
             return push_import(surface, container, import);
         }
@@ -139,11 +136,10 @@ fn signature(text: &str, parameters: Node<'_>) -> Option<CallSignature> {
     let mut call_signature = CallSignature::default();
     for node in children(parameters) {
         match node.kind() {
-            "parameter" => call_signature.parameters.push(Parameter {
-                name: node_text(node.child_by_field_name("pattern"), text),
-                is_required: true,
-                style: ArgumentStyle::Positional,
-            }),
+            "parameter" => {
+                let name = node_text(node.child_by_field_name("pattern"), text);
+                call_signature.parameters.push(Parameter::positional(&name, true));
+            }
             "line_comment" | "block_comment" => {}
             _ => return None,
         }

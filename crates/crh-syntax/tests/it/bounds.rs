@@ -82,32 +82,12 @@ fn deeply_nested_names_are_counted_as_omitted() {
 #[test]
 fn unusual_bytes_are_accepted() {
     for language in Language::ALL {
-        for text in [
-            "",
-            "\0",
-            "\r",
-            "\r\n",
-            "\n\n\n",
-            "\u{feff}",
-            "'",
-            "\"",
-            "\"\"\"",
-            "/*",
-            "<<A",
-            "R\"(",
-            "r#\"",
-            "`${",
-            "\\",
-            "#{",
-            "日本語",
-            "🦀\0🦀",
-            "\u{200b}",
-            "<?php",
-            "#!",
-            "@",
-            "\t\t\t",
-            "\u{0085}",
-        ] {
+        #[rustfmt::skip]
+        let texts = [
+            "", "\0", "\r", "\r\n", "\n\n\n", "\u{feff}", "'", "\"", "\"\"\"", "/*", "<<A", "R\"(", "r#\"", "`${", "\\", "#{", "日本語",
+            "🦀\0🦀", "\u{200b}", "<?php", "#!", "@", "\t\t\t", "\u{0085}",
+        ];
+        for text in texts {
             let symbols = symbols(language, text).unwrap();
             assert!(symbols.all().is_empty(), "{language} {text:?}");
         }

@@ -6,20 +6,24 @@ use crh_syntax::{Language, MentionRole, mentions};
 
 fn check(language: Language, text: &str, expected: Expect) {
     let mentions_found = mentions(language, text, &["total", "Cart"].into()).unwrap();
-    let lines: Vec<String> = mentions_found
-        .iter()
-        .map(|mention| {
-            let role = match &mention.role {
-                MentionRole::Named => "named".to_owned(),
-                MentionRole::Imported => "imported".to_owned(),
-                MentionRole::Called => "called".to_owned(),
-                MentionRole::Member { owner: of } => format!("of {of}"),
-                MentionRole::Read => "read".to_owned(),
-            };
-            format!("{} {} {role}\n", mention.line, mention.name)
-        })
-        .collect();
-    expected.assert_eq(&lines.concat());
+    let mut lines = String::new();
+    for mentions in mentions_found.chunk_by(|one, next| one.line == next.line) {
+        let names: Vec<String> = mentions
+            .iter()
+            .map(|mention| {
+                let role = match &mention.role {
+                    MentionRole::Named => "named".to_owned(),
+                    MentionRole::Imported => "imported".to_owned(),
+                    MentionRole::Called => "called".to_owned(),
+                    MentionRole::Member { owner: of } => format!("of {of}"),
+                    MentionRole::Read => "read".to_owned(),
+                };
+                format!("{} {role}", mention.name)
+            })
+            .collect();
+        lines += &format!("{}: {}\n", mentions[0].line, names.join(", "));
+    }
+    expected.assert_eq(&lines);
 }
 
 #[test]
@@ -39,23 +43,15 @@ for total in Cart: pass
 class Cart(Cart): pass
 "#,
         expect![[r#"
-            1 total imported
-            1 Cart imported
-            4 total named
-            4 total named
-            5 total called
-            5 total called
-            6 total of self
-            6 total named
-            7 Cart read
-            7 total named
-            7 total imported
-            8 total named
-            9 total named
-            9 Cart read
-            10 total read
-            11 Cart named
-            11 Cart read
+            1: total imported, Cart imported
+            4: total named, total named
+            5: total called, total called
+            6: total of self, total named
+            7: Cart read, total named, total imported
+            8: total named
+            9: total named, Cart read
+            10: total read
+            11: Cart named, Cart read
         "#]],
     );
 }
@@ -77,21 +73,14 @@ fn f() {
 }
 "#,
         expect![[r#"
-            1 total imported
-            1 Cart imported
-            3 total named
-            3 total named
-            3 Cart read
-            3 Cart named
-            3 total read
-            5 total named
-            5 total of shop
-            6 total called
-            7 total of self
-            8 total read
-            9 Cart read
-            9 Cart read
-            10 total read
+            1: total imported, Cart imported
+            3: total named, total named, Cart read, Cart named, total read
+            5: total named, total of shop
+            6: total called
+            7: total of self
+            8: total read
+            9: Cart read, Cart read
+            10: total read
         "#]],
     );
 }
@@ -106,30 +95,19 @@ const {total} = x;
 new Cart(total);
 "#;
     let expected = expect![[r#"
-        1 total imported
-        3 total named
-        3 total named
-        3 total called
-        4 total named
-        4 total named
-        4 total of a
-        4 total named
-        4 total read
-        5 total named
-        6 Cart called
-        6 total read
+        1: total imported
+        3: total named, total named, total called
+        4: total named, total named, total of a, total named, total read
+        5: total named
+        6: Cart called, total read
     "#]];
     check(Language::JavaScript, text, expected);
     check(
         Language::TypeScript,
         "function f(c: Cart): Cart { return <Cart>total<Cart>(c); }\ninterface Cart {}\n",
         expect![[r#"
-            1 Cart read
-            1 Cart read
-            1 Cart read
-            1 total read
-            1 Cart read
-            2 Cart named
+            1: Cart read, Cart read, Cart read, total read, Cart read
+            2: Cart named
         "#]],
     );
 }
@@ -140,52 +118,31 @@ fn go_java_kotlin_and_ruby_names_have_their_roles() {
         Language::Go,
         "package a\n// total()\nfunc total(total int) Cart { a, total := total(1), 2; s.total(); return Cart{} }\n",
         expect![[r#"
-            3 total named
-            3 total named
-            3 Cart named
-            3 total named
-            3 total called
-            3 total of s
-            3 Cart read
+            3: total named, total named, Cart named, total named, total called, total of s, Cart read
         "#]],
     );
     check(
         Language::Java,
         "import a.Cart;\nclass Cart { int total(Cart total) { this.total(); return total(new Cart()); } }\n",
         expect![[r#"
-            1 Cart imported
-            2 Cart named
-            2 total named
-            2 Cart read
-            2 total named
-            2 total of this
-            2 total called
-            2 Cart called
+            1: Cart imported
+            2: Cart named, total named, Cart read, total named, total of this, total called, Cart called
         "#]],
     );
     check(
         Language::Kotlin,
         "import a.Cart\nfun total(total: Int) { val total = total(1); x.total(); Cart(total) }\n",
         expect![[r#"
-            1 Cart imported
-            2 total named
-            2 total named
-            2 total named
-            2 total called
-            2 total of x
-            2 Cart called
-            2 total read
+            1: Cart imported
+            2: total named, total named, total named, total called, total of x, Cart called, total read
         "#]],
     );
     check(
         Language::Ruby,
         "# total()\ndef total(total)\n  total(1) + Cart.new.total\nend\n",
         expect![[r#"
-            2 total named
-            2 total named
-            3 total called
-            3 Cart read
-            3 total of new
+            2: total named, total named
+            3: total called, Cart read, total of new
         "#]],
     );
 }
@@ -196,52 +153,30 @@ fn cpp_swift_csharp_and_php_names_have_their_roles() {
         Language::Cpp,
         "#include \"Cart\"\n// total()\nint total(int total) { c->total(); Cart::total(); return total(1) + total; }\n",
         expect![[r#"
-            3 total named
-            3 total named
-            3 total of c
-            3 Cart read
-            3 total of Cart
-            3 total called
-            3 total read
+            3: total named, total named, total of c, Cart read, total of Cart, total called, total read
         "#]],
     );
     check(
         Language::Swift,
         "func total(total: Int) -> Cart { let total = total(1); x.total(); return Cart() }\n",
         expect![[r#"
-            1 total named
-            1 total named
-            1 Cart read
-            1 total named
-            1 total called
-            1 total of x
-            1 Cart called
+            1: total named, total named, Cart read, total named, total called, total of x, Cart called
         "#]],
     );
     check(
         Language::CSharp,
         "using Cart;\nclass Cart { int total(Cart total) { this.total(); return total(new Cart()); } }\n",
         expect![[r#"
-            1 Cart imported
-            2 Cart named
-            2 total named
-            2 Cart read
-            2 total named
-            2 total of this
-            2 total called
-            2 Cart called
+            1: Cart imported
+            2: Cart named, total named, Cart read, total named, total of this, total called, Cart called
         "#]],
     );
     check(
         Language::Php,
         "<?php\nuse Cart;\nfunction total($total) { $this->total(); return total(new Cart()); }\n",
         expect![[r#"
-            2 Cart imported
-            3 total named
-            3 total named
-            3 total of this
-            3 total called
-            3 Cart called
+            2: Cart imported
+            3: total named, total named, total of this, total called, Cart called
         "#]],
     );
 }
