@@ -279,53 +279,29 @@ impl<'a, T: Toolbox> RunDriver<'a, T> {
         });
         let duration = start.elapsed();
         self.model_time += duration;
+        let remaining_budget = ledger.remaining();
+        let summary = AttemptSummary { attempt, duration, cost, remaining_budget };
         match wait_outcome {
             WaitOutcome::Done(Ok(reply)) => {
-                self.events.write_reply(&self.attempt_summary(attempt, duration, cost), &reply);
+                self.events.write_reply(&summary, &reply);
                 AttemptOutcome::Ended(AskOutcome::Replied(reply))
             }
             WaitOutcome::Done(Err(error)) => {
                 let delay = self.retry_delay(&error, attempt.number);
-                self.events.write_failure(
-                    &self.attempt_summary(attempt, duration, cost),
-                    &error.to_string(),
-                    delay,
-                );
+                self.events.write_failure(&summary, &error.to_string(), delay);
                 match exceeded_limit {
                     Some(limit) if delay.is_some() => self.refuse(attempt, limit.into()),
                     Some(_) | None => AttemptOutcome::Failed(error, delay),
                 }
             }
             WaitOutcome::Cancelled => {
-                self.events.write_failure(
-                    &self.attempt_summary(attempt, duration, cost),
-                    "cancelled",
-                    None,
-                );
+                self.events.write_failure(&summary, "cancelled", None);
                 AttemptOutcome::Ended(AskOutcome::Cancelled)
             }
             WaitOutcome::TimedOut => {
-                self.events.write_failure(
-                    &self.attempt_summary(attempt, duration, cost),
-                    "timed out",
-                    None,
-                );
+                self.events.write_failure(&summary, "timed out", None);
                 self.refuse(attempt, LimitKind::Wall.into())
             }
-        }
-    }
-
-    fn attempt_summary(
-        &self,
-        attempt: AskAttempt,
-        duration: Duration,
-        cost: Option<CallCost>,
-    ) -> AttemptSummary {
-        AttemptSummary {
-            attempt,
-            duration,
-            cost,
-            remaining_budget: self.context.ledger.remaining(),
         }
     }
 

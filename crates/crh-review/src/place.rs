@@ -449,21 +449,13 @@ impl<'a> Placer<'a> {
 
     /// Whether a location starts on an added or removed line.
     fn is_changed_line(&mut self, location: &Location) -> bool {
-        let changed = &self.file(&location.file).changed_lines;
-        let changed_numbers = match location.side {
-            Side::Old => &changed.removed,
-            Side::New => &changed.added,
-        };
+        let changed_numbers = self.file(&location.file).changed_lines.on(location.side);
         any_within(changed_numbers, location.line_start, location.line_start)
     }
 
     fn is_changed(&mut self, quote: &Quote) -> bool {
         let lines = u32::try_from(quote.snippet.lines().count().max(1)).unwrap_or(u32::MAX);
-        let changed = &self.file(&quote.file).changed_lines;
-        let changed_numbers = match quote.side {
-            Side::Old => &changed.removed,
-            Side::New => &changed.added,
-        };
+        let changed_numbers = self.file(&quote.file).changed_lines.on(quote.side);
         any_within(changed_numbers, quote.line, quote.line.saturating_add(lines - 1))
     }
 }
@@ -522,6 +514,14 @@ fn any_within(sorted_lines: &[u32], first: u32, last: u32) -> bool {
 }
 
 impl ChangedLines {
+    /// The removed or the added lines.
+    fn on(&self, side: Side) -> &[u32] {
+        match side {
+            Side::Old => &self.removed,
+            Side::New => &self.added,
+        }
+    }
+
     fn from_hunks(sources: &Sources, path: &str) -> Self {
         let mut changed = Self::default();
         for hunk in sources.hunks(path) {

@@ -9,14 +9,13 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use self::plain::{NaiveScores, is_close, outcomes, ratio};
+use self::plain::{NaiveScores, is_close, ratio};
 use super::baselines;
 use super::case::{Expected, KnownBad, Labels, Span};
 use super::compare::compare;
 use super::evaluation::{About, CaseRun, CaseRuns, Ending, Evaluation, Reported, SCHEMA_VERSION};
 use super::matching::{ReportClasses, Rule, classify_reports};
-use super::scores::{Agreement, Estimate, Paired, Stability, score};
-use super::tests_support::judge;
+use super::scores::{Estimate, Paired, Stability, score};
 use crate::finding::{Category, Confidence, Severity, Side};
 
 const BY_PLACE: [Rule; 3] = [Rule::Category, Rule::Family, Rule::FileLine];
@@ -221,16 +220,6 @@ proptest! {
     }
 
     #[test]
-    fn agreement_equals_naive_implementation(cases in cases(), rule in select(RULES.to_vec())) {
-        let mut evaluation = evaluation(rule, &cases);
-        evaluation.judged_by = Some(judge());
-        let judge = score(&evaluation).judge.unwrap();
-        let plain = plain::agreement(&evaluation, TEXTS);
-        prop_assert!(is_close(judge.kappa, plain.kappa), "{judge:?} {plain:?}");
-        prop_assert_eq!(Agreement { kappa: None, ..judge }, Agreement { kappa: None, ..plain });
-    }
-
-    #[test]
     fn unstarted_runs_cause_no_difference(
         cases in cases(),
         rule in select(RULES.to_vec()),
@@ -249,25 +238,6 @@ proptest! {
                 prop_assert_eq!(difference.before, difference.after, "{}", difference.metric);
             }
         }
-    }
-
-    #[test]
-    fn calibration_equals_naive_implementation(cases in cases(), rule in select(RULES.to_vec())) {
-        let evaluation = evaluation(rule, &cases);
-        let outcomes = outcomes(&evaluation);
-        let calibration = score(&evaluation).avg_confidence_calibration;
-        let all = outcomes.len() as f64;
-        let brier = outcomes.iter().map(|(confidence, outcome)| (confidence - outcome).powi(2)).sum::<f64>() / all;
-        let mut bins: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-        for (confidence, outcome) in &outcomes {
-            let bin = bins.entry(((confidence * 10.0 + 1e-9) as u32).min(9)).or_default();
-            *bin = (bin.0 + confidence, bin.1 + outcome);
-        }
-        let error = bins.values().map(|(confidence, outcome)| (confidence - outcome).abs()).sum::<f64>() / all;
-        let is_any = !outcomes.is_empty();
-        prop_assert!(is_close(calibration.as_ref().map(|all| all.brier), is_any.then_some(brier)));
-        let found = calibration.as_ref().map(|all| all.expected_calibration_error);
-        prop_assert!(is_close(found, is_any.then_some(error)));
     }
 
     #[test]

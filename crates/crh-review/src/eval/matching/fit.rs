@@ -46,6 +46,10 @@ struct Distance {
     boundary_difference: u32,
 }
 
+/// Distance of a report that is in no place of an issue.
+const FAR_AWAY: Distance =
+    Distance { line_gap: MAX_COUNTED_LINES, boundary_difference: MAX_COUNTED_LINES };
+
 impl<'a> IssueToMatch<'a> {
     pub(super) fn new(expected: &'a Expected) -> Self {
         Self { expected, description: OnceCell::new() }
@@ -110,7 +114,7 @@ impl Matcher {
         }
     }
 
-    /// Cost of matching a report with the issue at index `at`; `None` if they do not match.
+    /// Cost of matching a report with an issue; `None` if they do not match.
     pub(super) fn cost(
         &self,
         issue_index: usize,
@@ -119,19 +123,9 @@ impl Matcher {
     ) -> Option<u32> {
         let spans = &issue.expected.spans;
         let distance = distance(spans, report.reported);
-        let is_near = distance.is_some_and(Distance::is_near);
         let in_file = || spans.is_empty() || is_in_same_file(spans, report.reported);
-        let is_match = match self.rule {
-            Rule::Category | Rule::Family | Rule::FileLine => {
-                is_near && self.category_matches(issue, report)
-            }
-            Rule::Text => in_file() && issue.text_matches(report),
-            Rule::Judge => match &self.judged_pairs {
-                Some(pairs) => pairs.contains(&(issue_index, report.position)),
-                None => in_file() && issue.text_matches(report),
-            },
-        };
-        is_match.then(|| self.match_cost(distance, issue, report))
+        let is_match = self.is_match(issue_index, issue, report, distance, in_file);
+        is_match.then(|| self.match_cost(distance.unwrap_or(FAR_AWAY), issue, report))
     }
 
     /// Whether a report on the twin is about this issue. Judge answers for a twin refer to the
@@ -145,16 +139,23 @@ impl Matcher {
         let Expected { spans, on_twin, .. } = issue.expected;
         let reported = report.reported;
         let in_file = || is_in_same_file(spans, reported) || is_in_same_file(on_twin, reported);
-        match self.rule {
-            Rule::Category | Rule::Family | Rule::FileLine => {
-                distance(on_twin, reported).is_some_and(Distance::is_near)
-                    && self.category_matches(issue, report)
+        self.is_match(issue_index, issue, report, distance(on_twin, reported), in_file)
+    }
+
+    fn is_match(
+        &self,
+        issue_index: usize,
+        issue: &IssueToMatch<'_>,
+        report: &ReportToMatch<'_>,
+        distance: Option<Distance>,
+        in_file: impl Fn() -> bool,
+    ) -> bool {
+        match (self.rule, &self.judged_pairs) {
+            (Rule::Category | Rule::Family | Rule::FileLine, _) => {
+                distance.is_some_and(Distance::is_near) && self.category_matches(issue, report)
             }
-            Rule::Text => in_file() && issue.text_matches(report),
-            Rule::Judge => match &self.judged_pairs {
-                Some(pairs) => pairs.contains(&(issue_index, report.position)),
-                None => in_file() && issue.text_matches(report),
-            },
+            (Rule::Judge, Some(pairs)) => pairs.contains(&(issue_index, report.position)),
+            (Rule::Text | Rule::Judge, _) => in_file() && issue.text_matches(report),
         }
     }
 
@@ -177,13 +178,7 @@ impl Matcher {
                         && Description::new(&label.description, &[]).matches(report.words())
                 }
             };
-            is_match.then_some((
-                distance.unwrap_or(Distance {
-                    line_gap: MAX_COUNTED_LINES,
-                    boundary_difference: MAX_COUNTED_LINES,
-                }),
-                index,
-            ))
+            is_match.then_some((distance.unwrap_or(FAR_AWAY), index))
         });
         matching_labels.min().map(|(_, index)| index)
     }
@@ -204,16 +199,12 @@ impl Matcher {
     /// number of words, then distance. The severity does not count, because it is scored later.
     fn match_cost(
         &self,
-        distance: Option<Distance>,
+        Distance { line_gap, boundary_difference }: Distance,
         issue: &IssueToMatch<'_>,
         report: &ReportToMatch<'_>,
     ) -> u32 {
         let word_difference = 1000 - issue.description().similarity(report.words());
         let category_difference = u32::from(report.reported.category != issue.expected.category);
-        let Distance { line_gap, boundary_difference } = distance.unwrap_or(Distance {
-            line_gap: MAX_COUNTED_LINES,
-            boundary_difference: MAX_COUNTED_LINES,
-        });
         match self.rule {
             Rule::Category | Rule::Family | Rule::FileLine => {
                 ((line_gap * 2 + category_difference) * (MAX_COUNTED_LINES + 1)

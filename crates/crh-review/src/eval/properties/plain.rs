@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use crate::eval::case::{Expected, Labels, Span};
 use crate::eval::evaluation::{CaseRun, CaseRuns, Ending, Evaluation, Reported};
 use crate::eval::matching::{Rule, classify_reports};
-use crate::eval::scores::Agreement;
 use crate::finding::Category;
 
 /// Scores counted from a plain list of reports.
@@ -135,26 +134,6 @@ pub(super) fn ratio(part: u32, whole: u32) -> Option<f64> {
     if whole == 0 { None } else { Some(f64::from(part) / f64::from(whole)) }
 }
 
-/// Confidence and outcome of every report that has a confidence.
-pub(super) fn outcomes(evaluation: &Evaluation) -> Vec<(f64, f64)> {
-    let mut outcomes = Vec::new();
-    for case in evaluation.cases.iter().filter(|case| case.labels.twin_of.is_none()) {
-        for run in &case.runs {
-            if !matches!(run.ending, Ending::Reviewed | Ending::Incomplete(_)) {
-                continue;
-            }
-            let sorted = classify_reports(&case.labels, run, evaluation.rule);
-            for (index, reported) in run.reported.iter().enumerate() {
-                let is_matched = sorted.matched.iter().any(|(_, other)| *other == index);
-                let outcome = if is_matched { 1.0 } else { 0.0 };
-                outcomes
-                    .extend(reported.confidence.map(|confidence| (confidence.value(), outcome)));
-            }
-        }
-    }
-    outcomes
-}
-
 /// Counts of pairs: expected, matched, also on the twin, reported, on twins.
 pub(super) type Pairs = [u32; 5];
 
@@ -251,36 +230,6 @@ pub(super) fn stability(evaluation: &Evaluation) -> Option<[Option<f64>; 4]> {
             variance(&repeats).map(f64::sqrt),
         ]
     })
-}
-
-/// Agreement of judge and text rule. Of the drawn texts, the first two match by words, and so do
-/// the others.
-pub(super) fn agreement(evaluation: &Evaluation, texts: [&str; 4]) -> Agreement {
-    let group = |text: &str| texts.iter().position(|other| *other == text).map(|at| at / 2);
-    let mut votes: Vec<(bool, bool)> = Vec::new();
-    for case in originals(evaluation) {
-        for run in case.runs.iter().filter(|run| is_reviewed(run)) {
-            let Some(judged) = &run.judged else { continue };
-            for (issue_index, issue) in case.labels.expected.iter().enumerate() {
-                for (number, report) in run.reported.iter().enumerate() {
-                    let in_file = issue.spans.iter().any(|span| span.file() == report.span.file());
-                    let by_text = in_file && group(&issue.description) == group(&report.title);
-                    votes.push((judged.contains(&(issue_index, number)), by_text));
-                }
-            }
-        }
-    }
-    let count =
-        |predicate: fn(&&(bool, bool)) -> bool| votes.iter().filter(predicate).count() as u64;
-    let agreed = count(|(judge, text)| judge == text);
-    let judge_alone = count(|(judge, text)| *judge && !text);
-    let text_alone = count(|(judge, text)| !judge && *text);
-    let part = |votes_counted: u64| votes_counted as f64 / votes.len() as f64;
-    let [by_judge, by_text] = [part(count(|(judge, _)| *judge)), part(count(|(_, text)| *text))];
-    let by_chance = by_judge * by_text + (1.0 - by_judge) * (1.0 - by_text);
-    let is_defined = !votes.is_empty() && by_chance < 1.0;
-    let kappa = is_defined.then(|| (part(agreed) - by_chance) / (1.0 - by_chance));
-    Agreement { pairs: votes.len() as u64, agreed, judge_alone, text_alone, kappa }
 }
 
 fn originals(evaluation: &Evaluation) -> impl Iterator<Item = &CaseRuns> {

@@ -4,7 +4,7 @@ use super::brief::short_line;
 use super::run_problems::{listed_problems, problem_counts, runs_line};
 use super::sections::{RecallGroup, Section, SectionBody, SectionTable, header_facts, sections};
 use crate::eval::Sheet;
-use crate::{columns, truncate};
+use crate::{columns, truncate, width};
 
 /// Line width. Tables with intervals need more than 80 columns.
 const WIDTH: usize = 100;
@@ -56,8 +56,7 @@ fn not_reviewed(sheet: &Sheet) -> String {
 pub(super) fn section_text(section: &Section) -> String {
     let mut out = format!("{}\n", section.title);
     for sentence in &section.says {
-        let words: Vec<String> = sentence.split(' ').map(str::to_owned).collect();
-        out.push_str(&wrap(&words, " ", INDENT, INDENT));
+        out.push_str(&width::wrap(INDENT, INDENT, sentence, WIDTH));
     }
     for (index, body) in section.body.iter().enumerate() {
         if index > 0 {
@@ -130,8 +129,7 @@ fn groups(groups: &[RecallGroup]) -> String {
 
 /// Wraps a fixed sentence.
 pub(super) fn sentence(text: &str) -> String {
-    let words: Vec<String> = text.split(' ').map(str::to_owned).collect();
-    wrap(&words, " ", "", "")
+    width::wrap("", "", text, WIDTH)
 }
 
 /// Wraps pieces; a piece longer than a line is truncated.
