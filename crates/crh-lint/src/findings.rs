@@ -44,6 +44,9 @@ pub struct StaticFinding {
     pub finding: Finding,
 }
 
+/// Severity, category and confidence of the findings of a rule.
+pub(crate) type RuleRating = (Severity, Category, Confidence);
+
 /// A finding under construction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FindingDraft {
@@ -79,7 +82,7 @@ impl FindingDraft {
     /// A finding of a rule that is not built in.
     pub(crate) fn with_rating(
         rule: String,
-        (severity, category, confidence): (Severity, Category, Confidence),
+        (severity, category, confidence): RuleRating,
         file: &str,
         line: u32,
         snippet: &str,

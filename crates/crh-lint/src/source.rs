@@ -49,6 +49,11 @@ impl<'t> SourceText<'t> {
     }
 }
 
+/// The line number of a zero-based row.
+pub(crate) fn line_number(row: usize) -> u32 {
+    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
+}
+
 /// A line of a text (1-based) without its line end, or an empty string.
 pub(crate) fn line(text: &str, number: u32) -> &str {
     let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);

@@ -5,9 +5,10 @@
 
 use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::phrases::TextOrigin;
+use crate::lazy_option::bytes_regex;
 
 /// Maximum bytes of a turn to look at.
 const TURN_BYTES_MAX: usize = 240;
@@ -22,16 +23,12 @@ const TURN_TAGS: &str = r"</?(?:system|assistant)(?:_prompt)?>|(?m:^)[#/*\t\x20-
 const RESULT_WORDS: &str = r"\b(?:approve (?:it|this|the|all|every)|lgtm|no (?:issues|problems|bugs|findings|vulnerabilities)|findings are|without findings|ready to merge|nothing to report|found nothing)\b";
 const REVIEW_WORDS: &str = r"\b(?:approved?|findings?|review(?:ed|ers?)?|vulnerabilit(?:y|ies))\b";
 
-static SPECIAL_TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| regex(SPECIAL_TOKENS));
+static SPECIAL_TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(SPECIAL_TOKENS));
 static TURN_TOKEN: LazyLock<Option<Regex>> =
-    LazyLock::new(|| regex(&format!("{SPECIAL_TOKENS}|{TURN_TAGS}")));
-static RESULT_WORD: LazyLock<Option<Regex>> = LazyLock::new(|| regex(RESULT_WORDS));
+    LazyLock::new(|| bytes_regex(&format!("{SPECIAL_TOKENS}|{TURN_TAGS}")));
+static RESULT_WORD: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(RESULT_WORDS));
 static REVIEW_WORD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| regex(&format!("{RESULT_WORDS}|{REVIEW_WORDS}")));
-
-fn regex(pattern: &str) -> Option<Regex> {
-    RegexBuilder::new(pattern).unicode(false).build().ok()
-}
+    LazyLock::new(|| bytes_regex(&format!("{RESULT_WORDS}|{REVIEW_WORDS}")));
 
 /// Offsets of tokens whose turn is about a review.
 pub(super) fn forged_turns(text: &str, origin: TextOrigin) -> Vec<usize> {

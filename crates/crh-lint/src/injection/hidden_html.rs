@@ -3,43 +3,34 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::phrases::TextOrigin;
+use crate::lazy_option::bytes_regex;
 
 /// HTML comments, and unused link definitions, which serve as comments in Markdown.
 static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let comment = r"<!--(.*?)(?:-->|\z)";
     let link = r#"(?m:^)[ \t]*\[[^\]\n]*\]:[ \t]*(?:#|<>)[ \t]*[("'](.*?)[)"'][ \t]*(?m:$)"#;
-    let pattern = format!("{comment}|{link}");
-    RegexBuilder::new(&pattern).unicode(false).dot_matches_new_line(true).build().ok()
+    bytes_regex(&format!("(?s){comment}|{link}"))
 });
 /// An element: its attributes, and its text up to the next tag.
-static ELEMENT: LazyLock<Option<Regex>> =
-    LazyLock::new(|| RegexBuilder::new("<[a-z]([^<>]*)>([^<]*)").unicode(false).build().ok());
+static ELEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex("<[a-z]([^<>]*)>([^<]*)"));
 /// Attributes that hide an element.
 static HIDING_ATTRIBUTE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let style = r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0|color\s*:\s*(?:white|#fff|transparent)";
-    RegexBuilder::new(&format!(r"\shidden(?:[\s=]|\z)|{style}")).unicode(false).build().ok()
+    bytes_regex(&format!(r"\shidden(?:[\s=]|\z)|{style}"))
 });
 
 /// crh's own marks: the fence around data in a prompt, and the marker in posted comments.
-static FENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    RegexBuilder::new(r"<\s*/?\s*data-(?P<tag>[0-9a-f]{4,64})(?:[^0-9a-z_-]|\z)")
-        .unicode(false)
-        .build()
-        .ok()
-});
-static MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    RegexBuilder::new(r"<!--\s*(?:code-review-agent|crh)\s*:\s*[a-z0-9_.=-]")
-        .unicode(false)
-        .build()
-        .ok()
-});
+static FENCE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| bytes_regex(r"<\s*/?\s*data-(?P<tag>[0-9a-f]{4,64})(?:[^0-9a-z_-]|\z)"));
+static MARKER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| bytes_regex(r"<!--\s*(?:code-review-agent|crh)\s*:\s*[a-z0-9_.=-]"));
 /// A complete marker that could be mistaken for one of crh's.
 static WHOLE_MARKER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"<!--\s*(?:code-review-agent:review_id=[0-9a-f]{16}|crh:[a-z0-9_.-]+:(?:summary|[0-9a-f]{16}))\s*-->";
-    RegexBuilder::new(pattern).unicode(false).build().ok()
+    bytes_regex(pattern)
 });
 
 /// Ranges of text that is not displayed.

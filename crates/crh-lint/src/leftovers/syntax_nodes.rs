@@ -2,7 +2,7 @@
 
 use tree_sitter::{Node, Tree};
 
-use crate::source::SourceText;
+use crate::source::{SourceText, line_number};
 
 /// A node with its parent. Asking a node for its parent searches from the root.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +50,7 @@ pub(super) fn node_text<'t>(node: Node<'_>, source: &SourceText<'t>) -> &'t str 
 
 /// The line of a node, 1-based.
 pub(super) fn node_line(node: Node<'_>) -> u32 {
-    u32::try_from(node.start_position().row).unwrap_or(u32::MAX).saturating_add(1)
+    line_number(node.start_position().row)
 }
 
 /// The named children of a node, without comments.

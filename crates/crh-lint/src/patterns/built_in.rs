@@ -108,12 +108,13 @@ fn list_rules() -> Vec<LintRule> {
             alias_lists[at].extend(metadata.also);
             continue;
         }
+        let (severity, category, confidence) = rule_file::rating(&definition, &metadata);
         // The strings are leaked on purpose: this function runs once per process.
         rules.push(LintRule {
             id: id.leak(),
-            severity: rule_file::severity(&definition, &metadata),
-            category: rule_file::category(&metadata),
-            confidence: rule_file::confidence(&metadata),
+            severity,
+            category,
+            confidence,
             summary: definition.message.clone().leak(),
             aliases: &[],
         });

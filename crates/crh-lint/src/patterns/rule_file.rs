@@ -13,7 +13,8 @@ use super::grammar::Grammar;
 use super::rule_cost;
 use super::rule_cost::RuleCost;
 use super::scan::{ScanOutcome, UnparsedMatches, scan};
-use crate::{LintRule, paths};
+use crate::findings::RuleRating;
+use crate::paths;
 use crh_review::finding::{Category, Confidence, Severity};
 use crh_syntax::SyntaxTree;
 
@@ -68,9 +69,7 @@ pub(crate) struct OnceScope {
 /// A compiled rule.
 pub(crate) struct PatternRule {
     pub(crate) id: String,
-    /// Severity, category and confidence of all findings of this rule. Its `id` is the same for all
-    /// rules; the real id is in `PatternRule::id`.
-    pub(crate) rating: LintRule,
+    pub(crate) rating: RuleRating,
     pub(crate) why: String,
     pub(crate) metadata: RuleMetadata,
     pub(crate) grammar: Grammar,
@@ -112,22 +111,16 @@ pub(crate) fn metadata(definition: &RuleDefinition) -> Result<RuleMetadata, Stri
     RuleMetadata::deserialize(crh).map_err(|why| format!("`metadata.crh`: {why}"))
 }
 
-/// The severity: crh's own field, otherwise ast-grep's.
-pub(crate) fn severity(definition: &RuleDefinition, metadata: &RuleMetadata) -> Severity {
-    metadata.severity.unwrap_or(match definition.severity {
+/// Severity, category and confidence. The severity is crh's own field, otherwise ast-grep's. A
+/// repository rule without a category is a project standard.
+pub(crate) fn rating(definition: &RuleDefinition, metadata: &RuleMetadata) -> RuleRating {
+    let severity = metadata.severity.unwrap_or(match definition.severity {
         EngineSeverity::Error => Severity::P1,
         EngineSeverity::Warning => Severity::P2,
         EngineSeverity::Info | EngineSeverity::Hint | EngineSeverity::Off => Severity::P3,
-    })
-}
-
-/// The category. A repository rule without one is a project standard.
-pub(crate) fn category(metadata: &RuleMetadata) -> Category {
-    metadata.category.unwrap_or(Category::Standards)
-}
-
-pub(crate) fn confidence(metadata: &RuleMetadata) -> Confidence {
-    metadata.confidence.unwrap_or(DEFAULT_CONFIDENCE)
+    });
+    let category = metadata.category.unwrap_or(Category::Standards);
+    (severity, category, metadata.confidence.unwrap_or(DEFAULT_CONFIDENCE))
 }
 
 /// The rule id in reports.
@@ -151,14 +144,7 @@ impl PatternRule {
         let metadata = metadata(&definition)?;
         let rule = Self {
             id: id(&definition),
-            rating: LintRule {
-                id: "patterns",
-                severity: severity(&definition, &metadata),
-                category: category(&metadata),
-                confidence: confidence(&metadata),
-                summary: "",
-                aliases: &[],
-            },
+            rating: rating(&definition, &metadata),
             why: definition.note.clone().unwrap_or_default().trim().to_owned(),
             grammar: definition.language,
             cost: RuleCost::default(),

@@ -13,6 +13,7 @@ use super::grammar::Grammar;
 use super::rule_cost::VARIABLES_MAX;
 use super::rule_file::PatternRule;
 use crate::findings::{FindingDraft, one_line_title};
+use crate::source::line_number;
 use crh_syntax::SyntaxTree;
 
 /// Nesting levels of a text. The engine compares nodes recursively. The deepest of 12,000
@@ -143,11 +144,9 @@ fn finding(
     let (from, to) = lines_around(text, start, start);
     let title = one_line_title(&engine.get_message(matched));
     let why = if rule.why.is_empty() { title.clone() } else { rule.why.clone() };
-    let draft = FindingDraft::new(&rule.rating, path, line, &text[from..to]);
-    let mut draft = FindingDraft {
-        rule: rule.id.clone(),
-        ..draft.with_text(title, why, rule.metadata.fix.clone())
-    };
+    let mut draft =
+        FindingDraft::with_rating(rule.id.clone(), rule.rating, path, line, &text[from..to])
+            .with_text(title, why, rule.metadata.fix.clone());
     if let Some((end, replacement)) = replacement(text, engine, matched) {
         draft.end = Some(end);
         draft.replacement = Some(replacement);
@@ -183,8 +182,4 @@ fn lines_around(text: &str, start: usize, end: usize) -> (usize, usize) {
     let from = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let to = text[end..].find('\n').map_or(text.len(), |at| end + at);
     (from, to)
-}
-
-fn line_number(row: usize) -> u32 {
-    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::{SecretMatch, plausible};
+use crate::lazy_option::bytes_regex;
 use crate::{ChangedFile, LintRule};
 use crh_review::finding::{Category, Confidence, Severity};
 
@@ -33,20 +34,19 @@ const LETTERS_MIN: usize = 24;
 
 static HEADER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"-----BEGIN (?:(?:RSA|EC|DSA|OPENSSH|PGP|ENCRYPTED|SSH2 ENCRYPTED) )?PRIVATE KEY(?: BLOCK)?-----";
-    RegexBuilder::new(pattern).unicode(false).build().ok()
+    bytes_regex(pattern)
 });
 static END: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern = r"-----END (?:[A-Z0-9]+ ){0,2}PRIVATE KEY(?: BLOCK)?-----";
-    RegexBuilder::new(pattern).unicode(false).build().ok()
+    bytes_regex(pattern)
 });
 /// A line that contains one row and nothing else, except quotes and signs that concatenate strings.
 static ROW_LINE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let pattern =
         r#"^[\s"'`+.#/*|>-]{0,40}?([A-Za-z0-9+/]{16,}={0,2})(?:\\r|\\n)*["'`]?[\s,;+.)\\]*$"#;
-    RegexBuilder::new(pattern).unicode(false).build().ok()
+    bytes_regex(pattern)
 });
-static ROW: LazyLock<Option<Regex>> =
-    LazyLock::new(|| RegexBuilder::new(r"[A-Za-z0-9+/]{32,}={0,2}").unicode(false).build().ok());
+static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+/]{32,}={0,2}"));
 
 /// The private key that starts on a line. Keys in tests and documents are skipped.
 pub(super) fn find_match(file: &ChangedFile, at: usize) -> Option<SecretMatch> {

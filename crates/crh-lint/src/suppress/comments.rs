@@ -7,6 +7,7 @@ use tree_sitter::Node;
 
 use super::forms::{CommentSign, truncate};
 use crate::paths;
+use crate::source::line_number;
 use crh_syntax::{Language, SyntaxTree};
 
 /// Words that every ignore comment contains. A text without them is not parsed.
@@ -296,8 +297,4 @@ fn set_next_code_lines(comments: &mut [IgnoreComment], lines: &[&str]) {
             next_code_lines.insert(comment.first_line, next_code_line);
         }
     }
-}
-
-fn line_number(row: usize) -> u32 {
-    u32::try_from(row).unwrap_or(u32::MAX).saturating_add(1)
 }

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use regex::bytes::Regex;
 
 use super::{DOES_NOT_PARSE, blame};
 use crate::file_context::FileContext;
 use crate::findings::FindingDraft;
+use crate::lazy_option::bytes_regex;
 use crate::paths;
 use crate::source::SourceText;
 use crh_syntax::{
@@ -190,7 +191,7 @@ static GRAMMAR_GAPS: LazyLock<[Option<Regex>; 6]> = LazyLock::new(|| {
         r"\bnew\(|;\s*;|:\s*;",
         r"\bdef\s+[^=]*=\s*\S+\s+\S|->\s*\([^)]*;|[^\x00-\x7F]|\s/\S|\s\?\d|^\s*(?:\|\||&&)|<<~",
     ]
-    .map(|pattern| RegexBuilder::new(pattern).unicode(false).build().ok())
+    .map(bytes_regex)
 });
 
 /// Whether a problem is at syntax that the grammar does not know.
@@ -242,7 +243,7 @@ static TEMPLATE_SYNTAX: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
         r"^\s*(?:(?:public|abstract|final|export)\s+)*(?:package|import|from|class|module|namespace|interface|type|func|def)\s+[\w./\x22]*(?:\{\{|\$\{|#\{)",
         r"\{\{-?\s*(?:[.$][A-Za-z]|[#/][a-z]|(?:if|range|end|else|with|define|template|block|for|unless|each)\b)",
     ]
-    .map(|pattern| RegexBuilder::new(pattern).unicode(false).build().ok())
+    .map(bytes_regex)
 });
 
 /// Whether a file is a code template. Template statements also occur in strings of normal code, so
