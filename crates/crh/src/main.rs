@@ -13,18 +13,21 @@ mod programs;
 mod ui;
 mod version;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crh_lint::sandbox;
+use crh_mcp::program::{ATTENDED, end_with_parent};
 
 fn main() -> ExitCode {
     // The sandbox helper must start before any thread, because a process with threads cannot enter
     // the sandbox.
-    let mut args = std::env::args_os().skip(1);
+    let mut command_line: Vec<OsString> = std::env::args_os().collect();
+    let mut args = command_line.iter().skip(1);
     let first_arg = args.next();
-    if first_arg.as_ref().is_some_and(|arg| arg == programs::COMPANION) {
+    if first_arg.is_some_and(|arg| arg == programs::COMPANION) {
         // The parent process reports the error.
         return programs::run_companion().map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS);
     }
@@ -33,12 +36,16 @@ fn main() -> ExitCode {
         let (code, error) = sandbox::run_helper(arg.as_deref(), std::io::stdin());
         return ui::print_sandbox_helper(code, error.as_deref());
     }
+    if first_arg.is_some_and(|arg| arg == ATTENDED) {
+        end_with_parent();
+        command_line.remove(1);
+    }
     std::panic::set_hook(Box::new(ui::print_panic));
     // The panic hook has printed the error; only the exit code is left.
     let outcome = std::panic::catch_unwind(|| {
         let environment = config::environment::Environment::from_process();
         ui::guard_workflow_commands(&environment);
-        match cli::Cli::try_parse() {
+        match cli::Cli::try_parse_from(command_line) {
             Ok(cli) => commands::run(cli, &environment),
             Err(error) => Ok(ui::print_usage(&error)),
         }
