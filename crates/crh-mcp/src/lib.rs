@@ -4,4 +4,5 @@
 //! Invariants:
 //! - No child outlives the server, and a stopped call makes no further model call.
 
+pub mod mcp;
 pub mod program;

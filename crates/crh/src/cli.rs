@@ -81,8 +81,10 @@ pub(crate) enum Command {
     /// Show the settings in effect, or print the JSON Schema of `crh.toml`
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Write a commented `crh.toml` to the root of the repository, or set up a local model
+    /// Write a commented `crh.toml`, or set up a local model, a coding agent or a git hook
     Init(InitArgs),
+    /// Serve a coding agent: an MCP server on standard input and output
+    Mcp(McpArgs),
     /// List models with their prices, or test one
     #[command(subcommand)]
     Model(ModelCommand),
@@ -163,6 +165,52 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "force")]
     #[expect(clippy::option_option, reason = "the flag may have a value")]
     pub(crate) local: Option<Option<String>>,
+    /// Connect crh with this coding agent instead; repeatable
+    ///
+    /// Shows the files first, asks, and never overwrites a file.
+    #[arg(long, value_enum, conflicts_with_all = ["force", "local"])]
+    pub(crate) agent: Vec<AgentArg>,
+    /// Run the static checks before each push instead; repeatable
+    #[arg(long, value_enum, conflicts_with_all = ["force", "local"])]
+    pub(crate) hook: Vec<HookArg>,
+    /// Write the files of `--agent` and `--hook` without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+/// Coding agents that crh can set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentArg {
+    /// Claude Code: MCP server, command `/crh`, check when the agent stops
+    Claude,
+    /// Codex: MCP server, instructions in `AGENTS.md`
+    Codex,
+    /// Cursor: MCP server
+    Cursor,
+    /// VS Code: MCP server
+    Vscode,
+}
+
+/// Git hooks that crh can set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookArg {
+    /// The hook `pre-push` of git
+    PrePush,
+    /// `lefthook.yml` for lefthook
+    Lefthook,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {
+    /// Folder that the server may read if the agent does not name its folders (default: the current one)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+    /// Apply fixes without asking, for agents that cannot ask you
+    #[arg(long)]
+    pub(crate) allow_fixes: bool,
+    /// Review with the agent's own model, which needs no API key; the agent must offer `sampling` with tools
+    #[arg(long)]
+    pub(crate) client_model: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,5 +1,7 @@
-//! `crh init`: writes a commented `crh.toml` to the root of the repository.
+//! `crh init`: writes a commented `crh.toml` to the root of the repository, or sets up something
+//! else.
 
+mod agent;
 mod local;
 
 use std::fs;
@@ -23,9 +25,12 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Result<(), Fail
     let repository = Repository::discover(&environment.folder)
         .or_fail(FailureKind::Usage)
         .map_err(|failure| failure.hint("run `crh init` inside a checkout"))?;
-    let root = repository.work_tree.ok_or_else(|| {
+    let root = repository.work_tree.clone().ok_or_else(|| {
         Failure::usage("not inside a checkout").hint("run `crh init` inside a checkout")
     })?;
+    if !args.agent.is_empty() || !args.hook.is_empty() {
+        return agent::run(args, &repository, &root, environment);
+    }
     let path = root.join(REPOSITORY_FILE);
     if args.force {
         replace(&path)?;

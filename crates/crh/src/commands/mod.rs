@@ -19,6 +19,7 @@ pub(crate) mod interrupts;
 pub(crate) mod launchpad;
 mod limits;
 mod man;
+mod mcp;
 mod merge;
 mod model;
 mod model_client;
@@ -80,6 +81,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Schema(args) => schema::run(&args),
         Command::Config(command) => config::run(command, environment),
         Command::Init(args) => init::run(&args, environment),
+        Command::Mcp(args) => mcp::run(&args, environment),
         Command::Model(command) => model::run(command, environment),
         Command::Ask(args) => ask::run(args, environment),
         Command::Show(args) => show::run(args, environment),

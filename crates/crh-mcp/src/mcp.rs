@@ -1,0 +1,77 @@
+//! The MCP server: tools, resources and prompts for coding agents.
+//!
+//! Invariants:
+//! - A call uses only a repository inside the folders that the client opened.
+//! - Quoted code and texts of models are fenced and labelled as data.
+//! - A cancelled call, or a client that is gone, ends the child process of the call.
+
+mod arguments;
+mod calls;
+mod progress;
+mod report;
+mod roots;
+mod runs;
+mod sampling;
+mod server;
+mod tools;
+mod transport;
+
+use std::io;
+use std::path::PathBuf;
+
+use rmcp::ServiceExt as _;
+use tokio_util::sync::CancellationToken;
+
+pub use self::server::CrhServer;
+use self::transport::LineTransport;
+use crate::program::Program;
+
+/// What the user allows the server to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// The program crh.
+    pub program: Program,
+    /// Folder to use if the client offers no roots.
+    pub root: PathBuf,
+    /// Whether `apply_fix` works if the client cannot ask its user.
+    pub fixes: FixConsent,
+    /// Whether reviews use the client's model.
+    pub model: ModelSource,
+}
+
+/// Who agrees to a fix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FixConsent {
+    /// The user, asked by the client for each fix.
+    AskUser,
+    /// The user agreed when the server was started.
+    Given,
+}
+
+/// Which model reviews.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelSource {
+    /// The model of crh's settings.
+    Settings,
+    /// The model of the client, through `sampling`.
+    Client,
+}
+
+/// Serves one client on standard input and output, until it is gone.
+pub fn serve_stdio(settings: ServerSettings) -> io::Result<()> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    let runtime = builder.worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let client_gone = CancellationToken::new();
+        let (reader, writer) = rmcp::transport::stdio_pipes();
+        let transport = LineTransport::new(reader, writer, client_gone.clone());
+        let server = CrhServer::new(settings, client_gone);
+        match server.serve(transport).await {
+            Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
+            // The client left before it said anything.
+            Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(io::Error::other(error)),
+        }
+    })
+    // Dropping the runtime waits for the last child process.
+}

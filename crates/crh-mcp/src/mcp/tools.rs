@@ -1,0 +1,153 @@
+//! The tools that a client sees: names, descriptions, schemas and annotations.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::schemars::JsonSchema;
+use serde_json::Value;
+
+use super::arguments::{
+    ChangeArguments, DismissArguments, IssueArguments, ReviewArguments, RunArguments,
+};
+use super::report::{IssueView, ReportView};
+
+/// What a tool does to the user's files and to other systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Reads only.
+    Reads,
+    /// Reads the repository and calls models.
+    CallsModels,
+    /// Stores a decision outside of the repository.
+    Records,
+    /// Edits files of the checkout.
+    Edits,
+}
+
+/// All tools.
+pub(crate) fn tools() -> Vec<Tool> {
+    let mut tools = vec![
+        tool::<ReviewArguments>(
+            "review_change",
+            "Review a code change",
+            "Review a change with language models and static checks. Takes minutes and costs money within \
+             the budget. Returns issues with quoted code. Never edits files.",
+            Effect::CallsModels,
+        )
+        .with_output_schema::<ReportView>(),
+        tool::<ChangeArguments>(
+            "check_change",
+            "Check a code change",
+            "Run only the static checks on a change: secrets, syntax errors, broken references, bug \
+             patterns. Takes seconds, calls no model.",
+            Effect::Reads,
+        )
+        .with_output_schema::<ReportView>(),
+        tool::<RunArguments>(
+            "get_report",
+            "Show a stored report",
+            "Return the report of a stored run, by default the newest.",
+            Effect::Reads,
+        )
+        .with_output_schema::<ReportView>(),
+        tool::<IssueArguments>(
+            "get_issue",
+            "Show one issue",
+            "Return one issue of a stored run as data.",
+            Effect::Reads,
+        )
+        .with_output_schema::<IssueView>(),
+        tool::<IssueArguments>(
+            "explain_issue",
+            "Explain one issue",
+            "Explain one issue of a stored run: evidence, reviewers, judgement, and the diff around it.",
+            Effect::Reads,
+        ),
+        tool::<DismissArguments>(
+            "dismiss_issue",
+            "Dismiss one issue",
+            "Hide an issue in all later reviews of this repository. Only if the user agrees that it is no \
+             problem.",
+            Effect::Records,
+        ),
+        tool::<IssueArguments>(
+            "propose_fix",
+            "Propose a fix",
+            "Return the fix of one issue as a patch. Changes nothing.",
+            Effect::Reads,
+        ),
+        tool::<IssueArguments>(
+            "apply_fix",
+            "Apply a fix",
+            "Apply the fix of one issue to the files of the checkout, after the user has agreed. `crh fix \
+             --undo` takes it back.",
+            Effect::Edits,
+        ),
+    ];
+    tools.sort_by(|a, b| a.name.cmp(&b.name));
+    for tool in &mut tools {
+        remove_number_formats(Arc::make_mut(&mut tool.input_schema));
+        if let Some(schema) = &mut tool.output_schema {
+            remove_number_formats(Arc::make_mut(schema));
+        }
+    }
+    tools
+}
+
+/// Removes formats such as `uint32`. JSON Schema does not define them, and clients warn about them.
+fn remove_number_formats(schema: &mut JsonObject) {
+    let is_number = |format: &Value| {
+        format.as_str().is_some_and(|name| {
+            ["int", "uint", "double", "float"].iter().any(|word| name.starts_with(word))
+        })
+    };
+    if schema.get("format").is_some_and(is_number) {
+        schema.remove("format");
+    }
+    for (_, value) in schema.iter_mut() {
+        match value {
+            Value::Object(inner) => remove_number_formats(inner),
+            Value::Array(items) => {
+                items.iter_mut().filter_map(Value::as_object_mut).for_each(remove_number_formats);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn tool<T: JsonSchema + 'static>(
+    name: &'static str,
+    title: &str,
+    description: &'static str,
+    effect: Effect,
+) -> Tool {
+    let no_schema: Arc<JsonObject> = Arc::default();
+    let annotations = ToolAnnotations::with_title(title)
+        .read_only(matches!(effect, Effect::Reads | Effect::CallsModels))
+        .destructive(effect == Effect::Edits)
+        .idempotent(matches!(effect, Effect::Reads | Effect::Records))
+        .open_world(effect == Effect::CallsModels);
+    let tool = Tool::new(name, description, no_schema).with_input_schema::<T>();
+    tool.with_title(title).with_annotations(annotations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_tool_has_a_schema_and_annotations() {
+        for tool in tools() {
+            let name = &tool.name;
+            let properties = tool.input_schema["properties"].as_object().unwrap();
+            assert!(properties.contains_key("repository"), "{name}");
+            let schemas = format!("{:?} {:?}", tool.input_schema, tool.output_schema);
+            assert!(!schemas.contains("\"format\""), "{name}");
+            let annotations = tool.annotations.unwrap();
+            let edits = *name == "apply_fix";
+            assert_eq!(annotations.destructive_hint, Some(edits), "{name}");
+            let writes = edits || *name == "dismiss_issue";
+            assert_eq!(annotations.read_only_hint, Some(!writes), "{name}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! `crh init --agent` and `--hook`: writes the files that connect crh with a coding agent or a git
+//! hook. Shows them first, and never overwrites a file.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use super::{create, write_failure};
+use crate::cli::{AgentArg, HookArg, InitArgs};
+use crate::config::environment::Environment;
+use crate::config::value::Color;
+use crate::failure::Failure;
+use crate::ui;
+use crate::ui::questions::TerminalPrompt;
+use crh_git::Repository;
+
+/// A file to write.
+struct IntegrationFile {
+    path: PathBuf,
+    text: &'static str,
+    mode: FileMode,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileMode {
+    Plain,
+    Executable,
+}
+
+/// Writes the files of the agents and hooks that the user named.
+pub(super) fn run(
+    args: &InitArgs,
+    repository: &Repository,
+    root: &Path,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let agents = args.agent.iter().flat_map(|agent| agent_files(*agent));
+    let mut files: Vec<IntegrationFile> = agents
+        .map(|(path, text)| IntegrationFile { path: root.join(path), text, mode: FileMode::Plain })
+        .collect();
+    files.extend(args.hook.iter().map(|hook| hook_file(*hook, repository, root)));
+    let (existing, new): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| file.path.symlink_metadata().is_ok());
+    for file in &existing {
+        let path = environment.display_path(&file.path);
+        let text = shown(file.text);
+        ui::result_text(&format!(
+            "{path} exists and stays as it is. Add to it what is missing:\n\n{text}\n"
+        ))?;
+    }
+    if new.is_empty() {
+        ui::note("there is nothing to write");
+        return Ok(());
+    }
+    for file in &new {
+        let (path, text) = (environment.display_path(&file.path), shown(file.text));
+        ui::result_text(&format!("New file {path}:\n\n{text}\n"))?;
+    }
+    if !args.yes && !is_agreed(new.len(), environment) {
+        return Err(Failure::usage("nothing was written").hint("`--yes` writes the new files"));
+    }
+    for file in &new {
+        write(file, root, repository)?;
+        ui::note(&format!("wrote `{}`", environment.display_path(&file.path)));
+    }
+    Ok(())
+}
+
+/// Files of an agent, relative to the root of the checkout.
+fn agent_files(agent: AgentArg) -> Vec<(&'static str, &'static str)> {
+    match agent {
+        AgentArg::Claude => vec![
+            (".mcp.json", include_str!("../../../agents/claude/.mcp.json")),
+            (".claude/commands/crh.md", include_str!("../../../agents/claude/commands/crh.md")),
+            (".claude/settings.json", include_str!("../../../agents/claude/hooks/hooks.json")),
+        ],
+        AgentArg::Codex => vec![
+            (".codex/config.toml", include_str!("../../../agents/codex.toml")),
+            ("AGENTS.md", include_str!("../../../agents/agents.md")),
+        ],
+        AgentArg::Cursor => vec![(".cursor/mcp.json", include_str!("../../../agents/cursor.json"))],
+        AgentArg::Vscode => vec![(".vscode/mcp.json", include_str!("../../../agents/vscode.json"))],
+    }
+}
+
+fn hook_file(hook: HookArg, repository: &Repository, root: &Path) -> IntegrationFile {
+    match hook {
+        HookArg::PrePush => IntegrationFile {
+            path: repository.common_dir.join("hooks/pre-push"),
+            text: include_str!("../../../agents/pre-push"),
+            mode: FileMode::Executable,
+        },
+        HookArg::Lefthook => IntegrationFile {
+            path: root.join("lefthook.yml"),
+            text: include_str!("../../../agents/lefthook.yml"),
+            mode: FileMode::Plain,
+        },
+    }
+}
+
+/// The text of a file, indented.
+fn shown(text: &str) -> String {
+    text.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n").collect()
+}
+
+/// Asks at a terminal. Elsewhere the user has to agree with `--yes`.
+fn is_agreed(files: usize, environment: &Environment) -> bool {
+    if TerminalPrompt::detect(environment, Color::Auto).is_none() {
+        return false;
+    }
+    let answer = ui::prompt_line(&format!("Write {files} new files? Type `y` to agree:"));
+    answer.is_some_and(|answer| ["y", "yes"].contains(&answer.to_lowercase().as_str()))
+}
+
+fn write(file: &IntegrationFile, root: &Path, repository: &Repository) -> Result<(), Failure> {
+    let path = &file.path;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| write_failure(folder, error))?;
+        // A symlink of the checkout may lead anywhere.
+        let is_inside = |top: &Path| {
+            let folders = fs::canonicalize(folder).and_then(|to| Ok((to, fs::canonicalize(top)?)));
+            folders.is_ok_and(|(folder, top)| folder.starts_with(top))
+        };
+        if !is_inside(root) && !is_inside(&repository.common_dir) {
+            let folder = folder.display();
+            return Err(Failure::usage(format!("`{folder}` is a symlink out of the checkout")));
+        }
+    }
+    create(path, file.text)?;
+    match file.mode {
+        FileMode::Plain => Ok(()),
+        FileMode::Executable => fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+            .map_err(|error| write_failure(path, error)),
+    }
+}

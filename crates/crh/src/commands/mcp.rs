@@ -1,0 +1,32 @@
+//! `crh mcp`: serves a coding agent over standard input and output.
+
+use anyhow::Context;
+
+use crate::cli::McpArgs;
+use crate::config::environment::Environment;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_mcp::mcp::{FixConsent, ModelSource, ServerSettings, serve_stdio};
+use crh_mcp::program::Program;
+
+pub(super) fn run(args: &McpArgs, environment: &Environment) -> Result<(), Failure> {
+    let executable = environment.program.as_ref().context("cannot find the executable of crh");
+    let program = Program::new(executable.or_fail(FailureKind::External)?);
+    let root = match &args.root {
+        Some(root) => environment.folder.join(root),
+        None => environment.folder.clone(),
+    };
+    if !root.is_dir() {
+        return Err(Failure::usage(format!("`{}` is not a folder", root.display()))
+            .hint("`--root DIR` names the folder that the server may read"));
+    }
+    let fixes = match args.allow_fixes {
+        true => FixConsent::Given,
+        false => FixConsent::AskUser,
+    };
+    let model = match args.client_model {
+        true => ModelSource::Client,
+        false => ModelSource::Settings,
+    };
+    let settings = ServerSettings { program, root, fixes, model };
+    serve_stdio(settings).context("the MCP server failed").or_fail(FailureKind::External)
+}
