@@ -11,6 +11,7 @@ mod bare;
 mod base;
 mod bundle;
 mod change_repository;
+mod checkout_state;
 mod child;
 mod database;
 mod demo_repository;
@@ -42,6 +43,7 @@ pub use bundle::{BundleError, create_bundle, unbundle};
 pub use change_repository::{
     ChangeRepository, ChangeRepositoryError, ChangeSpec, CommitContents, CommittedChange,
 };
+pub use checkout_state::CheckoutState;
 pub use demo_repository::{DemoCommit, create_demo_repository};
 pub use glob::{GlobError, PathGlobs};
 pub use history::{BlameLine, ChangeHistory, CommitDetails, HISTORY_BEFORE_BASE, LogError};

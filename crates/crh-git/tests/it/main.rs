@@ -8,6 +8,7 @@ mod attributes;
 mod base;
 mod bundle;
 mod change_repository;
+mod checkout_state;
 mod history;
 mod identity;
 mod objects;

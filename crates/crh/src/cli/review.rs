@@ -29,6 +29,13 @@ pub(crate) struct ReviewArgs {
     /// Print the planned reviewers and the maximum cost, then exit without reviewing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
+    /// Keep running: check the change on every save, and review it with models when the files have
+    /// been quiet for a while and the diff changed
+    ///
+    /// The settings `watch.max_usd_per_day` and `watch.quiet_seconds` limit the reviews. Ctrl-C ends
+    /// it.
+    #[arg(long, conflicts_with_all = NOT_WATCHED)]
+    pub(crate) watch: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
     #[command(flatten)]
@@ -89,6 +96,33 @@ const TARGET_ARGS: [&str; 10] = [
     "no_pr",
     "head",
     "no_skip",
+];
+
+/// Names of the arguments that do not fit a review that is repeated: other changes than the
+/// checkout, one answer, posting, edits.
+const NOT_WATCHED: [&str; 22] = [
+    "all",
+    "allow_approve",
+    "commit",
+    "description",
+    "diff",
+    "dry_run",
+    "estimate",
+    "format",
+    "head",
+    "mode",
+    "no_cache",
+    "no_skip",
+    "packed",
+    "record",
+    "request_changes",
+    "resolve_outdated",
+    "resume",
+    "run_dir",
+    "since_last",
+    "sink",
+    "staged",
+    "workspace",
 ];
 
 /// Reviewers, and the plan to check the change against.

@@ -35,6 +35,7 @@ mod schema;
 mod show;
 pub(crate) mod store;
 mod tool;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;

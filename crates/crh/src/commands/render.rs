@@ -118,7 +118,7 @@ pub(crate) fn render_report(
 }
 
 /// The current folder from the root of its repository. Empty outside a repository.
-fn folder_in_repository(environment: &Environment) -> String {
+pub(crate) fn folder_in_repository(environment: &Environment) -> String {
     let repository = Repository::discover(&environment.folder).ok();
     let root = repository.and_then(|repository| repository.work_tree);
     let folder = environment.folder.canonicalize().ok();

@@ -49,6 +49,15 @@ const MEMORY_MB: NonZeroU64 = match NonZeroU64::new(1_024) {
     None => NonZeroU64::MIN,
 };
 
+/// Default of `watch.max_usd_per_day`: several reviews of usual cost.
+const DAY_BUDGET: Money = Money::cents(500);
+
+/// Default of `watch.quiet_seconds`: longer than a pause between two saves of one edit.
+const QUIET_SECONDS: NonZeroU64 = match NonZeroU64::new(20) {
+    Some(seconds) => seconds,
+    None => NonZeroU64::MIN,
+};
+
 /// Default of `review.side_by_side`. More parallel runs usually exceed the vendors' rate limits.
 const SIDE_BY_SIDE: NonZeroU64 = match NonZeroU64::new(8) {
     Some(runs) => runs,
@@ -701,6 +710,29 @@ settings! {
         variable: None,
         flag: None,
         example: r#"["file-ticket", "--board", "shop"]"#,
+    };
+
+    /// Maximum cost per day of all reviews that `crh review --watch` starts on this machine, in US
+    /// dollars. The day ends at midnight UTC.
+    watch_max_usd_per_day: Money = |_| DAY_BUDGET, KeySpec {
+        section: Some("watch"),
+        name: "max_usd_per_day",
+        default: DefaultValue::Literal("5.00"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: "2.50",
+    };
+
+    /// `crh review --watch` starts a review by models if no file changed for this many seconds.
+    watch_quiet_seconds: NonZeroU64 = |_| QUIET_SECONDS, KeySpec {
+        section: Some("watch"),
+        name: "quiet_seconds",
+        default: DefaultValue::Literal("20"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: "60",
     };
 }
 

@@ -242,6 +242,19 @@ impl ConfigValue for Option<NonZeroU64> {
 /// A cost limit; none means the limit of the profile.
 impl ConfigValue for Option<Money> {
     type TomlType = f64;
+    const EXPECTED: &'static str = Money::EXPECTED;
+
+    fn from_toml(value: &Spanned<DeValue<'_>>, paths: PathContext<'_>) -> Result<Self, ValueError> {
+        Money::from_toml(value, paths).map(Some)
+    }
+
+    fn json(&self) -> serde_json::Value {
+        json!(self.map(Money::as_dollars))
+    }
+}
+
+impl ConfigValue for Money {
+    type TomlType = f64;
     const EXPECTED: &'static str = "an amount in US dollars, such as `1.50`";
 
     fn from_toml(value: &Spanned<DeValue<'_>>, _: PathContext<'_>) -> Result<Self, ValueError> {
@@ -250,12 +263,12 @@ impl ConfigValue for Option<Money> {
             DeValue::Integer(number) if number.radix() == 10 => number.as_str(),
             _ => return Err(type_mismatch::<Self>(value)),
         };
-        let amount = number_text.replace('_', "").parse().ok().and_then(Money::dollars);
-        amount.map(Some).ok_or_else(|| type_mismatch::<Self>(value))
+        let amount = number_text.replace('_', "").parse().ok().and_then(Self::dollars);
+        amount.ok_or_else(|| type_mismatch::<Self>(value))
     }
 
     fn json(&self) -> serde_json::Value {
-        json!(self.map(Money::as_dollars))
+        json!(self.as_dollars())
     }
 }
 

@@ -119,6 +119,8 @@ fn config_show_prints_values_with_origin() {
             tracker.team            none; Linear is not used          built in
             tracker.project         none; Jira is not used            built in
             tracker.command         []                                built in
+            watch.max_usd_per_day   5.0                               built in
+            watch.quiet_seconds     20                                built in
         "#]],
     );
     desk.check(
@@ -460,6 +462,18 @@ fn config_show_prints_values_with_origin() {
                   "built in"
                 ],
                 "value": []
+              },
+              "watch.max_usd_per_day": {
+                "from": [
+                  "built in"
+                ],
+                "value": 5.0
+              },
+              "watch.quiet_seconds": {
+                "from": [
+                  "built in"
+                ],
+                "value": 20
               }
             }
         "#]],

@@ -14,6 +14,7 @@ mod run_folder;
 pub(crate) mod script;
 mod single;
 mod targets;
+mod watch;
 mod without_model;
 
 use std::fs;

@@ -45,7 +45,7 @@ use crh_review::report::{ReviewMode, Strategy};
 use crh_review::verdict::CommandKind;
 
 /// Hint if no model is configured.
-const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, name a model with `--model`, or set up a local one with `crh init --local`; `crh doctor` says more";
+pub(in crate::commands) const NO_MODEL: &str = "set `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `OPENROUTER_API_KEY`, name a model with `--model`, or set up a local one with `crh init --local`; `crh doctor` says more";
 
 /// File with the basis of a run, for posting.
 pub(in crate::commands) const BASIS: &str = "stages/basis.json";

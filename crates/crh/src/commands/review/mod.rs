@@ -28,8 +28,8 @@ mod untracked;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-pub(super) use self::begin::BASIS;
 pub(crate) use self::begin::Begun;
+pub(super) use self::begin::{BASIS, NO_MODEL};
 use self::begin::{Beginning, GoesOn, Kept, Posts};
 use self::description::TitleAndBody;
 use self::desk::EndedReview;
@@ -45,7 +45,7 @@ use super::forge::posting_messages::check_sinks;
 use super::forge::{ExpectedHead, PullRequestLookup, posting_messages};
 use super::github::{Audience, SkipRules};
 use super::render::RenderContext;
-use super::{change_source, launchpad, render};
+use super::{change_source, launchpad, render, watch};
 use crate::cli::{
     CacheFlags, CheckArgs, FormatArg, ModeArg, OutputArgs, PanelArgs, PostFlags, PromptArgs,
     ReviewArgs, SarifFlags, TargetArgs, TrustArgs, WorkspaceArgs,
@@ -107,6 +107,10 @@ pub(super) fn review(args: ReviewArgs, environment: &Environment) -> Result<Exit
     args.git.set(&mut flags);
     args.fix.set(&mut flags);
     args.display.set(&mut flags);
+    if args.watch {
+        ui::set_verbosity(args.output.verbosity.verbosity());
+        return watch::run(args.target, flags, environment);
+    }
     let wanted = Wanted {
         asked: CommandKind::Review,
         target: args.target,

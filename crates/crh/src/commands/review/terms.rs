@@ -80,7 +80,7 @@ fn publish_rules(settings: &Settings) -> PublishRules {
 
 /// The chosen strategy. `quick` implies `single` unless a strategy was chosen: its two calls are
 /// too few for a panel or an orchestrator.
-pub(super) fn strategy(settings: &Settings) -> Strategy {
+pub(crate) fn strategy(settings: &Settings) -> Strategy {
     let is_chosen = settings.review_strategy.origins != [SettingOrigin::Default];
     match settings.review_budget.value {
         BudgetChoice::Quick if !is_chosen => Strategy::Single,
@@ -115,8 +115,13 @@ fn allowance(settings: &Settings) -> ReviewBudget {
     limits.over(settings.review_budget.value.profile().budget())
 }
 
+/// The cost limit of a review.
+pub(crate) fn money_limit(settings: &Settings) -> Money {
+    allowance(settings).money
+}
+
 /// The time limit of a review.
-pub(super) fn time_limit(settings: &Settings) -> Duration {
+pub(crate) fn time_limit(settings: &Settings) -> Duration {
     allowance(settings).wall
 }
 

@@ -145,6 +145,8 @@ fn values_are_shown_as_toml_and_escaped() {
         tracker.team            none; Linear is not used          built in
         tracker.project         none; Jira is not used            built in
         tracker.command         []                                built in
+        watch.max_usd_per_day   5.0                               built in
+        watch.quiet_seconds     20                                built in
     "#]]
     .assert_eq(&settings_text(&settings));
 }

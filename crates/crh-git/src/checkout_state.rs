@@ -1,0 +1,44 @@
+//! A fingerprint of a checkout, to notice that a file was saved.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::process::GitError;
+use crate::repository::Repository;
+
+/// Fingerprint of a checkout: the current commit, the index, and sizes and times of all files that
+/// git does not ignore. It holds within one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CheckoutState(u64);
+
+impl Repository {
+    /// The state of the checkout now. Reads no file contents and runs no filter.
+    pub fn checkout_state(&self) -> Result<CheckoutState, GitError> {
+        let mut hasher = DefaultHasher::new();
+        self.head()?.hash(&mut hasher);
+        // Not the time of the index: every `git status` may write the index without a change.
+        let staged = self.git().run(["ls-files", "-z", "--stage"])?;
+        staged.hash(&mut hasher);
+        let entries = staged.split(|byte| *byte == 0);
+        let tracked = entries.filter_map(|entry| {
+            let tab = entry.iter().position(|byte| *byte == b'\t')?;
+            Some(&entry[tab + 1..])
+        });
+        let untracked = self.untracked()?;
+        for path in tracked.chain(untracked.iter().map(Vec::as_slice)) {
+            path.hash(&mut hasher);
+            file_state(&self.folder().join(OsStr::from_bytes(path))).hash(&mut hasher);
+        }
+        Ok(CheckoutState(hasher.finish()))
+    }
+}
+
+/// What changes when a file is written; `None` if there is no file.
+fn file_state(path: &Path) -> Option<(u64, i64, i64, u32, u64)> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    Some((metadata.len(), metadata.mtime(), metadata.mtime_nsec(), metadata.mode(), metadata.ino()))
+}
