@@ -4,5 +4,6 @@
 //! Invariants:
 //! - No child outlives the server, and a stopped call makes no further model call.
 
+pub mod lsp;
 pub mod mcp;
 pub mod program;

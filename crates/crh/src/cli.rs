@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
+    /// Run a language server on standard input and output, for editors
+    Lsp,
     /// Post the report of a stored run to a pull request or merge proposal
     Post(Box<PostArgs>),
     /// Log in to Launchpad

@@ -18,6 +18,7 @@ mod init;
 pub(crate) mod interrupts;
 pub(crate) mod launchpad;
 mod limits;
+mod lsp;
 mod man;
 mod mcp;
 mod merge;
@@ -72,6 +73,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Doctor(args) => return doctor::run(&args, environment),
         Command::Post(args) => return post::run(*args, environment),
         Command::Eval(command) => return eval::run(command, environment),
+        Command::Lsp => return lsp::run(environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

@@ -6,7 +6,7 @@ use crate::crh;
 
 #[test]
 fn help_texts_match_golden_file() {
-    let commands: [&[&str]; 36] = [
+    let commands: [&[&str]; 37] = [
         &[],
         &["review"],
         &["reviewers"],
@@ -37,6 +37,7 @@ fn help_texts_match_golden_file() {
         &["runs", "list"],
         &["runs", "prune"],
         &["dismiss"],
+        &["lsp"],
         &["login"],
         &["login", "launchpad"],
         &["logout"],

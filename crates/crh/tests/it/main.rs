@@ -19,6 +19,7 @@ mod interactive;
 mod launchpad;
 mod layers;
 mod live_check;
+mod lsp;
 mod mcp;
 mod merge;
 mod models;

@@ -1,0 +1,61 @@
+//! `crh lsp`: a language server over standard input and output. It publishes the static checks and
+//! the issues of the newest stored run as diagnostics, and offers to fix, dismiss or explain them.
+//!
+//! All work is done by child processes of crh. A request or notification is answered at once, and
+//! tasks do the rest, so that the server ends when the client disappears.
+
+mod commands;
+mod diagnostics;
+mod edits;
+mod evidence;
+mod place;
+mod server;
+mod workspace;
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tower_lsp_server::{LspService, Server};
+
+use self::server::Shared;
+use crate::program::Program;
+
+/// Time for children to end after the client has disappeared. The runner kills them sooner.
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// How the client ended the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// By `shutdown`.
+    AfterShutdown,
+    /// By `exit` or by closing the connection, without `shutdown`.
+    WithoutShutdown,
+}
+
+/// Serves one client on standard input and output until it leaves.
+pub fn serve(program: Program) -> io::Result<SessionEnd> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let shared = runtime.block_on(async {
+        let mut shared = None;
+        let (service, socket) = LspService::new(|client| {
+            let server = server::Backend::new(client, program);
+            shared = Some(server.shared());
+            server
+        });
+        Server::new(tokio::io::stdin(), tokio::io::stdout(), socket).serve(service).await;
+        shared
+    });
+    if let Some(shared) = &shared {
+        shared.stop.stop();
+    }
+    // Waits for the threads that run children.
+    runtime.shutdown_timeout(END_LIMIT);
+    let is_shut_down = |shared: &Arc<Shared>| shared.is_shut_down.load(Ordering::SeqCst);
+    Ok(match shared.as_ref().is_some_and(is_shut_down) {
+        true => SessionEnd::AfterShutdown,
+        false => SessionEnd::WithoutShutdown,
+    })
+}
