@@ -171,12 +171,14 @@ impl ScopeDecision {
 }
 
 impl Scope {
-    /// Skips files that an earlier review has covered up to a commit.
+    /// Skips files that an earlier review has covered up to a commit. A file that makes the review
+    /// incomplete now did not do so then: another file has changed its meaning.
     #[must_use]
     pub fn without_reviewed(mut self, commit: &str, was_reviewed: impl Fn(&str) -> bool) -> Self {
         self.totals = ScopeTotals::default();
         for file in &mut self.files {
-            if file.decision.is_in() && was_reviewed(&file.path.shown()) {
+            let is_complete = file.effect != SkipEffect::Incomplete;
+            if file.decision.is_in() && is_complete && was_reviewed(&file.path.shown()) {
                 file.effect = SkipEffect::Harmless;
                 file.decision =
                     ScopeDecision::Out(SkipReason::ReviewedBefore { commit: commit.to_owned() });

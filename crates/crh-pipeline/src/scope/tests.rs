@@ -1397,6 +1397,17 @@ fn last_target_of_a_chain_of_links_decides() {
 }
 
 #[test]
+fn reviewed_link_with_another_target_is_not_reviewed_before() {
+    let diff = "diff --git a/p.py b/p.py\nnew file mode 120000\nindex 0000000..1111111\n--- /dev/null\n+++ b/p.py\n@@ -0,0 +1 @@\n+lib/a.py\n\\ No newline at end of file\n";
+    let effect = |tree: &str| {
+        let scope = decide_scope(&Diff::read(diff), &Tree::parse(tree), &rules(""));
+        scope.without_reviewed("1", |_| true).files[0].effect
+    };
+    assert_eq!(effect("p.py -> lib/a.py, lib/a.py"), SkipEffect::Harmless);
+    assert_eq!(effect("p.py -> lib/a.py, lib -> vendor, vendor/a.py"), SkipEffect::Incomplete);
+}
+
+#[test]
 fn chain_of_links_in_a_diff_alone_is_followed() {
     let link = |path: &str, target: &str| {
         format!(

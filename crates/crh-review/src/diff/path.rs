@@ -32,12 +32,12 @@ impl RepoPath {
         &self.0
     }
 
-    /// The path as text. A path that is not UTF-8 is quoted as git does, so that two paths never
-    /// look the same and a copied path can be resolved.
+    /// The path as text. A path that is not UTF-8, or that begins with a quotation mark, is quoted
+    /// as git does, so that two paths never look the same and a copied path can be resolved.
     pub fn shown(&self) -> Cow<'_, str> {
         match std::str::from_utf8(&self.0) {
-            Ok(text) => Cow::Borrowed(text),
-            Err(_) => Cow::Owned(quote(&self.0)),
+            Ok(text) if !text.starts_with('"') => Cow::Borrowed(text),
+            Ok(_) | Err(_) => Cow::Owned(quote(&self.0)),
         }
     }
 
@@ -214,4 +214,19 @@ fn quote(bytes: &[u8]) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_paths_never_look_the_same() {
+        let raw = RepoPath::new(*b"a\xff.py");
+        let imitation = RepoPath::new(raw.shown().as_bytes());
+        assert_ne!(imitation.shown(), raw.shown());
+        for path in [raw, imitation] {
+            assert_eq!(RepoPath::from_quoted(path.shown().as_bytes()), Some(path));
+        }
+    }
 }

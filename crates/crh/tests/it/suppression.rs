@@ -88,10 +88,10 @@ fn ignore_comment_suppresses_and_warns_if_new() {
             exit 1
             c.py:1 secrets/aws-access-key P0
             suppressed c.py:7: `crh:ignore secrets` on line 7, added by this change: it is revoked
-            suppressed a.py:2: `crh:ignore syntax` on line 1: a template
+            suppressed a.py:2: `crh:ignore syntax` on line 1, for a line that it did not cover before this change: a template
             suppressed b.py:1: `# noqa: E999` on line 1, added by this change
             warning: secrets: this change suppresses 1 finding about itself: AWS access key in the code (`c.py:7`)
-            warning: syntax: this change suppresses 1 finding about itself: The file does not parse (`b.py:1`)
+            warning: syntax: this change suppresses 2 findings about itself: The file does not parse (`a.py:1`), The file does not parse (`b.py:1`)
         "#]],
     );
 }

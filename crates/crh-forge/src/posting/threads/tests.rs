@@ -10,7 +10,7 @@ use crate::github::post::GitHubRules;
 use crate::posting::tests_support::{InMemoryGitHub, ReviewFixture, SHOWN_LINES, fresh, issue};
 use crate::posting::{
     AllowedVotes, Association, ForgeRequest, ForgeUser, InlineComment, PostedItem, PostingOptions,
-    PostingSkip, WriteAnswer, plan,
+    PostingSkip, WriteAnswer, last_saved_review, plan,
 };
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
 
@@ -460,6 +460,20 @@ fn self_suppressed_report(report: Report) -> Report {
         raw: None,
     };
     Report { suppressed: vec![dropped], ..report }
+}
+
+#[test]
+fn next_review_does_not_build_on_suppressed_findings() {
+    let is_complete = |review: &ReviewFixture| {
+        let mut memory = InMemoryGitHub::new(fresh());
+        post(review, &mut memory);
+        let posting = review.posting();
+        last_saved_review(&memory.pull_state, posting.instance).unwrap().complete
+    };
+    let mut review = ReviewFixture::new(&[]);
+    assert!(is_complete(&review));
+    review.report = self_suppressed_report(review.report);
+    assert!(!is_complete(&review));
 }
 
 #[test]
