@@ -59,6 +59,9 @@ pub(crate) struct ChangeArguments {
     /// Only staged changes
     #[serde(default)]
     staged: bool,
+    /// Also files that git does not track yet, such as files that were just created
+    #[serde(default)]
+    include_untracked: bool,
     /// Only these files and folders of the repository
     #[serde(default)]
     paths: Vec<String>,
@@ -120,6 +123,9 @@ impl ChangeArguments {
         }
         if self.staged {
             args.push("--staged".to_owned());
+        }
+        if self.include_untracked {
+            args.push("--include-untracked".to_owned());
         }
         if let Some(target) = &self.target {
             args.push(checked_target(target)?.to_owned());
@@ -265,8 +271,9 @@ mod tests {
             "--strategy=single --budget=quick --max-cost=0.25 --base=main feature -- src a b";
         assert_eq!(command_line(all), Ok(expected.to_owned()));
         assert_eq!(command_line(json!({})), Ok(String::new()));
-        let staged = json!({ "staged": true, "uncommitted": true });
-        assert_eq!(command_line(staged), Ok("--uncommitted --staged".to_owned()));
+        let flags = json!({ "staged": true, "uncommitted": true, "include_untracked": true });
+        let expected = "--uncommitted --staged --include-untracked";
+        assert_eq!(command_line(flags), Ok(expected.to_owned()));
     }
 
     #[test]

@@ -58,6 +58,14 @@ pub(crate) struct ClientCall<'a> {
     pub(crate) progress: Option<mpsc::Sender<ProgressStep>>,
 }
 
+/// JSON that a command printed, and its notes for the user.
+#[derive(Debug)]
+pub(crate) struct PrintedJson {
+    pub(crate) json: Value,
+    /// Lines of standard error that begin with `warning: ` or `note: `.
+    notes: Vec<String>,
+}
+
 /// Why a call has no result.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CallError {
@@ -153,14 +161,17 @@ impl CallRunner {
         }
     }
 
-    /// Runs a command that prints a report as JSON.
-    pub(crate) async fn report(&self, call: ClientCall<'_>) -> Result<Value, CallError> {
+    /// Runs a command that prints JSON.
+    pub(crate) async fn json(&self, call: ClientCall<'_>) -> Result<PrintedJson, CallError> {
         let output = self.run(call).await?;
         // The exit code tells about issues, and about reviews that are incomplete, too.
-        match output.stdout.is_empty() {
-            true => Err(CallError::Failed(output.message())),
-            false => serde_json::from_slice(&output.stdout).map_err(CallError::BadReport),
+        if output.stdout.is_empty() {
+            return Err(CallError::Failed(output.message()));
         }
+        let json = serde_json::from_slice(&output.stdout).map_err(CallError::BadReport)?;
+        let is_note = |line: &String| line.starts_with("warning: ") || line.starts_with("note: ");
+        let notes = output.stderr.into_iter().filter(is_note).collect();
+        Ok(PrintedJson { json, notes })
     }
 
     /// Runs a command whose exit code 0 means success, and returns what it printed.
@@ -188,8 +199,9 @@ pub(crate) fn progress_channel() -> (mpsc::Sender<ProgressStep>, mpsc::Receiver<
 }
 
 /// What a client gets of a report.
-pub(crate) fn view(report: Value) -> Result<ReportView, CallError> {
-    serde_json::from_value(without_nulls(report)).map_err(CallError::BadReport)
+pub(crate) fn view(report: PrintedJson) -> Result<ReportView, CallError> {
+    let view: Result<ReportView, _> = serde_json::from_value(without_nulls(report.json));
+    Ok(view.map_err(CallError::BadReport)?.with_notes(report.notes))
 }
 
 /// Removes fields without a value, so that they get their default.

@@ -23,7 +23,9 @@ use tokio_util::sync::CancellationToken;
 use super::arguments::{
     ArgumentError, ChangeArguments, DismissArguments, IssueArguments, ReviewArguments, RunArguments,
 };
-use super::calls::{CallError, CallKind, CallRunner, ClientCall, progress_channel, view};
+use super::calls::{
+    CallError, CallKind, CallRunner, ClientCall, PrintedJson, progress_channel, view,
+};
 use super::progress::ProgressStep;
 use super::report::{ReportView, fence};
 use super::roots::{RootError, Roots};
@@ -241,10 +243,10 @@ impl CrhServer {
         repository: &Path,
         run: Option<&str>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<PrintedJson, ToolError> {
         let mut args = words(&["show", "--format=json"]);
         args.extend(run.map(str::to_owned));
-        Ok(self.runner.report(quick_call(repository, args, context)).await?)
+        Ok(self.runner.json(quick_call(repository, args, context)).await?)
     }
 
     /// Runs a command that prints a report, and tells the client about its progress.
@@ -255,7 +257,7 @@ impl CrhServer {
         args: Vec<String>,
         variables: Vec<(String, String)>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<PrintedJson, ToolError> {
         let (sender, receiver) = progress_channel();
         let call = ClientCall {
             kind,
@@ -265,7 +267,7 @@ impl CrhServer {
             cancelled: context.ct.clone(),
             progress: Some(sender),
         };
-        let (report, ()) = tokio::join!(self.runner.report(call), send_progress(receiver, context));
+        let (report, ()) = tokio::join!(self.runner.json(call), send_progress(receiver, context));
         Ok(report?)
     }
 
@@ -297,8 +299,8 @@ impl CrhServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<Vec<StoredRun>, ToolError> {
         let args = words(&["show", "--list", "--format=json"]);
-        let runs = self.runner.report(quick_call(repository, args, context)).await?;
-        let runs: Vec<StoredRun> = serde_json::from_value(runs)?;
+        let runs = self.runner.json(quick_call(repository, args, context)).await?;
+        let runs: Vec<StoredRun> = serde_json::from_value(runs.json)?;
         Ok(runs.into_iter().filter(|run| !run.is_foreign).take(LISTED_RUNS).collect())
     }
 
@@ -311,7 +313,7 @@ impl CrhServer {
         match resource {
             RunResource::Report(run) => {
                 let report = self.stored_report(&repository, Some(run), context).await?;
-                Ok((serde_json::to_string(&report)?, "application/json"))
+                Ok((serde_json::to_string(&report.json)?, "application/json"))
             }
             RunResource::NumberedDiff(run) => {
                 // crh refuses runs that it did not write.

@@ -40,7 +40,7 @@ struct McpClient {
     roots: Option<Value>,
     /// Answer to questions to the user.
     agrees: bool,
-    /// Answer to `sampling/createMessage`.
+    /// Answer to `sampling/createMessage`; null for none.
     sampled: Value,
     /// Requests and notifications of the server.
     received: Vec<Value>,
@@ -154,7 +154,7 @@ impl McpClient {
                 "elicitation/create" => {
                     Some(json!({ "action": "accept", "content": { "apply": self.agrees } }))
                 }
-                "sampling/createMessage" => Some(self.sampled.clone()),
+                "sampling/createMessage" => Some(self.sampled.clone()).filter(|it| !it.is_null()),
                 _ => None,
             };
             if let Some(result) = result {
@@ -334,9 +334,12 @@ fn bad_calls_get_a_clear_answer() {
     assert_eq!(answer["error"]["message"], "the message has more than 16 MB");
     let unknown = client.request("tools/call", json!({ "name": "no_such_tool" }));
     assert_eq!(unknown["error"]["message"], "there is no tool `no_such_tool`");
-    // The server still works.
+    // The server still works, and says what it left out.
+    repo.write("new.py", "x = 1\n");
     let result = client.call("check_change", change());
     assert_ne!(result["isError"], true, "{result}");
+    let note = result["structuredContent"]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("warning: not reviewed because untracked: `new.py`"), "{note}");
 
     let mut client = McpClient::ready(&user, &plain, None, &[]);
     let refused = client.refused("check_change", json!({}));
@@ -420,6 +423,28 @@ fn review_asks_the_model_of_the_client() {
     assert!(asked[0]["params"]["systemPrompt"].as_str().unwrap().len() > 100);
     assert!(asked[0]["params"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
     assert!(result.to_string().contains("The total is divided by the count"), "{result}");
+}
+
+#[test]
+fn cancelled_review_cancels_the_question_to_the_model_of_the_client() {
+    let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
+    let mut client = McpClient::ready(&user, repo.path(), None, &["--client-model"]);
+    let id = client.start_call("review_change", json!({ "base": "HEAD~1", "budget": "quick" }));
+    let wait_for = |client: &mut McpClient, method: &str| loop {
+        let message = client.next();
+        if message["method"] == method {
+            return message;
+        }
+    };
+    let asked = wait_for(&mut client, "sampling/createMessage");
+    client.send(&json!({
+        "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id },
+    }));
+    let cancelled = wait_for(&mut client, "notifications/cancelled");
+    assert_eq!(cancelled["params"]["requestId"], asked["id"]);
+    assert_no_process_in(repo.path(), client.child.id());
+    let is_question = |one: &&Value| one["method"] == "sampling/createMessage";
+    assert_eq!(client.received.iter().filter(is_question).count(), 1);
 }
 
 #[test]
