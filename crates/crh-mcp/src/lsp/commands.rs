@@ -221,18 +221,22 @@ async fn dismiss(shared: &Shared, root: &WorkspaceRoot, known: &KnownIssue) -> R
     if !REASONS.contains(&reason.title.as_str()) {
         return Ok(());
     }
+    let mut args: Vec<OsString> = vec!["dismiss".into()];
     let (run, number) = match root.number_in_run(&known.issue.dedupe_key) {
         Some(known) => known,
-        // Only a stored run can be named, so the check is stored now.
+        // Only an issue of a stored run can be named. The run is stored for this session only, so
+        // that the newest review stays the newest run.
         None => {
-            let report = shared.checked(root, &[]).await?;
+            let folder = shared.scratch_folder().map_err(|error| error.to_string())?;
+            let run_dir = format!("--run-dir={}", folder.join("runs").display());
+            let report = shared.checked(root, &[&run_dir]).await?;
+            args.push(run_dir.into());
             let mut issues = report.all_issues();
             let issue = issues.find(|issue| issue.dedupe_key == known.issue.dedupe_key);
             (report.run_id.clone(), issue.ok_or("this issue is gone")?.number)
         }
     };
-    let issue = format!("{run}#{number}");
-    let args = ["dismiss", &issue, &reason.title].map(OsString::from).to_vec();
+    args.extend([format!("{run}#{number}").into(), reason.title.into()]);
     let output = shared.run(root, args, SHORT_LIMIT).await.map_err(|error| error.to_string())?;
     if output.code != Some(0) {
         return Err(format!("crh dismiss: {}", output.message()));
@@ -269,8 +273,11 @@ async fn show_evidence(shared: &Shared, known: &KnownIssue) -> Result<(), String
         shared.client.show_message(MessageType::INFO, page).await;
         return Ok(());
     }
-    let file = shared.page_file(&known.issue.dedupe_key);
-    let file = file.and_then(|file| fs::write(&file, page).map(|()| file));
+    let folder = shared.scratch_folder();
+    let file = folder.and_then(|folder| {
+        let file = folder.join(format!("{}.md", known.issue.dedupe_key));
+        fs::write(&file, page).map(|()| file)
+    });
     let file = file.map_err(|error| format!("cannot write the evidence: {error}"))?;
     let uri = Uri::from_file_path(&file).ok_or("cannot name the evidence")?;
     let params =

@@ -90,8 +90,8 @@ pub(super) struct Shared {
     pub(super) is_shut_down: AtomicBool,
     program: Program,
     state: Mutex<SessionState>,
-    /// Folder of pages that the editor opens; deleted at the end.
-    pages: OnceLock<TempDir>,
+    /// Folder for pages that the editor opens and for runs of this session; deleted at the end.
+    scratch: OnceLock<TempDir>,
 }
 
 /// The language server.
@@ -116,7 +116,7 @@ impl Backend {
             is_shut_down: AtomicBool::new(false),
             program,
             state: Mutex::new(state),
-            pages: OnceLock::new(),
+            scratch: OnceLock::new(),
         }))
     }
 
@@ -314,14 +314,15 @@ impl Shared {
         }
     }
 
-    /// Path for a page about an issue, in a folder that only the user can read.
-    pub(super) fn page_file(&self, key: &str) -> io::Result<PathBuf> {
-        if self.pages.get().is_none() {
+    /// A temporary folder that only the user can read.
+    pub(super) fn scratch_folder(&self) -> io::Result<&Path> {
+        if self.scratch.get().is_none() {
+            let folder = tempfile::Builder::new().prefix("crh-").tempdir()?;
             // Another command may have created the folder meanwhile; then this one is deleted.
-            self.pages.set(tempfile::Builder::new().prefix("crh-").tempdir()?).unwrap_or_default();
+            self.scratch.set(folder).unwrap_or_default();
         }
-        let folder = self.pages.get().ok_or(io::ErrorKind::NotFound)?;
-        Ok(folder.path().join(format!("{key}.md")))
+        let folder = self.scratch.get().ok_or(io::ErrorKind::NotFound)?;
+        Ok(folder.path())
     }
 
     pub(super) async fn warn(&self, message: &str) {

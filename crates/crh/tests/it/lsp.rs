@@ -414,6 +414,32 @@ fn unsaved_changes_in_fixed_lines_are_not_overwritten() {
 }
 
 #[test]
+fn issue_of_a_check_is_dismissed_without_a_stored_run() {
+    let workspace = Workspace::new();
+    let (mut editor, _) = workspace.open(Value::Null, json!({}));
+    let file = workspace.uri(FILE);
+    let found = editor.wait_for_diagnostics(&file, &[(5, IDENTITY)]);
+    let title = "crh: dismiss… (`is` with a literal compares identity, not equality)";
+    editor.execute(&file, found[0].range, title);
+    let (id, _): (_, Value) = editor.wait_for_request(request::ShowMessageRequest::METHOD);
+    editor.respond(id, json!({ "title": "Accepted risk" }));
+    editor.wait_for_diagnostics(&file, &[]);
+    assert!(!workspace.repo.path().join(".crh/runs").exists());
+    // An editor that cannot ask gets the command to type.
+    workspace.repo.write(FILE, format!("{SOURCE}    return len(items) is 4\n"));
+    editor.save_file(&file);
+    let found = editor.wait_for_diagnostics(&file, &[(6, IDENTITY)]);
+    editor.execute(&file, found[0].range, title);
+    let (id, _): (_, Value) = editor.wait_for_request(request::ShowMessageRequest::METHOD);
+    editor.send(Response::new_err(id, -32601, "Method not found".to_owned()).into());
+    while editor.shown.is_empty() {
+        assert!(editor.receive().is_none());
+    }
+    assert!(editor.shown[0].starts_with("this editor cannot ask for a reason; type: crh check"));
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
 fn file_or_folder_without_repository_has_no_diagnostics() {
     let workspace = Workspace::new();
     let outside = workspace.user.path("outside");
