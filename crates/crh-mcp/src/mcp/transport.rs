@@ -11,6 +11,7 @@ use rmcp::transport::Transport;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 /// Maximum bytes of a message. The largest sensible message is a model's answer in `sampling`.
@@ -24,6 +25,9 @@ pub(crate) struct LineTransport<R, W> {
     line: Vec<u8>,
     /// Whether the rest of a line that is too long is being skipped.
     is_skipping: bool,
+    /// The answer to a line that cannot be read, while it is being sent. A task of its own, because
+    /// `receive` may be cancelled in the middle.
+    answer: Option<JoinHandle<io::Result<()>>>,
     /// Cancelled when the input ends.
     client_gone: CancellationToken,
 }
@@ -35,6 +39,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             writer: Arc::new(Mutex::new(writer)),
             line: Vec::new(),
             is_skipping: false,
+            answer: None,
             client_gone,
         }
     }
@@ -102,6 +107,12 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
+            if let Some(answer) = &mut self.answer {
+                match answer.await {
+                    // If the client cannot be reached, the next read ends.
+                    Ok(_) | Err(_) => self.answer = None,
+                }
+            }
             let parsed = match self.read_line().await {
                 LineRead::End => {
                     self.client_gone.cancel();
@@ -117,8 +128,7 @@ where
             self.line.clear();
             match parsed {
                 Ok(message) => return Some(message),
-                // If the client cannot be reached, the next read ends.
-                Err(answer) => self.send(*answer).await.unwrap_or_default(),
+                Err(answer) => self.answer = Some(tokio::spawn(self.send(*answer))),
             }
         }
     }
@@ -152,4 +162,36 @@ fn error_answer(code: ErrorCode, message: String, id: Option<RequestId>) -> Erro
 fn too_long() -> ErrorAnswer {
     let message = format!("the message has more than {} MB", MESSAGE_MAX >> 20);
     error_answer(ErrorCode::INVALID_REQUEST, message, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    /// The server drops `receive` whenever something else happens.
+    #[tokio::test]
+    async fn answer_to_a_bad_line_survives_a_cancelled_receive() {
+        let (reader, mut client) = tokio::io::duplex(64);
+        // Too small for the answer, so that sending it has to wait.
+        let (mut output, writer) = tokio::io::duplex(8);
+        let mut transport = LineTransport::new(reader, writer, CancellationToken::new());
+        client.write_all(b"nonsense\n").await.unwrap();
+        let cancelled = tokio::time::timeout(Duration::from_millis(50), transport.receive()).await;
+        assert!(cancelled.is_err());
+        drop(client);
+        let mut text = String::new();
+        let read = async {
+            while !text.ends_with('\n') {
+                text.push(char::from(output.read_u8().await.unwrap()));
+            }
+        };
+        let (received, ()) = tokio::join!(transport.receive(), read);
+        assert!(received.is_none());
+        let answer: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(answer["error"]["code"], -32700);
+    }
 }
