@@ -50,11 +50,13 @@ pub struct ChangeProposal {
 /// Kind of a proposed change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ProposalKind {
-    /// GitHub.
+    /// GitHub, Gitea and Forgejo.
     #[default]
     PullRequest,
     /// Launchpad.
     MergeProposal,
+    /// GitLab.
+    MergeRequest,
 }
 
 impl ProposalKind {
@@ -63,6 +65,7 @@ impl ProposalKind {
         match self {
             Self::PullRequest => "pull request",
             Self::MergeProposal => "merge proposal",
+            Self::MergeRequest => "merge request",
         }
     }
 }

@@ -89,6 +89,18 @@ pub enum ForgeError {
         /// The request.
         request: String,
     },
+    /// The server is older than crh supports.
+    #[error("`{host}` runs {forge} {version}; crh needs {oldest} or newer")]
+    TooOld {
+        /// The host.
+        host: String,
+        /// Name of the forge.
+        forge: &'static str,
+        /// Version of the server.
+        version: String,
+        /// Oldest supported version.
+        oldest: &'static str,
+    },
     /// The reply does not have the expected format.
     #[error("cannot parse the reply to `{request}`: {message}")]
     Unreadable {

@@ -7,10 +7,13 @@
 
 mod change_proposal;
 mod error;
+pub mod gitea;
 pub mod github;
+pub mod gitlab;
 mod http;
 pub mod launchpad;
 pub mod posting;
+pub mod rest;
 pub mod tracker;
 
 pub use change_proposal::{

@@ -46,6 +46,14 @@ pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedReposito
     Ok(repositories)
 }
 
+/// Like [`hosted_repositories`], but each name is the whole path on the host: with all groups of
+/// GitLab, and with the path of a server that is not at the root.
+pub fn hosted_paths(repository: &Repository) -> Result<Vec<HostedRepository>, GitError> {
+    let remotes = repository.remotes()?;
+    let targets = target_remotes(repository, &remotes);
+    Ok(targets.into_iter().filter_map(|remote| parse_hosted_path(&remote.url)).collect())
+}
+
 /// Remotes that changes are proposed to, best first. All remotes if git does not tell.
 fn target_remotes<'a>(repository: &Repository, remotes: &'a [Remote]) -> Vec<&'a Remote> {
     let mut targets = base_remotes(remotes, None).unwrap_or_else(|| {
@@ -114,9 +122,29 @@ fn parse_hosted(url: &str) -> Option<HostedRepository> {
     })
 }
 
+fn parse_hosted_path(url: &str) -> Option<HostedRepository> {
+    let HostedRepository { host, .. } = parse_hosted(url)?;
+    let url = gix::url::parse(url.as_bytes().as_bstr()).ok()?;
+    let path = url.path.to_str().ok()?.trim_matches('/');
+    let name = path.strip_suffix(".git").unwrap_or(path).to_owned();
+    Some(HostedRepository { host, name })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{HostedRepository, owner_and_name, parse_hosted};
+    use super::{HostedRepository, owner_and_name, parse_hosted, parse_hosted_path};
+
+    #[test]
+    fn remote_url_names_whole_path() {
+        for (url, expected) in [
+            ("https://gitlab.com/a/b/c.git", "gitlab.com a/b/c"),
+            ("git@gitlab.com:a/b/c.git", "gitlab.com a/b/c"),
+            ("http://127.0.0.1:8080/gitlab/a/b", "127.0.0.1:8080 gitlab/a/b"),
+        ] {
+            let HostedRepository { host, name } = parse_hosted_path(url).unwrap();
+            assert_eq!(format!("{host} {name}"), expected);
+        }
+    }
 
     #[test]
     fn remote_url_names_host_and_repository() {

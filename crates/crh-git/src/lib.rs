@@ -48,7 +48,8 @@ pub use demo_repository::{DemoCommit, create_demo_repository};
 pub use glob::{GlobError, PathGlobs};
 pub use history::{BlameLine, ChangeHistory, CommitDetails, HISTORY_BEFORE_BASE, LogError};
 pub use identity::{
-    HostedRepository, PushTarget, hosted_repositories, push_target, repository_identity,
+    HostedRepository, PushTarget, hosted_paths, hosted_repositories, push_target,
+    repository_identity,
 };
 pub use objects::{Objects, PathEntry, PathEntryKind, ReadError, check_path};
 pub use patch::PatchDirection;

@@ -97,7 +97,7 @@ fn repository_name(
     repository: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
     match proposal.kind {
-        ProposalKind::PullRequest => None,
+        ProposalKind::PullRequest | ProposalKind::MergeRequest => None,
         ProposalKind::MergeProposal => repository(),
     }
 }
@@ -201,7 +201,7 @@ enum CommentScope {
 
 fn comment_scope(proposal: &ChangeProposal) -> CommentScope {
     match proposal.kind {
-        ProposalKind::PullRequest => CommentScope::PerProposal,
+        ProposalKind::PullRequest | ProposalKind::MergeRequest => CommentScope::PerProposal,
         // Launchpad has not created a round yet.
         ProposalKind::MergeProposal if proposal.rounds.is_empty() => CommentScope::PerProposal,
         ProposalKind::MergeProposal => CommentScope::PerRound,
@@ -230,7 +230,7 @@ fn new_round(
 /// numbers.
 fn next_round_id(proposal: &ChangeProposal, earlier: &[EarlierRound]) -> String {
     match proposal.kind {
-        ProposalKind::PullRequest => {
+        ProposalKind::PullRequest | ProposalKind::MergeRequest => {
             let numbers = earlier.iter().filter_map(|round| round.id.parse::<u64>().ok());
             let next = |last: u64| last.saturating_add(1).to_string();
             numbers.max().map_or_else(|| FIRST_ROUND.to_owned(), next)

@@ -284,13 +284,17 @@ fn parse_target(word: &str) -> Result<Target, TargetArgsError> {
     }
 }
 
-/// Whether the word is a number, `owner/name#number`, or a URL.
+/// Whether the word is a number, `owner/name#number`, a URL, or a merge request of GitLab
+/// (`group/name!number`, `!number`).
 fn is_pull_request(word: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     word.contains("://")
         // Seven or more digits may be an abbreviated commit hash.
         || (is_number(word) && word.len() < 7)
         || word.split_once('#').is_some_and(|(_, number)| is_number(number))
+        || word.rsplit_once('!').is_some_and(|(path, number)| {
+            is_number(number) && (path.is_empty() || path.contains('/'))
+        })
 }
 
 /// Whether the word looks like a mistyped pull request: `owner/name#` without a number, or a URL

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+pub mod fake_forge;
 pub mod fake_github;
 pub mod fake_launchpad;
 pub mod fake_model;
@@ -19,6 +20,7 @@ mod terminal;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod traced;
 
+pub use fake_forge::FakeForge;
 pub use fake_github::FakeGitHub;
 pub use fake_launchpad::FakeLaunchpad;
 pub use fake_model::FakeModel;

@@ -228,6 +228,7 @@ fn is_transient(error: &ForgeError) -> bool {
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }
+        | ForgeError::TooOld { .. }
         | ForgeError::Unreadable { .. } => false,
     }
 }

@@ -5,6 +5,7 @@
 //! its rules ([`ForgeRules`]) and a poster ([`ForgePoster`]).
 
 mod apply_write;
+mod commit_status;
 mod dismissal;
 mod forge;
 mod machine;
@@ -23,6 +24,7 @@ mod threads;
 
 use std::fmt;
 
+pub(crate) use commit_status::commit_status;
 pub use dismissal::{DISMISSAL_PHRASES, DismissalMethod, ThreadDismissal, dismissals};
 pub use forge::{ForgePoster, ForgeProfile, ForgeRules, PostingDelays, SuggestionSyntax};
 pub use machine::{PostingMachine, PostingStep, WriteAnswer};

@@ -165,6 +165,7 @@ impl GitHubIssues {
             ForgeError::RateLimited { .. }
             | ForgeError::TooLarge { .. }
             | ForgeError::Bazaar { .. }
+            | ForgeError::TooOld { .. }
             | ForgeError::Unreadable { .. } => TrackerError::Unreachable { tracker, message },
             ForgeError::Failing { host, message } | ForgeError::Unreachable { host, message } => {
                 TrackerError::Unreachable { tracker: format!("`{host}`"), message }

@@ -6,6 +6,7 @@ mod apps;
 mod asking;
 mod filing;
 mod flood;
+mod forges;
 mod launchpad_login;
 mod launchpad_posting;
 mod launchpad_reading;

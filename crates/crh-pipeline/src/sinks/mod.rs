@@ -41,6 +41,10 @@ pub enum ForgeName {
     GitHub,
     /// Launchpad: one comment with summary, vote and inline comments.
     Launchpad,
+    /// GitLab.
+    GitLab,
+    /// Gitea and Forgejo.
+    Gitea,
 }
 
 /// How to post to a proposed change.
@@ -131,7 +135,7 @@ impl fmt::Display for ReportSink {
 
 impl ForgeName {
     /// All forges.
-    pub const ALL: [Self; 2] = [Self::GitHub, Self::Launchpad];
+    pub const ALL: [Self; 4] = [Self::GitHub, Self::Launchpad, Self::GitLab, Self::Gitea];
 
     /// Sinks of the forge, by their names on the command line.
     pub fn sinks(self) -> &'static [(&'static str, PostKind)] {
@@ -143,6 +147,16 @@ impl ForgeName {
                 ("github-sarif", PostKind::CodeScanning),
             ],
             Self::Launchpad => &[("launchpad", PostKind::Review)],
+            Self::GitLab => &[
+                ("gitlab", PostKind::Review),
+                ("gitlab-comment", PostKind::Comment),
+                ("gitlab-status", PostKind::CheckRun),
+            ],
+            Self::Gitea => &[
+                ("gitea", PostKind::Review),
+                ("gitea-comment", PostKind::Comment),
+                ("gitea-status", PostKind::CheckRun),
+            ],
         }
     }
 

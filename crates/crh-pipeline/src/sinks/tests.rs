@@ -29,7 +29,7 @@ fn emitted(sinks: &[ReportSink]) -> (Vec<SinkDelivery>, String) {
 
 #[test]
 fn sink_names_parse_or_list_alternatives() {
-    let words = "stdout file:a/b:c.json file: file github github-comment github-check github-sarif launchpad Stdout https://x";
+    let words = "stdout file:a/b:c.json file: file github github-comment github-check github-sarif launchpad gitlab gitlab-status gitea gitea-comment Stdout https://x";
     let mut actual = String::new();
     for word in words.split(' ') {
         let parsed = match word.parse::<ReportSink>() {
@@ -51,8 +51,12 @@ fn sink_names_parse_or_list_alternatives() {
         github-check: Forge(ForgeSink { forge: GitHub, kind: CheckRun })
         github-sarif: Forge(ForgeSink { forge: GitHub, kind: CodeScanning })
         launchpad: Forge(ForgeSink { forge: Launchpad, kind: Review })
-        Stdout: unknown sink `Stdout`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
-        https://x: unknown sink `https://x`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
+        gitlab: Forge(ForgeSink { forge: GitLab, kind: Review })
+        gitlab-status: Forge(ForgeSink { forge: GitLab, kind: CheckRun })
+        gitea: Forge(ForgeSink { forge: Gitea, kind: Review })
+        gitea-comment: Forge(ForgeSink { forge: Gitea, kind: Comment })
+        Stdout: unknown sink `Stdout`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif`, `launchpad`, `gitlab`, `gitlab-comment`, `gitlab-status`, `gitea`, `gitea-comment` or `gitea-status`
+        https://x: unknown sink `https://x`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif`, `launchpad`, `gitlab`, `gitlab-comment`, `gitlab-status`, `gitea`, `gitea-comment` or `gitea-status`
     "#]]
     .assert_eq(&actual);
 }

@@ -91,7 +91,7 @@ impl Fault {
     }
 
     /// Whether the fault affects a request.
-    pub(super) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
+    pub(crate) fn applies_to(&self, method: &str, path: &str, write: Option<usize>) -> bool {
         self.times > 0
             && match &self.trigger {
                 FaultTrigger::Any => true,

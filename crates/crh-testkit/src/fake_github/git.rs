@@ -20,7 +20,7 @@ const CONFIG: &str =
 #[derive(Debug, Clone)]
 pub(crate) struct FakeBareRepository {
     pub(crate) path: PathBuf,
-    source: PathBuf,
+    pub(crate) source: PathBuf,
 }
 
 /// A commit of a pull request.
@@ -67,11 +67,15 @@ impl FakeBareRepository {
 
     /// Fetches a commit of another repository as the head of a pull request.
     pub(crate) fn fetch_head(&self, from: &Self, sha: &str, number: u64) {
-        let name = format!("refs/pull/{number}/head");
+        self.fetch_ref(from, sha, &format!("refs/pull/{number}/head"));
+    }
+
+    /// Fetches a commit of another repository under a name.
+    pub(crate) fn fetch_ref(&self, from: &Self, sha: &str, name: &str) {
         if from.path != self.path {
             self.run(&["fetch", "--quiet", "--no-tags", from.path.to_str().unwrap(), sha]);
         }
-        self.run(&["update-ref", &name, sha]);
+        self.run(&["update-ref", name, sha]);
     }
 
     /// Removes unreachable objects.

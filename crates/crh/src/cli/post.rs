@@ -25,7 +25,8 @@ pub(crate) struct PostArgs {
     /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// URL of the Launchpad merge proposal to post to, with `--sink launchpad`
+    /// URL of the merge request, pull request or merge proposal to post to, with a sink of GitLab,
+    /// Gitea or Launchpad
     #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
     pub(crate) proposal: Option<String>,
     /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI
@@ -70,6 +71,16 @@ fn sink_help(sink: ForgeSink) -> &'static str {
         (_, PostKind::CodeScanning) => "Code scanning alerts",
         (ForgeName::Launchpad, _) => {
             "A Launchpad comment with a summary, a vote and inline comments"
+        }
+        (ForgeName::GitLab, PostKind::Review) => {
+            "A GitLab note with a summary, and threads on lines"
+        }
+        (ForgeName::Gitea, PostKind::Review) => {
+            "A Gitea or Forgejo comment with a summary, and a review with comments on lines"
+        }
+        (ForgeName::GitLab | ForgeName::Gitea, PostKind::Comment) => "Only the summary",
+        (ForgeName::GitLab | ForgeName::Gitea, PostKind::CheckRun) => {
+            "A commit status with the verdict"
         }
     }
 }

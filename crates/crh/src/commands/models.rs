@@ -8,7 +8,7 @@ use anyhow::Context;
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use super::{github, launchpad};
+use super::{gitea, github, gitlab, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::{ModelChoice, ModelRole};
@@ -77,6 +77,7 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn redactor_with(&self, extra_secrets: &[SecretString]) -> Redactor {
         let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
         let names = names.chain(launchpad::SECRETS).chain(launchpad::TOKENS);
+        let names = names.chain(gitlab::TOKENS).chain(gitea::TOKENS);
         let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> =
             self.model_environment.secrets(&self.catalogue).chain(tokens).collect();

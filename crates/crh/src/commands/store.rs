@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::{github, launchpad, models};
+use super::{gitea, github, gitlab, launchpad, models};
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
@@ -51,7 +51,11 @@ pub(crate) fn hidden_variables(settings: &Settings) -> Result<HiddenVariables, F
             .chain(&launchpad::SECRETS)
             .map(|name| (*name).to_owned()),
     );
-    let from_local_commands = github::TOKENS.iter().chain(&launchpad::TOKENS);
+    let from_local_commands = github::TOKENS
+        .iter()
+        .chain(&launchpad::TOKENS)
+        .chain(&gitlab::TOKENS)
+        .chain(&gitea::TOKENS);
     let from_local_commands = from_local_commands.map(|name| (*name).to_owned()).collect();
     Ok(HiddenVariables { from_all_commands, from_local_commands })
 }

@@ -29,6 +29,7 @@ mod prepare_determinism;
 mod prepare_refused;
 mod read_only;
 mod render;
+mod rest_forges;
 pub(crate) mod review;
 mod runs;
 mod suppression;

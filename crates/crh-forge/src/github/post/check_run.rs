@@ -10,13 +10,14 @@ use serde_json::{Value, json};
 use super::PROFILE;
 use crate::ForgeError;
 use crate::github::GitHubClient;
-use crate::posting::{ForgeRequest, ReviewPosting, Verb, mask_report, overflow_remark};
+use crate::posting::{
+    ForgeRequest, ReviewPosting, Verb, commit_status, mask_report, overflow_remark,
+};
 use crh_review::escape_invisible;
 use crh_review::finding::{Severity, Side};
 use crh_review::identity::content_id;
 use crh_review::render::{SummaryOptions, repo_link_prefix, summary};
-use crh_review::report::{Issue, Strategy};
-use crh_review::verdict::{CommandKind, Verdict, is_incomplete};
+use crh_review::report::Issue;
 
 /// Annotations per request: GitHub's maximum.
 const BATCH_MAX: usize = 50;
@@ -197,21 +198,7 @@ impl From<CheckRunEntry> for ExistingCheckRun {
 /// GitHub's conclusion for the verdict. Incomplete reviews get `failure`, because branch protection
 /// lets `neutral` pass.
 fn conclusion(posting: &ReviewPosting<'_>) -> &'static str {
-    let report = posting.report;
-    let command = match report.strategy {
-        Strategy::Static => CommandKind::Checks,
-        Strategy::Single | Strategy::Delegate | Strategy::Panel => CommandKind::Review,
-    };
-    match report.verdict {
-        Verdict::ReadyToMerge | Verdict::ChecksPassed if !is_incomplete(report, command) => {
-            "success"
-        }
-        Verdict::ReadyToMerge
-        | Verdict::ChecksPassed
-        | Verdict::NotReady
-        | Verdict::ReadyWithFixes
-        | Verdict::Incomplete => "failure",
-    }
+    if commit_status(posting).is_success { "success" } else { "failure" }
 }
 
 /// An issue as an annotation. Issues on removed lines get none, because these lines do not exist at

@@ -192,6 +192,7 @@ fn classify_error(error: &ForgeError) -> WriteAnswer {
         ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }
+        | ForgeError::TooOld { .. }
         | ForgeError::Unreadable { .. } => WriteAnswer::Unconfirmed(error_text),
         ForgeError::Refused { .. }
         | ForgeError::BadToken { .. }

@@ -107,6 +107,7 @@ fn failure_message(error: &SarifUploadError, channel: StatusChannel) -> String {
             | ForgeError::Unreachable { .. }
             | ForgeError::TooLarge { .. }
             | ForgeError::Bazaar { .. }
+            | ForgeError::TooOld { .. }
             | ForgeError::Unreadable { .. },
         )
         | SarifUploadError::Serialize(_)

@@ -10,15 +10,19 @@ pub(crate) use expected_head::ExpectedHead;
 use secrecy::SecretString;
 
 use self::posting::{PostRequest, PostResult};
+use super::gitea::GiteaSession;
 use super::github::GitHubSession;
+use super::gitlab::GitLabSession;
 use super::launchpad::LaunchpadSession;
-use super::{github, launchpad};
+use super::{gitea, github, gitlab, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
+use crh_forge::gitea::GiteaPullRef;
 use crh_forge::github::PullRequestRef;
+use crh_forge::gitlab::MergeRequestRef;
 use crh_forge::launchpad::MergeProposalRef;
 use crh_forge::posting::{PostingRefusal, ProposalState, dismissals};
 use crh_git::HostedRepository;
@@ -50,6 +54,8 @@ pub(crate) struct ForgeProposal {
 pub(crate) enum Forge {
     GitHub(PullRequestRef),
     Launchpad(MergeProposalRef),
+    GitLab(MergeRequestRef),
+    Gitea(GiteaPullRef),
 }
 
 /// Whether to look for the pull request of the current branch.
@@ -118,14 +124,17 @@ impl Forge {
         match self {
             Self::GitHub(_) => ForgeName::GitHub,
             Self::Launchpad(_) => ForgeName::Launchpad,
+            Self::GitLab(_) => ForgeName::GitLab,
+            Self::Gitea(_) => ForgeName::Gitea,
         }
     }
 
     /// What a forge calls a proposed change.
     pub(crate) fn word(forge: ForgeName) -> &'static str {
         match forge {
-            ForgeName::GitHub => "pull request",
+            ForgeName::GitHub | ForgeName::Gitea => "pull request",
             ForgeName::Launchpad => "merge proposal",
+            ForgeName::GitLab => "merge request",
         }
     }
 
@@ -134,13 +143,15 @@ impl Forge {
         match self {
             Self::GitHub(pull_ref) => pull_ref.url(),
             Self::Launchpad(proposal_ref) => proposal_ref.url(),
+            Self::GitLab(merge_ref) => merge_ref.url(),
+            Self::Gitea(pull_ref) => pull_ref.url(),
         }
     }
 
     /// Whether the summary contains the state of the review for the next one.
     pub(crate) fn saves_reviews(&self) -> bool {
         match self {
-            Self::GitHub(_) => true,
+            Self::GitHub(_) | Self::GitLab(_) | Self::Gitea(_) => true,
             Self::Launchpad(_) => false,
         }
     }
@@ -161,6 +172,12 @@ impl Forge {
                 let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
                 session.post(proposal_ref, request)
             }
+            Self::GitLab(merge_ref) => {
+                GitLabSession::open(&merge_ref.host, environment)?.post(merge_ref, request)
+            }
+            Self::Gitea(pull_ref) => {
+                GiteaSession::open(&pull_ref.host, environment)?.post(pull_ref, request)
+            }
         }
     }
 
@@ -168,7 +185,7 @@ impl Forge {
     pub(crate) fn post_arguments(&self, head: &str) -> String {
         match self {
             Self::GitHub(_) => "--repo OWNER/NAME --pr N --head SHA".to_owned(),
-            Self::Launchpad(_) => {
+            Self::Launchpad(_) | Self::GitLab(_) | Self::Gitea(_) => {
                 format!("--sink {} --proposal {} --head {head}", self.name().name(), self.url())
             }
         }
@@ -181,6 +198,8 @@ impl Forge {
                 "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used"
             }
             Self::Launchpad(_) => launchpad::FETCH_HINT,
+            Self::GitLab(_) => "the token needs the scope `read_repository` or `api`",
+            Self::Gitea(_) => "the token needs the scope `read:repository`",
         }
     }
 }
@@ -196,14 +215,25 @@ pub(crate) fn find_proposal(
     match (target, lookup) {
         (Target::PullRequest(text), _) => {
             let settings = config::load(environment, None, flags.clone())?;
-            match launchpad::is_launchpad_url(text, &settings) {
-                true => launchpad::read_named(text, environment, &settings).map(Some),
-                false => github::read_named(text, environment, &settings).map(Some),
-            }
+            let read_named = if launchpad::is_launchpad_url(text, &settings) {
+                launchpad::read_named
+            } else if gitlab::is_reference(text) {
+                gitlab::read_named
+            } else if gitea::is_reference(text, environment) {
+                gitea::read_named
+            } else {
+                github::read_named
+            };
+            read_named(text, environment, &settings).map(Some)
         }
         (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
-            match github::read_for_current_branch(environment, &settings) {
+            let proposal = github::read_for_current_branch(environment, &settings);
+            let proposal = match proposal {
+                Ok(None) => gitlab::read_for_current_branch(environment, &settings),
+                Ok(Some(_)) | Err(_) => proposal,
+            };
+            match proposal {
                 Ok(proposal) => Ok(proposal),
                 Err(failure) => {
                     note_skipped_lookup(&failure.error);
@@ -235,8 +265,15 @@ pub(super) fn note_skipped_lookup(why: &anyhow::Error) {
 
 /// Repository and number of the proposal at an address. For Launchpad this is the source
 /// repository.
-pub(crate) fn parse_proposal_url(url: &str, settings: &Settings) -> Option<(String, String)> {
-    launchpad::parse_url(url, settings).or_else(|| github::parse_url(url))
+pub(crate) fn parse_proposal_url(
+    url: &str,
+    settings: &Settings,
+    environment: &Environment,
+) -> Option<(String, String)> {
+    launchpad::parse_url(url, settings)
+        .or_else(|| gitlab::parse_url(url, environment))
+        .or_else(|| gitea::parse_url(url, environment))
+        .or_else(|| github::parse_url(url))
 }
 
 /// Fails if a review cannot be posted to a forge: because there is no proposal, or one on another
@@ -251,7 +288,8 @@ pub(crate) fn check_posting_target(
         None => {
             let hint = match forge {
                 ForgeName::GitHub => "pass its address, `OWNER/NAME#N`, or `N` inside a clone",
-                ForgeName::Launchpad => "pass its address",
+                ForgeName::Launchpad | ForgeName::Gitea => "pass its address",
+                ForgeName::GitLab => "pass its address, `GROUP/NAME!N`, or `!N` inside a clone",
             };
             Err(Failure::usage(message).hint(hint))
         }
@@ -261,7 +299,11 @@ pub(crate) fn check_posting_target(
                 .hint(format!("use `--sink {sink}`")))
         }
         Some(pull) if pull.state.viewer.is_none() => {
-            Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn("Launchpad")))
+            let forge = match forge {
+                ForgeName::GitLab => "GitLab",
+                ForgeName::GitHub | ForgeName::Launchpad | ForgeName::Gitea => "Launchpad",
+            };
+            Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn(forge)))
         }
         Some(_) => Ok(()),
     }

@@ -163,6 +163,9 @@ pub(crate) fn refusal_failure(refusal: &PostingRefusal) -> Failure {
             "nothing was posted; save or discard the drafts on the page of the proposal",
         ),
         PostingRefusal::Unmaskable => (FailureKind::Usage, HINT_SECRET_IN_SCHEMA),
+        PostingRefusal::NotLoggedIn("GitLab") => {
+            (FailureKind::Usage, "set `GITLAB_TOKEN`; job tokens can only read")
+        }
         // Other forges cannot be read without a token.
         PostingRefusal::NotLoggedIn(_) => (FailureKind::Usage, launchpad::HINT_LOG_IN),
     };

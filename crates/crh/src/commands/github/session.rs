@@ -175,10 +175,10 @@ fn credentials(
     match find_token(host, default_host, environment) {
         Some(token) => Ok(GitHubCredentials::Token(token.token)),
         None if is_other_forge(host.name()) => Err(Failure::usage(format!(
-            "crh reads pull requests of GitHub and merge proposals of Launchpad, and `{}` is neither",
+            "`{}` is not a GitHub server",
             host.name()
         ))
-        .hint("check the branch out and run `crh review`, or name the branch")),
+        .hint("name a merge request of GitLab as `!N` and a pull request of Gitea or Forgejo by its address; otherwise name the branch")),
         None => {
             let variables = token_variables(host, default_host, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(
@@ -252,6 +252,7 @@ fn failure_with_permissions(error: ForgeError, permissions: &str) -> Failure {
         | ForgeError::Ambiguous { .. }
         | ForgeError::TooLarge { .. }
         | ForgeError::Bazaar { .. }
+        | ForgeError::TooOld { .. }
         | ForgeError::Unreadable { .. } => (FailureKind::External, None),
         ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
             FailureKind::External,

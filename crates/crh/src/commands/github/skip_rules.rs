@@ -45,8 +45,8 @@ pub(crate) fn check_skip_rules(
 ) -> Result<(), Failure> {
     let Some(proposal) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
     match &proposal.forge {
-        Forge::GitHub(_) => {}
-        // The settings apply only to pull requests.
+        Forge::GitHub(_) | Forge::GitLab(_) | Forge::Gitea(_) => {}
+        // Launchpad has no labels, and says of no account that it is a bot.
         Forge::Launchpad(_) => return Ok(()),
     }
     let skip_settings = SkipSettings {

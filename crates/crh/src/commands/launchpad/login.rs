@@ -143,6 +143,7 @@ fn login_failure(error: LoginError) -> Failure {
             | ForgeError::RateLimited { .. }
             | ForgeError::Ambiguous { .. }
             | ForgeError::Bazaar { .. }
+            | ForgeError::TooOld { .. }
             | ForgeError::TooLarge { .. },
         ) => "nothing was stored; try again later",
     };

@@ -116,7 +116,8 @@ impl LaunchpadSession {
             ),
             ForgeError::Refused { .. }
             | ForgeError::Ambiguous { .. }
-            | ForgeError::TooLarge { .. } => (FailureKind::External, None),
+            | ForgeError::TooLarge { .. }
+            | ForgeError::TooOld { .. } => (FailureKind::External, None),
         };
         let failure = Failure::new(kind, error);
         match hint {

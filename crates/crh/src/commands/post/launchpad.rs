@@ -26,7 +26,8 @@ pub(super) fn post_to_launchpad(
     settings: &Settings,
 ) -> Result<ExitCode, Failure> {
     launchpad::check_flags(args.post)?;
-    let (proposal_ref, head) = resolve_target(args, settings)?;
+    let (url, head) = required_flags(args, "merge proposal")?;
+    let proposal_ref = launchpad::parse_ref(url, settings)?;
     check_run_matches(&run.report, &proposal_ref, &head)?;
     let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
     if session.is_anonymous() {
@@ -36,18 +37,17 @@ pub(super) fn post_to_launchpad(
     post_run(args, run, &Forge::Launchpad(proposal_ref), &secrets, None, environment, settings)
 }
 
-/// The target, from the flags.
-fn resolve_target(
-    args: &PostArgs,
-    settings: &Settings,
-) -> Result<(MergeProposalRef, ExpectedHead), Failure> {
+/// The flags `--proposal` and `--head`. `word` is what the forge calls a proposed change.
+pub(super) fn required_flags<'a>(
+    args: &'a PostArgs,
+    word: &str,
+) -> Result<(&'a str, ExpectedHead), Failure> {
     let missing_flag = |value_name: &str, flag: &str| {
         Failure::usage(format!("no {value_name} given")).hint(format!("use `{flag}`"))
     };
-    let url =
-        args.proposal.as_deref().ok_or_else(|| missing_flag("merge proposal", "--proposal URL"))?;
+    let url = args.proposal.as_deref().ok_or_else(|| missing_flag(word, "--proposal URL"))?;
     let head = args.head.as_deref().ok_or_else(|| missing_flag("head commit", "--head SHA"))?;
-    Ok((launchpad::parse_ref(url, settings)?, ExpectedHead::parse(head)?))
+    Ok((url, ExpectedHead::parse(head)?))
 }
 
 /// Fails if the run is for another proposal. Does not compare repositories: the address names the

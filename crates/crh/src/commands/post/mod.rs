@@ -14,11 +14,13 @@ use self::event::CiEvent;
 use super::forge::posting::{HeadFiles, PostRequest, PostResult, refusal_failure};
 use super::forge::posting_messages::check_sinks;
 use super::forge::{ExpectedHead, Forge, posting_messages};
+use super::gitea::GiteaSession;
 use super::github::GitHubSession;
+use super::gitlab::GitLabSession;
 use super::models::ModelResolver;
 use super::review::BASIS;
 use super::review::since::{GROUND, Ground};
-use super::{github, interrupts, run_lookup, store};
+use super::{gitea, github, gitlab, interrupts, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
@@ -75,8 +77,8 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     match forge_name {
         ForgeName::GitHub => {
             if args.proposal.is_some() {
-                return Err(Failure::usage("`--proposal` works only with Launchpad")
-                    .hint("add `--sink launchpad`"));
+                return Err(Failure::usage("`--proposal` does not work with GitHub")
+                    .hint("add `--sink gitlab`, `--sink gitea` or `--sink launchpad`"));
             }
             let target = resolve_target(&args, environment)?;
             let run = load_run(&args, environment)?;
@@ -93,6 +95,26 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
         ForgeName::Launchpad => {
             let run = load_run(&args, environment)?;
             launchpad::post_to_launchpad(&args, &run, environment, &settings)
+        }
+        ForgeName::GitLab => {
+            let (url, head) = launchpad::required_flags(&args, "merge request")?;
+            let merge_ref = gitlab::parse_ref(url, environment)?;
+            let run = load_run(&args, environment)?;
+            check_proposal(&run.report, merge_ref.host.web(), merge_ref.number, &head)?;
+            let session = GitLabSession::open(&merge_ref.host, environment)?;
+            let secrets = session.secrets();
+            let forge = Forge::GitLab(merge_ref);
+            post_run(&args, &run, &forge, &secrets, None, environment, &settings)
+        }
+        ForgeName::Gitea => {
+            let (url, head) = launchpad::required_flags(&args, "pull request")?;
+            let pull_ref = gitea::parse_ref(url, environment)?;
+            let run = load_run(&args, environment)?;
+            check_proposal(&run.report, pull_ref.host.web(), pull_ref.number, &head)?;
+            let session = GiteaSession::open(&pull_ref.host, environment)?;
+            let secrets = session.secrets();
+            let forge = Forge::Gitea(pull_ref);
+            post_run(&args, &run, &forge, &secrets, None, environment, &settings)
         }
     }
 }
@@ -300,6 +322,32 @@ fn check_run_matches(report: &Report, target: &PostTarget) -> Result<(), Failure
             .hint("nothing was posted; name the run of this pull request"));
     }
     check_head(report, &target.head)
+}
+
+/// Fails if the run is for another proposed change, by server and number. The posting engine
+/// compares repositories.
+fn check_proposal(
+    report: &Report,
+    web: &str,
+    number: u64,
+    head: &ExpectedHead,
+) -> Result<(), Failure> {
+    let change = &report.change;
+    let hint = "nothing was posted; name the run of this change";
+    let is_on_server = change.url.strip_prefix(web).is_some_and(|path| path.starts_with('/'));
+    if !change.url.is_empty() && !is_on_server {
+        let message = format!("the run is for `{}`, which is not on `{web}`", change.url);
+        return Err(Failure::usage(ui::one_line(&message)).hint(hint));
+    }
+    if change.pr_number != number.to_string() {
+        let reviewed = match change.pr_number.as_str() {
+            "" => "no proposed change".to_owned(),
+            number => format!("number {}", ui::one_line(number)),
+        };
+        let message = format!("the run is for {reviewed}, not for {number}");
+        return Err(Failure::usage(message).hint(hint));
+    }
+    check_head(report, head)
 }
 
 /// Fails if the run is for another commit.

@@ -71,7 +71,7 @@ pub(super) fn of_workspace(
     let repository = Repository::discover(repo).ok();
     let repository = repository.filter(|repository| is_folder || has_base(repository));
     let repo = repository.and_then(|repository| crh_git::repository_identity(&repository).ok());
-    let (repo, pr_number) = match forge::parse_proposal_url(&metadata.url, settings) {
+    let (repo, pr_number) = match forge::parse_proposal_url(&metadata.url, settings, environment) {
         Some((repo, number)) => (metadata.target_repository.unwrap_or(repo), number),
         None => (repo.unwrap_or_default(), String::new()),
     };

@@ -239,8 +239,8 @@ fn gitlab_clone_is_not_told_to_set_gh_host() {
     let output = hub.crh(repo.path(), &["review", "12"]).run();
     expect![[r#"
         exit 2
-        error: crh reads pull requests of GitHub and merge proposals of Launchpad, and `gitlab.com` is neither
-        hint: check the branch out and run `crh review`, or name the branch
+        error: `gitlab.com` is not a GitHub server
+        hint: name a merge request of GitLab as `!N` and a pull request of Gitea or Forgejo by its address; otherwise name the branch
         ---
     "#]]
     .assert_eq(&output.shown());

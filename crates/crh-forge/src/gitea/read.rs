@@ -1,0 +1,175 @@
+//! Reads a pull request of Gitea or Forgejo with concurrent requests. A request waits only if it
+//! depends on an earlier reply.
+
+mod convert;
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::{StreamExt, stream};
+use wire::{Comment, File, Pull, Review, ReviewComment, Status, User, VersionInfo};
+
+use super::GiteaPullRef;
+use crate::posting::{Association, ProposalState};
+use crate::rest::{RestClient, RestList};
+use crate::{ChangeProposal, ForgeError};
+use crh_review::identity::is_commit_id;
+
+/// Oldest supported version of Gitea. Every version of Forgejo is newer.
+pub const OLDEST_VERSION: &str = "1.19";
+
+/// Maximum number of concurrent requests for the comments of reviews.
+const CONCURRENT_MAX: usize = 8;
+
+/// Maximum number of people whose role crh looks up.
+const PEOPLE_MAX: usize = 50;
+
+/// All replies, before conversion.
+#[derive(Default)]
+struct RawPullRequest {
+    pull: Pull,
+    viewer: User,
+    files: Vec<File>,
+    diff: String,
+    comments: Vec<Comment>,
+    reviews: Vec<Review>,
+    review_comments: Vec<ReviewComment>,
+    statuses: Vec<Status>,
+    roles: BTreeMap<String, Association>,
+    /// Sentences about parts that crh could not read, for the reviewers and the user.
+    notes: Vec<String>,
+    /// Names of incomplete lists that posting depends on.
+    incomplete_lists: Vec<String>,
+}
+
+/// Reads a pull request: the proposal for the review, and the state for posting.
+pub async fn pull_request(
+    client: &RestClient,
+    pull_ref: &GiteaPullRef,
+    instance: &str,
+) -> Result<(ChangeProposal, ProposalState), ForgeError> {
+    let (path, repository) = (pull_ref.api_path(), pull_ref.repository_path());
+    let lists = [
+        format!("{path}/files"),
+        format!("{path}.diff"),
+        format!("{repository}/issues/{}/comments", pull_ref.number),
+        format!("{path}/reviews"),
+    ];
+    let (pull, viewer, version, files, diff, comments, reviews) = tokio::join!(
+        client.get_json::<Pull>(&path),
+        client.get_json::<User>("/user"),
+        client.get_json::<VersionInfo>("/version"),
+        client.list::<File>(&lists[0]),
+        client.get_text(&lists[1]),
+        client.list::<Comment>(&lists[2]),
+        client.list::<Review>(&lists[3]),
+    );
+    if let Ok(version) = &version {
+        check_version(client, &version.version)?;
+    }
+    let mut raw = RawPullRequest { pull: pull?, viewer: viewer?, ..RawPullRequest::default() };
+    check(&path, &raw.pull, pull_ref.number)?;
+    raw.files = required("files", files?, &mut raw);
+    raw.comments = required("comments", comments?, &mut raw);
+    raw.reviews = required("reviews", reviews?, &mut raw);
+    raw.diff = diff.unwrap_or_else(|error| {
+        raw.notes.push(format!("Cannot read the diff: {error}."));
+        String::new()
+    });
+    read_review_comments(client, &path, &mut raw).await?;
+    let statuses = format!("{repository}/commits/{}/statuses", raw.pull.head.sha);
+    match client.list::<Status>(&statuses).await {
+        Ok(list) => raw.statuses = list.entries,
+        Err(error) => raw.notes.push(format!("Cannot read the statuses: {error}.")),
+    }
+    read_roles(client, pull_ref, &mut raw).await;
+    Ok(convert::convert(pull_ref, raw, instance))
+}
+
+/// Reads the comments of all reviews that have some.
+async fn read_review_comments(
+    client: &RestClient,
+    path: &str,
+    raw: &mut RawPullRequest,
+) -> Result<(), ForgeError> {
+    let with_comments = raw.reviews.iter().filter(|review| review.comments_count > 0);
+    let paths: Vec<String> =
+        with_comments.map(|review| format!("{path}/reviews/{}/comments", review.id)).collect();
+    let mut reads = stream::iter(&paths)
+        .map(|path| client.list::<ReviewComment>(path))
+        .buffered(CONCURRENT_MAX);
+    let mut comments = Vec::new();
+    let mut is_truncated = false;
+    while let Some(list) = reads.next().await {
+        let list = list?;
+        is_truncated |= list.is_truncated;
+        comments.extend(list.entries);
+    }
+    comments.sort_by_key(|comment| comment.id);
+    let list = RestList { entries: comments, is_truncated };
+    raw.review_comments = required("inline comments", list, raw);
+    Ok(())
+}
+
+/// Fails if the server is older than crh supports.
+fn check_version(client: &RestClient, version: &str) -> Result<(), ForgeError> {
+    let numbers = |text: &str| -> Vec<u32> {
+        text.split(['.', '-', '+']).map_while(|part| part.parse().ok()).take(2).collect()
+    };
+    match numbers(version) < numbers(OLDEST_VERSION) {
+        false => Ok(()),
+        true => Err(ForgeError::TooOld {
+            host: client.host().name().to_owned(),
+            forge: "Gitea",
+            version: crate::http::message::single_line(version, client.token()),
+            oldest: OLDEST_VERSION,
+        }),
+    }
+}
+
+/// Fails if the reply cannot be for this pull request.
+fn check(path: &str, pull: &Pull, number: u64) -> Result<(), ForgeError> {
+    let problem = if pull.number != number {
+        Some("it is another pull request")
+    } else if !is_commit_id(&pull.head.sha) || !is_commit_id(&pull.base.sha) {
+        Some("it has no commits")
+    } else {
+        None
+    };
+    match problem {
+        None => Ok(()),
+        Some(problem) => Err(ForgeError::Unreadable {
+            request: format!("GET {path}"),
+            message: problem.to_owned(),
+        }),
+    }
+}
+
+/// A list that posting depends on.
+fn required<T>(name: &str, list: RestList<T>, raw: &mut RawPullRequest) -> Vec<T> {
+    if list.is_truncated {
+        raw.notes.push(format!("There are more {name} than crh reads."));
+        raw.incomplete_lists.push(name.to_owned());
+    }
+    list.entries
+}
+
+/// Roles of the author and of the people who wrote inline comments.
+async fn read_roles(client: &RestClient, pull_ref: &GiteaPullRef, raw: &mut RawPullRequest) {
+    let writers = raw.review_comments.iter().filter_map(|comment| comment.user.as_ref());
+    let people = raw.pull.user.iter().chain(writers).map(|user| user.login.clone());
+    let people: BTreeSet<String> = people.filter(|login| *login != raw.viewer.login).collect();
+    for login in people.into_iter().take(PEOPLE_MAX) {
+        let is_plain =
+            login.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        let path = format!("{}/collaborators/{login}", pull_ref.repository_path());
+        let role = if login.eq_ignore_ascii_case(pull_ref.owner()) {
+            Association::Owner
+        } else if is_plain && client.get_text(&path).await.is_ok() {
+            Association::Collaborator
+        } else {
+            Association::Stranger
+        };
+        raw.roles.insert(login, role);
+    }
+}

@@ -1,0 +1,365 @@
+//! REST client for forges with plain JSON and numbered pages: GitLab, Gitea and Forgejo. It retries
+//! if that is safe, and limits the size of replies.
+
+mod host;
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub use host::{RestHost, RestHostError, split_reference};
+pub(crate) use host::{is_repository_path, parse_number};
+use reqwest::header::{
+    ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT as AGENT,
+};
+use reqwest::{Method, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::ForgeError;
+use crate::http::reply::{HttpReply, REPLY_MAX, ReplyError, USER_AGENT, fetch_reply, parse_body};
+use crate::http::retry::{ForgeRetryPolicy, RequestFailure, RequestPurpose, RetryDecision};
+use crate::http::wait_notifier::WaitNotifier;
+use crate::http::{message, retry};
+use crate::posting::Verb;
+use crh_http::{ClientSetupError, NetworkSettings, Timeouts};
+
+/// Maximum number of concurrent requests: as many as crh sends to read one proposed change.
+const CONCURRENT_MAX: usize = 8;
+
+/// Entries per page: the maximum of GitLab. Gitea sends at most 50 by default.
+const PAGE_SIZE: usize = 100;
+
+/// Maximum number of pages of one list. With fifty entries a page this is several times the longest
+/// discussion.
+const PAGES_MAX: usize = 200;
+
+/// Maximum bytes of one list, so that a hostile list cannot fill the memory.
+const LIST_BYTES_MAX: usize = 64 << 20;
+
+/// GitLab gives up a request after a minute.
+pub const TIMEOUTS: Timeouts = Timeouts {
+    connect: Duration::from_secs(15),
+    first_byte: Duration::from_secs(65),
+    idle: Duration::from_secs(65),
+};
+
+/// Configuration of a client.
+pub struct RestClientConfig {
+    /// The server.
+    pub host: RestHost,
+    /// The token; `None` for public data.
+    pub token: Option<RestToken>,
+    /// Retry policy.
+    pub retry: ForgeRetryPolicy,
+    /// Clock, for rate limits that name a time.
+    pub now: fn() -> SystemTime,
+    /// Seed for retry jitter.
+    pub seed: u64,
+}
+
+/// A token and the header that carries it.
+#[derive(Debug, Clone)]
+pub struct RestToken {
+    /// Name of the header, in lower case.
+    pub header: &'static str,
+    /// Text before the token, such as `Bearer `.
+    pub prefix: &'static str,
+    /// The token.
+    pub token: SecretString,
+}
+
+/// Why a client cannot be created.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum RestSetupError {
+    /// The token has characters that are invalid in a header.
+    #[error("the token has invalid characters (is there a line break in it?)")]
+    Token,
+    /// HTTP setup failed.
+    #[error(transparent)]
+    Network(#[from] ClientSetupError),
+}
+
+/// Client for one server and one account. Clones share connections.
+#[derive(Clone)]
+pub struct RestClient {
+    inner: Arc<RestClientInner>,
+}
+
+struct RestClientInner {
+    http: reqwest::Client,
+    host: RestHost,
+    token: Option<(HeaderName, HeaderValue, SecretString)>,
+    retry: ForgeRetryPolicy,
+    now: fn() -> SystemTime,
+    /// Source of retry jitter.
+    jitter: AtomicU64,
+    timeouts: Timeouts,
+    wait_notifier: WaitNotifier,
+    slots: Semaphore,
+}
+
+/// A list, possibly truncated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestList<T> {
+    /// Entries in the forge's order.
+    pub entries: Vec<T>,
+    /// Whether crh did not read all entries, because of its limits.
+    pub is_truncated: bool,
+}
+
+impl fmt::Debug for RestClient {
+    /// Leaves out the token.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("host", &self.inner.host.name()).finish_non_exhaustive()
+    }
+}
+
+impl RestClient {
+    /// Creates a client without sending anything.
+    pub fn new(
+        network: &NetworkSettings,
+        config: RestClientConfig,
+    ) -> Result<Self, RestSetupError> {
+        let RestClientConfig { host, token, retry, now, seed } = config;
+        let to_header = |RestToken { header, prefix, token }: RestToken| {
+            let text = format!("{prefix}{}", token.expose_secret().trim());
+            let mut value = HeaderValue::from_str(&text).map_err(|_| RestSetupError::Token)?;
+            value.set_sensitive(true);
+            Ok::<_, RestSetupError>((HeaderName::from_static(header), value, token))
+        };
+        let inner = RestClientInner {
+            http: crh_http::build_client(network)?,
+            host,
+            token: token.map(to_header).transpose()?,
+            retry,
+            now,
+            jitter: AtomicU64::new(seed),
+            timeouts: network.timeouts,
+            wait_notifier: WaitNotifier::default(),
+            slots: Semaphore::new(CONCURRENT_MAX),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The server of this client.
+    pub fn host(&self) -> &RestHost {
+        &self.inner.host
+    }
+
+    /// The token, for git and for masking.
+    pub fn token(&self) -> Option<&SecretString> {
+        self.inner.token.as_ref().map(|(_, _, token)| token)
+    }
+
+    /// Sets the callback for wait messages. The default is silence.
+    pub fn on_wait(&self, callback: fn(&str)) {
+        self.inner.wait_notifier.set_callback(callback);
+    }
+
+    /// Gets the JSON at a path of the API, such as `/projects/1`.
+    pub async fn get_json<T: DeserializeOwned>(&self, path: &str) -> Result<T, ForgeError> {
+        let reply = self.send(Method::GET, path, None).await?;
+        parse_body(&describe(&Method::GET, path), &reply.body)
+    }
+
+    /// Gets the text at a path of the API.
+    pub async fn get_text(&self, path: &str) -> Result<String, ForgeError> {
+        let reply = self.send(Method::GET, path, None).await?;
+        Ok(String::from_utf8_lossy(&reply.body).into_owned())
+    }
+
+    /// Reads the pages of a list up to a size limit. crh counts the pages itself: an address in a
+    /// reply could name another host, and crh would send the token there.
+    pub async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<RestList<T>, ForgeError> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let size_name = self.inner.host.page_size_name();
+        let (mut entries, mut bytes) = (Vec::new(), 0);
+        for page in 1..=PAGES_MAX {
+            let page_path = format!("{path}{separator}{size_name}={PAGE_SIZE}&page={page}");
+            let reply = self.send(Method::GET, &page_path, None).await?;
+            bytes += reply.body.len();
+            if bytes > LIST_BYTES_MAX {
+                return Ok(RestList { entries, is_truncated: true });
+            }
+            let page: Vec<T> = parse_body(&describe(&Method::GET, path), &reply.body)?;
+            let is_empty = page.is_empty();
+            entries.extend(page);
+            if is_empty || !has_next_page(&reply.headers) {
+                return Ok(RestList { entries, is_truncated: false });
+            }
+        }
+        Ok(RestList { entries, is_truncated: true })
+    }
+
+    /// Sends a write and returns the reply; an empty reply is null. Retries only if the server
+    /// certainly did nothing. An unconfirmed write is [`ForgeError::Ambiguous`].
+    pub async fn write(&self, verb: Verb, path: &str, body: &Value) -> Result<Value, ForgeError> {
+        let method = match verb {
+            Verb::Post => Method::POST,
+            Verb::Patch => Method::PATCH,
+            Verb::Put => Method::PUT,
+            Verb::Delete => Method::DELETE,
+        };
+        let request = describe(&method, path);
+        let reply = self.send(method, path, Some(body)).await?;
+        if reply.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        // The server applied the write even if the reply is malformed.
+        parse_body(&request, &reply.body)
+            .map_err(|error| ForgeError::Ambiguous { request, message: error.to_string() })
+    }
+
+    /// Sends a request with retries.
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<HttpReply, ForgeError> {
+        let purpose =
+            if method == Method::GET { RequestPurpose::Read } else { RequestPurpose::Write };
+        let (host, request) = (self.inner.host.name(), describe(&method, path));
+        let mut attempt = 1;
+        loop {
+            let (failure, message, status) = match self.attempt(&method, path, body).await {
+                Ok(reply) if (200..300).contains(&reply.status) => return Ok(reply),
+                Ok(reply) => {
+                    let message = self.error_message(&reply);
+                    (self.classify(&reply), message, Some(reply.status))
+                }
+                Err(ReplyError::TooLarge) => {
+                    return Err(ForgeError::TooLarge { request, megabytes: REPLY_MAX >> 20 });
+                }
+                Err(ReplyError::Failed(failure, message)) => (failure, message, None),
+            };
+            let (policy, jitter) = (&self.inner.retry, retry::jitter(&self.inner.jitter));
+            match retry::decide(failure, purpose, attempt, policy, jitter) {
+                RetryDecision::Wait(wait) => {
+                    let now = Instant::now();
+                    self.inner.wait_notifier.announce(host, failure, &message, attempt, wait, now);
+                    tokio::time::sleep(wait).await;
+                }
+                RetryDecision::Ambiguous => return Err(ForgeError::Ambiguous { request, message }),
+                RetryDecision::GiveUp => {
+                    return Err(to_forge_error(host, request, failure, message, status));
+                }
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Sends once and reads the reply.
+    async fn attempt(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<HttpReply, ReplyError> {
+        // The semaphore is never closed.
+        let _slot = self.inner.slots.acquire().await;
+        let url = format!("{}{path}", self.inner.host.api());
+        let mut request = self.inner.http.request(method.clone(), url);
+        request = request.header(ACCEPT, "application/json").header(AGENT, USER_AGENT);
+        if let Some((name, value, _)) = &self.inner.token {
+            request = request.header(name, value);
+        }
+        if let Some(body) = body {
+            request = request.header(CONTENT_TYPE, "application/json").body(body.to_string());
+        }
+        fetch_reply(request, self.inner.timeouts, self.token()).await
+    }
+
+    fn classify(&self, reply: &HttpReply) -> RequestFailure {
+        match reply.status {
+            429 => RequestFailure::RateLimited(self.wait(&reply.headers)),
+            500.. => RequestFailure::ServerError(retry_after(&reply.headers)),
+            _ => RequestFailure::Refused,
+        }
+    }
+
+    /// Time to wait after a rate limit: `Retry-After`, or until the time in `RateLimit-Reset`.
+    fn wait(&self, headers: &HeaderMap) -> Option<Duration> {
+        retry_after(headers).or_else(|| {
+            let reset = Duration::from_secs(number(headers, "ratelimit-reset")?);
+            let now = (self.inner.now)().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Some(reset.saturating_sub(now))
+        })
+    }
+
+    /// The server's reason, in one line: the field `message` or `error`, which may be nested.
+    fn error_message(&self, reply: &HttpReply) -> String {
+        let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let reason = ["message", "error_description", "error", "errors"]
+            .into_iter()
+            .filter_map(|name| body.get(name))
+            .find(|value| !value.is_null());
+        let text = match reason {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => {
+                let reason = StatusCode::from_u16(reply.status).ok();
+                let reason = reason.and_then(|status| status.canonical_reason());
+                format!("status {}, {}", reply.status, reason.unwrap_or("no reason given"))
+            }
+        };
+        message::single_line(&text, self.token())
+    }
+}
+
+/// Method and path of a request for messages, without the query.
+fn describe(method: &Method, path: &str) -> String {
+    format!("{method} {}", path.split('?').next().unwrap_or(path))
+}
+
+/// The error after the last attempt.
+fn to_forge_error(
+    host: &str,
+    request: String,
+    failure: RequestFailure,
+    message: String,
+    status: Option<u16>,
+) -> ForgeError {
+    let host = host.to_owned();
+    match (failure, status) {
+        (RequestFailure::RateLimited(wait), _) => ForgeError::RateLimited { host, wait },
+        (RequestFailure::Refused, Some(401)) => ForgeError::BadToken { host, message },
+        (RequestFailure::Refused, Some(403)) => {
+            ForgeError::Forbidden { request, message, needs: None }
+        }
+        (RequestFailure::Refused, Some(404 | 410)) => ForgeError::NotFound { request },
+        (RequestFailure::Refused, Some(status)) => ForgeError::Refused { request, status, message },
+        (RequestFailure::ServerError(_), Some(status)) => {
+            ForgeError::Failing { host, message: format!("status {status}: {message}") }
+        }
+        (
+            RequestFailure::NotSent
+            | RequestFailure::Unanswered
+            | RequestFailure::ServerError(_)
+            | RequestFailure::Refused,
+            _,
+        ) => ForgeError::Unreachable { host, message },
+    }
+}
+
+fn has_next_page(headers: &HeaderMap) -> bool {
+    let has_link = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|link| link.contains("rel=\"next\"") || link.contains("rel=next"))
+    };
+    let has_number = headers.get("x-next-page").is_some_and(|value| !value.is_empty());
+    has_number || headers.get_all("link").iter().any(has_link)
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    number(headers, "retry-after").map(Duration::from_secs)
+}
+
+fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
+    headers.get(name)?.to_str().ok()?.trim().parse().ok()
+}

@@ -1,0 +1,651 @@
+//! The same promises on all forges: read, post, post twice, new push, forged markers, fork, renamed
+//! file, moved head, a kill at every write, 5,000 comments.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::launchpad_scene::{FORK, SHOP, network};
+use crate::scene::{INSTANCE, QUICK, now};
+use crh_forge::gitea::GiteaPullRef;
+use crh_forge::gitea::post::GiteaPoster;
+use crh_forge::github::post::GitHubPoster;
+use crh_forge::github::{
+    GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost, PullRequestRef, ReplyCache,
+};
+use crh_forge::gitlab::MergeRequestRef;
+use crh_forge::gitlab::post::GitLabPoster;
+use crh_forge::launchpad::post::LaunchpadPoster;
+use crh_forge::launchpad::{
+    LaunchpadClient, LaunchpadClientConfig, LaunchpadCredentials, LaunchpadService,
+    MergeProposalRef,
+};
+use crh_forge::posting::{
+    ForgePoster, ItemDelivery, PostingDelays, PostingOptions, PostingOutcome, PostingRefusal,
+    ReviewBasis, ReviewPosting, post_review,
+};
+use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken};
+use crh_forge::{ChangeProposal, ForgeError, gitea, github, gitlab, launchpad};
+use crh_review::diff::Diff;
+use crh_review::report::{Report, Strategy};
+use crh_review::verdict::Verdict;
+use crh_testkit::fake_forge::{
+    Change, ChangeHandle, Dialect, FakeForge, Fault, FaultKind, HoldPoint, TOKEN, WriteHold,
+};
+use crh_testkit::fake_github::{Pull, PullHandle, TOKEN as GITHUB_TOKEN};
+use crh_testkit::fake_launchpad::{
+    CONSUMER, LaunchpadFault, LaunchpadFaultKind, Merge, MergeHandle, SECRET,
+    TOKEN as LAUNCHPAD_TOKEN,
+};
+use crh_testkit::{FakeGitHub, FakeLaunchpad, Repo};
+
+const NO_WAITS: PostingDelays =
+    PostingDelays { rereads: [Duration::ZERO; 3], between_writes: Duration::ZERO };
+
+/// How long a test waits for a write: several times what a slow machine needs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    GitHub,
+    Launchpad,
+    GitLab,
+    Gitea,
+}
+
+const KINDS: [Kind; 4] = [Kind::GitHub, Kind::Launchpad, Kind::GitLab, Kind::Gitea];
+
+/// Where the source branch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Same,
+    Fork,
+}
+
+enum Forge {
+    GitHub(FakeGitHub, PullHandle),
+    Launchpad(FakeLaunchpad, MergeHandle),
+    Rest(FakeForge, ChangeHandle),
+}
+
+struct ForgeScene {
+    kind: Kind,
+    repo: Repo,
+    forge: Forge,
+}
+
+fn lines(from: u32, to: u32) -> String {
+    (from..=to).map(|line| format!("    line({line});\n")).collect()
+}
+
+impl ForgeScene {
+    /// A change that adds `a.rs` with sixty lines, changes line 5 of `b.rs`, and renames `c.rs` to
+    /// `d.rs` with a change in line 20.
+    fn new(kind: Kind, source: Source) -> Self {
+        let repo = Repo::new();
+        repo.write("b.rs", lines(1, 40));
+        repo.write("c.rs", lines(1, 40));
+        repo.commit("base");
+        repo.git(&["switch", "--quiet", "-c", "feature"]);
+        repo.write("a.rs", lines(1, 60));
+        repo.write("b.rs", lines(1, 40).replace("line(5)", "line(five)"));
+        repo.git(&["mv", "c.rs", "d.rs"]);
+        repo.write("d.rs", lines(1, 40).replace("line(20)", "line(twenty)"));
+        repo.commit("change");
+        let forge = match kind {
+            Kind::GitHub => {
+                let github = FakeGitHub::start();
+                github.repository("acme/shop", &repo);
+                let pull = match source {
+                    Source::Same => Pull::default(),
+                    Source::Fork => {
+                        github.fork("ann/shop", "acme/shop", &repo);
+                        Pull { head: "ann:feature".to_owned(), ..Pull::default() }
+                    }
+                };
+                let pull = github.pull("acme/shop", pull);
+                Forge::GitHub(github, pull)
+            }
+            Kind::Launchpad => {
+                let launchpad = FakeLaunchpad::start();
+                launchpad.repository(SHOP, &repo).repository(FORK, &repo);
+                let source = match source {
+                    Source::Same => SHOP,
+                    Source::Fork => FORK,
+                };
+                let merge =
+                    launchpad.propose(Merge { source: source.to_owned(), ..Merge::default() });
+                Forge::Launchpad(launchpad, merge)
+            }
+            Kind::GitLab => rest(Dialect::GitLab, "/gitlab", "acme/web/shop", source, &repo),
+            Kind::Gitea => rest(Dialect::Gitea, "", "acme/shop", source, &repo),
+        };
+        Self { kind, repo, forge }
+    }
+
+    fn push(&self) {
+        match &self.forge {
+            Forge::GitHub(github, pull) => github.push(pull),
+            Forge::Launchpad(launchpad, merge) => launchpad.push(merge),
+            Forge::Rest(forge, change) => forge.push(change),
+        }
+    }
+
+    /// Head, repository and number, as a report names them.
+    fn names(&self) -> (String, String, String) {
+        match &self.forge {
+            Forge::GitHub(github, pull) => {
+                (github.head(pull), pull.repository.clone(), pull.number.to_string())
+            }
+            Forge::Launchpad(launchpad, merge) => {
+                (launchpad.head(merge), SHOP.to_owned(), merge.number.to_string())
+            }
+            Forge::Rest(forge, change) => {
+                (forge.head(change), change.repository.clone(), change.number.to_string())
+            }
+        }
+    }
+
+    /// A review of the head with issues at these lines.
+    fn review(&self, id: &str, locations: &[(&str, u32)]) -> Report {
+        let mut report = Report {
+            review_id: id.to_owned(),
+            strategy: Strategy::Single,
+            verdict: Verdict::ReadyWithFixes,
+            verdict_reason: "issues to fix".to_owned(),
+            ..Report::default()
+        };
+        (report.change.head_sha, report.change.repo, report.change.pr_number) = self.names();
+        let issue = |(number, (file, line)): (usize, &(&str, u32))| {
+            serde_json::from_value(json!({
+                "number": number, "dedupe_key": format!("{:08x}{line:08x}", u32::from(file.as_bytes()[0])),
+                "title": format!("Trouble {file} {line}"), "severity": "P1", "category": "bug",
+                "file": file, "side": "new", "line_start": line, "line_end": line, "confidence": 0.8,
+                "why_it_matters": "Customers pay twice.", "description": "", "suggestion": "",
+                "evidence_snippet": "", "evidence": [], "reviewers": ["correctness"],
+                "language": "rust", "tier": "primary", "validation": "not_run",
+                "autofix_class": "manual", "owner": "human", "queue": "report", "action": "defer",
+                "requires_verification": false, "pre_existing": false, "members": [],
+            }))
+            .unwrap()
+        };
+        report.issues = (1..).zip(locations).map(issue).collect();
+        report
+    }
+
+    async fn post(&self, report: &Report) -> PostingOutcome {
+        match &self.forge {
+            Forge::GitHub(..) => {
+                let (client, pull_ref) = self.github();
+                let poster = GitHubPoster { client: &client, pull_ref: &pull_ref };
+                self.post_with(&poster, report).await
+            }
+            Forge::Launchpad(..) => {
+                let (client, proposal_ref) = self.launchpad();
+                let poster = LaunchpadPoster { client: &client, proposal_ref: &proposal_ref };
+                self.post_with(&poster, report).await
+            }
+            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
+                let (client, merge_ref) = gitlab_client(forge, change);
+                let poster = GitLabPoster { client: &client, merge_ref: &merge_ref };
+                self.post_with(&poster, report).await
+            }
+            Forge::Rest(forge, change) => {
+                let (client, pull_ref) = gitea_client(forge, change);
+                let poster = GiteaPoster { client: &client, pull_ref: &pull_ref };
+                self.post_with(&poster, report).await
+            }
+        }
+    }
+
+    async fn post_with(&self, poster: &impl ForgePoster, report: &Report) -> PostingOutcome {
+        let diff = Diff::read(self.repo.git(&["diff", "main...feature"]));
+        let posting = ReviewPosting {
+            report,
+            diff: &diff,
+            head_lines: &|_| None,
+            mask: &str::to_owned,
+            instance: INSTANCE,
+            web: "https://forge.example",
+            basis: &ReviewBasis::default(),
+            carried_issues: None,
+            options: PostingOptions { resolve_outdated: true, ..PostingOptions::default() },
+        };
+        let outcome = Box::pin(post_review(poster, &posting, &NO_WAITS)).await.unwrap();
+        assert_eq!(self.surprises(), Vec::<String>::new(), "{:?}", self.kind);
+        outcome
+    }
+
+    async fn read(&self) -> Result<ChangeProposal, ForgeError> {
+        let proposal = match &self.forge {
+            Forge::GitHub(..) => {
+                let (client, pull_ref) = self.github();
+                Box::pin(github::read::pull_request(&client, &pull_ref, INSTANCE)).await?.0
+            }
+            Forge::Launchpad(..) => {
+                let (client, proposal_ref) = self.launchpad();
+                Box::pin(launchpad::read::merge_proposal(&client, &proposal_ref)).await?.0
+            }
+            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
+                let (client, merge_ref) = gitlab_client(forge, change);
+                Box::pin(gitlab::read::merge_request(&client, &merge_ref, INSTANCE)).await?.0
+            }
+            Forge::Rest(forge, change) => {
+                let (client, pull_ref) = gitea_client(forge, change);
+                Box::pin(gitea::read::pull_request(&client, &pull_ref, INSTANCE)).await?.0
+            }
+        };
+        Ok(proposal)
+    }
+
+    fn github(&self) -> (GitHubClient, PullRequestRef) {
+        let Forge::GitHub(github, pull) = &self.forge else { panic!("not GitHub") };
+        let (server, api, graphql) = (github.url(), github.api_url(), github.graphql_url());
+        let host = GitHubHost::from_variables(Some(&server), Some(&api), Some(&graphql)).unwrap();
+        let config = GitHubClientConfig {
+            host: host.clone(),
+            credentials: GitHubCredentials::Token(GITHUB_TOKEN.into()),
+            cache: ReplyCache::disabled(),
+            retry: QUICK,
+            now,
+            seed: 7,
+        };
+        let repo = github::Repo::parse(&pull.repository).unwrap();
+        let client = GitHubClient::new(&network(), config).unwrap();
+        (client, PullRequestRef { host, repo, number: pull.number })
+    }
+
+    fn launchpad(&self) -> (LaunchpadClient, MergeProposalRef) {
+        let Forge::Launchpad(launchpad, merge) = &self.forge else { panic!("not Launchpad") };
+        let service = LaunchpadService::parse(&launchpad.url()).unwrap();
+        let credentials = LaunchpadCredentials::new(CONSUMER, LAUNCHPAD_TOKEN, &SECRET.into());
+        let config = LaunchpadClientConfig {
+            service: service.clone(),
+            credentials: credentials.unwrap(),
+            retry: QUICK,
+            now,
+            seed: 7,
+        };
+        let url = format!("{}/{merge}", launchpad.url());
+        let client = LaunchpadClient::new(&network(), config).unwrap();
+        (client, MergeProposalRef::parse(&url, &service).unwrap())
+    }
+
+    fn surprises(&self) -> Vec<String> {
+        match &self.forge {
+            Forge::GitHub(github, _) => github.surprises(),
+            Forge::Launchpad(launchpad, _) => launchpad.surprises(),
+            Forge::Rest(forge, _) => forge.surprises(),
+        }
+    }
+
+    fn writes(&self) -> usize {
+        match &self.forge {
+            Forge::GitHub(github, _) => github.writes_received(),
+            Forge::Launchpad(launchpad, _) => {
+                launchpad.requests().iter().filter(|request| request.method == "POST").count()
+            }
+            Forge::Rest(forge, _) => forge.writes_received(),
+        }
+    }
+
+    /// Author and text of all comments, general and inline, sorted, without saved states and
+    /// addresses.
+    fn content(&self) -> Vec<String> {
+        let mut content: Vec<String> = match &self.forge {
+            Forge::GitHub(github, pull) => {
+                let comments = github.comments(pull).into_iter().map(|it| (it.author, it.body));
+                let threads = github.threads(pull).into_iter().flat_map(|thread| thread.comments);
+                let threads = threads.map(|it| (it.author.clone(), it.body.clone()));
+                comments.chain(threads).map(|(author, body)| format!("{author}: {body}")).collect()
+            }
+            Forge::Launchpad(launchpad, merge) => {
+                let comments = launchpad.comments(merge).into_iter();
+                let texts = comments.flat_map(|comment| {
+                    let inline = comment.inline.into_values();
+                    let texts: Vec<String> =
+                        std::iter::once(comment.content).chain(inline).collect();
+                    texts.into_iter().map(move |text| format!("{}: {text}", comment.author))
+                });
+                texts.collect()
+            }
+            Forge::Rest(forge, change) => {
+                let threads = forge.threads(change).into_iter().flat_map(|thread| thread.comments);
+                let comments = forge.comments(change).into_iter().chain(threads);
+                comments.map(|comment| format!("{}: {}", comment.author, comment.body)).collect()
+            }
+        };
+        for text in &mut content {
+            let is_stable = |line: &&str| !line.contains(":state:") && !line.contains("://");
+            *text = text.lines().filter(is_stable).collect::<Vec<_>>().join("\n");
+        }
+        // Launchpad keeps inline comments in a comment without text.
+        content.retain(|text| !text.ends_with(": "));
+        content.sort();
+        content
+    }
+
+    /// Number of comments whose text contains a word.
+    fn count(&self, word: &str) -> usize {
+        self.content().iter().filter(|text| text.contains(word)).count()
+    }
+
+    /// Adds a general comment and an inline comment of another account.
+    fn forge_comments(&self, summary: &str, inline: &str) {
+        match &self.forge {
+            Forge::GitHub(github, pull) => {
+                github.comment(pull, "mallory", summary);
+                github.thread(pull, "mallory", ("a.rs", 10), inline);
+            }
+            Forge::Launchpad(launchpad, merge) => {
+                launchpad.comment(merge, "mallory", summary);
+                let diff = launchpad.preview_diffs(merge)[0];
+                launchpad.inline(merge, "mallory", diff, &[(15, inline)]);
+            }
+            Forge::Rest(forge, change) => {
+                forge.comment(change, "mallory", summary);
+                forge.thread(change, "mallory", ("a.rs", 10), inline);
+            }
+        }
+    }
+
+    fn fail(&self, write: usize, kind: FaultKind) {
+        match &self.forge {
+            Forge::GitHub(github, _) => drop(github.fail(Fault::on_write(write, kind))),
+            Forge::Launchpad(launchpad, _) => {
+                let kind = match kind {
+                    FaultKind::CutBefore => LaunchpadFaultKind::CutBefore,
+                    FaultKind::CutAfter => LaunchpadFaultKind::CutAfter,
+                    FaultKind::StatusAfter(status) => LaunchpadFaultKind::StatusAfter(status),
+                    _ => LaunchpadFaultKind::StatusBefore(502),
+                };
+                launchpad.fail(LaunchpadFault::on_write(write, kind));
+            }
+            Forge::Rest(forge, _) => drop(forge.fail(Fault::on_write(write, kind))),
+        }
+    }
+
+    fn hold(&self, write: usize, moment: HoldPoint) -> WriteHold {
+        match &self.forge {
+            Forge::GitHub(github, _) => github.hold_write(write, moment),
+            Forge::Launchpad(launchpad, _) => launchpad.hold_write(write, moment),
+            Forge::Rest(forge, _) => forge.hold_write(write, moment),
+        }
+    }
+
+    /// Pushes a change of line 20 of `a.rs`.
+    fn push_fix(&self) {
+        self.repo.write("a.rs", lines(1, 60).replace("line(20)", "line(twenty)"));
+        self.repo.commit("fix");
+        self.push();
+    }
+}
+
+fn rest(dialect: Dialect, below: &str, name: &str, source: Source, repo: &Repo) -> Forge {
+    let forge = FakeForge::start_below(dialect, below);
+    forge.repository(name, repo);
+    let change = match source {
+        Source::Same => Change::default(),
+        Source::Fork => {
+            forge.fork("ann/shop", name, repo);
+            Change { source: "ann/shop".to_owned(), ..Change::default() }
+        }
+    };
+    let change = forge.change(name, change);
+    Forge::Rest(forge, change)
+}
+
+fn rest_client(host: RestHost, token: &str) -> RestClient {
+    let token = RestToken { header: "authorization", prefix: "Bearer ", token: token.into() };
+    let config = RestClientConfig { host, token: Some(token), retry: QUICK, now, seed: 7 };
+    RestClient::new(&network(), config).unwrap()
+}
+
+fn gitlab_client(forge: &FakeForge, change: &ChangeHandle) -> (RestClient, MergeRequestRef) {
+    let host = gitlab::host(&forge.url()).unwrap();
+    let merge_ref = MergeRequestRef::parse(&forge.change_url(change), &host, None).unwrap();
+    (rest_client(host, TOKEN), merge_ref)
+}
+
+fn gitea_client(forge: &FakeForge, change: &ChangeHandle) -> (RestClient, GiteaPullRef) {
+    let host = gitea::host(&forge.url()).unwrap();
+    let pull_ref = GiteaPullRef::parse(&forge.change_url(change), Some(&host)).unwrap();
+    (rest_client(host, TOKEN), pull_ref)
+}
+
+const FIRST: &str = "0123456789abcdef";
+const SECOND: &str = "fedcba9876543210";
+
+#[tokio::test]
+async fn change_is_read_from_every_forge() {
+    for kind in KINDS {
+        for source in [Source::Same, Source::Fork] {
+            let scene = ForgeScene::new(kind, source);
+            let proposal = scene.read().await.unwrap();
+            let (head, repo, number) = scene.names();
+            assert_eq!((proposal.repo, proposal.number), (repo.clone(), number), "{kind:?}");
+            assert_eq!(proposal.source.commit, head, "{kind:?}");
+            assert_eq!(proposal.source.branch, "feature", "{kind:?}");
+            assert_eq!(proposal.source.repo == Some(repo), source == Source::Same, "{kind:?}");
+            assert!(proposal.open, "{kind:?}");
+            assert_eq!(proposal.rounds.last().unwrap().head, head, "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn review_is_posted_once_at_the_right_lines() {
+    for kind in KINDS {
+        for source in [Source::Same, Source::Fork] {
+            let scene = ForgeScene::new(kind, source);
+            // Line 20 of the renamed file is changed; line 30 of `b.rs` is not in the diff.
+            let report =
+                scene.review(FIRST, &[("a.rs", 10), ("a.rs", 20), ("d.rs", 20), ("b.rs", 30)]);
+            let outcome = scene.post(&report).await;
+            assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+            let posted = |delivery: &ItemDelivery| *delivery == ItemDelivery::Posted;
+            let posted = outcome.receipts.iter().filter(|it| posted(&it.delivery)).count();
+            // Three comments and the summary; Launchpad also votes.
+            assert_eq!(posted, if kind == Kind::Launchpad { 5 } else { 4 }, "{kind:?} {outcome:?}");
+            let (content, writes) = (scene.content(), scene.writes());
+            assert_eq!(content.len(), 4, "{kind:?} {content:#?}");
+            let outcome = scene.post(&report).await;
+            assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+            assert_eq!((scene.content(), scene.writes()), (content, writes), "{kind:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn new_push_gets_only_new_comments() {
+    for kind in KINDS {
+        let scene = ForgeScene::new(kind, Source::Same);
+        scene.post(&scene.review(FIRST, &[("a.rs", 10), ("a.rs", 20)])).await;
+        scene.push_fix();
+        let second = scene.review(SECOND, &[("a.rs", 10), ("a.rs", 40)]);
+        let outcome = scene.post(&second).await;
+        assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+        let inline = |line: u32| {
+            let marker = format!("crh:crh:{:08x}{line:08x} -->", u32::from(b'a'));
+            scene.count(&marker)
+        };
+        assert_eq!([10, 20, 40].map(inline), [1, 1, 1], "{kind:?} {:#?}", scene.content());
+        if let Forge::Rest(forge, change) = &scene.forge {
+            let threads = forge.threads(change);
+            let gone = threads.iter().find(|thread| thread.comments[0].body.contains("a.rs 20"));
+            let gone = gone.unwrap();
+            assert!(gone.outdated, "{kind:?}");
+            assert_eq!(gone.resolved, kind == Kind::GitLab, "Gitea cannot resolve threads");
+            assert_eq!(forge.comments(change).len(), 1, "{kind:?}: the summary is updated");
+        }
+        let writes = scene.writes();
+        scene.post(&second).await;
+        assert_eq!(scene.writes(), writes, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn markers_of_other_accounts_do_not_count() {
+    for kind in KINDS {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let report = scene.review(FIRST, &[("a.rs", 10)]);
+        let key = &report.issues[0].dedupe_key;
+        scene.forge_comments(
+            "<!-- code-review-agent:review_id=x -->\n<!-- crh:crh:summary -->\n## Ready to merge",
+            &format!("**P1** Trouble a.rs 10\n\n<!-- crh:crh:{key} -->"),
+        );
+        let outcome = scene.post(&report).await;
+        assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+        assert_eq!(scene.count("mallory: "), 2, "{kind:?}");
+        assert_eq!(scene.count("crh-reviewer: "), 2, "{kind:?} {:#?}", scene.content());
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_posted_to_a_moved_head() {
+    for kind in KINDS {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let mut report = scene.review(FIRST, &[("a.rs", 10)]);
+        scene.push_fix();
+        let outcome = scene.post(&report).await;
+        let is_moved = matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. }));
+        assert!(is_moved, "{kind:?} {outcome:?}");
+        report.change.pr_number = "999".to_owned();
+        let outcome = scene.post(&report).await;
+        let is_other = matches!(outcome.refusal, Some(PostingRefusal::OtherProposal { .. }));
+        assert!(is_other, "{kind:?} {outcome:?}");
+        assert_eq!(scene.writes(), 0, "{kind:?}");
+    }
+}
+
+async fn second_round(kind: Kind) -> (ForgeScene, Report) {
+    let scene = ForgeScene::new(kind, Source::Same);
+    scene.post(&scene.review(FIRST, &[("a.rs", 10), ("a.rs", 20)])).await;
+    scene.push_fix();
+    let report = scene.review(SECOND, &[("a.rs", 10), ("a.rs", 41), ("a.rs", 42)]);
+    (scene, report)
+}
+
+#[tokio::test]
+async fn fault_at_any_write_then_repost_gives_same_content() {
+    for kind in KINDS {
+        let (scene, report) = second_round(kind).await;
+        let before = scene.writes();
+        assert!(scene.post(&report).await.is_complete(), "{kind:?}");
+        let (expected, writes) = (scene.content(), scene.writes() - before);
+        let faults = [FaultKind::CutBefore, FaultKind::CutAfter, FaultKind::StatusAfter(502)];
+        for fault in faults {
+            for number in 1..=writes {
+                let (scene, report) = second_round(kind).await;
+                scene.fail(before + number, fault.clone());
+                scene.post(&report).await;
+                let outcome = scene.post(&report).await;
+                assert!(outcome.is_complete(), "{kind:?} {fault:?} at {number}: {outcome:?}");
+                assert_eq!(scene.content(), expected, "{kind:?} {fault:?} at {number}");
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn posting_killed_at_any_write_can_be_repeated() {
+    // The same test for GitHub is in `posting`, with more writes.
+    for kind in [Kind::Launchpad, Kind::GitLab, Kind::Gitea] {
+        let (scene, report) = second_round(kind).await;
+        let before = scene.writes();
+        scene.post(&report).await;
+        let (expected, writes) = (scene.content(), scene.writes() - before);
+        for moment in [HoldPoint::Before, HoldPoint::After] {
+            for number in 1..=writes {
+                let (scene, report) = second_round(kind).await;
+                let hold = scene.hold(before + number, moment);
+                let (held, hold) = {
+                    let waiting = tokio::task::spawn_blocking(move || (hold.wait(PATIENCE), hold));
+                    tokio::select! {
+                        _ = scene.post(&report) => panic!("write {number} was not held"),
+                        held = waiting => held.unwrap(),
+                    }
+                };
+                assert!(held);
+                hold.release();
+                let outcome = scene.post(&report).await;
+                assert!(outcome.is_complete(), "{kind:?} {moment:?} at {number}: {outcome:?}");
+                assert_eq!(scene.content(), expected, "{kind:?} {moment:?} at {number}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn own_comments_are_found_among_five_thousand() {
+    for kind in KINDS {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let report = scene.review(FIRST, &[("a.rs", 10)]);
+        scene.post(&report).await;
+        for number in 0..5_000 {
+            let text = format!("Comment {number}.");
+            match &scene.forge {
+                Forge::GitHub(github, pull) => drop(github.comment(pull, "ann", &text)),
+                Forge::Launchpad(launchpad, merge) => drop(launchpad.comment(merge, "ann", &text)),
+                Forge::Rest(forge, change) => drop(forge.comment(change, "ann", &text)),
+            }
+        }
+        let writes = scene.writes();
+        let outcome = scene.post(&report).await;
+        assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+        assert_eq!(scene.writes(), writes, "{kind:?}");
+        assert!(scene.read().await.unwrap().comments.len() >= 5_000, "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn refused_position_moves_one_issue_to_the_summary() {
+    for kind in [Kind::GitLab, Kind::Gitea] {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
+        forge.fail(Fault::bad_line("a.rs", 17));
+        let report = scene.review(FIRST, &[("a.rs", 10), ("a.rs", 17), ("a.rs", 20)]);
+        let outcome = scene.post(&report).await;
+        assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+        assert_eq!(forge.threads(change).len(), 2, "{kind:?}");
+        assert!(forge.comments(change)[0].body.contains("Trouble a.rs 17"), "{kind:?}");
+        let writes = scene.writes();
+        scene.post(&report).await;
+        assert_eq!(scene.writes(), writes, "{kind:?}: what was refused is known");
+    }
+}
+
+#[tokio::test]
+async fn rest_forges_report_limits_versions_and_hidden_projects() {
+    for kind in [Kind::GitLab, Kind::Gitea] {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
+        let limited = FaultKind::SecondaryLimit { retry_after: Some(0) };
+        forge.fail(Fault::on("GET", "*", limited).times(2));
+        assert!(scene.read().await.is_ok(), "{kind:?}: rate limits are waited out");
+        forge.fail(Fault::on("GET", "*", FaultKind::StatusBefore(503)).times(2));
+        assert!(scene.read().await.is_ok(), "{kind:?}: reads are repeated");
+        forge.token("stranger-token", "stranger").hide(&change.repository);
+        let client = match kind {
+            Kind::GitLab => gitlab::host(&forge.url()),
+            _ => gitea::host(&forge.url()),
+        };
+        let client = rest_client(client.unwrap(), "stranger-token");
+        let error = match kind {
+            Kind::GitLab => {
+                let (_, merge_ref) = gitlab_client(forge, change);
+                gitlab::read::merge_request(&client, &merge_ref, INSTANCE).await.map(|_| ())
+            }
+            _ => {
+                let (_, pull_ref) = gitea_client(forge, change);
+                gitea::read::pull_request(&client, &pull_ref, INSTANCE).await.map(|_| ())
+            }
+        };
+        assert!(matches!(error, Err(ForgeError::NotFound { .. })), "{kind:?} {error:?}");
+        forge.set_version("1.2.3");
+        let error = scene.read().await.unwrap_err().to_string();
+        assert!(error.contains("1.2.3; crh needs"), "{error}");
+        forge.set_version("12.0.0+gitea-1.22.0");
+        assert_eq!(scene.read().await.is_ok(), kind == Kind::Gitea, "a version of Forgejo");
+    }
+}

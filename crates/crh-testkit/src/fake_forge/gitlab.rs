@@ -1,0 +1,384 @@
+//! GitLab's API v4, as far as crh and client libraries use it.
+
+use serde_json::{Value, json};
+
+use super::diff::FileDiff;
+use super::server::{ForgeCall, ForgeReply};
+use super::state::{ForgeComment, ForgeThread, Project, ProposedChange, State, Status};
+
+/// Largest page.
+const PAGE_MAX: usize = 100;
+
+/// Message for a position that is not in the diff.
+pub(super) const BAD_LINE: &str =
+    "400 Bad request - Note {:line_code=>[\"can't be blank\", \"must be a valid line code\"]}";
+
+pub(super) fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
+    let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
+    let method = call.method.as_str();
+    if call.login.is_none() && !(call.is_job && method == "GET") {
+        return ForgeReply::refused(401, "401 Unauthorized");
+    }
+    match (method, path.as_slice()) {
+        ("GET", ["version"]) if call.is_job => ForgeReply::refused(401, "401 Unauthorized"),
+        ("GET", ["version"]) => {
+            ForgeReply::new(200, json!({ "version": state.version, "revision": "0123456" }))
+        }
+        ("GET", ["user"]) => match &call.login {
+            Some(login) => ForgeReply::new(200, user(state, login, call)),
+            None => ForgeReply::refused(401, "401 Unauthorized"),
+        },
+        (_, ["projects", project, rest @ ..]) => {
+            let found = state
+                .projects
+                .values()
+                .find(|found| found.path == *project || found.id.to_string() == *project);
+            // A hidden project looks like a missing one.
+            match found.filter(|found| found.can_read(call.login.as_deref())) {
+                None => ForgeReply::refused(404, "404 Project Not Found"),
+                Some(found) => {
+                    let project = found.path.clone();
+                    project_answer(state, call, &project, rest)
+                }
+            }
+        }
+        (_, _) => unknown(state, call),
+    }
+}
+
+fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
+    state.surprises.push(format!("{} /{}", call.method, call.path.join("/")));
+    ForgeReply::refused(404, "404 Not Found")
+}
+
+fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&str]) -> ForgeReply {
+    match (call.method.as_str(), rest) {
+        ("GET", []) => ForgeReply::new(200, project_json(state, &state.projects[project], call)),
+        ("GET", ["members", "all", id]) => {
+            let found = &state.projects[project];
+            let member =
+                found.members.iter().find(|(login, _)| state.users[*login].to_string() == **id);
+            match member {
+                Some((login, level)) => {
+                    let mut member = user(state, login, call);
+                    member["access_level"] = json!(level);
+                    ForgeReply::new(200, member)
+                }
+                None => ForgeReply::refused(404, "404 Not found"),
+            }
+        }
+        ("GET", ["repository", "commits", sha, "statuses"]) => {
+            let statuses = state.projects[project].statuses.iter();
+            let is_wanted = |status: &&Status| {
+                status.sha == **sha && call.query("name").is_none_or(|name| name == status.name)
+            };
+            let statuses =
+                statuses.filter(is_wanted).map(|status| status_json(state, status, call));
+            call.page(statuses.collect(), "per_page", PAGE_MAX)
+        }
+        ("POST", ["statuses", sha]) => set_status(state, call, project, sha),
+        ("GET", ["merge_requests"]) => {
+            let changes = state.projects[project].changes.iter();
+            let is_wanted = |change: &&ProposedChange| {
+                call.query("state").is_none_or(|state| (state == "opened") == change.is_open)
+                    && call.query("source_branch").is_none_or(|name| name == change.request.head)
+            };
+            let changes = changes.filter(is_wanted).rev();
+            let changes = changes.map(|change| merge_request(state, project, change, call));
+            call.page(changes.collect(), "per_page", PAGE_MAX)
+        }
+        (_, ["merge_requests", number, rest @ ..]) => {
+            let number = number.parse().unwrap_or_default();
+            match state.change(project, number).is_some() {
+                true => merge_request_answer(state, call, (project, number), rest),
+                false => ForgeReply::refused(404, "404 Not found"),
+            }
+        }
+        (_, _) => unknown(state, call),
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "one arm per operation")]
+fn merge_request_answer(
+    state: &mut State,
+    call: &ForgeCall,
+    (project, number): (&str, u64),
+    rest: &[&str],
+) -> ForgeReply {
+    let login = call.login.clone().unwrap_or_default();
+    let list = |values: Vec<Value>| call.page(values, "per_page", PAGE_MAX);
+    let change = state.change(project, number).unwrap();
+    match (call.method.as_str(), rest) {
+        ("GET", []) => ForgeReply::new(200, merge_request(state, project, change, call)),
+        ("GET", ["diffs"]) => list(state.diff(project, number).iter().map(file_json).collect()),
+        ("GET", ["versions"]) => list(change.versions.iter().rev().map(|refs| json!({
+            "id": refs.id, "head_commit_sha": refs.head, "base_commit_sha": refs.base,
+            "start_commit_sha": refs.start, "created_at": "2026-01-01T00:00:00Z", "state": "collected",
+        })).collect()),
+        ("GET", ["discussions"]) => list(discussions(state, change, call)),
+        ("GET", ["notes"]) => {
+            let notes = change.comments.iter().map(|comment| note(state, comment, number, call));
+            list(notes.collect())
+        }
+        ("GET", ["approvals"]) => ForgeReply::new(200, approvals(state, change, call)),
+        ("GET", ["pipelines" | "closes_issues"]) => list(Vec::new()),
+        ("POST", ["notes"]) => {
+            if call.text("body").is_empty() {
+                return ForgeReply::new(400, json!({ "error": "body is missing" }));
+            }
+            let id = state.add_comment(project, number, &login, &call.text("body"));
+            let change = state.change(project, number).unwrap();
+            let comment = change.comments.iter().find(|comment| comment.id == id).unwrap();
+            ForgeReply::new(201, note(state, comment, number, call))
+        }
+        ("PUT", ["notes", id]) => {
+            let body = call.text("body");
+            let change = state.change_mut(project, number).unwrap();
+            let comment = change.comments.iter_mut().find(|comment| comment.id.to_string() == **id);
+            match comment {
+                None => ForgeReply::refused(404, "404 Note Not Found"),
+                Some(comment) if comment.author != login => {
+                    ForgeReply::refused(403, "403 Forbidden")
+                }
+                Some(comment) => {
+                    comment.body = body;
+                    let comment = comment.clone();
+                    ForgeReply::new(200, note(state, &comment, number, call))
+                }
+            }
+        }
+        ("POST", ["discussions"]) => new_discussion(state, call, (project, number), &login),
+        ("POST", ["discussions", id, "notes"]) => {
+            state.add_reply(project, number, id, &login, &call.text("body"));
+            let change = state.change(project, number).unwrap();
+            let thread = change.threads.iter().find(|thread| thread.id == **id).unwrap();
+            let comment = thread.comments.last().unwrap();
+            ForgeReply::new(201, note(state, comment, number, call))
+        }
+        ("PUT", ["discussions", id]) => {
+            let resolved = call.body["resolved"] == true || call.body["resolved"] == "true";
+            let change = state.change_mut(project, number).unwrap();
+            let Some(thread) = change.threads.iter_mut().find(|thread| thread.id == **id) else {
+                return ForgeReply::refused(404, "404 Discussion Not Found");
+            };
+            thread.resolved = resolved;
+            thread.resolved_by = resolved.then(|| login.clone());
+            let thread = thread.clone();
+            let change = state.change(project, number).unwrap();
+            ForgeReply::new(200, discussion(state, &thread, change, call))
+        }
+        ("POST", ["approve"]) => {
+            let sha = call.text("sha");
+            if !sha.is_empty() && sha != change.refs().head {
+                return ForgeReply::refused(409, "SHA does not match HEAD of source branch");
+            }
+            if change.request.author == login {
+                return ForgeReply::refused(401, "401 Unauthorized");
+            }
+            state.change_mut(project, number).unwrap().approvals.insert(login);
+            let change = state.change(project, number).unwrap();
+            ForgeReply::new(201, approvals(state, change, call))
+        }
+        ("POST", ["unapprove"]) => {
+            match state.change_mut(project, number).unwrap().approvals.remove(&login) {
+                true => {
+                    let change = state.change(project, number).unwrap();
+                    ForgeReply::new(201, approvals(state, change, call))
+                }
+                false => ForgeReply::refused(404, "404 Not Found"),
+            }
+        }
+        (_, _) => unknown(state, call),
+    }
+}
+
+/// Makes a thread on lines. GitLab needs all three commits of a version, and a line that the diff of
+/// that version shows.
+fn new_discussion(
+    state: &mut State,
+    call: &ForgeCall,
+    (project, number): (&str, u64),
+    login: &str,
+) -> ForgeReply {
+    let position = call.body["position"].clone();
+    let text = |name: &str| position[name].as_str().unwrap_or_default().to_owned();
+    for name in ["base_sha", "start_sha", "head_sha", "position_type"] {
+        if text(name).is_empty() {
+            let error = format!("position[{name}] is missing");
+            return ForgeReply::new(400, json!({ "error": error }));
+        }
+    }
+    let refs = state.change(project, number).unwrap().refs().clone();
+    let is_current = [text("base_sha"), text("start_sha"), text("head_sha")]
+        == [refs.base, refs.start, refs.head.clone()];
+    let line = |name: &str| position[name].as_u64().and_then(|line| u32::try_from(line).ok());
+    let (old, new) = (line("old_line").unwrap_or(0), line("new_line").unwrap_or(0));
+    let files = state.diff(project, number);
+    let file = files
+        .iter()
+        .find(|file| file.new_path == text("new_path") && file.old_path == text("old_path"));
+    let has_line =
+        |file: &&FileDiff| file.lines.iter().any(|shown| (shown.old, shown.new) == (old, new));
+    let Some(file) = file.filter(|file| is_current && has_line(file)) else {
+        return ForgeReply::refused(400, BAD_LINE);
+    };
+    let (path, old_path) = (file.new_path.clone(), file.old_path.clone());
+    let id = state.add_thread(project, number, login, (&path, new), &call.text("body"));
+    let change = state.change_mut(project, number).unwrap();
+    let thread = change.threads.iter_mut().find(|thread| thread.id == id).unwrap();
+    (thread.old_path, thread.sent_position) = (old_path, position);
+    thread.old_line = (old > 0).then_some(old);
+    thread.new_line = (new > 0).then_some(new);
+    let thread = thread.clone();
+    let change = state.change(project, number).unwrap();
+    ForgeReply::new(201, discussion(state, &thread, change, call))
+}
+
+/// Sets a commit status. GitLab refuses a transition to the same state.
+fn set_status(state: &mut State, call: &ForgeCall, project: &str, sha: &str) -> ForgeReply {
+    let id = state.next_id();
+    let login = call.login.clone().unwrap_or_default();
+    let name = call.body["name"].as_str().unwrap_or("default").to_owned();
+    let found = state.projects.get_mut(project).unwrap();
+    let last = found.statuses.iter().rfind(|status| status.sha == sha && status.name == name);
+    let wanted = call.text("state");
+    if !["pending", "running", "success", "failed", "canceled", "skipped"]
+        .contains(&wanted.as_str())
+    {
+        return ForgeReply::new(400, json!({ "error": "state does not have a valid value" }));
+    }
+    if last.is_some_and(|last| last.state == wanted && last.description == call.text("description"))
+    {
+        let message = format!("Cannot transition status via :{wanted} from :{wanted}");
+        return ForgeReply::refused(400, &message);
+    }
+    let status = Status {
+        id,
+        sha: sha.to_owned(),
+        state: wanted,
+        name,
+        description: call.text("description"),
+        author: login,
+    };
+    found.statuses.push(status.clone());
+    ForgeReply::new(201, status_json(state, &status, call))
+}
+
+fn user(state: &State, login: &str, call: &ForgeCall) -> Value {
+    let id = state.users.get(login).copied().unwrap_or_default();
+    json!({
+        "id": id, "username": login, "name": login, "state": "active", "locked": false,
+        "avatar_url": null, "web_url": format!("{}/{login}", call.web),
+    })
+}
+
+fn project_json(state: &State, project: &Project, call: &ForgeCall) -> Value {
+    let parent = project.parent.as_ref().and_then(|parent| state.projects.get(parent));
+    let mut value = json!({
+        "id": project.id, "path_with_namespace": project.path,
+        "name": project.path.rsplit('/').next(), "default_branch": "main",
+        "visibility": if project.is_private { "private" } else { "public" },
+        "web_url": format!("{}/{}", call.web, project.path),
+        "http_url_to_repo": format!("{}/{}.git", call.web, project.path),
+    });
+    if let Some(parent) = parent {
+        value["forked_from_project"] =
+            json!({ "id": parent.id, "path_with_namespace": parent.path });
+    }
+    value
+}
+
+fn merge_request(state: &State, project: &str, change: &ProposedChange, call: &ForgeCall) -> Value {
+    let refs = change.refs();
+    let id = |path: &str| state.projects[path].id;
+    json!({
+        "id": change.id, "iid": change.number, "project_id": id(project),
+        "title": change.request.title, "description": change.request.body,
+        "state": if change.is_open { "opened" } else { "merged" },
+        "draft": change.request.draft, "author": user(state, &change.request.author, call),
+        "labels": change.request.labels, "source_branch": change.request.head,
+        "target_branch": change.request.base, "source_project_id": id(&change.source),
+        "target_project_id": id(project), "sha": refs.head,
+        "diff_refs": { "base_sha": refs.base, "start_sha": refs.start, "head_sha": refs.head },
+        "references": {
+            "short": format!("!{}", change.number), "relative": format!("!{}", change.number),
+            "full": format!("{project}!{}", change.number),
+        },
+        "web_url": format!("{}/{project}/-/merge_requests/{}", call.web, change.number),
+        "created_at": "2026-01-01T00:00:00Z",
+    })
+}
+
+fn file_json(file: &FileDiff) -> Value {
+    json!({
+        "old_path": file.old_path, "new_path": file.new_path, "a_mode": "100644", "b_mode": "100644",
+        "diff": file.text, "new_file": file.is_new, "renamed_file": file.is_renamed,
+        "deleted_file": file.is_deleted, "generated_file": false,
+    })
+}
+
+fn discussions(state: &State, change: &ProposedChange, call: &ForgeCall) -> Vec<Value> {
+    let comments = change.comments.iter().map(|comment| {
+        let note = note(state, comment, change.number, call);
+        let id = format!("{:040x}", comment.id);
+        (comment.id, json!({ "id": id, "individual_note": true, "notes": [note] }))
+    });
+    let threads = change
+        .threads
+        .iter()
+        .map(|thread| (thread.comments[0].id, discussion(state, thread, change, call)));
+    let mut all: Vec<(u64, Value)> = comments.chain(threads).collect();
+    all.sort_by_key(|(id, _)| *id);
+    all.into_iter().map(|(_, value)| value).collect()
+}
+
+fn note(state: &State, comment: &ForgeComment, number: u64, call: &ForgeCall) -> Value {
+    json!({
+        "id": comment.id, "type": null, "body": comment.body,
+        "author": user(state, &comment.author, call), "created_at": comment.created_at,
+        "updated_at": comment.created_at, "system": false, "noteable_iid": number,
+        "noteable_type": "MergeRequest", "resolvable": false, "confidential": false,
+        "internal": false,
+    })
+}
+
+fn discussion(
+    state: &State,
+    thread: &ForgeThread,
+    change: &ProposedChange,
+    call: &ForgeCall,
+) -> Value {
+    let refs = change.versions.iter().find(|refs| refs.head == thread.head).unwrap();
+    let notes = thread.comments.iter().map(|comment| {
+        let mut note = note(state, comment, change.number, call);
+        note["type"] = json!("DiffNote");
+        note["resolvable"] = json!(true);
+        note["resolved"] = json!(thread.resolved);
+        let resolver = thread.resolved_by.as_ref();
+        note["resolved_by"] = resolver.map_or(Value::Null, |login| user(state, login, call));
+        note["position"] = json!({
+            "base_sha": refs.base, "start_sha": refs.start, "head_sha": refs.head,
+            "position_type": "text", "old_path": thread.old_path, "new_path": thread.path,
+            "old_line": thread.old_line, "new_line": thread.new_line,
+            "line_range": thread.sent_position["line_range"],
+        });
+        note
+    });
+    let notes: Vec<Value> = notes.collect();
+    json!({ "id": thread.id, "individual_note": false, "notes": notes })
+}
+
+fn approvals(state: &State, change: &ProposedChange, call: &ForgeCall) -> Value {
+    let approvers = change.approvals.iter();
+    let approvers: Vec<Value> =
+        approvers.map(|login| json!({ "user": user(state, login, call) })).collect();
+    json!({ "iid": change.number, "approved": !approvers.is_empty(), "approved_by": approvers })
+}
+
+fn status_json(state: &State, status: &Status, call: &ForgeCall) -> Value {
+    json!({
+        "id": status.id, "sha": status.sha, "status": status.state, "name": status.name,
+        "description": status.description, "author": user(state, &status.author, call),
+        "created_at": "2026-01-01T00:00:00Z",
+    })
+}

@@ -1,0 +1,171 @@
+//! Access to a forge with a plain REST API (GitLab, Gitea, Forgejo) for the duration of a command.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::PathBuf;
+
+use secrecy::{ExposeSecret, SecretString};
+use tokio::runtime::Runtime;
+
+use super::forge::own_comments;
+use crate::config::environment::Environment;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui;
+use crh_forge::posting::{ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
+use crh_forge::posting::{PostingSkip, ProposalState};
+use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken, TIMEOUTS};
+use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
+use crh_git::{FetchAddress, HostedRepository, Repository};
+use crh_http::NetworkSettings;
+use crh_pipeline::resolve::ProposalRemotes;
+
+/// Largest configuration file of another program, in bytes.
+const CONFIG_MAX: u64 = 1 << 20;
+
+/// A client for one server and one account, with a runtime.
+pub(super) struct RestSession {
+    pub(super) client: RestClient,
+    pub(super) runtime: Runtime,
+}
+
+impl RestSession {
+    /// Creates a session without sending anything.
+    pub(super) fn open(
+        host: &RestHost,
+        token: RestToken,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let config = RestClientConfig {
+            host: host.clone(),
+            token: Some(token),
+            retry: ForgeRetryPolicy::default(),
+            now: Environment::clock,
+            // Concurrent runs must not retry at the same time.
+            seed: RandomState::new().hash_one(()),
+        };
+        let network = NetworkSettings { timeouts: TIMEOUTS, ..environment.network_settings() };
+        let client = RestClient::new(&network, config).or_fail(FailureKind::Usage)?;
+        client.on_wait(ui::note);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        Ok(Self { client, runtime: runtime.or_fail(FailureKind::External)? })
+    }
+
+    /// Secrets to mask.
+    pub(super) fn secrets(&self) -> Vec<SecretString> {
+        self.client.token().cloned().into_iter().collect()
+    }
+
+    /// Where to fetch the commits of a proposal. The target repository also has those of forks.
+    pub(super) fn remotes(
+        &self,
+        url: &str,
+        user: &str,
+        head_ref: String,
+    ) -> Result<ProposalRemotes, Failure> {
+        let address = FetchAddress::new(url, self.client.token().cloned());
+        let address = address.and_then(|address| address.for_user(user));
+        let address = address.or_fail(FailureKind::External)?;
+        Ok(ProposalRemotes { target: address.clone(), source: address, head_ref })
+    }
+
+    /// Sends the request of a commit status, if there is one.
+    pub(super) fn send_status(&self, request: Option<ForgeRequest>) -> PostingOutcome {
+        let delivery = match request {
+            None => ItemDelivery::Skipped(PostingSkip::AlreadyPosted.to_string()),
+            Some(request) => {
+                let write = self.client.write(request.verb, &request.path, &request.body);
+                match self.runtime.block_on(write) {
+                    Ok(_) => ItemDelivery::Posted,
+                    Err(error) => ItemDelivery::Failed(error.to_string()),
+                }
+            }
+        };
+        let receipts = vec![PostingReceipt { item: PostedItem::CheckRun, delivery }];
+        PostingOutcome { receipts, ..PostingOutcome::default() }
+    }
+}
+
+/// Adds exit code and hint to an error. `permissions` says what the token needs.
+pub(super) fn to_failure(error: ForgeError, permissions: &str) -> Failure {
+    let (kind, hint) = match &error {
+        ForgeError::BadToken { .. } => (
+            FailureKind::Usage,
+            Some("the token may have expired or been revoked; create a new one"),
+        ),
+        ForgeError::Forbidden { .. } | ForgeError::NotFound { .. } => {
+            (FailureKind::External, Some(permissions))
+        }
+        ForgeError::RateLimited { .. } => (FailureKind::External, Some("try again later")),
+        ForgeError::Failing { .. } | ForgeError::Unreachable { .. } => (
+            FailureKind::External,
+            Some("check the network; crh takes proxies and certificates from the environment"),
+        ),
+        ForgeError::TooOld { .. } => (FailureKind::External, Some("update the server")),
+        ForgeError::Refused { .. }
+        | ForgeError::Ambiguous { .. }
+        | ForgeError::TooLarge { .. }
+        | ForgeError::Bazaar { .. }
+        | ForgeError::Unreadable { .. } => (FailureKind::External, None),
+    };
+    let failure = Failure::new(kind, error);
+    match hint {
+        Some(hint) => failure.hint(hint.to_owned()),
+        None => failure,
+    }
+}
+
+/// Removes crh's own comments from a proposal, by account and marker.
+pub(super) fn remove_own_comments(proposal: &mut ChangeProposal, state: &ProposalState) {
+    own_comments::remove_own_comments(proposal, |comment| {
+        comment.author.is_some()
+            && comment.author.as_deref() == state.viewer_login()
+            && own_comments::has_marker(&comment.content)
+    });
+}
+
+/// Whether the current folder is a clone of the target or source repository, or has the head
+/// commit.
+pub(super) fn has_clone(
+    environment: &Environment,
+    target: &HostedRepository,
+    proposal: &ChangeProposal,
+) -> bool {
+    let Ok(repository) = Repository::discover(&environment.folder) else { return false };
+    let names = [Some(target.name.as_str()), proposal.source.repo.as_deref()];
+    let remotes = crh_git::hosted_repositories(&repository).unwrap_or_default();
+    let is_remote = remotes.iter().any(|remote| {
+        let has_name = |name: &&str| remote.name.eq_ignore_ascii_case(name);
+        remote.host == target.host && names.iter().flatten().any(has_name)
+    });
+    is_remote || repository.commit(&proposal.source.commit).is_some()
+}
+
+/// The first token among these variables that is set.
+pub(super) fn variable_token(
+    names: &[&'static str],
+    environment: &Environment,
+) -> Option<SecretString> {
+    let mut values = environment.secrets(names.iter().copied());
+    names.iter().find_map(|name| {
+        values.remove(*name).filter(|token| !token.expose_secret().trim().is_empty())
+    })
+}
+
+/// Reads a configuration file of another program below the user's configuration folder. A missing
+/// file is empty.
+pub(super) fn read_config(environment: &Environment, path: &str) -> String {
+    let own = environment.config_dir();
+    let file: Option<PathBuf> = own.and_then(|own| Some(own.parent()?.join(path)));
+    let is_small = |file: &PathBuf| {
+        std::fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= CONFIG_MAX)
+    };
+    file.filter(is_small).and_then(|file| std::fs::read_to_string(file).ok()).unwrap_or_default()
+}
+
+/// Value of `key: value` in a line of YAML, without quotes.
+pub(super) fn yaml_value<'t>(line: &'t str, key: &str) -> Option<&'t str> {
+    let line = line.trim().trim_start_matches("- ");
+    let value = line.strip_prefix(key)?.strip_prefix(':')?.trim();
+    let value = value.strip_prefix("!!null").unwrap_or(value).trim();
+    let value = value.trim_matches(['"', '\'']);
+    (!value.is_empty()).then_some(value)
+}
