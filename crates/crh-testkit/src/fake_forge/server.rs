@@ -43,6 +43,8 @@ pub(super) struct ForgeCall {
     pub(super) is_job: bool,
     /// Web address of the forge.
     pub(super) web: String,
+    /// Address of the request, without the query.
+    address: String,
 }
 
 /// A reply of the API.
@@ -100,9 +102,7 @@ impl ForgeCall {
             ("x-next-page", next.clone().unwrap_or_default()),
         ];
         if let Some(next) = next {
-            let path = self.path.join("/");
-            let link =
-                format!("<{}/{path}?page={next}&{size_name}={size}>; rel=\"next\"", self.web);
+            let link = format!("<{}?page={next}&{size_name}={size}>; rel=\"next\"", self.address);
             headers.push(("link", link));
         }
         ForgeReply { status: 200, headers, body: Value::Array(shown) }
@@ -174,16 +174,23 @@ impl FakeForgeServer {
         self.address.get().map_or("", String::as_str)
     }
 
+    /// Path of the API.
+    fn api(&self) -> &'static str {
+        match self.dialect {
+            Dialect::GitLab => "/api/v4/",
+            Dialect::Gitea => "/api/v1/",
+        }
+    }
+
     /// Answers a request and records the exchange.
     fn handle(&self, request: &HttpRequest) -> ForgeAnswer {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let path = path.strip_prefix(&self.prefix).unwrap_or(path);
-        let api = match self.dialect {
-            Dialect::GitLab => "/api/v4/",
-            Dialect::Gitea => "/api/v1/",
+        let Some(below) = path.strip_prefix(self.api()) else {
+            return self.git(request, path, query);
         };
-        let Some(below) = path.strip_prefix(api) else { return self.git(request, path, query) };
-        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        let body: Value = serde_json::from_slice(&request.body)
+            .unwrap_or_else(|_| multipart(request).unwrap_or_default());
         let is_write = request.method != "GET";
         let (index, fault, held) = {
             let mut traffic = self.traffic();
@@ -275,6 +282,7 @@ impl FakeForgeServer {
             login: token.and_then(|token| state.tokens.get(&token).cloned()),
             is_job,
             web: self.address().to_owned(),
+            address: format!("{}{}{below}", self.address(), self.api()),
         }
     }
 
@@ -318,6 +326,24 @@ impl ForgeTraffic {
         fault.times = fault.times.saturating_sub(1);
         Some(fault.kind.clone())
     }
+}
+
+/// Fields of a form of several parts, which some clients send. `a[b]` is a field of `a`.
+fn multipart(request: &HttpRequest) -> Option<Value> {
+    let (_, boundary) = request.header("content-type")?.split_once("boundary=")?;
+    let text = String::from_utf8_lossy(&request.body);
+    let mut fields = json!({});
+    for part in text.split(&format!("--{}", boundary.trim_matches('"'))) {
+        let Some((head, value)) = part.split_once("\r\n\r\n") else { continue };
+        let name = head.split("name=\"").nth(1)?.split('"').next()?;
+        let value = value.trim_end_matches("\r\n");
+        let value = value.parse::<u64>().map_or_else(|_| json!(value), |number| json!(number));
+        match name.split_once('[') {
+            Some((name, field)) => fields[name][field.trim_end_matches(']')] = value,
+            None => fields[name] = value,
+        }
+    }
+    Some(fields)
 }
 
 /// Whether a request comments on a line of the new file.

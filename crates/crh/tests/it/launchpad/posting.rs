@@ -224,8 +224,8 @@ fn run_for_another_target_is_refused() {
         hint: use the one where the change is proposed
         ---
         exit 2
-        error: `--proposal` works only with Launchpad
-        hint: add `--sink launchpad`
+        error: `--proposal` does not work with GitHub
+        hint: add `--sink gitlab`, `--sink gitea` or `--sink launchpad`
         ---
         exit 2
         error: a report file needs its diff to place the comments
