@@ -18,6 +18,7 @@ pub(crate) mod faults;
 pub(crate) mod git;
 mod graphql;
 mod json;
+mod oauth;
 mod render;
 mod rest;
 mod scenario;
@@ -228,6 +229,12 @@ impl FakeGitHub {
             value
         });
         runs.collect()
+    }
+
+    /// Reactions in a repository: comment ids and words, in order of arrival.
+    pub fn reactions(&self, repository: &str) -> Vec<(u64, String)> {
+        let (owner, name) = repository.split_once('/').unwrap();
+        self.state().repository(owner, name).unwrap().reactions.clone()
     }
 
     /// SARIF reports of a repository, in order of arrival.

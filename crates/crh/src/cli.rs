@@ -10,6 +10,8 @@ mod plumbing;
 mod post;
 mod review;
 mod runs;
+#[cfg(feature = "server")]
+mod serve;
 mod target;
 
 use std::path::PathBuf;
@@ -39,6 +41,10 @@ pub(crate) use self::review::{
     ReviewersArgs, TrustArgs, WorkspaceArgs,
 };
 pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
+#[cfg(feature = "server")]
+pub(crate) use self::serve::{
+    AppArgs, LogFormatArg, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs, StrangersArg,
+};
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
 /// Review code changes before they are merged: find defects and prove each one with quoted code
@@ -104,6 +110,9 @@ pub(crate) enum Command {
     Lsp,
     /// Post the report of a stored run to a pull request or merge proposal
     Post(Box<PostArgs>),
+    /// Run a server that reviews the pull requests of a team: webhooks, workers and a page
+    #[cfg(feature = "server")]
+    Serve(Box<ServeArgs>),
     /// Log in to Launchpad
     #[command(subcommand)]
     Login(LoginCommand),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// Cargo features of this program, for bug reports.
-const FEATURES: [(&str, bool); 0] = [];
+const FEATURES: [(&str, bool); 1] = [("server", cfg!(feature = "server"))];
 
 /// File in the root file system of the container that says so.
 const CONTAINER_MARK: &str = "/usr/share/crh/installed-by";

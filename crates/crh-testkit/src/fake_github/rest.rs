@@ -2,6 +2,7 @@
 
 mod apps;
 mod issues;
+mod people;
 mod reads;
 mod review;
 mod writes;
@@ -85,6 +86,10 @@ pub(super) fn answer(state: &mut State, server: &str, call: &Call) -> ReplyResul
     }
     match (call.method.as_str(), &path[..]) {
         ("GET", ["user"]) => reads::user(&View { state, server }, call),
+        ("GET", ["user", "installations"]) => people::installations(&View { state, server }, call),
+        ("GET", ["user", "installations", id, "repositories"]) => {
+            people::installation_repositories(&View { state, server }, call, id)
+        }
         ("GET", ["rate_limit"]) => Ok(reads::rate_limit()),
         ("POST", ["app", "installations", id, "access_tokens"]) => {
             apps::access_token(state, call, id)

@@ -91,6 +91,12 @@ impl FakeGitHub {
         self.service.state().accounts.retain(|account| account.login != login);
     }
 
+    /// Id of the installation of an App.
+    pub fn installation(&self, app: u64) -> u64 {
+        let state = self.service.state();
+        state.apps.iter().find(|one| one.id == app).unwrap().installation.0
+    }
+
     /// Installs an App that signs with [`APP_KEY`] for the repositories of an owner. Returns its
     /// id.
     pub fn app(&self, slug: &str, owner: &str, permissions: &[Permission]) -> u64 {
@@ -138,6 +144,8 @@ impl FakeGitHub {
             gone: false,
             bare,
             associations: Default::default(),
+            roles: Default::default(),
+            reactions: Vec::new(),
             numbers: 0,
             pulls: Default::default(),
             issues: Default::default(),
@@ -167,6 +175,25 @@ impl FakeGitHub {
             repository.associations.insert(login.to_owned(), word.to_owned());
         });
         self
+    }
+
+    /// Gives an account a role: `read`, `triage`, `write`, `maintain` or `admin`.
+    pub fn role(&self, name: &str, login: &str, role: &str) -> &Self {
+        self.service.state().ensure(login);
+        self.in_repository(name, |repository| {
+            repository.roles.insert(login.to_owned(), role.to_owned());
+        });
+        self
+    }
+
+    /// Lets a browser sign in as an account. Returns client id and client secret of the App.
+    pub fn sign_in_as(&self, login: &str) -> (String, String) {
+        let mut state = self.service.state();
+        state.ensure(login);
+        state.oauth_login = Some(login.to_owned());
+        let client = ("Iv1.fake".to_owned(), "fake-client-secret".to_owned());
+        state.oauth = Some(client.clone());
+        client
     }
 
     /// Opens an issue and returns its number.

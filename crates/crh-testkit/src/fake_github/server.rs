@@ -13,7 +13,7 @@ use super::faults::{Fault, FaultKind, HeldWrite, HoldPoint};
 use super::rest::{Call, Reply};
 use super::state::{Permission, State};
 use super::time::now;
-use super::{graphql, rest};
+use super::{graphql, oauth, rest};
 use crate::http;
 use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Service};
 
@@ -50,6 +50,8 @@ enum FakeRoute {
     Rest,
     Graphql(Result<graphql::GraphQuery, Reply>),
     Git,
+    /// Sign-in of a browser.
+    OAuth,
 }
 
 impl Service for FakeGitHubServer {
@@ -106,7 +108,7 @@ impl FakeGitHubServer {
         let writes = match &route {
             FakeRoute::Rest => request.method != "GET" && !path.ends_with("/access_tokens"),
             FakeRoute::Graphql(read) => read.as_ref().is_ok_and(graphql::GraphQuery::writes),
-            FakeRoute::Git => false,
+            FakeRoute::Git | FakeRoute::OAuth => false,
         };
         let (index, write, fault, held) = {
             let mut traffic = self.traffic();
@@ -168,7 +170,11 @@ impl FakeGitHubServer {
         if let Some(answer) = fault.and_then(|how| answer_before_applying(how, route)) {
             return answer;
         }
-        let mut answer = if let FakeRoute::Git = route {
+        let mut answer = if let FakeRoute::OAuth = route {
+            let (status, headers, body) =
+                oauth::answer(&mut self.state(), path, query, &request.body);
+            ServerAnswer::Bytes(status, headers, body)
+        } else if let FakeRoute::Git = route {
             self.git(request, path, query)
         } else {
             ServerAnswer::Json(self.json(request, (path, query), body, route, fault))
@@ -233,7 +239,7 @@ impl FakeGitHubServer {
         let mut reply = match route {
             FakeRoute::Graphql(Ok(asked)) => asked.answer(&mut state, server, &call),
             FakeRoute::Graphql(Err(refused)) => refused.clone(),
-            FakeRoute::Rest | FakeRoute::Git => {
+            FakeRoute::Rest | FakeRoute::Git | FakeRoute::OAuth => {
                 rest::answer(&mut state, server, &call).unwrap_or_else(|refused| refused)
             }
         };
@@ -349,6 +355,8 @@ fn route(path: &str, body: &Value) -> FakeRoute {
         FakeRoute::Graphql(graphql::GraphQuery::parse(body))
     } else if path.starts_with("/api/v3/") {
         FakeRoute::Rest
+    } else if path.starts_with("/login/oauth/") {
+        FakeRoute::OAuth
     } else {
         FakeRoute::Git
     }
@@ -395,7 +403,7 @@ fn primary_limit_reply(resets_in: u64, route: &FakeRoute) -> Reply {
             let error = json!({ "type": "RATE_LIMITED", "message": WHY });
             (Reply::with(200, json!({ "errors": [error] })), "graphql")
         }
-        FakeRoute::Rest | FakeRoute::Git => (Reply::refused(403, WHY), "core"),
+        FakeRoute::Rest | FakeRoute::Git | FakeRoute::OAuth => (Reply::refused(403, WHY), "core"),
     };
     reply.headers = vec![
         ("x-ratelimit-limit", LIMIT.0.to_string()),

@@ -20,6 +20,12 @@ pub(super) struct State {
     pub(super) repositories: Vec<Repository>,
     pub(super) apps: Vec<App>,
     pub(super) surprises: Vec<String>,
+    /// Client id and client secret of the App's sign-in.
+    pub(super) oauth: Option<(String, String)>,
+    /// Account whose browser signs in.
+    pub(super) oauth_login: Option<String>,
+    /// Accounts by unused code.
+    pub(super) oauth_codes: BTreeMap<String, String>,
     ids: u64,
     second: u64,
 }
@@ -103,6 +109,10 @@ pub(super) struct Repository {
     pub(super) gone: bool,
     pub(super) bare: FakeBareRepository,
     pub(super) associations: BTreeMap<String, String>,
+    /// Roles by account: `read`, `triage`, `write`, `maintain`, `admin`.
+    pub(super) roles: BTreeMap<String, String>,
+    /// Comment ids and reactions, in order of arrival.
+    pub(super) reactions: Vec<(u64, String)>,
     pub(super) numbers: u64,
     pub(super) pulls: BTreeMap<u64, PullRequest>,
     pub(super) issues: BTreeMap<u64, Issue>,
@@ -353,7 +363,17 @@ impl Repository {
         format!("{}/{}", self.owner, self.name)
     }
 
-    /// Role of an account.
+    /// Role of an account in GitHub's words.
+    pub(super) fn role(&self, login: &str) -> &str {
+        match self.roles.get(login) {
+            Some(role) => role,
+            None if self.owner == login => "admin",
+            None if self.private => "",
+            None => "read",
+        }
+    }
+
+    /// Association of an account.
     pub(super) fn association(&self, login: &str) -> &str {
         let association = self.associations.get(login).map(String::as_str);
         association.unwrap_or(if self.owner == login { "OWNER" } else { "NONE" })

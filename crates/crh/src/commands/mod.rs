@@ -36,6 +36,8 @@ pub(crate) mod review;
 pub(crate) mod run_lookup;
 mod runs;
 mod schema;
+#[cfg(feature = "server")]
+mod serve;
 mod show;
 pub(crate) mod store;
 mod tool;
@@ -66,6 +68,9 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
     match &cli.command {
         // An evaluation runs many reviews at once.
         Command::Eval(_) => {}
+        // Its children have their own limits.
+        #[cfg(feature = "server")]
+        Command::Serve(_) => {}
         _ => limits::watch_memory(environment),
     }
     let result = match cli.command {
@@ -77,6 +82,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Post(args) => return post::run(*args, environment),
         Command::Eval(command) => return eval::run(command, environment),
         Command::Lsp => return lsp::run(environment),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => return serve::run(*args, environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

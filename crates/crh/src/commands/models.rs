@@ -256,6 +256,20 @@ pub(crate) fn key_variables(settings: &Settings) -> Result<BTreeSet<String>, Fai
     Ok(catalogue_variables.chain(configured).collect())
 }
 
+/// Variables with keys, addresses and headers of models, with their values.
+#[cfg(feature = "server")]
+pub(crate) fn model_variables(
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Vec<(String, SecretString)>, Failure> {
+    let catalogue = settings.models.value.catalogue().map_err(Failure::usage)?;
+    let keys = &settings.model_keys.value.0;
+    let mut names = ModelEnvironment::relevant_variables(&catalogue, keys);
+    let headers = settings.model_headers.value.0.values().flat_map(BTreeMap::values);
+    names.extend(headers.map(String::as_str));
+    Ok(environment.secrets(names).into_iter().collect())
+}
+
 /// Warns if the recording is incomplete.
 pub(crate) fn warn_if_recording_failed(model: &Model) {
     if let Some(error) = model.recording_error() {

@@ -207,6 +207,31 @@ impl Environment {
         }
     }
 
+    /// Variables for processes that crh starts to do its own work: settings, proxies and
+    /// certificates, without secrets and without a home.
+    #[cfg(feature = "server")]
+    pub(crate) fn child_variables(&self) -> Vec<(String, String)> {
+        let not_for_children = ["CRH_STORE", "CRH_STATE", "NO_COLOR"];
+        let settings = KEYS.iter().filter_map(|key| key.spec.variable);
+        let settings = settings.filter(|name| !not_for_children.contains(name));
+        let names = settings.chain([PATH]).chain(HTTP_PROXY).chain(HTTPS_PROXY).chain(NO_PROXY);
+        let plain = names.filter_map(|name| {
+            Some((name.to_owned(), self.variable(name)?.to_string_lossy().into_owned()))
+        });
+        let files = CA_FILES.iter().filter_map(|name| {
+            let file = self.folder.join(self.variable(name)?);
+            Some(((*name).to_owned(), file.to_string_lossy().into_owned()))
+        });
+        let config = match self.user_config() {
+            UserConfigPath::Explicit(path) => Some(path),
+            UserConfigPath::Default(path) => Some(path).filter(|path| path.exists()),
+            UserConfigPath::NoHome => None,
+        };
+        let config =
+            config.map(|path| (CONFIG_VARIABLE.to_owned(), path.to_string_lossy().into_owned()));
+        plain.chain(files).chain(config).collect()
+    }
+
     /// The user's home. A relative `HOME` is ignored, because it would depend on the current
     /// folder.
     pub(crate) fn home(&self) -> Option<&Path> {

@@ -6,7 +6,7 @@ use crate::crh;
 
 #[test]
 fn help_texts_match_golden_file() {
-    let commands: [&[&str]; 37] = [
+    let commands: [&[&str]; 38] = [
         &[],
         &["review"],
         &["reviewers"],
@@ -38,6 +38,7 @@ fn help_texts_match_golden_file() {
         &["runs", "prune"],
         &["dismiss"],
         &["lsp"],
+        &["serve"],
         &["login"],
         &["login", "launchpad"],
         &["logout"],
@@ -60,7 +61,7 @@ fn wrong_argument_is_reported_with_tip() {
         exit 2
         error: unrecognized subcommand 'reveiw'
 
-          tip: some similar subcommands exist: 'reviewers', 'review'
+          tip: some similar subcommands exist: 'serve', 'reviewers', 'review'
 
         Usage: crh <COMMAND>
 

@@ -32,6 +32,8 @@ mod render;
 mod rest_forges;
 pub(crate) mod review;
 mod runs;
+#[cfg(feature = "server")]
+mod server;
 mod suppression;
 mod tool;
 mod tool_refused;

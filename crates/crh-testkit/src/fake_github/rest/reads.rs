@@ -9,7 +9,7 @@ use super::super::state::{
     CheckRun, Comment, PENDING, Permission, PullRequest, Repository, Review, Status, Thread,
 };
 use super::super::time::now;
-use super::{Call, Reply, ReplyResult, issues, page};
+use super::{Call, Reply, ReplyResult, issues, page, people};
 
 /// Maximum number of files that GitHub lists.
 const MAX_FILES: usize = 3_000;
@@ -56,6 +56,9 @@ pub(super) fn answer(
     let reply = match path {
         [] => Reply::with(200, view.full_repository(repository)),
         ["pulls"] => pulls(view, call, repository),
+        ["collaborators", login, "permission"] => {
+            return people::permission(view, repository, login);
+        }
         ["pulls", number, rest @ ..] => {
             let pull = number.parse().ok().and_then(|number: u64| repository.pulls.get(&number));
             let Some(pull) = pull else { return Err(Reply::not_found()) };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::json::View;
 use super::super::scenario::{Pull, PullHandle};
 use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State};
-use super::{Call, Reply, ReplyResult, check_permission, issues, review};
+use super::{Call, Reply, ReplyResult, check_permission, issues, people, review};
 
 /// The longest text, in characters.
 pub(super) const MAX_BODY: usize = 65_536;
@@ -49,6 +49,10 @@ pub(super) fn answer(
         ("PUT", ["pulls", number, "reviews", id, "dismissals"]) => {
             check_permission(state, call, &[Permission::WritePulls])?;
             review::dismiss(state, server, call, (name, number, id))
+        }
+        ("POST", ["issues" | "pulls", "comments", id, "reactions"]) => {
+            check_permission(state, call, &comments)?;
+            people::react(state, server, call, name, id)
         }
         ("POST", ["issues"]) => {
             check_permission(state, call, &[Permission::WriteIssues])?;

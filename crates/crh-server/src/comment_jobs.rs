@@ -1,0 +1,306 @@
+//! Carries out commands in comments, and says why a stranger's pull request waits.
+//!
+//! A job may run twice, because a worker can die in between. Each answer has a hidden mark with the
+//! id of the comment, and crh answers a comment only once.
+
+use std::path::{Component, Path};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::comment_commands::{CommentCommand, HELP};
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::github_app::GitHubAccess;
+use crate::job::{AttemptFailure, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice};
+use crate::store::{AuditEntry, ReviewFilter, StoreError, StoredReview};
+use crate::tasks::CommandTask;
+use crate::webhook::plan::CommentRef;
+use crate::worker::{Attempt, ChildAccess, ChildEnd, CommentJobs};
+use crh_review::render::{comment_title, ticket};
+use crh_review::report::{Issue, Report};
+
+/// Largest report that crh reads.
+const REPORT_MAX: u64 = 32 << 20;
+
+/// Carries out jobs about comments.
+#[derive(Debug, Clone)]
+pub struct CommentJobRunner {
+    access: Arc<GitHubAccess>,
+    /// Label that approves a stranger's pull request.
+    label: String,
+}
+
+impl CommentJobRunner {
+    /// A runner that uses the App.
+    pub fn new(access: Arc<GitHubAccess>, label: String) -> Self {
+        Self { access, label }
+    }
+}
+
+impl From<StoreError> for AttemptFailure {
+    fn from(error: StoreError) -> Self {
+        let retry = match &error {
+            StoreError::Missing(_) | StoreError::Refused(_) => RetryAdvice::Never,
+            StoreError::Unavailable(_)
+            | StoreError::StaleLease
+            | StoreError::Address(_)
+            | StoreError::NewerSchema { .. }
+            | StoreError::Content(_) => RetryAdvice::Backoff,
+        };
+        Self { reason: error.to_string(), retry }
+    }
+}
+
+impl CommentJobs for CommentJobRunner {
+    async fn handle(&self, attempt: &Attempt<'_>) -> Result<(), AttemptFailure> {
+        let payload = attempt.job().payload.clone();
+        match attempt.job().key.kind {
+            JobKind::Command => match read_payload::<CommandTask>(payload)? {
+                CommandTask::AwaitMaintainer => self.announce_wait(attempt).await,
+                CommandTask::Comment { comment, command } => {
+                    self.run_comment(attempt, &comment, command).await
+                }
+            },
+            // No delivery adds such a job for comments.
+            JobKind::Reply | JobKind::Review | JobKind::Reconcile | JobKind::Cleanup => Ok(()),
+        }
+    }
+}
+
+fn read_payload<T: for<'a> Deserialize<'a>>(
+    payload: serde_json::Value,
+) -> Result<T, AttemptFailure> {
+    serde_json::from_value(payload).map_err(|error| AttemptFailure {
+        reason: format!("the job cannot be read: {error}"),
+        retry: RetryAdvice::Never,
+    })
+}
+
+impl CommentJobRunner {
+    async fn announce_wait(&self, attempt: &Attempt<'_>) -> Result<(), AttemptFailure> {
+        let job = attempt.job();
+        let notice = CheckNotice {
+            title: "Not reviewed: a maintainer must ask for it".to_owned(),
+            summary: format!(
+                "crh reviews pull requests from forks and of first-time contributors only if a person with write access comments `/crh review`, or adds the label `{}`.",
+                self.label
+            ),
+        };
+        let (change, head) = (&job.key.change, &job.key.head);
+        Ok(self.access.report_check(job.installation, change, head, &notice).await?)
+    }
+
+    async fn run_comment(
+        &self,
+        attempt: &Attempt<'_>,
+        comment: &CommentRef,
+        command: Result<CommentCommand, String>,
+    ) -> Result<(), AttemptFailure> {
+        let job = attempt.job();
+        let change = &job.key.change;
+        let (forge, repository) = (change.forge.as_str(), change.repository.as_str());
+        let author = comment.author.as_str();
+        if !self.access.may_write(forge, job.installation, repository, author).await? {
+            // Strangers get no answer, so that they cannot make crh write.
+            tracing::info!(job = job.id.0, author, "a command without write access is ignored");
+            return Ok(());
+        }
+        let Some(open) = self.access.open_change(job.installation, change).await? else {
+            return Ok(());
+        };
+        let answer = match command {
+            Err(problem) => Some(format!("{problem}.\n\n{HELP}")),
+            Ok(command) => {
+                let answer = self.run_command(attempt, comment, &open, &command).await?;
+                record(attempt, author, command.name()).await?;
+                answer
+            }
+        };
+        match answer {
+            Some(text) => self.answer(attempt, comment, &text).await?,
+            None => self.access.react(repository, comment, "+1").await?,
+        }
+        Ok(())
+    }
+
+    /// Carries out a command. Returns the answer, or `None` if a reaction is enough.
+    async fn run_command(
+        &self,
+        attempt: &Attempt<'_>,
+        comment: &CommentRef,
+        open: &OpenChange,
+        command: &CommentCommand,
+    ) -> Result<Option<String>, AttemptFailure> {
+        let (store, change) = (attempt.store, &attempt.job().key.change);
+        match command {
+            CommentCommand::Review { full } => {
+                self.add_review(attempt, open, !full).await?;
+                Ok(None)
+            }
+            CommentCommand::Pause => {
+                store.pause(change, &comment.author).await?;
+                Ok(None)
+            }
+            CommentCommand::Resume => {
+                store.resume(change, &comment.author).await?;
+                self.add_review(attempt, open, true).await?;
+                Ok(None)
+            }
+            CommentCommand::Help => Ok(Some(HELP.to_owned())),
+            CommentCommand::Explain { issue } => match find_issue(attempt, *issue).await? {
+                Ok((_, report, issue)) => Ok(Some(issue_text(&report, &issue))),
+                Err(answer) => Ok(Some(answer)),
+            },
+            CommentCommand::Fix { issue } => match find_issue(attempt, *issue).await? {
+                Ok((_, report, issue)) => Ok(Some(fix_text(&report, &issue))),
+                Err(answer) => Ok(Some(answer)),
+            },
+            CommentCommand::Dismiss { issue, reason } => match find_issue(attempt, *issue).await? {
+                Ok((review, _, _)) => dismiss(attempt, &review, *issue, reason).await,
+                Err(answer) => Ok(Some(answer)),
+            },
+        }
+    }
+
+    async fn add_review(
+        &self,
+        attempt: &Attempt<'_>,
+        open: &OpenChange,
+        since_last: bool,
+    ) -> Result<(), AttemptFailure> {
+        let job = attempt.job();
+        let (change, head) = (job.key.change.clone(), open.head.clone());
+        let review = NewJob {
+            key: JobKey { change, head, kind: JobKind::Review },
+            installation: job.installation,
+            priority: Priority::High,
+            origin: JobOrigin::Person,
+            revision: open.revision,
+            payload: json!({ "since_last": since_last }),
+        };
+        attempt.store.enqueue(&review).await?;
+        Ok(())
+    }
+
+    /// Answers a comment in the conversation, once.
+    async fn answer(
+        &self,
+        attempt: &Attempt<'_>,
+        comment: &CommentRef,
+        text: &str,
+    ) -> Result<(), ForgeFailure> {
+        let change = &attempt.job().key.change;
+        let mark = format!("<!-- crh answer {} -->", comment.id);
+        if self.access.has_comment(&change.repository, &change.number, &mark).await? {
+            return Ok(());
+        }
+        let body = format!("{text}\n\n{mark}");
+        self.access.comment(&change.repository, &change.number, &body).await
+    }
+}
+
+async fn record(attempt: &Attempt<'_>, who: &str, command: &str) -> Result<(), StoreError> {
+    let entry = AuditEntry {
+        at: attempt.store.now(),
+        who: who.to_owned(),
+        action: format!("/crh {command}"),
+        target: attempt.job().key.change.to_string(),
+        detail: String::new(),
+    };
+    attempt.store.record(&entry).await
+}
+
+/// The last review of the pull request and one of its issues, or an answer that says what is missing.
+async fn find_issue(
+    attempt: &Attempt<'_>,
+    number: u32,
+) -> Result<Result<(StoredReview, Report, Issue), String>, AttemptFailure> {
+    let change = &attempt.job().key.change;
+    let filter = ReviewFilter {
+        repository: Some((change.forge.clone(), change.repository.clone())),
+        number: Some(change.number.clone()),
+        before: None,
+        limit: 1,
+    };
+    let Some(review) = attempt.store.reviews(&filter).await?.into_iter().next() else {
+        return Ok(Err("There is no review of this pull request yet.".to_owned()));
+    };
+    let Some(report) = read_report(&attempt.settings.state, &review.folder) else {
+        // The run may be on another worker's machine.
+        let reason = format!("the report of review {} is not on this machine", review.id);
+        return Err(AttemptFailure { reason, retry: RetryAdvice::Backoff });
+    };
+    match report.issue(number).cloned() {
+        Some(issue) => Ok(Ok((review, report, issue))),
+        None => Ok(Err(format!("The last report has no issue {number}."))),
+    }
+}
+
+/// Reads the report of a run folder inside the state folder.
+pub(crate) fn read_report(state: &Path, folder: &str) -> Option<Report> {
+    let folder = Path::new(folder);
+    if !folder.components().all(|part| matches!(part, Component::Normal(_))) {
+        return None;
+    }
+    let path = state.join(folder).join("review.json");
+    if std::fs::metadata(&path).ok()?.len() > REPORT_MAX {
+        return None;
+    }
+    serde_json::from_slice(&std::fs::read(path).ok()?).ok()
+}
+
+/// An issue as Markdown, with its evidence and its proposed fix.
+fn issue_text(report: &Report, issue: &Issue) -> String {
+    let title = comment_title(issue, None);
+    format!("**Issue {} ({}): {title}**\n\n{}", issue.number, issue.severity, ticket(issue, report))
+}
+
+fn fix_text(report: &Report, issue: &Issue) -> String {
+    if issue.replacement.is_none() && issue.suggested_fix.is_none() {
+        return format!("Issue {} has no fix that crh could propose.", issue.number);
+    }
+    issue_text(report, issue)
+}
+
+/// Hides an issue in later reviews of the repository.
+async fn dismiss(
+    attempt: &Attempt<'_>,
+    review: &StoredReview,
+    issue: u32,
+    reason: &str,
+) -> Result<Option<String>, AttemptFailure> {
+    let folder = attempt.settings.state.join(&review.folder);
+    let (Some(runs), Some(run)) = (folder.parent(), folder.file_name()) else {
+        return Ok(Some("The run of the last review is gone.".to_owned()));
+    };
+    let failed =
+        |reason: String, retry| AttemptFailure { reason: format!("dismiss: {reason}"), retry };
+    attempt.create_folders().map_err(|error| failed(error.to_string(), RetryAdvice::Backoff))?;
+    // After `--`, a reason cannot be an option.
+    let arguments = vec![
+        "dismiss".to_owned(),
+        "--run-dir".to_owned(),
+        runs.to_string_lossy().into_owned(),
+        "--".to_owned(),
+        format!("{}#{issue}", run.to_string_lossy()),
+        reason.to_owned(),
+    ];
+    let timeout = attempt.settings.timeouts.post;
+    match attempt.run_crh(arguments, ChildAccess::Nothing, timeout).await {
+        ChildEnd::Exited { code: 0, .. } => {
+            attempt.store.count_dismissal(review.id).await?;
+            Ok(None)
+        }
+        ChildEnd::Exited { stderr, .. } => {
+            let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
+            Err(failed(
+                line.unwrap_or("crh failed").chars().take(300).collect(),
+                RetryAdvice::Never,
+            ))
+        }
+        ChildEnd::Killed | ChildEnd::TimedOut | ChildEnd::Stopped | ChildEnd::NotStarted(_) => {
+            Err(failed("crh did not end well".to_owned(), RetryAdvice::Backoff))
+        }
+    }
+}

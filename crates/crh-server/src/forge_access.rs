@@ -1,0 +1,116 @@
+//! What a worker needs from a forge besides the commands of `crh`.
+
+use std::future::Future;
+
+use secrecy::SecretString;
+
+use crate::{
+    clock::UnixMillis,
+    job::{AttemptFailure, ChangeId, InstallationId, RetryAdvice},
+    queue::Authorship,
+};
+
+/// Access to a forge in the name of an installation.
+///
+/// Implementations keep tokens in memory only, and follow no redirect to another host.
+pub trait ForgeAccess: Send + Sync + 'static {
+    /// A token that may read and comment on this repository only.
+    fn token(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+    ) -> impl Future<Output = Result<SecretString, ForgeFailure>> + Send;
+
+    /// The current state of a pull request, or `None` if it is closed.
+    fn open_change(
+        &self,
+        installation: InstallationId,
+        change: &ChangeId,
+    ) -> impl Future<Output = Result<Option<OpenChange>, ForgeFailure>> + Send;
+
+    /// All open pull requests of a repository.
+    fn open_changes(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+    ) -> impl Future<Output = Result<Vec<OpenChange>, ForgeFailure>> + Send;
+
+    /// Whether an account may write to a repository.
+    fn may_write(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+        account: &str,
+    ) -> impl Future<Output = Result<bool, ForgeFailure>> + Send;
+
+    /// Shows a neutral check run at a commit. Doing it twice shows one.
+    fn report_check(
+        &self,
+        installation: InstallationId,
+        change: &ChangeId,
+        head: &str,
+        notice: &CheckNotice,
+    ) -> impl Future<Output = Result<(), ForgeFailure>> + Send;
+}
+
+/// An open pull request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenChange {
+    /// The pull request.
+    pub change: ChangeId,
+    /// Head commit.
+    pub head: String,
+    /// Time of its last update, in milliseconds.
+    pub revision: i64,
+    /// Relation of its author to the repository.
+    pub authorship: Authorship,
+    /// Whether it has the label that approves a stranger's pull request.
+    pub labelled: bool,
+    /// Whether it is a draft.
+    pub draft: bool,
+}
+
+/// Text of a check run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckNotice {
+    /// One line.
+    pub title: String,
+    /// A paragraph.
+    pub summary: String,
+}
+
+/// Why the forge did not answer as hoped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ForgeFailure {
+    /// Too many requests.
+    #[error("the forge's rate limit is reached")]
+    RateLimited {
+        /// When requests are allowed again.
+        until: UnixMillis,
+    },
+    /// Network, server error, timeout: trying again can help.
+    #[error("the forge is not available: {0}")]
+    Unavailable(String),
+    /// The repository, pull request or installation does not exist any more.
+    #[error("{0} does not exist at the forge, or crh may not see it")]
+    Gone(String),
+    /// The forge refuses the App's key or its permissions.
+    #[error("the forge refuses access: {0}")]
+    Denied(String),
+}
+
+impl From<ForgeFailure> for AttemptFailure {
+    fn from(failure: ForgeFailure) -> Self {
+        let retry = match &failure {
+            ForgeFailure::RateLimited { until } => RetryAdvice::NotBefore(*until),
+            ForgeFailure::Unavailable(_) => RetryAdvice::Backoff,
+            // A key may be rotated and a permission granted, so the later attempts can succeed.
+            ForgeFailure::Denied(_) => RetryAdvice::Backoff,
+            ForgeFailure::Gone(_) => RetryAdvice::Never,
+        };
+        Self { reason: failure.to_string(), retry }
+    }
+}

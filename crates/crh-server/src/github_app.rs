@@ -1,0 +1,599 @@
+//! The GitHub App: clients with short-lived tokens, one per repository, and what jobs ask of
+//! GitHub. Tokens live only in memory.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::json;
+use thiserror::Error;
+
+use crate::clock::UnixMillis;
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::forge_time::parse_forge_time;
+use crate::job::{ChangeId, InstallationId};
+use crate::webhook::admission::PullRequestFacts;
+use crate::webhook::plan::{CommentPlace, CommentRef};
+use crh_forge::github::{
+    GitHubApp, GitHubAppError, GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost,
+    GitHubSetupError, RateLimit, ReplyCache, Repo, TIMEOUTS,
+};
+use crh_forge::posting::Verb;
+use crh_forge::{ForgeError, ForgeRetryPolicy};
+use crh_http::NetworkSettings;
+
+/// Most clients kept. Each has its own connections.
+const CLIENTS_MAX: usize = 256;
+
+/// Largest key file, in bytes.
+const KEY_MAX: u64 = 64 << 10;
+
+/// Entries per page: GitHub's maximum.
+const PAGE_ENTRIES: usize = 100;
+
+/// Most pages of one list.
+const PAGES_MAX: usize = 100;
+
+/// Wait after a rate limit without an end.
+const UNKNOWN_WAIT: Duration = Duration::from_secs(60);
+
+/// Longest wait that a forge can ask for. GitHub's limits start anew every hour.
+const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// Name of the check run that says why crh does not review.
+pub const CHECK_NAME: &str = "crh";
+
+/// Where a secret comes from.
+#[derive(Debug, Clone)]
+pub enum SecretSource {
+    /// A value, from a variable.
+    Value(SecretString),
+    /// A file. crh reads it again when it is needed, so that it can be replaced without a restart.
+    File(PathBuf),
+}
+
+/// Why a secret cannot be read. The error does not contain the secret.
+#[derive(Debug, Error)]
+#[error("cannot read the secret in `{}`: {message}", path.display())]
+pub struct SecretError {
+    /// The file.
+    pub path: PathBuf,
+    /// Cause.
+    pub message: String,
+}
+
+impl SecretSource {
+    /// The secret, without white space around it.
+    pub fn read(&self) -> Result<SecretString, SecretError> {
+        let path = match self {
+            Self::Value(secret) => return Ok(secret.clone()),
+            Self::File(path) => path,
+        };
+        let failed = |message: String| SecretError { path: path.clone(), message };
+        let size = std::fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+        if size > KEY_MAX {
+            return Err(failed(format!("it is larger than {KEY_MAX} bytes")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+        if text.trim().is_empty() {
+            return Err(failed("it is empty".to_owned()));
+        }
+        Ok(text.trim().to_owned().into())
+    }
+
+    /// The secrets of a file with one secret per line, for a rotation; a value is one secret.
+    pub fn read_lines(&self) -> Result<Vec<SecretString>, SecretError> {
+        let secret = self.read()?;
+        let lines = secret.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
+        Ok(lines.map(|line| line.to_owned().into()).collect())
+    }
+}
+
+/// Settings of the App.
+#[derive(Debug, Clone)]
+pub struct GitHubAppSettings {
+    /// The GitHub server.
+    pub host: GitHubHost,
+    /// App id or client id.
+    pub id: String,
+    /// Private key in PEM format.
+    pub key: SecretSource,
+    /// Proxies and certificates.
+    pub network: NetworkSettings,
+    /// Clock of the tokens.
+    pub now: fn() -> SystemTime,
+}
+
+/// Why the App cannot act.
+#[derive(Debug, Error)]
+pub enum AppAccessError {
+    /// Malformed name.
+    #[error("`{0}` is not the name of a repository")]
+    Name(String),
+    /// Unreadable key.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// Invalid id or key.
+    #[error(transparent)]
+    App(#[from] GitHubAppError),
+    /// HTTP setup failed.
+    #[error(transparent)]
+    Setup(#[from] GitHubSetupError),
+}
+
+impl From<AppAccessError> for ForgeFailure {
+    fn from(error: AppAccessError) -> Self {
+        Self::Denied(error.to_string())
+    }
+}
+
+/// Access to all repositories of the App.
+#[derive(Debug)]
+pub struct GitHubAccess {
+    settings: GitHubAppSettings,
+    clients: Mutex<BTreeMap<String, CachedClient>>,
+}
+
+#[derive(Debug)]
+struct CachedClient {
+    client: GitHubClient,
+    /// Modification time of the key file that the client was made with.
+    key_time: Option<SystemTime>,
+}
+
+#[derive(Deserialize)]
+struct PullReply {
+    number: u64,
+    state: String,
+    #[serde(default)]
+    draft: bool,
+    head: EndReply,
+    #[serde(default)]
+    author_association: String,
+    #[serde(default)]
+    updated_at: String,
+}
+
+#[derive(Deserialize)]
+struct EndReply {
+    sha: String,
+    repo: Option<RepoReply>,
+}
+
+#[derive(Deserialize)]
+struct RepoReply {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct CheckRunsReply {
+    check_runs: Vec<CheckRunReply>,
+}
+
+#[derive(Deserialize)]
+struct CheckRunReply {
+    #[serde(default)]
+    output: CheckOutputReply,
+}
+
+#[derive(Default, Deserialize)]
+struct CheckOutputReply {
+    title: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct PermissionReply {
+    permission: String,
+}
+
+#[derive(Deserialize)]
+struct ConversationComment {
+    #[serde(default)]
+    body: String,
+    /// `None` if the account is gone.
+    user: Option<CommentAuthor>,
+}
+
+#[derive(Deserialize)]
+struct CommentAuthor {
+    login: String,
+}
+
+impl GitHubAccess {
+    /// Creates the access without sending anything. Fails if the key or the id is invalid.
+    pub fn new(settings: GitHubAppSettings) -> Result<Self, AppAccessError> {
+        let access = Self { settings, clients: Mutex::default() };
+        // Any name shows whether the key can be used.
+        access.client("owner/name")?;
+        Ok(access)
+    }
+
+    /// The GitHub server.
+    pub fn host(&self) -> &GitHubHost {
+        &self.settings.host
+    }
+
+    /// The clock of the tokens.
+    pub fn clock(&self) -> fn() -> SystemTime {
+        self.settings.now
+    }
+
+    /// A client whose token is for one repository.
+    pub fn client(&self, repository: &str) -> Result<GitHubClient, AppAccessError> {
+        let repo = Repo::parse(repository);
+        let repo = repo.ok_or_else(|| AppAccessError::Name(repository.to_owned()))?;
+        let key_time = self.key_time();
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cached) = clients.get(repository).filter(|cached| cached.key_time == key_time) {
+            return Ok(cached.client.clone());
+        }
+        let key = self.settings.key.read()?;
+        let app = GitHubApp::new(&self.settings.id, &key, repo)?;
+        let network = NetworkSettings { timeouts: TIMEOUTS, ..self.settings.network.clone() };
+        let config = GitHubClientConfig {
+            host: self.settings.host.clone(),
+            credentials: GitHubCredentials::App(Box::new(app)),
+            cache: ReplyCache::disabled(),
+            retry: ForgeRetryPolicy::default(),
+            now: self.settings.now,
+            seed: clients.len() as u64,
+        };
+        let client = GitHubClient::new(&network, config)?;
+        if clients.len() >= CLIENTS_MAX {
+            clients.clear();
+        }
+        clients.insert(repository.to_owned(), CachedClient { client: client.clone(), key_time });
+        Ok(client)
+    }
+
+    fn key_time(&self) -> Option<SystemTime> {
+        match &self.settings.key {
+            SecretSource::Value(_) => None,
+            SecretSource::File(path) => {
+                std::fs::metadata(path).and_then(|data| data.modified()).ok()
+            }
+        }
+    }
+
+    /// Latest known rate limits, the lowest one of each resource.
+    pub fn rate_limits(&self) -> Vec<RateLimit> {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lowest: BTreeMap<String, RateLimit> = BTreeMap::new();
+        for limit in clients.values().flat_map(|cached| cached.client.limits()) {
+            let known = lowest.entry(limit.resource.clone()).or_insert_with(|| limit.clone());
+            if limit.remaining < known.remaining {
+                *known = limit;
+            }
+        }
+        lowest.into_values().collect()
+    }
+
+    /// Whether a comment of an App in the conversation has this text.
+    pub async fn has_comment(
+        &self,
+        repository: &str,
+        number: &str,
+        text: &str,
+    ) -> Result<bool, ForgeFailure> {
+        let path = format!("/repos/{repository}/issues/{number}/comments");
+        let client = self.client(repository)?;
+        let comments = list_pages(&client, &path, |page: Vec<ConversationComment>| page).await;
+        let comments = comments.map_err(|error| self.failure(error))?;
+        Ok(comments.iter().any(|comment| {
+            let by_app = comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]"));
+            by_app && comment.body.contains(text)
+        }))
+    }
+
+    /// Comments in the conversation of a pull request.
+    pub async fn comment(
+        &self,
+        repository: &str,
+        number: &str,
+        body: &str,
+    ) -> Result<(), ForgeFailure> {
+        let path = format!("/repos/{repository}/issues/{number}/comments");
+        self.write(repository, &path, json!({ "body": body })).await
+    }
+
+    /// Adds a reaction to a comment. Repeating it changes nothing.
+    pub async fn react(
+        &self,
+        repository: &str,
+        comment: &CommentRef,
+        reaction: &str,
+    ) -> Result<(), ForgeFailure> {
+        let kind = match comment.place {
+            CommentPlace::Conversation => "issues",
+            CommentPlace::Line => "pulls",
+        };
+        let path = format!("/repos/{repository}/{kind}/comments/{}/reactions", comment.id);
+        self.write(repository, &path, json!({ "content": reaction })).await
+    }
+
+    async fn write(
+        &self,
+        repository: &str,
+        path: &str,
+        body: serde_json::Value,
+    ) -> Result<(), ForgeFailure> {
+        let result = self.client(repository)?.write(Verb::Post, path, &body).await;
+        result.map(|_| ()).map_err(|error| self.failure(error))
+    }
+
+    async fn get<T: serde::de::DeserializeOwned>(
+        &self,
+        repository: &str,
+        path: &str,
+    ) -> Result<T, ForgeFailure> {
+        let result = self.client(repository)?.get_json(path).await;
+        result.map_err(|error| self.failure(error))
+    }
+
+    fn open_change_from(&self, reply: PullReply, repository: &str) -> OpenChange {
+        let head_repository = reply.head.repo.as_ref().map(|repo| repo.full_name.as_str());
+        let facts = PullRequestFacts {
+            open: true,
+            draft: reply.draft,
+            from_fork: !head_repository.is_some_and(|name| name.eq_ignore_ascii_case(repository)),
+            author_association: reply.author_association,
+        };
+        OpenChange {
+            change: ChangeId {
+                forge: self.settings.host.name().to_owned(),
+                repository: repository.to_owned(),
+                number: reply.number.to_string(),
+            },
+            head: reply.head.sha,
+            revision: parse_forge_time(&reply.updated_at).map_or(0, |time| time.0),
+            authorship: facts.authorship(),
+            // A label approves only the head that it was added to, and only the delivery says
+            // which.
+            labelled: false,
+            draft: reply.draft,
+        }
+    }
+
+    fn failure(&self, error: ForgeError) -> ForgeFailure {
+        let now = (self.settings.now)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        match error {
+            ForgeError::RateLimited { wait, .. } => {
+                let wait = wait.unwrap_or(UNKNOWN_WAIT).min(LONGEST_WAIT);
+                let until = (now + wait).as_millis();
+                ForgeFailure::RateLimited {
+                    until: UnixMillis(i64::try_from(until).unwrap_or(i64::MAX)),
+                }
+            }
+            ForgeError::NotFound { request } => ForgeFailure::Gone(format!("`{request}`")),
+            ForgeError::BadToken { .. } | ForgeError::Forbidden { .. } => {
+                ForgeFailure::Denied(error.to_string())
+            }
+            ForgeError::Refused { .. }
+            | ForgeError::Ambiguous { .. }
+            | ForgeError::Failing { .. }
+            | ForgeError::Unreachable { .. }
+            | ForgeError::TooLarge { .. }
+            | ForgeError::TooOld { .. }
+            | ForgeError::Bazaar { .. }
+            | ForgeError::Unreadable { .. } => ForgeFailure::Unavailable(error.to_string()),
+        }
+    }
+}
+
+impl ForgeAccess for Arc<GitHubAccess> {
+    async fn token(
+        &self,
+        _forge: &str,
+        _installation: InstallationId,
+        repository: &str,
+    ) -> Result<SecretString, ForgeFailure> {
+        let client = self.client(repository)?;
+        client.git_token().await.map_err(|error| self.failure(error))
+    }
+
+    async fn open_change(
+        &self,
+        _installation: InstallationId,
+        change: &ChangeId,
+    ) -> Result<Option<OpenChange>, ForgeFailure> {
+        let path = format!("/repos/{}/pulls/{}", change.repository, change.number);
+        let reply: PullReply = self.get(&change.repository, &path).await?;
+        let is_open = reply.state == "open";
+        Ok(is_open.then(|| self.open_change_from(reply, &change.repository)))
+    }
+
+    async fn open_changes(
+        &self,
+        _forge: &str,
+        _installation: InstallationId,
+        repository: &str,
+    ) -> Result<Vec<OpenChange>, ForgeFailure> {
+        let path = format!("/repos/{repository}/pulls?state=open");
+        let client = self.client(repository)?;
+        let pulls = list_pages(&client, &path, |page: Vec<PullReply>| page).await;
+        let pulls = pulls.map_err(|error| self.failure(error))?;
+        Ok(pulls.into_iter().map(|pull| self.open_change_from(pull, repository)).collect())
+    }
+
+    async fn may_write(
+        &self,
+        _forge: &str,
+        _installation: InstallationId,
+        repository: &str,
+        account: &str,
+    ) -> Result<bool, ForgeFailure> {
+        if !is_login(account) {
+            return Ok(false);
+        }
+        let path = format!("/repos/{repository}/collaborators/{account}/permission");
+        match self.get::<PermissionReply>(repository, &path).await {
+            Ok(reply) => Ok(matches!(reply.permission.as_str(), "admin" | "write")),
+            // The account is gone.
+            Err(ForgeFailure::Gone(_)) => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn report_check(
+        &self,
+        _installation: InstallationId,
+        change: &ChangeId,
+        head: &str,
+        notice: &CheckNotice,
+    ) -> Result<(), ForgeFailure> {
+        let repository = &change.repository;
+        let path = format!("/repos/{repository}/commits/{head}/check-runs?check_name={CHECK_NAME}");
+        let known: CheckRunsReply = self.get(repository, &path).await?;
+        let mut titles = known.check_runs.iter().filter_map(|run| run.output.title.as_deref());
+        if titles.any(|title| title == notice.title) {
+            return Ok(());
+        }
+        let body = json!({
+            "name": CHECK_NAME, "head_sha": head, "status": "completed", "conclusion": "neutral",
+            "output": { "title": notice.title, "summary": notice.summary },
+        });
+        self.write(repository, &format!("/repos/{repository}/check-runs"), body).await
+    }
+}
+
+/// Entries of all pages of a list, up to [`PAGES_MAX`].
+pub(crate) async fn list_pages<P: serde::de::DeserializeOwned, T>(
+    client: &GitHubClient,
+    path: &str,
+    entries: fn(P) -> Vec<T>,
+) -> Result<Vec<T>, ForgeError> {
+    let separator = if path.contains('?') { '&' } else { '?' };
+    let mut all = Vec::new();
+    for page in 1..=PAGES_MAX {
+        let path = format!("{path}{separator}per_page={PAGE_ENTRIES}&page={page}");
+        let on_page = entries(client.get_json(&path).await?);
+        let is_last = on_page.len() < PAGE_ENTRIES;
+        all.extend(on_page);
+        if is_last {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// Logins become parts of addresses.
+fn is_login(login: &str) -> bool {
+    let is_login_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+    !login.is_empty() && login.len() <= 64 && login.bytes().all(is_login_byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crh_testkit::FakeGitHub;
+    use crh_testkit::fake_github::{APP_KEY, Permission, Pull, PullHandle};
+
+    const NONE: InstallationId = InstallationId(0);
+
+    #[expect(clippy::disallowed_methods, reason = "the fake compares tokens with real time")]
+    fn now() -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn change(pull: &PullHandle) -> ChangeId {
+        let (repository, number) = (pull.repository.clone(), pull.number.to_string());
+        ChangeId { forge: "127.0.0.1".to_owned(), repository, number }
+    }
+
+    fn access(github: &FakeGitHub, key: SecretSource) -> Result<Arc<GitHubAccess>, AppAccessError> {
+        let id = github.app("crh", "acme", &Permission::ALL).to_string();
+        let variables = [github.url(), github.api_url(), github.graphql_url()];
+        let [server, api, graphql] = variables.each_ref().map(|text| Some(text.as_str()));
+        let host = GitHubHost::from_variables(server, api, graphql).unwrap();
+        let access = GitHubAccess::new(GitHubAppSettings {
+            host,
+            id,
+            key,
+            network: NetworkSettings::default(),
+            now,
+        });
+        access.map(Arc::new)
+    }
+
+    fn shop() -> (FakeGitHub, PullHandle) {
+        let repo = crh_testkit::Repo::from_fixture("\n//- a.txt\na\n");
+        repo.git(&["checkout", "--quiet", "-b", "feature"]);
+        repo.write("a.txt", "b\n");
+        repo.commit("change");
+        let github = FakeGitHub::start();
+        github.repository("acme/shop", &repo);
+        let pull = github.pull("acme/shop", Pull::default());
+        (github, pull)
+    }
+
+    #[tokio::test]
+    async fn only_people_with_write_access_may_write() {
+        let (github, _) = shop();
+        for role in ["read", "triage", "write", "maintain", "admin"] {
+            github.role("acme/shop", role, role);
+        }
+        let access = access(&github, SecretSource::Value(APP_KEY.into())).unwrap();
+        let mut allowed = Vec::new();
+        for login in
+            ["read", "triage", "write", "maintain", "admin", "acme", "author", "gone", "a/../b", ""]
+        {
+            if access.may_write("", NONE, "acme/shop", login).await.unwrap() {
+                allowed.push(login);
+            }
+        }
+        assert_eq!(allowed, ["write", "maintain", "admin", "acme"]);
+        assert_eq!(github.surprises(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn comments_reactions_and_check_runs_are_posted() {
+        let (github, pull) = shop();
+        let access = access(&github, SecretSource::Value(APP_KEY.into())).unwrap();
+        github.thread(&pull, "crh[bot]", ("a.txt", 1), "wrong");
+        let first = github.threads(&pull)[0].comments[0].id;
+        access.comment("acme/shop", &pull.number.to_string(), "hello").await.unwrap();
+        let comment = CommentRef { id: first, author: "ann".to_owned(), place: CommentPlace::Line };
+        access.react("acme/shop", &comment, "eyes").await.unwrap();
+        let change = change(&pull);
+        let open = access.open_change(NONE, &change).await.unwrap().unwrap();
+        assert_eq!(open.head, github.head(&pull));
+        assert_eq!(open.authorship, crate::queue::Authorship::Stranger);
+        let notice = CheckNotice { title: "Waits".to_owned(), summary: "why".to_owned() };
+        for _ in 0..2 {
+            access.report_check(NONE, &change, &open.head, &notice).await.unwrap();
+        }
+        let number = pull.number.to_string();
+        assert!(access.has_comment("acme/shop", &number, "hell").await.unwrap());
+        assert!(!access.has_comment("acme/shop", &number, "other").await.unwrap());
+        assert_eq!(github.comments(&pull)[0].body, "hello");
+        assert_eq!(github.reactions("acme/shop"), [(first, "eyes".to_owned())]);
+        assert_eq!(github.check_runs("acme/shop").len(), 1);
+        assert_eq!(access.open_changes("", NONE, "acme/shop").await.unwrap(), [open]);
+        github.close(&pull);
+        assert_eq!(access.open_change(NONE, &change).await.unwrap(), None);
+        let gone = access.open_changes("", NONE, "acme/other").await.unwrap_err();
+        assert!(matches!(gone, ForgeFailure::Gone(_)), "{gone}");
+        assert_eq!(github.surprises(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn replaced_key_file_is_used_without_a_restart() {
+        let (github, pull) = shop();
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("key.pem");
+        std::fs::write(&path, "nonsense").unwrap();
+        let key = SecretSource::File(path.clone());
+        assert!(matches!(access(&github, key.clone()), Err(AppAccessError::App(_))));
+        std::fs::write(&path, APP_KEY).unwrap();
+        let access = access(&github, key).unwrap();
+        access.open_change(NONE, &change(&pull)).await.unwrap();
+        std::fs::write(&path, "revoked").unwrap();
+        let later = now() + Duration::from_secs(5);
+        std::fs::File::open(&path).unwrap().set_modified(later).unwrap();
+        let failure = access.open_change(NONE, &change(&pull)).await.unwrap_err();
+        assert!(matches!(failure, ForgeFailure::Denied(_)), "{failure}");
+    }
+}

@@ -1,0 +1,164 @@
+//! Health for load balancers, and metrics in the text format of Prometheus.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use axum::extract::{ConnectInfo, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use super::Shared;
+use crate::session::is_page_token;
+use crate::store::{QueueTotals, StoreError};
+
+/// Counters of this process.
+#[derive(Debug, Default)]
+pub(super) struct HttpCounters {
+    accepted: AtomicU64,
+    refused: AtomicU64,
+    failed: AtomicU64,
+}
+
+impl HttpCounters {
+    pub(super) fn count_delivery(&self, status: StatusCode) {
+        let counter = match status.as_u16() {
+            200..300 => &self.accepted,
+            500.. => &self.failed,
+            _ => &self.refused,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The process answers.
+pub(super) async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// The process can accept deliveries.
+pub(super) async fn readyz(State(state): State<Shared>) -> Response {
+    match state.store.ping().await {
+        Ok(()) => "ok\n".into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+/// Metrics, for holders of the server's token. Without one, for programs on the same machine.
+pub(super) async fn metrics(
+    State(state): State<Shared>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Response {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
+    let allowed = match &state.settings.sign_in.token {
+        Some(token) => token.read().is_ok_and(|token| {
+            bearer.is_some_and(|typed| is_page_token(&state.sessions, typed, &token))
+        }),
+        // Behind a proxy every peer is local.
+        None => {
+            let is_proxied =
+                headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded");
+            peer.ip().to_canonical().is_loopback() && !is_proxied
+        }
+    };
+    if !allowed {
+        let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+        return (StatusCode::UNAUTHORIZED, challenge, "metrics need the token of the page\n")
+            .into_response();
+    }
+    match render(&state).await {
+        Ok(text) => ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+            .into_response(),
+        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    }
+}
+
+async fn render(state: &Shared) -> Result<String, StoreError> {
+    let store = &state.store;
+    let (counts, totals, workers) =
+        (store.queue_counts().await?, store.queue_totals().await?, store.workers().await?);
+    let mut text = MetricsText::default();
+    text.family("crh_queue_jobs", "gauge", "Jobs by state.");
+    for (name, value) in
+        [("waiting", counts.waiting), ("running", counts.running), ("dead", counts.dead)]
+    {
+        text.value("crh_queue_jobs", &format!("{{state=\"{name}\"}}"), value as f64);
+    }
+    let age = counts.oldest_due.map_or(0, |due| (store.now().0 - due.0).max(0));
+    text.single("crh_queue_oldest_seconds", "gauge", "Age of the oldest due job.", seconds(age));
+    text.single(
+        "crh_workers",
+        "gauge",
+        "Workers with a recent sign of life.",
+        workers.len() as f64,
+    );
+    text.family("crh_jobs_ended", "gauge", "Stored jobs that ended, by kind and outcome.");
+    for (kind, outcome, count) in &totals.ended {
+        let labels = format!("{{kind=\"{kind}\",outcome=\"{outcome}\"}}");
+        text.value("crh_jobs_ended", &labels, *count as f64);
+    }
+    review_durations(&mut text, &totals);
+    text.single(
+        "crh_tokens_total",
+        "counter",
+        "Model tokens of stored reviews.",
+        totals.tokens as f64,
+    );
+    text.single("crh_usd_total", "counter", "Money spent or set aside.", totals.spent.as_usd());
+    text.family("crh_deliveries_total", "counter", "Deliveries that this process answered.");
+    let counters = &state.counters;
+    for (name, counter) in [
+        ("accepted", &counters.accepted),
+        ("refused", &counters.refused),
+        ("failed", &counters.failed),
+    ] {
+        let labels = format!("{{result=\"{name}\"}}");
+        text.value("crh_deliveries_total", &labels, counter.load(Ordering::Relaxed) as f64);
+    }
+    text.family("crh_forge_requests_remaining", "gauge", "Lowest rate limit of the forge.");
+    for limit in state.access.rate_limits() {
+        let labels = format!("{{resource=\"{}\"}}", label_text(&limit.resource));
+        text.value("crh_forge_requests_remaining", &labels, limit.remaining as f64);
+    }
+    Ok(text.0)
+}
+
+fn review_durations(text: &mut MetricsText, totals: &QueueTotals) {
+    const NAME: &str = "crh_review_seconds";
+    text.family(NAME, "histogram", "Time from the start of an attempt to the posted review.");
+    for (limit, count) in &totals.durations {
+        let labels = format!("{{le=\"{limit}\"}}");
+        text.value("crh_review_seconds_bucket", &labels, *count as f64);
+    }
+    text.value("crh_review_seconds_bucket", "{le=\"+Inf\"}", totals.reviews as f64);
+    text.value("crh_review_seconds_sum", "", seconds(totals.duration_ms));
+    text.value("crh_review_seconds_count", "", totals.reviews as f64);
+}
+
+fn seconds(ms: i64) -> f64 {
+    ms as f64 / 1_000.0
+}
+
+/// Text in a label. Backslashes, quotes and line breaks would end it.
+fn label_text(text: &str) -> String {
+    text.chars().filter(|sign| sign.is_ascii_alphanumeric() || *sign == '_').collect()
+}
+
+#[derive(Default)]
+struct MetricsText(String);
+
+impl MetricsText {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        self.0 += &format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn value(&mut self, name: &str, labels: &str, value: f64) {
+        self.0 += &format!("{name}{labels} {value}\n");
+    }
+
+    fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
+        self.family(name, kind, help);
+        self.value(name, "", value);
+    }
+}

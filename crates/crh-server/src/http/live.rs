@@ -1,0 +1,52 @@
+//! Live updates: a number that changes when the queue changes. The browser then asks for the page
+//! again, so that updates show nothing that the page would not.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use tokio::sync::watch;
+
+use super::Shared;
+use super::pages::require_viewer;
+use crate::store::Store;
+
+/// Time between two looks at the queue.
+const INTERVAL: Duration = Duration::from_secs(2);
+
+/// Looks at the queue until all receivers are gone.
+pub(super) fn watch_queue(store: Store) -> watch::Receiver<u64> {
+    let (sender, receiver) = watch::channel(0);
+    tokio::spawn(async move {
+        let mut last_sign = None;
+        while !sender.is_closed() {
+            // A database that is away shows nothing new.
+            if let Ok(sign) = store.queue_sign().await
+                && last_sign != Some(sign)
+            {
+                last_sign = Some(sign);
+                sender.send_modify(|version| *version += 1);
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    });
+    receiver
+}
+
+pub(super) async fn events(State(state): State<Shared>, headers: HeaderMap) -> Response {
+    if let Err(response) = require_viewer(&state, &headers).await {
+        return response;
+    }
+    let mut receiver = state.version.clone();
+    receiver.mark_unchanged();
+    let changes = stream::unfold(receiver, |mut receiver| async move {
+        receiver.changed().await.ok()?;
+        let version = *receiver.borrow_and_update();
+        Some((Ok::<_, Infallible>(Event::default().data(version.to_string())), receiver))
+    });
+    Sse::new(changes).keep_alive(KeepAlive::default()).into_response()
+}

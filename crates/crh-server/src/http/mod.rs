@@ -1,0 +1,215 @@
+//! The HTTP server: webhooks, the page, an API, health and metrics.
+
+mod api;
+mod guard;
+mod health;
+mod live;
+mod pages;
+mod sign_in;
+mod webhooks;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{ConnectInfo, Request};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::github_app::{GitHubAccess, SecretSource};
+use crate::page::PageTemplates;
+use crate::session::Sessions;
+use crate::store::{BudgetLimits, Store};
+use crate::webhook::plan::WebhookRules;
+pub use sign_in::OAuthSettings;
+
+/// Settings of the HTTP server.
+#[derive(Debug)]
+pub struct HttpSettings {
+    /// Secrets of the webhook, one per line during a rotation.
+    pub webhook_secret: SecretSource,
+    /// Which deliveries lead to a review.
+    pub rules: WebhookRules,
+    /// Address under which people reach the page, without a trailing slash.
+    pub public_url: Option<String>,
+    /// How people sign in.
+    pub sign_in: SignIn,
+    /// Folder of the runs.
+    pub state_folder: PathBuf,
+    /// Limits, for the page.
+    pub limits: BudgetLimits,
+}
+
+/// How people sign in. With neither, only loopback addresses may serve the page.
+#[derive(Debug, Default)]
+pub struct SignIn {
+    /// A token that shows everything.
+    pub token: Option<SecretSource>,
+    /// GitHub's sign-in of the App.
+    pub github: Option<OAuthSettings>,
+}
+
+impl SignIn {
+    /// Whether anyone can sign in.
+    pub fn is_configured(&self) -> bool {
+        self.token.is_some() || self.github.is_some()
+    }
+}
+
+/// Why the server does not start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// A public address without sign-in.
+    #[error("the page on `{0}` would be open to everyone")]
+    OpenPage(SocketAddr),
+    /// The address is taken or not allowed.
+    #[error("cannot listen on `{address}`: {message}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Cause.
+        message: String,
+    },
+    /// The system has no random numbers.
+    #[error("the system has no random numbers")]
+    Random,
+    /// A template is invalid. Tests catch this.
+    #[error("cannot read the templates: {0}")]
+    Templates(#[from] minijinja::Error),
+    /// A secret cannot be read.
+    #[error(transparent)]
+    Secret(#[from] crate::github_app::SecretError),
+}
+
+/// What all requests share.
+#[derive(Debug)]
+struct ServerState {
+    store: Store,
+    access: Arc<GitHubAccess>,
+    settings: HttpSettings,
+    sessions: Sessions,
+    templates: PageTemplates,
+    counters: health::HttpCounters,
+    /// Changes when the queue changes.
+    version: watch::Receiver<u64>,
+}
+
+/// State of the server, shared by all requests.
+type Shared = Arc<ServerState>;
+
+/// An HTTP server that listens.
+#[derive(Debug)]
+pub struct HttpServer {
+    listener: TcpListener,
+    router: Router,
+    address: SocketAddr,
+}
+
+impl HttpServer {
+    /// Binds the address. Refuses to show the page to everyone.
+    pub async fn bind(
+        address: SocketAddr,
+        store: Store,
+        access: Arc<GitHubAccess>,
+        settings: HttpSettings,
+    ) -> Result<Self, StartError> {
+        if !address.ip().is_loopback() && !settings.sign_in.is_configured() {
+            return Err(StartError::OpenPage(address));
+        }
+        // A missing secret should stop the start, not the first delivery.
+        settings.webhook_secret.read_lines()?;
+        if let Some(token) = &settings.sign_in.token {
+            token.read()?;
+        }
+        let listen_error =
+            |error: std::io::Error| StartError::Listen { address, message: error.to_string() };
+        let listener = TcpListener::bind(address).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        let state = ServerState {
+            version: live::watch_queue(store.clone()),
+            store,
+            access,
+            settings,
+            sessions: Sessions::new().ok_or(StartError::Random)?,
+            templates: PageTemplates::new()?,
+            counters: health::HttpCounters::default(),
+        };
+        Ok(Self { listener, router: router(Arc::new(state)), address })
+    }
+
+    /// The address that it listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` ends, then finishes the requests that run.
+    pub async fn serve(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> std::io::Result<()> {
+        let service = self.router.into_make_service_with_connect_info::<SocketAddr>();
+        axum::serve(self.listener, service).with_graceful_shutdown(stop).await
+    }
+}
+
+fn router(state: Shared) -> Router {
+    let pages = Router::new()
+        .route("/", get(pages::overview))
+        .route("/reviews", get(pages::reviews))
+        .route("/reviews/{id}", get(pages::review))
+        .route("/reviews/{id}/report", get(pages::report))
+        .route("/repositories", get(pages::repositories))
+        .route("/repositories/{owner}/{name}", get(pages::repository))
+        .route("/jobs/{id}", get(pages::job))
+        .route("/jobs/{id}/retry", post(pages::retry))
+        .route("/jobs/{id}/cancel", post(pages::cancel))
+        .route("/audit", get(pages::audit))
+        .route("/api/queue", get(api::queue))
+        .route("/api/jobs", get(api::jobs))
+        .route("/api/reviews", get(api::reviews))
+        .route("/events", get(live::events))
+        .route("/sign-in", get(sign_in::form).post(sign_in::with_token))
+        .route("/sign-in/github", get(sign_in::with_github))
+        .route("/sign-in/github/callback", get(sign_in::callback))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/assets/page.css", get(pages::style_sheet))
+        .route("/assets/live.js", get(pages::script))
+        .layer(middleware::from_fn_with_state(state.clone(), guard::guard_page));
+    Router::new()
+        .route("/webhooks/github", post(webhooks::github))
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(health::metrics))
+        .merge(pages)
+        .fallback(not_found)
+        .layer(middleware::from_fn(log_request))
+        .with_state(state)
+}
+
+async fn not_found() -> Response {
+    (StatusCode::NOT_FOUND, "there is no such page\n").into_response()
+}
+
+/// Logs method, path and status. Queries may contain codes, so they are left out.
+async fn log_request(
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let mut response = next.run(request).await;
+    let status = response.status().as_u16();
+    tracing::info!(%method, path, status, peer = %peer.ip(), "request");
+    let headers = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, header::HeaderValue::from_static("nosniff"));
+    response
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,634 @@
+//! The page: who looks, what they may see, and the values of the templates.
+
+use axum::Form;
+use axum::extract::{Path as UrlPath, Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::sign_in::ask_viewer;
+use super::{ServerState, Shared};
+use crate::comment_jobs::read_report;
+use crate::forge_time::{format_day, format_span, format_time};
+use crate::job::{Job, JobId, JobState};
+use crate::page::{SCRIPT, STYLE_SHEET};
+use crate::session::Viewer;
+use crate::store::{
+    AuditEntry, BudgetScope, JobFilter, MicroUsd, QueueCounts, ReviewFilter, StoreError,
+    StoredReview,
+};
+
+/// Cookie of a session.
+pub(super) const SESSION_COOKIE: &str = "crh_session";
+
+/// Rows of a list.
+const ROWS: usize = 50;
+
+/// Rows that one query reads, and queries per list, to find [`ROWS`] that a person may see.
+const BATCH: (u32, usize) = (500, 10);
+
+/// Headers of a report: it has its own style and no script, and cannot act in the name of the page.
+const REPORT_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox";
+
+/// A person who may look at the page.
+pub(super) struct SignedIn {
+    pub(super) viewer: Viewer,
+    pub(super) csrf: String,
+    can_sign_out: bool,
+}
+
+/// A form without other fields.
+#[derive(Deserialize)]
+pub(super) struct CsrfForm {
+    #[serde(default)]
+    pub(super) csrf: String,
+}
+
+/// The value of a cookie.
+pub(super) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let mut pairs =
+        lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
+}
+
+/// The person, or the answer for strangers.
+pub(super) async fn require_viewer(
+    state: &ServerState,
+    headers: &HeaderMap,
+) -> Result<SignedIn, Response> {
+    if !state.settings.sign_in.is_configured() {
+        let csrf = state.sessions.derive("csrf", "loopback");
+        return Ok(SignedIn { viewer: Viewer::Operator, csrf, can_sign_out: false });
+    }
+    let now = state.store.now();
+    let id = cookie(headers, SESSION_COOKIE).unwrap_or_default();
+    let to_sign_in = || Redirect::to("/sign-in").into_response();
+    let session = state.sessions.find(id, now).ok_or_else(to_sign_in)?;
+    let csrf = session.csrf.clone();
+    let viewer = match session.token.as_ref().filter(|_| session.is_outdated(now)) {
+        None => session.viewer,
+        Some(token) => match ask_viewer(state, token).await {
+            Ok(viewer) => {
+                state.sessions.refresh(id, viewer.clone(), now);
+                viewer
+            }
+            Err(error) => {
+                // Without GitHub's word, nothing is shown.
+                tracing::warn!(%error, "cannot read what a person may see");
+                state.sessions.end(id);
+                return Err(to_sign_in());
+            }
+        },
+    };
+    Ok(SignedIn { viewer, csrf, can_sign_out: true })
+}
+
+pub(super) fn refuse_form() -> Response {
+    (StatusCode::FORBIDDEN, "the form is too old: load the page again\n").into_response()
+}
+
+pub(super) fn store_failure(error: &StoreError) -> Response {
+    let status = match error {
+        StoreError::Missing(_) => StatusCode::NOT_FOUND,
+        StoreError::Refused(_) => StatusCode::CONFLICT,
+        StoreError::Unavailable(_)
+        | StoreError::StaleLease
+        | StoreError::Address(_)
+        | StoreError::NewerSchema { .. }
+        | StoreError::Content(_) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    (status, format!("{error}\n")).into_response()
+}
+
+/// Renders a template.
+pub(super) fn render(
+    state: &ServerState,
+    status: StatusCode,
+    name: &str,
+    values: Value,
+) -> Response {
+    match state.templates.render(name, &values) {
+        Ok(text) => (status, Html(text)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "cannot render a page");
+            (StatusCode::INTERNAL_SERVER_ERROR, "cannot render the page\n").into_response()
+        }
+    }
+}
+
+fn show(
+    state: &ServerState,
+    who: &SignedIn,
+    name: &str,
+    title: &str,
+    mut values: Value,
+) -> Response {
+    values["title"] = json!(title);
+    values["viewer"] = json!({
+        "name": who.viewer.name(), "csrf": who.csrf, "can_sign_out": who.can_sign_out,
+        "is_operator": who.viewer == Viewer::Operator,
+    });
+    render(state, StatusCode::OK, name, values)
+}
+
+/// The same answer whether something does not exist or is not for this person.
+fn hidden(state: &ServerState, who: &SignedIn) -> Response {
+    let message = "This does not exist, or you have no access to its repository.";
+    let mut response = show(state, who, "message.html", "Not found", json!({ "message": message }));
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// Which jobs to list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobChoice<'a> {
+    All,
+    State(JobState),
+    Repository(&'a str),
+}
+
+/// Jobs that a person may see, newest first.
+pub(super) async fn visible_jobs(
+    state: &ServerState,
+    viewer: &Viewer,
+    choice: JobChoice<'_>,
+) -> Result<Vec<Job>, StoreError> {
+    let mut filter = JobFilter { limit: BATCH.0, ..JobFilter::default() };
+    match choice {
+        JobChoice::All => {}
+        JobChoice::State(job_state) => filter.state = Some(job_state),
+        JobChoice::Repository(name) => {
+            filter.repository = Some((state.access.host().name().to_owned(), name.to_owned()));
+        }
+    }
+    let mut visible = Vec::new();
+    for _ in 0..BATCH.1 {
+        let jobs = state.store.jobs(&filter).await?;
+        let count = jobs.len();
+        filter.before = jobs.last().map(|job| job.id);
+        // Jobs about no pull request, such as cleanups, are for operators.
+        visible.extend(jobs.into_iter().filter(|job| viewer.sees(&job.key.change.repository)));
+        if visible.len() >= ROWS || count < BATCH.0 as usize {
+            break;
+        }
+    }
+    visible.truncate(ROWS);
+    Ok(visible)
+}
+
+/// Reviews that a person may see, newest first.
+pub(super) async fn visible_reviews(
+    state: &ServerState,
+    viewer: &Viewer,
+    before: Option<i64>,
+) -> Result<Vec<StoredReview>, StoreError> {
+    let mut filter = ReviewFilter { limit: BATCH.0, before, ..ReviewFilter::default() };
+    let mut visible = Vec::new();
+    for _ in 0..BATCH.1 {
+        let reviews = state.store.reviews(&filter).await?;
+        let count = reviews.len();
+        filter.before = reviews.last().map(|review| review.id);
+        visible.extend(reviews.into_iter().filter(|review| viewer.sees(&review.change.repository)));
+        if visible.len() >= ROWS || count < BATCH.0 as usize {
+            break;
+        }
+    }
+    visible.truncate(ROWS);
+    Ok(visible)
+}
+
+/// Size of the queue, as far as a person may see it.
+pub(super) async fn visible_counts(
+    state: &ServerState,
+    viewer: &Viewer,
+) -> Result<QueueCounts, StoreError> {
+    if *viewer == Viewer::Operator {
+        return state.store.queue_counts().await;
+    }
+    let waiting = visible_jobs(state, viewer, JobChoice::State(JobState::Waiting)).await?;
+    let running = visible_jobs(state, viewer, JobChoice::State(JobState::Running)).await?;
+    let dead = visible_jobs(state, viewer, JobChoice::State(JobState::Dead)).await?;
+    Ok(QueueCounts {
+        waiting: waiting.len() as u64,
+        running: running.len() as u64,
+        dead: dead.len() as u64,
+        oldest_due: waiting.iter().map(|job| job.run_at).min(),
+    })
+}
+
+pub(super) async fn overview(State(state): State<Shared>, headers: HeaderMap) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    match overview_values(&state, &who.viewer).await {
+        Ok(values) => show(&state, &who, "overview.html", "Queue", values),
+        Err(error) => store_failure(&error),
+    }
+}
+
+async fn overview_values(state: &ServerState, viewer: &Viewer) -> Result<Value, StoreError> {
+    let (store, now) = (&state.store, state.store.now());
+    let counts = visible_counts(state, viewer).await?;
+    let job_values =
+        |jobs: Vec<Job>| -> Vec<Value> { jobs.iter().map(|job| job_values(state, job)).collect() };
+    let mut active = visible_jobs(state, viewer, JobChoice::State(JobState::Running)).await?;
+    active.extend(visible_jobs(state, viewer, JobChoice::State(JobState::Waiting)).await?);
+    let dead = visible_jobs(state, viewer, JobChoice::State(JobState::Dead)).await?;
+    let reviews = visible_reviews(state, viewer, None).await?;
+    let workers = store.workers().await?;
+    let workers: Vec<Value> = workers
+        .iter()
+        .map(|worker| {
+            json!({
+                "name": worker.name, "version": worker.version, "running": worker.running,
+                "slots": worker.slots, "started": format_time(worker.started_at),
+                "seen": format!("{} ago", format_span(now.0 - worker.seen_at.0)),
+            })
+        })
+        .collect();
+    let oldest = counts.oldest_due.map_or("–".to_owned(), |due| format_span(now.0 - due.0));
+    Ok(json!({
+        "counts": { "waiting": counts.waiting, "running": counts.running, "dead": counts.dead, "oldest": oldest },
+        "active": job_values(active), "dead": job_values(dead), "workers": workers,
+        "reviews": reviews.iter().take(10).map(|review| review_values(state, review)).collect::<Vec<_>>(),
+    }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct PageQuery {
+    before: Option<i64>,
+}
+
+pub(super) async fn reviews(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    Query(query): Query<PageQuery>,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    match visible_reviews(&state, &who.viewer, query.before).await {
+        Ok(reviews) => {
+            let more = reviews.last().filter(|_| reviews.len() == ROWS).map(|review| review.id);
+            let rows: Vec<Value> =
+                reviews.iter().map(|review| review_values(&state, review)).collect();
+            show(&state, &who, "reviews.html", "Reviews", json!({ "reviews": rows, "more": more }))
+        }
+        Err(error) => store_failure(&error),
+    }
+}
+
+/// A review that the person may see.
+async fn find_review(
+    state: &ServerState,
+    who: &SignedIn,
+    id: &str,
+) -> Result<StoredReview, Response> {
+    let id: i64 = id.parse().map_err(|_| hidden(state, who))?;
+    match state.store.review(id).await {
+        Ok(review) if who.viewer.sees(&review.change.repository) => Ok(review),
+        Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
+        Err(error) => Err(store_failure(&error)),
+    }
+}
+
+pub(super) async fn review(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    UrlPath(id): UrlPath<String>,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    let review = match find_review(&state, &who, &id).await {
+        Ok(review) => review,
+        Err(response) => return response,
+    };
+    let title = format!("Review of {}#{}", review.change.repository, review.change.number);
+    let mut values = review_values(&state, &review);
+    values["has_report"] = json!(has_report(&state, &review));
+    show(&state, &who, "review.html", &title, json!({ "review": values }))
+}
+
+pub(super) async fn report(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    UrlPath(id): UrlPath<String>,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    let review = match find_review(&state, &who, &id).await {
+        Ok(review) => review,
+        Err(response) => return response,
+    };
+    if !has_report(&state, &review) {
+        return hidden(&state, &who);
+    }
+    let (state_folder, folder) = (state.settings.state_folder.clone(), review.folder.clone());
+    let page = tokio::task::spawn_blocking(move || {
+        crh_review::render::html(&read_report(&state_folder, &folder)?, None).ok()
+    });
+    let page = page.await;
+    match page {
+        Ok(Some(text)) => {
+            let mut response = Html(text).into_response();
+            let policy = HeaderValue::from_static(REPORT_POLICY);
+            response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+            response
+        }
+        Ok(None) | Err(_) => {
+            (StatusCode::INTERNAL_SERVER_ERROR, "the report cannot be read\n").into_response()
+        }
+    }
+}
+
+/// Whether the stored report of a review is on this machine.
+fn has_report(state: &ServerState, review: &StoredReview) -> bool {
+    read_report(&state.settings.state_folder, &review.folder).is_some()
+}
+
+pub(super) async fn repositories(State(state): State<Shared>, headers: HeaderMap) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    match repository_rows(&state, &who.viewer).await {
+        Ok(rows) => {
+            show(&state, &who, "repositories.html", "Repositories", json!({ "repositories": rows }))
+        }
+        Err(error) => store_failure(&error),
+    }
+}
+
+async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Value>, StoreError> {
+    let mut rows = Vec::new();
+    for installation in state.store.installations().await? {
+        for repository in state.store.repositories_of(&installation.forge, installation.id).await? {
+            if !viewer.sees(&repository.name) {
+                continue;
+            }
+            let scope = BudgetScope {
+                forge: installation.forge.clone(),
+                installation: installation.id,
+                repository: repository.name.clone(),
+            };
+            let spending = state.store.spending(&scope).await?;
+            rows.push(json!({
+                "name": repository.name,
+                "visibility": if repository.private { "private" } else { "public" },
+                "reviews_today": spending.reviews_today, "today": dollars(spending.today),
+                "month": dollars(spending.month),
+            }));
+        }
+    }
+    Ok(rows)
+}
+
+pub(super) async fn repository(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    UrlPath((owner, name)): UrlPath<(String, String)>,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    let name = format!("{owner}/{name}");
+    if !who.viewer.sees(&name) {
+        return hidden(&state, &who);
+    }
+    match repository_values(&state, &who.viewer, &name).await {
+        Ok(values) => show(&state, &who, "repository.html", &name, values),
+        Err(StoreError::Missing(_)) => hidden(&state, &who),
+        Err(error) => store_failure(&error),
+    }
+}
+
+async fn repository_values(
+    state: &ServerState,
+    viewer: &Viewer,
+    name: &str,
+) -> Result<Value, StoreError> {
+    let (store, forge) = (&state.store, state.access.host().name());
+    let installation = store.installation_of(forge, name).await?;
+    let repositories = store.repositories_of(forge, installation).await?;
+    let settings = repositories.iter().find(|repository| repository.name == name);
+    let scope = BudgetScope { forge: forge.to_owned(), installation, repository: name.to_owned() };
+    let spending = store.spending(&scope).await?;
+    let trends = store.trends(forge, name, 30).await?;
+    let most = trends.iter().map(|day| day.issues_shown).max().unwrap_or_default().max(1);
+    let trends: Vec<Value> = trends
+        .iter()
+        .rev()
+        .map(|day| {
+            json!({
+                "day": format_day(day.day), "reviews": day.reviews, "shown": day.issues_shown,
+                "dismissed": day.issues_dismissed, "fixed": day.issues_fixed,
+                "cost": dollars(day.cost), "mean": format_span(day.mean_ms),
+                "bar": day.issues_shown * 120 / most,
+            })
+        })
+        .collect();
+    let filter = ReviewFilter {
+        repository: Some((forge.to_owned(), name.to_owned())),
+        limit: 20,
+        ..ReviewFilter::default()
+    };
+    let reviews = store.reviews(&filter).await?;
+    let jobs = visible_jobs(state, viewer, JobChoice::Repository(name)).await?;
+    let limit = |limit: Option<MicroUsd>| limit.map_or("none".to_owned(), dollars);
+    let limits = &state.settings.limits.repository;
+    Ok(json!({
+        "spending": {
+            "today": dollars(spending.today), "month": dollars(spending.month),
+            "reviews": spending.reviews_today, "limit_day": limit(limits.usd_per_day),
+            "limit_month": limit(limits.usd_per_month),
+        },
+        "trends": trends,
+        "jobs": jobs.iter().take(20).map(|job| job_values(state, job)).collect::<Vec<_>>(),
+        "reviews": reviews.iter().map(|review| review_values(state, review)).collect::<Vec<_>>(),
+        "settings": settings.map_or("", |repository| repository.settings.as_str()),
+    }))
+}
+
+/// A job that the person may see.
+async fn find_job(state: &ServerState, who: &SignedIn, id: &str) -> Result<Job, Response> {
+    let id: i64 = id.parse().map_err(|_| hidden(state, who))?;
+    match state.store.job(JobId(id)).await {
+        Ok(job) if who.viewer.sees(&job.key.change.repository) => Ok(job),
+        Ok(_) | Err(StoreError::Missing(_)) => Err(hidden(state, who)),
+        Err(error) => Err(store_failure(&error)),
+    }
+}
+
+pub(super) async fn job(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    UrlPath(id): UrlPath<String>,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    let job = match find_job(&state, &who, &id).await {
+        Ok(job) => job,
+        Err(response) => return response,
+    };
+    let may_write = who.viewer.may_write(&job.key.change.repository);
+    let values = json!({ "job": job_values(&state, &job), "may_write": may_write });
+    show(&state, &who, "job.html", &format!("Job {}", job.id), values)
+}
+
+/// What a person does to a job.
+#[derive(Clone, Copy)]
+enum JobAction {
+    Retry,
+    Cancel,
+}
+
+pub(super) async fn retry(
+    state: State<Shared>,
+    headers: HeaderMap,
+    id: UrlPath<String>,
+    form: Form<CsrfForm>,
+) -> Response {
+    act(state, headers, id, form, JobAction::Retry).await
+}
+
+pub(super) async fn cancel(
+    state: State<Shared>,
+    headers: HeaderMap,
+    id: UrlPath<String>,
+    form: Form<CsrfForm>,
+) -> Response {
+    act(state, headers, id, form, JobAction::Cancel).await
+}
+
+async fn act(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    UrlPath(id): UrlPath<String>,
+    Form(form): Form<CsrfForm>,
+    action: JobAction,
+) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    if !state.sessions.same(&form.csrf, &who.csrf) {
+        return refuse_form();
+    }
+    let job = match find_job(&state, &who, &id).await {
+        Ok(job) => job,
+        Err(response) => return response,
+    };
+    if !who.viewer.may_write(&job.key.change.repository) {
+        let message = "You need write access to the repository.";
+        let mut response =
+            show(&state, &who, "message.html", "Not allowed", json!({ "message": message }));
+        *response.status_mut() = StatusCode::FORBIDDEN;
+        return response;
+    }
+    let name = who.viewer.name();
+    let result = match action {
+        JobAction::Retry => state.store.retry_dead(job.id, name).await,
+        JobAction::Cancel => state.store.cancel(job.id, name).await,
+    };
+    match result {
+        Ok(()) => Redirect::to(&format!("/jobs/{}", job.id)).into_response(),
+        Err(error) => store_failure(&error),
+    }
+}
+
+pub(super) async fn audit(State(state): State<Shared>, headers: HeaderMap) -> Response {
+    let who = match require_viewer(&state, &headers).await {
+        Ok(who) => who,
+        Err(response) => return response,
+    };
+    if who.viewer != Viewer::Operator {
+        return hidden(&state, &who);
+    }
+    let entry_values = |entry: &AuditEntry| {
+        json!({
+            "at": format_time(entry.at), "who": entry.who, "action": entry.action,
+            "target": entry.target, "detail": entry.detail,
+        })
+    };
+    match state.store.audit(200).await {
+        Ok(entries) => {
+            let rows: Vec<Value> = entries.iter().map(entry_values).collect();
+            show(&state, &who, "audit.html", "Audit log", json!({ "entries": rows }))
+        }
+        Err(error) => store_failure(&error),
+    }
+}
+
+pub(super) async fn style_sheet() -> Response {
+    asset("text/css; charset=utf-8", STYLE_SHEET)
+}
+
+pub(super) async fn script() -> Response {
+    asset("text/javascript; charset=utf-8", SCRIPT)
+}
+
+fn asset(kind: &'static str, text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, kind), (header::CACHE_CONTROL, "max-age=300")], text).into_response()
+}
+
+fn job_values(state: &ServerState, job: &Job) -> Value {
+    let change = &job.key.change;
+    let tone = match job.state {
+        JobState::Dead => "bad",
+        JobState::Done => "good",
+        JobState::Running => "warn",
+        _ => "",
+    };
+    json!({
+        "id": job.id.0, "kind": job.key.kind.name(), "state": job.state.name(), "tone": tone,
+        "change": change_name(&change.repository, &change.number),
+        "url": change_url(state, &change.repository, &change.number),
+        "head": job.key.head, "attempts": job.attempts, "reason": job.reason, "step": job.step,
+        "owner": job.owner, "run_at": format_time(job.run_at),
+        "since": format_span(state.store.now().0 - job.changed_at.0),
+    })
+}
+
+fn review_values(state: &ServerState, review: &StoredReview) -> Value {
+    let change = &review.change;
+    json!({
+        "id": review.id, "job": review.job.0, "head": review.head, "verdict": review.verdict,
+        "change": change_name(&change.repository, &change.number),
+        "url": change_url(state, &change.repository, &change.number),
+        "repository": change.repository, "issues": review.issues_shown,
+        "dismissed": review.issues_dismissed, "fixed": review.issues_fixed,
+        "cost": dollars(review.cost), "time": format_span(review.ended_at.0 - review.started_at.0),
+        "ended": format_time(review.ended_at), "worker": review.worker, "posted": review.posted,
+    })
+}
+
+fn change_name(repository: &str, number: &str) -> String {
+    match (repository, number) {
+        ("", _) => "all".to_owned(),
+        (repository, "") => repository.to_owned(),
+        (repository, number) => format!("{repository}#{number}"),
+    }
+}
+
+fn change_url(state: &ServerState, repository: &str, number: &str) -> String {
+    let server = state.access.host().server();
+    match number {
+        "" => format!("{server}/{repository}"),
+        number => format!("{server}/{repository}/pull/{number}"),
+    }
+}
+
+fn dollars(amount: MicroUsd) -> String {
+    format!("{:.2} USD", amount.as_usd())
+}

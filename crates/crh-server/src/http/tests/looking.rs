@@ -1,0 +1,186 @@
+//! Who sees the page, and what it does.
+
+use super::*;
+use crate::job::JobState;
+
+/// The hidden field of the first form.
+fn csrf(page: &str) -> String {
+    let start = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
+    start.split('"').next().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn public_address_needs_sign_in() {
+    let (github, folder) = (FakeGitHub::start(), TempDir::new().unwrap());
+    let url = DatabaseUrl::Sqlite(folder.path().join("crh.db"));
+    let store = Store::open(&url).await.unwrap();
+    let settings = settings(&folder, SignIn::default(), None);
+    let address = "0.0.0.0:0".parse().unwrap();
+    let error = HttpServer::bind(address, store, access(&github), settings).await.unwrap_err();
+    assert!(matches!(error, StartError::OpenPage(_)), "{error}");
+}
+
+#[tokio::test]
+async fn dead_letter_is_retried_with_the_token_of_the_form() {
+    let server = TestServer::start(TestSignIn::Token).await;
+    server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
+    let job = server.kill_next_job("the disk is <full>").await;
+    for path in [
+        "/",
+        "/reviews",
+        "/repositories",
+        "/audit",
+        "/api/jobs",
+        "/events",
+        &format!("/jobs/{job}"),
+    ] {
+        let (status, location, _) = server.get(path, "").await;
+        assert_eq!((status, location.as_str()), (303, "/sign-in"), "{path}");
+    }
+    assert_eq!(server.post("/sign-in", "", "token=wrong").await.0, 401);
+    let (status, location, cookie) = server.post("/sign-in", "", "token=page+token").await;
+    assert_eq!((status, location.as_str()), (303, "/"));
+    let path = format!("/jobs/{job}");
+    let (status, page, _) = server.get(&path, &cookie).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("the disk is &lt;full&gt;"), "{page}");
+    let retry = format!("{path}/retry");
+    assert_eq!(server.post(&retry, &cookie, "").await.0, 403);
+    assert_eq!(server.post(&retry, &cookie, "csrf=0").await.0, 403);
+    assert_eq!(server.post(&retry, "", &format!("csrf={}", csrf(&page))).await.1, "/sign-in");
+    assert_eq!(server.store.job(job).await.unwrap().state, JobState::Dead);
+    let form = format!("csrf={}", csrf(&page));
+    assert_eq!(server.post(&retry, &cookie, &form).await.0, 303);
+    assert_eq!(server.store.job(job).await.unwrap().state, JobState::Waiting);
+    assert_eq!(server.post(&retry, &cookie, &form).await.0, 409);
+    assert_eq!(server.post(&format!("{path}/cancel"), &cookie, &form).await.0, 303);
+    assert!(server.get("/audit", &cookie).await.1.contains("operator"));
+    assert_eq!(server.post("/sign-out", &cookie, &form).await.1, "/sign-in");
+    assert_eq!(server.get("/", &cookie).await.1, "/sign-in");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn person_sees_only_repositories_with_access() {
+    let server = TestServer::start(TestSignIn::GitHub).await;
+    let repo = crh_testkit::Repo::from_fixture("\n//- a.txt\na\n");
+    for name in ["acme/shop", "acme/tools", "acme/secret"] {
+        server.github.repository(name, &repo);
+        server.deliver("pull_request", &name.replace('/', "-"), &push(name, 12, HEAD, 1)).await;
+    }
+    server.github.role("acme/shop", "ann", "write").role("acme/tools", "ann", "read");
+    let jobs = server.jobs().await;
+    let job = |name: &str| jobs.iter().find(|job| job.key.change.repository == name).unwrap().id;
+    // The browser goes to GitHub and comes back.
+    let (status, to_github, cookie) = server.get("/sign-in/github", "").await;
+    assert_eq!(status, 303);
+    let (_, back, _) = answer(server.http.get(&to_github)).await;
+    let back = back.strip_prefix(&server.url).unwrap();
+    assert_eq!(server.get(back, "").await.0, 400, "another browser");
+    assert_eq!(server.get("/sign-in/github/callback?code=x&state=y", &cookie).await.0, 400);
+    let (status, location, cookie) = server.get(back, &cookie).await;
+    assert_eq!((status, location.as_str()), (303, "/"));
+    for path in ["/", "/repositories", "/api/jobs"] {
+        let (_, page, _) = server.get(path, &cookie).await;
+        assert!(page.contains("acme/shop") && page.contains("acme/tools"), "{path}");
+        assert!(!page.contains("acme/secret"), "{path}");
+    }
+    assert!(server.get("/api/queue", &cookie).await.1.contains("\"waiting\":2"));
+    let hidden = format!("/jobs/{}", job("acme/secret"));
+    for path in [
+        hidden.as_str(),
+        "/jobs/999",
+        "/jobs/x",
+        "/repositories/acme/secret",
+        "/reviews/1",
+        "/audit",
+    ] {
+        assert_eq!(server.get(path, &cookie).await.0, 404, "{path}");
+    }
+    let (_, page, _) = server.get("/", &cookie).await;
+    let form = format!("csrf={}", csrf(&page));
+    for (name, expected) in [("acme/secret", 404), ("acme/tools", 403), ("acme/shop", 303)] {
+        let path = format!("/jobs/{}/cancel", job(name));
+        assert_eq!(server.post(&path, &cookie, &form).await.0, expected, "{name}");
+    }
+    assert_eq!(server.github.surprises(), Vec::<String>::new());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn pages_have_safe_headers_and_an_own_host() {
+    let server = TestServer::start(TestSignIn::None).await;
+    let get = |path: &str| server.http.get(format!("{}{path}", server.url));
+    let answer = get("/").send().await.unwrap();
+    for (name, part) in [
+        ("content-security-policy", "script-src 'self'"),
+        ("content-security-policy", "frame-ancestors 'none'"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "same-origin"),
+        ("x-frame-options", "DENY"),
+        ("cache-control", "no-store"),
+    ] {
+        let value = answer.headers().get(name).unwrap().to_str().unwrap();
+        assert!(value.contains(part), "{name}: {value}");
+    }
+    let text = answer.text().await.unwrap();
+    assert!(!text.contains("<script>") && !text.contains("style="), "{text}");
+    let rebound = get("/").header("host", "evil.example").send().await.unwrap();
+    assert_eq!(rebound.status().as_u16(), 403);
+    let forged = server
+        .http
+        .post(format!("{}/jobs/1/retry", server.url))
+        .header("origin", "https://evil.example");
+    assert_eq!(forged.send().await.unwrap().status().as_u16(), 403);
+    assert_eq!(get("/nothing").send().await.unwrap().status().as_u16(), 404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn cookies_are_protected() {
+    let server = TestServer::start(TestSignIn::Token).await;
+    let request = server.http.post(format!("{}/sign-in", server.url));
+    let request = request
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body("token=page+token");
+    let answer = request.send().await.unwrap();
+    let cookie = answer.headers().get("set-cookie").unwrap().to_str().unwrap();
+    assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax"), "{cookie}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_need_the_token_and_count() {
+    let server = TestServer::start(TestSignIn::Token).await;
+    server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
+    server.deliver("pull_request", "d-2", &push("acme/shop", 13, HEAD, 1)).await;
+    server.kill_next_job("no").await;
+    assert_eq!(server.get("/metrics", "").await.0, 401);
+    let request = server.http.get(format!("{}/metrics", server.url));
+    let (status, text, _) = answer(request.header("authorization", "Bearer page token")).await;
+    assert_eq!(status, 200);
+    for line in [
+        "crh_queue_jobs{state=\"waiting\"} 1",
+        "crh_queue_jobs{state=\"dead\"} 1",
+        "crh_jobs_ended{kind=\"review\",outcome=\"dead\"} 1",
+        "crh_deliveries_total{result=\"accepted\"} 2",
+        "crh_review_seconds_count 0",
+        "crh_usd_total 0",
+    ] {
+        assert!(text.lines().any(|one| one == line), "{line}\n{text}");
+    }
+    assert!(!text.contains("acme"), "{text}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn queue_change_reaches_the_browser() {
+    let server = TestServer::start(TestSignIn::None).await;
+    let mut answer = server.http.get(format!("{}/events", server.url)).send().await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
+    let event = tokio::time::timeout(std::time::Duration::from_secs(30), answer.chunk()).await;
+    assert!(event.unwrap().unwrap().unwrap().starts_with(b"data: "));
+    drop(answer);
+    server.stop().await;
+}

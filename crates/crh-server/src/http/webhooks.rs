@@ -1,0 +1,292 @@
+//! Receives deliveries of GitHub. A delivery is answered with 2xx only after its jobs are stored.
+
+use axum::body::{self, Body};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+use super::{ServerState, Shared};
+use crate::job::{
+    ChangeId, Enqueued, InstallationId, JobKey, JobKind, JobOrigin, NewJob, Priority,
+};
+use crate::store::{Acceptance, Delivery, Installation, InstalledRepository, StoreError};
+use crate::tasks::CommandTask;
+use crate::webhook::plan::{
+    ChangeName, PlannedInstallation, PlannedReview, WebhookPlan, plan_delivery,
+};
+use crate::webhook::signature::verify_signature;
+
+/// Largest body, as GitHub's own limit.
+const BODY_MAX: usize = 25 << 20;
+
+/// Longest id of a delivery. GitHub sends 36 characters.
+const DELIVERY_ID_MAX: usize = 64;
+
+pub(super) async fn github(
+    State(state): State<Shared>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response {
+    let (status, message) = match receive(&state, &headers, body).await {
+        Ok(Received::Accepted(jobs)) => (StatusCode::ACCEPTED, format!("{jobs} jobs added")),
+        Ok(Received::AlreadyHandled) => (StatusCode::OK, "handled before".to_owned()),
+        Ok(Received::Ignored(why)) => (StatusCode::ACCEPTED, format!("ignored: {why}")),
+        Err((status, message)) => (status, message),
+    };
+    state.counters.count_delivery(status);
+    if !status.is_success() {
+        tracing::warn!(status = status.as_u16(), message, "delivery refused");
+    }
+    let mut response = (status, format!("{message}\n")).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, 60.into());
+    }
+    response
+}
+
+enum Received {
+    Accepted(usize),
+    AlreadyHandled,
+    Ignored(&'static str),
+}
+
+type Refusal = (StatusCode, String);
+
+async fn receive(
+    state: &ServerState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Received, Refusal> {
+    let too_large = || (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 25 MB".to_owned());
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let length = text("content-length").and_then(|length| length.parse::<usize>().ok());
+    if length.is_some_and(|length| length > BODY_MAX) {
+        return Err(too_large());
+    }
+    let body = body::to_bytes(body, BODY_MAX).await.map_err(|error| {
+        // The limit is the only error that is not the connection's.
+        let is_limit = std::error::Error::source(&error)
+            .is_some_and(|why| why.to_string().contains("length limit"));
+        if is_limit {
+            too_large()
+        } else {
+            (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned())
+        }
+    })?;
+    let secrets = state
+        .settings
+        .webhook_secret
+        .read_lines()
+        .map_err(|error| (StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
+    let signature = headers.get("x-hub-signature-256").map(HeaderValue::as_bytes);
+    verify_signature(&secrets, signature, &body)
+        .map_err(|error| (StatusCode::UNAUTHORIZED, error.to_string()))?;
+    let is_json = text("content-type").is_some_and(|kind| kind.starts_with("application/json"));
+    if !is_json {
+        let message = "set the content type of the webhook to `application/json`";
+        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned()));
+    }
+    let missing =
+        |name: &str| (StatusCode::BAD_REQUEST, format!("the delivery has no valid `{name}`"));
+    let event = text("x-github-event").ok_or_else(|| missing("X-GitHub-Event"))?;
+    let id = text("x-github-delivery").filter(|id| is_delivery_id(id));
+    let id = id.ok_or_else(|| missing("X-GitHub-Delivery"))?;
+    let plan = plan_delivery(event, &body, &state.settings.rules)
+        .map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
+    drop(body);
+    let forge = state.access.host().name().to_owned();
+    let delivery = Delivery { forge, id: id.to_owned(), event: event.to_owned() };
+    accept(state, &delivery, plan).await.map_err(|error| {
+        // GitHub shows the failure, and a redelivery is a new chance.
+        (StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    })
+}
+
+async fn accept(
+    state: &ServerState,
+    delivery: &Delivery,
+    plan: WebhookPlan,
+) -> Result<Received, StoreError> {
+    let (store, forge) = (&state.store, delivery.forge.as_str());
+    if let WebhookPlan::Ignore(reason) = plan {
+        return Ok(Received::Ignored(reason.word()));
+    }
+    if store.is_handled(forge, &delivery.id).await? {
+        return Ok(Received::AlreadyHandled);
+    }
+    let jobs = jobs_of(state, delivery, plan).await?;
+    match store.accept(delivery, &jobs).await? {
+        Acceptance::AlreadyHandled => Ok(Received::AlreadyHandled),
+        Acceptance::New(results) => {
+            let added =
+                results.iter().filter(|result| matches!(result, Enqueued::Added(_))).count();
+            tracing::info!(
+                delivery = delivery.id,
+                event = delivery.event,
+                added,
+                "delivery accepted"
+            );
+            Ok(Received::Accepted(added))
+        }
+    }
+}
+
+/// The jobs of a delivery. Its other effects may run again after a failure.
+async fn jobs_of(
+    state: &ServerState,
+    delivery: &Delivery,
+    plan: WebhookPlan,
+) -> Result<Vec<NewJob>, StoreError> {
+    let (store, forge) = (&state.store, delivery.forge.as_str());
+    Ok(match plan {
+        WebhookPlan::Ignore(_) => Vec::new(),
+        WebhookPlan::Review(review) => {
+            know_repository(state, forge, &review.change, review.private).await?;
+            vec![review_job(forge, &review, store.now().0)]
+        }
+        WebhookPlan::AwaitMaintainer(review) => {
+            know_repository(state, forge, &review.change, review.private).await?;
+            let task = CommandTask::AwaitMaintainer;
+            vec![new_job(
+                forge,
+                &review.change,
+                &review.head,
+                JobKind::Command,
+                json!(task),
+                store.now().0,
+            )]
+        }
+        WebhookPlan::Stop(change) => {
+            store
+                .cancel_reviews(
+                    &change_id(forge, &change),
+                    "the pull request was closed or made a draft",
+                )
+                .await?;
+            Vec::new()
+        }
+        WebhookPlan::Command(command) => {
+            let (head, change) = (command.comment.id.to_string(), command.change);
+            let task = CommandTask::Comment { comment: command.comment, command: command.command };
+            vec![new_job(forge, &change, &head, JobKind::Command, json!(task), store.now().0)]
+        }
+        WebhookPlan::Install(installation) => {
+            save_installation(state, forge, &installation).await?;
+            vec![reconcile_job(
+                forge,
+                InstallationId(installation.installation),
+                &delivery.id,
+                store.now().0,
+            )]
+        }
+        WebhookPlan::RemoveRepositories(installation) => {
+            let names: Vec<String> =
+                installation.repositories.into_iter().map(|(name, _)| name).collect();
+            let id = InstallationId(installation.installation);
+            store.change_repositories(forge, id, &[], &names).await?;
+            Vec::new()
+        }
+        WebhookPlan::Uninstall { installation } => {
+            store.remove_installation(forge, InstallationId(installation), "github").await?;
+            Vec::new()
+        }
+    })
+}
+
+/// An installation from before the server's first start is known after its first delivery.
+async fn know_repository(
+    state: &ServerState,
+    forge: &str,
+    change: &ChangeName,
+    private: bool,
+) -> Result<(), StoreError> {
+    match state.store.installation_of(forge, &change.repository).await {
+        Ok(InstallationId(id)) if id == change.installation => return Ok(()),
+        Ok(_) | Err(StoreError::Missing(_)) => {}
+        Err(error) => return Err(error),
+    }
+    let account = change.repository.split('/').next().unwrap_or_default().to_owned();
+    let repositories = vec![(change.repository.clone(), private)];
+    let installation =
+        PlannedInstallation { installation: change.installation, account, repositories };
+    save_installation(state, forge, &installation).await
+}
+
+async fn save_installation(
+    state: &ServerState,
+    forge: &str,
+    installation: &PlannedInstallation,
+) -> Result<(), StoreError> {
+    let id = InstallationId(installation.installation);
+    let saved = Installation {
+        forge: forge.to_owned(),
+        id,
+        account: installation.account.clone(),
+        suspended: false,
+        created_at: state.store.now(),
+    };
+    state.store.save_installation(&saved).await?;
+    let added: Vec<InstalledRepository> = installation
+        .repositories
+        .iter()
+        .map(|(name, private)| InstalledRepository {
+            name: name.clone(),
+            private: *private,
+            settings: String::new(),
+        })
+        .collect();
+    state.store.change_repositories(forge, id, &added, &[]).await
+}
+
+fn change_id(forge: &str, change: &ChangeName) -> ChangeId {
+    ChangeId {
+        forge: forge.to_owned(),
+        repository: change.repository.clone(),
+        number: change.number.to_string(),
+    }
+}
+
+fn review_job(forge: &str, review: &PlannedReview, now: i64) -> NewJob {
+    let revision = review.revision.unwrap_or(now);
+    let job = new_job(forge, &review.change, &review.head, JobKind::Review, json!({}), revision);
+    NewJob { priority: Priority::Normal, origin: JobOrigin::Automatic, ..job }
+}
+
+/// A job that a person waits for.
+fn new_job(
+    forge: &str,
+    change: &ChangeName,
+    head: &str,
+    kind: JobKind,
+    payload: serde_json::Value,
+    revision: i64,
+) -> NewJob {
+    NewJob {
+        key: JobKey { change: change_id(forge, change), head: head.to_owned(), kind },
+        installation: InstallationId(change.installation),
+        priority: Priority::High,
+        origin: JobOrigin::Automatic,
+        revision,
+        payload,
+    }
+}
+
+/// Lists open pull requests of an installation.
+fn reconcile_job(forge: &str, installation: InstallationId, delivery: &str, now: i64) -> NewJob {
+    let change =
+        ChangeId { forge: forge.to_owned(), repository: String::new(), number: String::new() };
+    NewJob {
+        key: JobKey { change, head: format!("delivery-{delivery}"), kind: JobKind::Reconcile },
+        installation,
+        priority: Priority::Low,
+        origin: JobOrigin::Automatic,
+        revision: now,
+        payload: json!({}),
+    }
+}
+
+fn is_delivery_id(id: &str) -> bool {
+    let is_id_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !id.is_empty() && id.len() <= DELIVERY_ID_MAX && id.bytes().all(is_id_byte)
+}

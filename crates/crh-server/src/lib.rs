@@ -1,0 +1,24 @@
+//! The team server of crh: durable jobs in a database, and workers that run `crh` as child processes.
+//!
+//! [`store::Store`] holds everything that must survive a crash, in SQLite or PostgreSQL.
+//! [`worker::Worker`] takes jobs and runs them.
+//! [`queue`] has the rules of the queue as pure functions.
+//! [`webhook`] decides what deliveries mean, and [`http`] serves them and the page.
+//! Nothing below this crate sees the database or the HTTP server.
+
+pub mod clock;
+pub mod comment_commands;
+pub mod comment_jobs;
+pub mod forge_access;
+pub mod forge_time;
+pub mod github_app;
+pub mod http;
+pub mod job;
+pub mod logs;
+pub mod page;
+pub mod queue;
+pub mod session;
+pub mod store;
+pub mod tasks;
+pub mod webhook;
+pub mod worker;

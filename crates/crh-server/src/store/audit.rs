@@ -1,0 +1,70 @@
+//! The audit log: every write of a person or of the server.
+
+use sqlx::{Any, Transaction};
+
+use super::{Store, StoreResult, jobs::LONGEST_LIST, text, time};
+use crate::clock::UnixMillis;
+
+/// A line of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct AuditEntry {
+    /// Time. The store sets it.
+    pub at: UnixMillis,
+    /// Account of a person, or the name of a worker.
+    pub who: String,
+    /// What was done, such as `post` or `retry`.
+    pub action: String,
+    /// What it was done to, such as `OWNER/NAME#12`.
+    pub target: String,
+    /// Anything else worth knowing. Never a secret.
+    pub detail: String,
+}
+
+impl Store {
+    /// Adds a line. The time is now.
+    pub async fn record(&self, entry: &AuditEntry) -> StoreResult<()> {
+        let mut transaction = self.write().await?;
+        let AuditEntry { at: _, who, action, target, detail } = entry;
+        insert(&mut transaction, self.now(), who, action, target, detail).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// The newest lines, newest first.
+    pub async fn audit(&self, limit: u32) -> StoreResult<Vec<AuditEntry>> {
+        sqlx::query("SELECT at, who, action, target, detail FROM audit ORDER BY id DESC LIMIT $1")
+            .bind(i64::from(limit.min(LONGEST_LIST)))
+            .fetch_all(&self.reader)
+            .await?
+            .iter()
+            .map(|row| {
+                Ok(AuditEntry {
+                    at: time(row, "at")?,
+                    who: text(row, "who")?,
+                    action: text(row, "action")?,
+                    target: text(row, "target")?,
+                    detail: text(row, "detail")?,
+                })
+            })
+            .collect()
+    }
+}
+
+pub(super) async fn insert(
+    transaction: &mut Transaction<'static, Any>,
+    at: UnixMillis,
+    who: &str,
+    action: &str,
+    target: &str,
+    detail: &str,
+) -> StoreResult<()> {
+    sqlx::query("INSERT INTO audit (at, who, action, target, detail) VALUES ($1, $2, $3, $4, $5)")
+        .bind(at.0)
+        .bind(who)
+        .bind(action)
+        .bind(target)
+        .bind(detail)
+        .execute(&mut **transaction)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,532 @@
+//! Adding, reading, cancelling and retrying jobs.
+
+use sqlx::{Any, Transaction, any::AnyRow};
+
+use super::{
+    LockScope, Store, StoreError, StoreResult, audit, count, integer, lock_name, text, time,
+};
+use crate::{
+    clock::UnixMillis,
+    job::{
+        ChangeId, Enqueued, InstallationId, Job, JobId, JobKey, JobKind, JobOrigin, JobState,
+        NewJob, Priority,
+    },
+};
+
+/// A webhook delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Host name of the forge.
+    pub forge: String,
+    /// The forge's id of the delivery, the same if it is sent again.
+    pub id: String,
+    /// Name of the event, such as `pull_request`.
+    pub event: String,
+}
+
+/// What accepting a delivery did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Acceptance {
+    /// The delivery and its jobs are stored: one result per job.
+    New(Vec<Enqueued>),
+    /// The delivery was handled before, so no job was added.
+    AlreadyHandled,
+}
+
+/// Which jobs to list, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct JobFilter {
+    /// Only jobs in this state.
+    pub state: Option<JobState>,
+    /// Only jobs of this forge and repository.
+    pub repository: Option<(String, String)>,
+    /// Only jobs before this one, for the next page.
+    pub before: Option<JobId>,
+    /// Longest list. The store returns at most 500.
+    pub limit: u32,
+}
+
+/// Size of the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct QueueCounts {
+    /// Waiting jobs, also those that wait for their time.
+    pub waiting: u64,
+    /// Running jobs.
+    pub running: u64,
+    /// Dead jobs.
+    pub dead: u64,
+    /// Time at which the oldest waiting job was due.
+    pub oldest_due: Option<UnixMillis>,
+}
+
+/// Longest list of jobs or reviews that the store returns.
+pub(super) const LONGEST_LIST: u32 = 500;
+
+/// All columns of a job.
+macro_rules! job_columns {
+    () => {
+        "id, forge, repository, change_id, head, kind, installation, priority, origin, payload, revision, state, reason, \
+         attempts, run_at, created_at, changed_at, owner, token, lease_until, stop, step"
+    };
+}
+pub(super) use job_columns;
+
+/// The query that lists jobs under a condition on the state.
+macro_rules! list_jobs {
+    ($condition:literal) => {
+        concat!(
+            "SELECT ",
+            job_columns!(),
+            " FROM jobs WHERE ",
+            $condition,
+            " AND ($3 = '' OR (forge = $2 AND repository = $3)) AND id < $4 ORDER BY id DESC LIMIT $5"
+        )
+    };
+}
+
+impl Store {
+    /// Stores a delivery together with its jobs, or nothing if it was stored before.
+    /// If this returns an error, nothing is stored, and the forge can send the delivery again.
+    pub async fn accept(&self, delivery: &Delivery, jobs: &[NewJob]) -> StoreResult<Acceptance> {
+        self.batch.accept(self, delivery, jobs).await
+    }
+
+    pub(super) async fn accept_alone(
+        &self,
+        delivery: &Delivery,
+        jobs: &[NewJob],
+    ) -> StoreResult<Acceptance> {
+        let mut transaction = self.write().await?;
+        let acceptance = self.accept_in(&mut transaction, delivery, jobs).await?;
+        transaction.commit().await?;
+        Ok(acceptance)
+    }
+
+    pub(super) async fn accept_in(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        delivery: &Delivery,
+        jobs: &[NewJob],
+    ) -> StoreResult<Acceptance> {
+        let added = sqlx::query(
+            "INSERT INTO deliveries (forge, id, event, received_at) VALUES ($1, $2, $3, $4) \
+             ON CONFLICT (forge, id) DO NOTHING",
+        )
+        .bind(&delivery.forge)
+        .bind(&delivery.id)
+        .bind(&delivery.event)
+        .bind(self.now().0)
+        .execute(&mut **transaction)
+        .await?
+        .rows_affected();
+        if added == 0 {
+            return Ok(Acceptance::AlreadyHandled);
+        }
+        // Locks in one order, so that two deliveries cannot wait for each other.
+        let mut order: Vec<usize> = (0..jobs.len()).collect();
+        order.sort_by_key(|index| change_lock(&jobs[*index].key.change));
+        let mut results = vec![Enqueued::Paused; jobs.len()];
+        for index in order {
+            results[index] = self.enqueue_in(transaction, &jobs[index]).await?;
+        }
+        Ok(Acceptance::New(results))
+    }
+
+    /// Whether a delivery was stored before. Only saves work: [`Store::accept`] checks it again.
+    pub async fn is_handled(&self, forge: &str, delivery: &str) -> StoreResult<bool> {
+        let row = sqlx::query("SELECT 1 AS found FROM deliveries WHERE forge = $1 AND id = $2")
+            .bind(forge)
+            .bind(delivery)
+            .fetch_optional(&self.reader)
+            .await?;
+        Ok(row.is_some())
+    }
+
+    /// Adds a job. A review supersedes waiting reviews of the same pull request with another head and asks the running
+    /// one to stop.
+    pub async fn enqueue(&self, job: &NewJob) -> StoreResult<Enqueued> {
+        let mut transaction = self.write().await?;
+        let result = self.enqueue_in(&mut transaction, job).await?;
+        transaction.commit().await?;
+        Ok(result)
+    }
+
+    /// Ends a job that waits, and asks one that runs to stop.
+    pub async fn cancel(&self, job: JobId, who: &str) -> StoreResult<()> {
+        let mut transaction = self.write().await?;
+        let now = self.now();
+        let changed = sqlx::query(
+            "UPDATE jobs SET \
+             state = CASE WHEN state = 'waiting' THEN 'cancelled' ELSE state END, \
+             stop = CASE WHEN state = 'running' THEN 'cancelled' ELSE stop END, \
+             reason = $2, changed_at = $3 \
+             WHERE id = $1 AND state IN ('waiting', 'running')",
+        )
+        .bind(job.0)
+        .bind(format!("cancelled by {who}"))
+        .bind(now.0)
+        .execute(&mut *transaction)
+        .await?
+        .rows_affected();
+        if changed == 0 {
+            return Err(StoreError::Refused(format!("job {job} neither waits nor runs")));
+        }
+        audit::insert(&mut transaction, now, who, "cancel", &format!("job {job}"), "").await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Ends the waiting and stops the running reviews of a pull request, for example because it was closed.
+    pub async fn cancel_reviews(&self, change: &ChangeId, reason: &str) -> StoreResult<u64> {
+        let mut transaction = self.write().await?;
+        self.lock(&mut transaction, LockScope::Change, change_lock(change)).await?;
+        let ended =
+            stop_reviews(&mut transaction, change, "", JobState::Cancelled, reason, self.now());
+        let ended = ended.await?;
+        transaction.commit().await?;
+        Ok(ended)
+    }
+
+    /// Lets a dead job run again, with all its attempts.
+    pub async fn retry_dead(&self, job: JobId, who: &str) -> StoreResult<()> {
+        let mut transaction = self.write().await?;
+        let now = self.now();
+        let changed = sqlx::query(
+            "UPDATE jobs SET state = 'waiting', attempts = 0, stop = '', reason = $2, run_at = $3, changed_at = $3 \
+             WHERE id = $1 AND state = 'dead'",
+        )
+        .bind(job.0)
+        .bind(format!("retried by {who}"))
+        .bind(now.0)
+        .execute(&mut *transaction)
+        .await?
+        .rows_affected();
+        if changed == 0 {
+            return Err(StoreError::Refused(format!("job {job} is not dead")));
+        }
+        audit::insert(&mut transaction, now, who, "retry", &format!("job {job}"), "").await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// One job.
+    pub async fn job(&self, id: JobId) -> StoreResult<Job> {
+        let row = sqlx::query(concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1"))
+            .bind(id.0)
+            .fetch_optional(&self.reader)
+            .await?
+            .ok_or_else(|| StoreError::Missing(format!("job {id}")))?;
+        job_from_row(&row)
+    }
+
+    /// Jobs, newest first.
+    pub async fn jobs(&self, filter: &JobFilter) -> StoreResult<Vec<Job>> {
+        // A literal state lets the database use the partial index of that state.
+        let sql = match filter.state {
+            Some(JobState::Waiting) => list_jobs!("state = 'waiting' AND $1 <> ''"),
+            Some(JobState::Running) => list_jobs!("state = 'running' AND $1 <> ''"),
+            Some(JobState::Dead) => list_jobs!("state = 'dead' AND $1 <> ''"),
+            Some(
+                JobState::Done | JobState::Superseded | JobState::Cancelled | JobState::Skipped,
+            ) => {
+                list_jobs!("state = $1")
+            }
+            None => list_jobs!("$1 = ''"),
+        };
+        let (forge, repository) = filter.repository.clone().unwrap_or_default();
+        sqlx::query(sql)
+            .bind(filter.state.map_or("", JobState::name))
+            .bind(forge)
+            .bind(repository)
+            .bind(filter.before.map_or(i64::MAX, |id| id.0))
+            .bind(i64::from(filter.limit.min(LONGEST_LIST)))
+            .fetch_all(&self.reader)
+            .await?
+            .iter()
+            .map(job_from_row)
+            .collect()
+    }
+
+    /// Size of the queue. Ended jobs are not counted, because there may be very many.
+    pub async fn queue_counts(&self) -> StoreResult<QueueCounts> {
+        let row = sqlx::query(
+            "SELECT (SELECT COUNT(*) FROM jobs WHERE state = 'waiting') AS waiting, \
+             (SELECT COUNT(*) FROM jobs WHERE state = 'running') AS running, \
+             (SELECT COUNT(*) FROM jobs WHERE state = 'dead') AS dead, \
+             CAST(COALESCE((SELECT MIN(run_at) FROM jobs WHERE state = 'waiting'), -1) AS BIGINT) AS oldest",
+        )
+        .fetch_one(&self.reader)
+        .await?;
+        let oldest = time(&row, "oldest")?;
+        Ok(QueueCounts {
+            waiting: count(&row, "waiting")?,
+            running: count(&row, "running")?,
+            dead: count(&row, "dead")?,
+            oldest_due: (oldest.0 >= 0).then_some(oldest),
+        })
+    }
+
+    pub(super) async fn enqueue_in(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        job: &NewJob,
+    ) -> StoreResult<Enqueued> {
+        let change = &job.key.change;
+        self.lock(transaction, LockScope::Change, change_lock(change)).await?;
+        let existing = find(transaction, &job.key).await?;
+        if job.key.kind == JobKind::Review {
+            if job.origin == JobOrigin::Automatic && is_paused_in(transaction, change).await? {
+                return Ok(Enqueued::Paused);
+            }
+            if has_newer_review(transaction, job).await? {
+                return Ok(existing.map_or(Enqueued::Outdated, |(id, ..)| Enqueued::Exists(id)));
+            }
+            let reason = format!("head {} is newer", job.key.head);
+            let (head, now) = (&job.key.head, self.now());
+            stop_reviews(transaction, change, head, JobState::Superseded, &reason, now).await?;
+        }
+        match existing {
+            Some((id, state)) if runs_again(state, job) => {
+                self.restart(transaction, id, job).await?;
+                Ok(Enqueued::Added(id))
+            }
+            Some((id, _)) => Ok(Enqueued::Exists(id)),
+            None => self.insert_job(transaction, job).await.map(Enqueued::Added),
+        }
+    }
+
+    async fn insert_job(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        job: &NewJob,
+    ) -> StoreResult<JobId> {
+        let rows = sqlx::query(
+            "INSERT INTO jobs (forge, repository, change_id, head, kind, installation, priority, payload, revision, \
+             state, reason, attempts, run_at, created_at, changed_at, owner, token, lease_until, stop, step, origin) \
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'waiting', '', 0, $10, $10, $10, '', 0, 0, '', '', $11) \
+             RETURNING id",
+        )
+        .bind(&job.key.change.forge)
+        .bind(&job.key.change.repository)
+        .bind(&job.key.change.number)
+        .bind(&job.key.head)
+        .bind(job.key.kind.name())
+        .bind(job.installation.0)
+        .bind(job.priority.number())
+        .bind(job.payload.to_string())
+        .bind(job.revision)
+        .bind(self.now().0)
+        .bind(job.origin.name())
+        .fetch_all(&mut **transaction)
+        .await?;
+        let row = rows.first().ok_or_else(|| StoreError::Content("no new row".to_owned()))?;
+        integer(row, "id").map(JobId)
+    }
+
+    /// Puts an ended job back, or withdraws the request to stop a running one. Keeps the token, which only grows.
+    async fn restart(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        id: JobId,
+        job: &NewJob,
+    ) -> StoreResult<()> {
+        sqlx::query(
+            "UPDATE jobs SET \
+             state = CASE WHEN state = 'running' THEN state ELSE 'waiting' END, \
+             attempts = CASE WHEN state = 'running' THEN attempts ELSE 0 END, \
+             reason = '', stop = '', run_at = $2, changed_at = $2, priority = $3, payload = $4, revision = $5, origin = $6 \
+             WHERE id = $1",
+        )
+        .bind(id.0)
+        .bind(self.now().0)
+        .bind(job.priority.number())
+        .bind(job.payload.to_string())
+        .bind(job.revision)
+        .bind(job.origin.name())
+        .execute(&mut **transaction)
+        .await?;
+        Ok(())
+    }
+}
+
+/// State of a job with its request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoredState {
+    State(JobState),
+    /// Skipped when the pull request had this revision.
+    SkippedAt(i64),
+    /// Running, but asked to stop because of a newer head.
+    Stopping,
+}
+
+/// Whether adding a job again lets it run again.
+fn runs_again(state: StoredState, job: &NewJob) -> bool {
+    match state {
+        // The branch went back to this head, which was never reviewed.
+        StoredState::Stopping | StoredState::State(JobState::Superseded) => true,
+        StoredState::SkippedAt(revision) => {
+            job.origin == JobOrigin::Person || job.revision > revision
+        }
+        StoredState::State(JobState::Running) => false,
+        // A person need not wait for a delay or a limit of yesterday.
+        StoredState::State(
+            JobState::Waiting
+            | JobState::Done
+            | JobState::Dead
+            | JobState::Cancelled
+            | JobState::Skipped,
+        ) => job.origin == JobOrigin::Person,
+    }
+}
+
+async fn find(
+    transaction: &mut Transaction<'static, Any>,
+    key: &JobKey,
+) -> StoreResult<Option<(JobId, StoredState)>> {
+    let row = sqlx::query(
+        "SELECT id, state, stop, revision FROM jobs \
+         WHERE forge = $1 AND repository = $2 AND change_id = $3 AND head = $4 AND kind = $5",
+    )
+    .bind(&key.change.forge)
+    .bind(&key.change.repository)
+    .bind(&key.change.number)
+    .bind(&key.head)
+    .bind(key.kind.name())
+    .fetch_optional(&mut **transaction)
+    .await?;
+    row.map(|row| {
+        let state = match job_state(&text(&row, "state")?)? {
+            JobState::Running if text(&row, "stop")? == "superseded" => StoredState::Stopping,
+            JobState::Skipped => StoredState::SkippedAt(integer(&row, "revision")?),
+            state => StoredState::State(state),
+        };
+        Ok((JobId(integer(&row, "id")?), state))
+    })
+    .transpose()
+}
+
+/// Whether the store has a review of another head of this pull request with a newer revision.
+async fn has_newer_review(
+    transaction: &mut Transaction<'static, Any>,
+    job: &NewJob,
+) -> StoreResult<bool> {
+    let row = sqlx::query(
+        "SELECT 1 AS found FROM jobs WHERE forge = $1 AND repository = $2 AND change_id = $3 \
+         AND kind = 'review' AND head <> $4 AND revision > $5 LIMIT 1",
+    )
+    .bind(&job.key.change.forge)
+    .bind(&job.key.change.repository)
+    .bind(&job.key.change.number)
+    .bind(&job.key.head)
+    .bind(job.revision)
+    .fetch_optional(&mut **transaction)
+    .await?;
+    Ok(row.is_some())
+}
+
+/// Ends waiting and asks running reviews of a pull request to stop, except for those of the head `keep`.
+/// One statement, so that a job that a worker takes meanwhile is stopped too.
+async fn stop_reviews(
+    transaction: &mut Transaction<'static, Any>,
+    change: &ChangeId,
+    keep: &str,
+    state: JobState,
+    reason: &str,
+    now: UnixMillis,
+) -> StoreResult<u64> {
+    Ok(sqlx::query(
+        "UPDATE jobs SET \
+         state = CASE WHEN state = 'waiting' THEN $5 ELSE state END, \
+         stop = CASE WHEN state = 'running' THEN $5 ELSE stop END, \
+         reason = $6, changed_at = $7 \
+         WHERE forge = $1 AND repository = $2 AND change_id = $3 AND kind = 'review' AND head <> $4 \
+         AND state IN ('waiting', 'running')",
+    )
+    .bind(&change.forge)
+    .bind(&change.repository)
+    .bind(&change.number)
+    .bind(keep)
+    .bind(state.name())
+    .bind(reason)
+    .bind(now.0)
+    .execute(&mut **transaction)
+    .await?
+    .rows_affected())
+}
+
+pub(super) async fn is_paused_in(
+    connection: &mut sqlx::AnyConnection,
+    change: &ChangeId,
+) -> StoreResult<bool> {
+    let row = sqlx::query(
+        "SELECT 1 AS found FROM pauses WHERE forge = $1 AND repository = $2 AND change_id = $3",
+    )
+    .bind(&change.forge)
+    .bind(&change.repository)
+    .bind(&change.number)
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.is_some())
+}
+
+pub(super) fn change_lock(change: &ChangeId) -> i32 {
+    lock_name(&[&change.forge, &change.repository, &change.number])
+}
+
+pub(super) fn job_from_row(row: &AnyRow) -> StoreResult<Job> {
+    let payload = text(row, "payload")?;
+    Ok(Job {
+        id: JobId(integer(row, "id")?),
+        key: JobKey {
+            change: ChangeId {
+                forge: text(row, "forge")?,
+                repository: text(row, "repository")?,
+                number: text(row, "change_id")?,
+            },
+            head: text(row, "head")?,
+            kind: job_kind(&text(row, "kind")?)?,
+        },
+        installation: InstallationId(integer(row, "installation")?),
+        priority: job_priority(integer(row, "priority")?)?,
+        origin: job_origin(&text(row, "origin")?)?,
+        payload: serde_json::from_str(&payload)
+            .map_err(|error| StoreError::Content(format!("payload: {error}")))?,
+        revision: integer(row, "revision")?,
+        state: job_state(&text(row, "state")?)?,
+        reason: text(row, "reason")?,
+        attempts: u32::try_from(integer(row, "attempts")?).unwrap_or(u32::MAX),
+        run_at: time(row, "run_at")?,
+        created_at: time(row, "created_at")?,
+        changed_at: time(row, "changed_at")?,
+        owner: text(row, "owner")?,
+        step: text(row, "step")?,
+    })
+}
+
+fn job_state(name: &str) -> StoreResult<JobState> {
+    JobState::ALL
+        .into_iter()
+        .find(|state| state.name() == name)
+        .ok_or_else(|| StoreError::Content(format!("job state `{name}`")))
+}
+
+fn job_kind(name: &str) -> StoreResult<JobKind> {
+    JobKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == name)
+        .ok_or_else(|| StoreError::Content(format!("job kind `{name}`")))
+}
+
+fn job_origin(name: &str) -> StoreResult<JobOrigin> {
+    [JobOrigin::Automatic, JobOrigin::Person]
+        .into_iter()
+        .find(|origin| origin.name() == name)
+        .ok_or_else(|| StoreError::Content(format!("job origin `{name}`")))
+}
+
+fn job_priority(number: i64) -> StoreResult<Priority> {
+    Priority::ALL
+        .into_iter()
+        .find(|priority| priority.number() == number)
+        .ok_or_else(|| StoreError::Content(format!("priority {number}")))
+}

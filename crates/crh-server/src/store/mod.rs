@@ -1,0 +1,254 @@
+//! The database: one API over SQLite and PostgreSQL.
+//!
+//! Every method is one transaction. SQLite serialises writers with `BEGIN IMMEDIATE`, PostgreSQL with advisory locks
+//! that end with the transaction. Both run the same SQL; the few differences go through [`Dialect`].
+
+mod accounts;
+mod audit;
+mod batch;
+mod database_url;
+mod jobs;
+mod leases;
+mod page_queries;
+mod retention;
+mod reviews;
+mod schema;
+mod spending;
+mod workers;
+
+use sqlx::{
+    Any, AnyPool, Transaction,
+    any::{AnyPoolOptions, AnyRow},
+};
+use std::{sync::Arc, time::Duration};
+
+use crate::clock::{Clock, UnixMillis};
+
+pub use accounts::{Installation, InstalledRepository};
+pub use audit::AuditEntry;
+use batch::AcceptBatch;
+pub use database_url::DatabaseUrl;
+pub use jobs::{Acceptance, Delivery, JobFilter, QueueCounts};
+pub use leases::{ClaimRequest, Deferral, LeaseEnd};
+pub use page_queries::QueueTotals;
+pub use retention::RemovedRows;
+pub use reviews::{NewReview, ReviewFilter, StoredReview, TrendDay};
+pub use spending::{
+    BudgetDecision, BudgetLimits, BudgetRequest, BudgetReservation, BudgetScope, MicroUsd,
+    ScopeLimits, Spending,
+};
+pub use workers::WorkerRow;
+
+/// Connections of one process to PostgreSQL, and readers of SQLite. Workers mostly wait for children.
+const CONNECTIONS: u32 = 6;
+
+/// Longest wait for a connection, also while the database is down.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A database that holds jobs, reviews, spending and the audit log. Clones share their connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    writer: AnyPool,
+    reader: AnyPool,
+    dialect: Dialect,
+    clock: Clock,
+    batch: Arc<AcceptBatch>,
+}
+
+/// Why the store could not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database is down, busy, or its disk is full. Trying again later can help.
+    #[error("the database is not available: {0}")]
+    Unavailable(String),
+    /// The lease expired, or another worker took the job.
+    #[error("the lease of this job was lost")]
+    StaleLease,
+    /// The store has no such row.
+    #[error("{0} does not exist")]
+    Missing(String),
+    /// The request makes no sense in the row's state.
+    #[error("{0}")]
+    Refused(String),
+    /// The address of the database is wrong.
+    #[error("{0}")]
+    Address(String),
+    /// A newer crh migrated this database.
+    #[error("the database has schema {found}, but this crh knows only {known}: update crh")]
+    NewerSchema {
+        /// Version in the database.
+        found: i64,
+        /// Newest version that this program knows.
+        known: i64,
+    },
+    /// The database answered something that this program cannot read.
+    #[error("the database has unexpected content: {0}")]
+    Content(String),
+}
+
+/// Result of a method of the store.
+pub type StoreResult<T> = Result<T, StoreError>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Sqlite,
+    Postgres,
+}
+
+/// Names of advisory locks. The second number of PostgreSQL's lock is a hash of what is locked.
+#[derive(Debug, Clone, Copy)]
+enum LockScope {
+    Migration = 1,
+    Claim = 2,
+    Change = 3,
+    Budget = 4,
+}
+
+impl Store {
+    /// Opens a database, creates it if it is a missing SQLite file, and brings its schema up to date.
+    /// Several processes may open the same database at once: one migrates, the others wait.
+    pub async fn open(url: &DatabaseUrl) -> StoreResult<Self> {
+        Self::open_with_clock(url, Clock::system()).await
+    }
+
+    /// Like [`Store::open`], with a given clock. Tests pass a fixed one.
+    pub async fn open_with_clock(url: &DatabaseUrl, clock: Clock) -> StoreResult<Self> {
+        sqlx::any::install_default_drivers();
+        let (dialect, writers) = match url {
+            DatabaseUrl::Sqlite(_) => (Dialect::Sqlite, 1),
+            DatabaseUrl::Postgres(_) => (Dialect::Postgres, CONNECTIONS),
+        };
+        let writer = pool(url, dialect, writers).await?;
+        let reader = match dialect {
+            Dialect::Sqlite => pool(url, dialect, CONNECTIONS).await?,
+            Dialect::Postgres => writer.clone(),
+        };
+        let batch = Arc::new(AcceptBatch::default());
+        let store = Self { writer, reader, dialect, clock, batch };
+        store.migrate().await?;
+        store.sync_clock().await?;
+        Ok(store)
+    }
+
+    /// The current time, as the database sees it.
+    #[must_use]
+    pub fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+
+    /// Makes the clock follow PostgreSQL's clock. Workers call it now and then.
+    pub async fn sync_clock(&self) -> StoreResult<()> {
+        if self.dialect == Dialect::Postgres {
+            let row = sqlx::query(
+                "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
+            )
+            .fetch_one(&self.reader)
+            .await?;
+            self.clock.follow(UnixMillis(integer(&row, "now")?));
+        }
+        Ok(())
+    }
+
+    /// Whether the database answers. For `/readyz`.
+    pub async fn ping(&self) -> StoreResult<()> {
+        sqlx::query("SELECT 1").execute(&self.reader).await?;
+        Ok(())
+    }
+
+    /// Closes all connections.
+    pub async fn close(&self) {
+        self.writer.close().await;
+        self.reader.close().await;
+    }
+
+    async fn write(&self) -> StoreResult<Transaction<'static, Any>> {
+        Ok(match self.dialect {
+            Dialect::Sqlite => self.writer.begin_with("BEGIN IMMEDIATE").await?,
+            Dialect::Postgres => self.writer.begin().await?,
+        })
+    }
+
+    /// Waits for an advisory lock that ends with the transaction. SQLite has one writer at a time anyway.
+    async fn lock(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        scope: LockScope,
+        name: i32,
+    ) -> StoreResult<()> {
+        if self.dialect == Dialect::Postgres {
+            sqlx::query("SELECT pg_advisory_xact_lock($1, $2)")
+                .bind(scope as i32)
+                .bind(name)
+                .execute(&mut **transaction)
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+async fn pool(url: &DatabaseUrl, dialect: Dialect, connections: u32) -> StoreResult<AnyPool> {
+    let options = AnyPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(CONNECT_TIMEOUT)
+        .after_connect(move |connection, _| {
+            Box::pin(async move {
+                if dialect == Dialect::Sqlite {
+                    // FULL: an accepted delivery survives a power failure too.
+                    for pragma in [
+                        "PRAGMA busy_timeout = 10000",
+                        "PRAGMA journal_mode = WAL",
+                        "PRAGMA synchronous = FULL",
+                    ] {
+                        sqlx::query(pragma).execute(&mut *connection).await?;
+                    }
+                }
+                Ok(())
+            })
+        });
+    Ok(options.connect_with(url.connect_options()?).await?)
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::Configuration(reason) => Self::Address(reason.to_string()),
+            sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::Decode(_)
+            | sqlx::Error::Encode(_)
+            | sqlx::Error::AnyDriverError(_) => Self::Content(error.to_string()),
+            other => Self::Unavailable(other.to_string()),
+        }
+    }
+}
+
+/// A 32-bit hash for advisory locks. A collision only makes two transactions wait for each other.
+fn lock_name(parts: &[&str]) -> i32 {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    let digest = hash.finalize();
+    i32::from_be_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
+fn integer(row: &AnyRow, column: &str) -> StoreResult<i64> {
+    use sqlx::Row;
+    Ok(row.try_get::<i64, _>(column)?)
+}
+
+fn text(row: &AnyRow, column: &str) -> StoreResult<String> {
+    use sqlx::Row;
+    Ok(row.try_get::<String, _>(column)?)
+}
+
+fn time(row: &AnyRow, column: &str) -> StoreResult<UnixMillis> {
+    integer(row, column).map(UnixMillis)
+}
+
+fn count(row: &AnyRow, column: &str) -> StoreResult<u64> {
+    u64::try_from(integer(row, column)?)
+        .map_err(|_| StoreError::Content(format!("`{column}` is negative")))
+}

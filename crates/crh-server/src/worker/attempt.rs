@@ -1,0 +1,194 @@
+//! One attempt at a job: its lease, its stop signal, and its children.
+
+use std::{path::Path, time::Duration};
+
+use secrecy::SecretString;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::{
+    child::{ChildCommand, ChildEnd, run_child},
+    folders::{InstallationFolders, JobFolder},
+    settings::WorkerSettings,
+    signal::{StopReason, StopSignal},
+};
+use crate::{
+    job::{Heartbeat, Job, LeasedJob},
+    store::{Store, StoreResult},
+};
+
+/// What an attempt works with.
+#[derive(Debug)]
+pub struct Attempt<'a> {
+    /// The store.
+    pub store: &'a Store,
+    /// Settings of the worker.
+    pub settings: &'a WorkerSettings,
+    /// The job and its lease.
+    pub leased: &'a LeasedJob,
+    /// Tells the attempt to stop.
+    pub stop: StopSignal,
+}
+
+/// Secrets of a child. No child gets both.
+#[derive(Debug)]
+pub enum ChildAccess {
+    /// A token of the forge, and no model.
+    Forge(SecretString),
+    /// Keys of models, and no token of the forge.
+    Model,
+    /// Neither.
+    Nothing,
+}
+
+impl Attempt<'_> {
+    /// The job.
+    #[must_use]
+    pub fn job(&self) -> &Job {
+        &self.leased.job
+    }
+
+    /// Folders of the job's installation.
+    #[must_use]
+    pub fn folders(&self) -> InstallationFolders {
+        let job = self.job();
+        InstallationFolders::new(&self.settings.state, &job.key.change.forge, job.installation)
+    }
+
+    /// Folder of the job.
+    #[must_use]
+    pub fn folder(&self) -> JobFolder {
+        self.folders().job(self.job())
+    }
+
+    /// Creates the folders of the job. Only the worker's user can read them.
+    pub fn create_folders(&self) -> std::io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let folders = self.folders();
+        for folder in [folders.store(), folders.state(), folders.home(), self.folder().runs()] {
+            std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Marks the run of a finished review as posted, after the store has its end.
+    pub(super) fn mark_posted(&self, run: &str) {
+        let mark = self.folder().posted_mark(Path::new(run));
+        // Without the mark, a later `/crh review` of this head posts the same review again, which changes nothing.
+        let written = mark
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&mark, ""));
+        if let Err(error) = written {
+            tracing::warn!(job = self.job().id.0, %error, "cannot mark the run as posted");
+        }
+    }
+
+    /// Announces the next step, and renews the lease. Fails if the lease is lost.
+    pub async fn begin_step(&self, step: &str) -> StoreResult<()> {
+        self.store.set_step(&self.leased.lease, step, self.settings.lease_ms()).await
+    }
+
+    /// Runs `crh` with some arguments in the folder of the job.
+    pub async fn run_crh(
+        &self,
+        arguments: Vec<String>,
+        access: ChildAccess,
+        timeout: Duration,
+    ) -> ChildEnd {
+        let command = ChildCommand {
+            program: self.settings.program.clone(),
+            arguments,
+            environment: child_environment(self.settings, &self.folders(), access),
+            folder: self.folder().root,
+            timeout,
+        };
+        run_child(&command, &self.stop).await
+    }
+
+    /// Renews the lease until the attempt ends. If the store does not answer, the lease counts as lost before another
+    /// worker can have it.
+    pub(super) async fn keep_lease(&self) {
+        let length = self.settings.lease;
+        let mut renewed = Instant::now();
+        loop {
+            sleep(length / 3).await;
+            let asked = Instant::now();
+            let heartbeat = self.store.heartbeat(&self.leased.lease, self.settings.lease_ms());
+            match timeout_at(renewed + length * 9 / 10, heartbeat).await {
+                Ok(Ok(Heartbeat::Held)) => renewed = asked,
+                Ok(Ok(Heartbeat::StopRequested)) => {
+                    renewed = asked;
+                    self.stop.stop(StopReason::Requested);
+                }
+                Ok(Err(error)) => {
+                    tracing::warn!(job = self.job().id.0, %error, "cannot renew the lease");
+                }
+                Ok(Ok(Heartbeat::Lost)) | Err(_) => {
+                    self.stop.stop(StopReason::LeaseLost);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The whole environment of a child.
+fn child_environment(
+    settings: &WorkerSettings,
+    folders: &InstallationFolders,
+    access: ChildAccess,
+) -> Vec<(String, SecretString)> {
+    let mut variables: Vec<(String, SecretString)> = settings
+        .environment
+        .iter()
+        .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
+        .collect();
+    for (name, folder) in
+        [("HOME", folders.home()), ("CRH_STORE", folders.store()), ("CRH_STATE", folders.state())]
+    {
+        let value = folder.to_string_lossy().into_owned();
+        variables.push((name.to_owned(), SecretString::from(value)));
+    }
+    match access {
+        ChildAccess::Forge(token) => {
+            for (name, value) in &settings.forge_environment {
+                variables.push((name.clone(), SecretString::from(value.clone())));
+            }
+            variables.push((settings.token_variable.clone(), token));
+        }
+        ChildAccess::Model => {
+            for (name, value) in &settings.model_environment {
+                variables.push((name.clone(), value.clone()));
+            }
+        }
+        ChildAccess::Nothing => {}
+    }
+    variables
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::InstallationId;
+
+    #[test]
+    fn no_child_gets_a_forge_token_and_a_model_key() {
+        let mut settings = WorkerSettings::new("w", "/bin/crh".into(), "/state".into());
+        settings.environment = vec![("PATH".to_owned(), "/bin".to_owned())];
+        settings.forge_environment = vec![("GITHUB_API_URL".to_owned(), "http://f".to_owned())];
+        settings.model_environment = vec![("ANTHROPIC_API_KEY".to_owned(), "k".to_owned().into())];
+        let folders = InstallationFolders::new(&settings.state, "github.com", InstallationId(7));
+        let names = |access| {
+            child_environment(&settings, &folders, access)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(
+            names(ChildAccess::Forge("t".to_owned().into())),
+            "PATH HOME CRH_STORE CRH_STATE GITHUB_API_URL GITHUB_TOKEN"
+        );
+        assert_eq!(names(ChildAccess::Model), "PATH HOME CRH_STORE CRH_STATE ANTHROPIC_API_KEY");
+    }
+}

@@ -1,0 +1,112 @@
+//! Folders on this machine: each installation has its own, so that no child reads another one's objects.
+
+use std::path::{Path, PathBuf};
+
+use crate::job::{InstallationId, Job};
+
+/// Folder of all installations, inside the state folder.
+pub(super) const INSTALLATIONS: &str = "installations";
+
+/// Folders of one installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstallationFolders {
+    /// Root of the installation.
+    pub root: PathBuf,
+}
+
+impl InstallationFolders {
+    /// Folders of an installation at a forge.
+    #[must_use]
+    pub fn new(state: &Path, forge: &str, installation: InstallationId) -> Self {
+        Self {
+            root: state.join(INSTALLATIONS).join(folder_name(forge)).join(installation.to_string()),
+        }
+    }
+
+    /// Git objects and cached answers of the forge.
+    #[must_use]
+    pub fn store(&self) -> PathBuf {
+        self.root.join("store")
+    }
+
+    /// State of `crh`: the key of run stamps, and dismissals.
+    #[must_use]
+    pub fn state(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// Home folder of the children.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// Folders of the jobs.
+    #[must_use]
+    pub fn jobs(&self) -> PathBuf {
+        self.root.join("jobs")
+    }
+
+    /// Folder of one job.
+    #[must_use]
+    pub fn job(&self, job: &Job) -> JobFolder {
+        JobFolder { root: self.jobs().join(job.id.to_string()) }
+    }
+}
+
+/// Folder of one job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobFolder {
+    /// Root of the job.
+    pub root: PathBuf,
+}
+
+impl JobFolder {
+    /// The archive that `crh prepare` wrote completely.
+    #[must_use]
+    pub fn pack(&self) -> PathBuf {
+        self.root.join("change.tar")
+    }
+
+    /// The archive while `crh prepare` writes it.
+    #[must_use]
+    pub fn unfinished_pack(&self) -> PathBuf {
+        self.root.join("unfinished.tar")
+    }
+
+    /// Run folders.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("runs")
+    }
+
+    /// File that says that the review in a run folder is posted and its job is done. If the job runs again, it makes a
+    /// new run.
+    #[must_use]
+    pub fn posted_mark(&self, run: &Path) -> PathBuf {
+        self.root.join("posted").join(run.file_name().unwrap_or_default())
+    }
+}
+
+/// A host name as the name of a folder. A forge cannot name a folder outside of the state folder.
+fn folder_name(forge: &str) -> String {
+    let name: String = forge
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' })
+        .collect();
+    if name.is_empty() { "_".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forge_name_cannot_leave_the_state_folder() {
+        let folder =
+            |forge| InstallationFolders::new(Path::new("/s"), forge, InstallationId(7)).root;
+        assert_eq!(folder("github.com"), Path::new("/s/installations/github_com/7"));
+        assert_eq!(folder("../.."), Path::new("/s/installations/_____/7"));
+        assert_eq!(folder(""), Path::new("/s/installations/_/7"));
+    }
+}

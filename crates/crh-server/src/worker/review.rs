@@ -1,0 +1,345 @@
+//! The review of a pull request: prepare, review and post as separate processes.
+
+use std::path::PathBuf;
+
+use super::{
+    attempt::{Attempt, ChildAccess},
+    child::ChildEnd,
+    runs::{FinishedRun, StoredRun, find_run},
+    signal::StopReason,
+};
+use crate::{
+    forge_access::{CheckNotice, ForgeAccess, ForgeFailure},
+    job::{AttemptFailure, JobOrigin, NewJob, Priority, RetryAdvice},
+    store::{
+        AuditEntry, BudgetDecision, BudgetRequest, BudgetReservation, BudgetScope, Deferral,
+        LeaseEnd, MicroUsd, NewReview, Store, StoreError,
+    },
+};
+
+/// Why a review did not reach its end.
+#[derive(Debug)]
+enum Interruption {
+    /// The stop signal is set.
+    Stopped,
+    /// The attempt ends like this.
+    End(LeaseEnd),
+    /// The forge has another head now, or the pull request is closed.
+    Outdated,
+    /// The database failed.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Interruption {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<AttemptFailure> for Interruption {
+    fn from(failure: AttemptFailure) -> Self {
+        Self::End(LeaseEnd::Failed(failure))
+    }
+}
+
+impl From<ForgeFailure> for Interruption {
+    fn from(failure: ForgeFailure) -> Self {
+        AttemptFailure::from(failure).into()
+    }
+}
+
+/// Runs a review job and says how the attempt ended.
+pub(super) async fn run_review(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+) -> Result<LeaseEnd, StoreError> {
+    match review(attempt, forge).await {
+        Ok(review) => Ok(LeaseEnd::Done(Some(review))),
+        Err(Interruption::End(end)) => Ok(end),
+        Err(Interruption::Store(error)) => Err(error),
+        Err(Interruption::Outdated) => follow_head(attempt, forge).await,
+        Err(Interruption::Stopped) => Ok(match attempt.stop.reason() {
+            Some(StopReason::Shutdown) => LeaseEnd::Deferred(Deferral {
+                until: attempt.store.now(),
+                reason: "the worker shut down".to_owned(),
+            }),
+            Some(StopReason::Requested | StopReason::LeaseLost) | None => LeaseEnd::Stopped,
+        }),
+    }
+}
+
+async fn review(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+) -> Result<NewReview, Interruption> {
+    let started_at = attempt.store.now();
+    attempt.create_folders().map_err(|error| {
+        let reason = format!("cannot create the folders of the job: {error}");
+        AttemptFailure { reason, retry: RetryAdvice::Backoff }
+    })?;
+    // An earlier attempt on this machine may have finished the review and failed to post it.
+    let run = match find_run(&attempt.folder()) {
+        Some(StoredRun::Finished(run)) => run,
+        unfinished => {
+            let reservation = reserve(attempt, forge).await?;
+            let interrupted = match unfinished {
+                Some(StoredRun::Unfinished(folder)) => Some(folder),
+                Some(StoredRun::Finished(_)) | None => None,
+            };
+            let prepared = prepare(attempt, forge).await;
+            if prepared.is_err() {
+                attempt.store.settle(reservation, MicroUsd(0)).await?;
+            }
+            prepared?;
+            ask_models(attempt, interrupted, reservation).await?
+        }
+    };
+    post(attempt, forge, &run).await?;
+    // The archive is large and not needed any more.
+    let _: Result<(), _> = std::fs::remove_file(attempt.folder().pack());
+    let change = &attempt.job().key.change;
+    let issues_fixed = attempt.store.replace_issues(change, &run.issue_keys).await?;
+    let folder = run.folder.strip_prefix(&attempt.settings.state).unwrap_or(&run.folder);
+    Ok(NewReview {
+        verdict: run.verdict,
+        issues_shown: run.issues,
+        issues_fixed,
+        cost: run.cost,
+        tokens: run.tokens,
+        started_at,
+        folder: folder.to_string_lossy().into_owned(),
+        worker: attempt.settings.name.clone(),
+        posted: true,
+    })
+}
+
+/// Sets the highest cost of the review aside, or puts the job off and tells the pull request why.
+async fn reserve(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+) -> Result<BudgetReservation, Interruption> {
+    let job = attempt.job();
+    let scope = BudgetScope {
+        forge: job.key.change.forge.clone(),
+        installation: job.installation,
+        repository: job.key.change.repository.clone(),
+    };
+    let request = BudgetRequest {
+        job: job.id,
+        scope: &scope,
+        amount: attempt.settings.max_cost,
+        limits: &attempt.settings.limits,
+    };
+    match attempt.store.reserve(&request).await? {
+        BudgetDecision::Granted(reservation) => Ok(reservation),
+        BudgetDecision::Refused { reason, until } => {
+            let notice = CheckNotice {
+                title: "Not reviewed: a limit is reached".to_owned(),
+                summary: format!("crh reviews this commit later: {reason}."),
+            };
+            let (change, head) = (&job.key.change, &job.key.head);
+            if let Err(error) = forge.report_check(job.installation, change, head, &notice).await {
+                tracing::warn!(job = job.id.0, %error, "cannot report the limit");
+            }
+            Err(Interruption::End(LeaseEnd::Deferred(Deferral { until, reason })))
+        }
+    }
+}
+
+async fn prepare(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> Result<(), Interruption> {
+    let folder = attempt.folder();
+    if folder.pack().exists() {
+        return Ok(());
+    }
+    attempt.begin_step("prepare").await?;
+    let job = attempt.job();
+    let change = &job.key.change;
+    let token = forge.token(&change.forge, job.installation, &change.repository).await?;
+    let mut arguments = vec![
+        "prepare".to_owned(),
+        format!("{}#{}", change.repository, change.number),
+        "--head".to_owned(),
+        job.key.head.clone(),
+        "--pack".to_owned(),
+        folder.unfinished_pack().to_string_lossy().into_owned(),
+    ];
+    match job.origin {
+        JobOrigin::Person => arguments.push("--no-skip".to_owned()),
+        JobOrigin::Automatic => {}
+    }
+    if job.payload["since_last"] == true {
+        arguments.push("--since-last".to_owned());
+    }
+    let timeout = attempt.settings.timeouts.prepare;
+    match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
+        ChildEnd::Exited { code: 0, .. } => {
+            std::fs::rename(folder.unfinished_pack(), folder.pack()).map_err(|error| {
+                let reason = format!("cannot keep the prepared change: {error}");
+                AttemptFailure { reason, retry: RetryAdvice::Backoff }.into()
+            })
+        }
+        ChildEnd::Exited { code: 4, stderr, .. } => {
+            Err(Interruption::End(LeaseEnd::Skipped(error_line(&stderr, "skipped by a setting"))))
+        }
+        end => Err(failed_step(attempt, forge, "prepare", end).await),
+    }
+}
+
+/// Runs `crh review`, or resumes the run that an earlier attempt began.
+async fn ask_models(
+    attempt: &Attempt<'_>,
+    interrupted: Option<PathBuf>,
+    reservation: BudgetReservation,
+) -> Result<FinishedRun, Interruption> {
+    attempt.begin_step("review").await?;
+    let folder = attempt.folder();
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let mut arguments = vec!["review".to_owned(), "--packed".to_owned(), text(folder.pack())];
+    if let Some(run) = interrupted {
+        arguments.extend(["--resume".to_owned(), text(run)]);
+    }
+    arguments.extend(["--run-dir".to_owned(), text(folder.runs())]);
+    arguments.extend(["--max-cost".to_owned(), attempt.settings.max_cost.as_usd().to_string()]);
+    arguments.extend(
+        ["--fail-on", "never", "--allow-incomplete", "--quiet", "--color", "never"]
+            .map(str::to_owned),
+    );
+    arguments.extend(attempt.settings.review_arguments.iter().cloned());
+    let timeout = attempt.settings.timeouts.review;
+    let end = attempt.run_crh(arguments, ChildAccess::Model, timeout).await;
+    let run = find_run(&folder);
+    // Without a stored cost, the whole reservation stays counted.
+    if let Some(cost) = run.as_ref().and_then(StoredRun::cost) {
+        attempt.store.settle(reservation, cost).await?;
+    }
+    match (end, run) {
+        (ChildEnd::Exited { code: 0, .. }, Some(StoredRun::Finished(run))) => Ok(run),
+        (ChildEnd::Exited { code: 0, .. }, _) => Err(AttemptFailure {
+            reason: "review: crh stored no report".to_owned(),
+            retry: RetryAdvice::Backoff,
+        }
+        .into()),
+        (end, _) => Err(step_failure("review", end)),
+    }
+}
+
+async fn post(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+    run: &FinishedRun,
+) -> Result<(), Interruption> {
+    // The last fence before a write: a worker that lost its lease ends here.
+    attempt.begin_step("post").await?;
+    if attempt.stop.reason().is_some() {
+        return Err(Interruption::Stopped);
+    }
+    let job = attempt.job();
+    let change = &job.key.change;
+    let token = forge.token(&change.forge, job.installation, &change.repository).await?;
+    let mut arguments = vec![
+        "post".to_owned(),
+        run.folder.to_string_lossy().into_owned(),
+        "--repo".to_owned(),
+        change.repository.clone(),
+        "--pr".to_owned(),
+        change.number.clone(),
+        "--head".to_owned(),
+        job.key.head.clone(),
+        "--quiet".to_owned(),
+    ];
+    arguments.extend(attempt.settings.post_arguments.iter().cloned());
+    let timeout = attempt.settings.timeouts.post;
+    match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
+        ChildEnd::Exited { code: 0, .. } => {
+            record_post(attempt.store, attempt).await?;
+            Ok(())
+        }
+        end => Err(failed_step(attempt, forge, "post", end).await),
+    }
+}
+
+async fn record_post(store: &Store, attempt: &Attempt<'_>) -> Result<(), StoreError> {
+    let entry = AuditEntry {
+        at: store.now(),
+        who: attempt.settings.name.clone(),
+        action: "post".to_owned(),
+        target: attempt.job().key.change.to_string(),
+        detail: format!("review of {}", attempt.job().key.head),
+    };
+    store.record(&entry).await
+}
+
+/// What a failed step of the forge means: the head may have moved meanwhile.
+async fn failed_step(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+    step: &str,
+    end: ChildEnd,
+) -> Interruption {
+    let job = attempt.job();
+    let failure = step_failure(step, end);
+    if matches!(failure, Interruption::Stopped) {
+        return failure;
+    }
+    match forge.open_change(job.installation, &job.key.change).await {
+        Ok(Some(open)) if open.head == job.key.head => failure,
+        Ok(_) => Interruption::Outdated,
+        Err(error @ (ForgeFailure::Gone(_) | ForgeFailure::RateLimited { .. })) => error.into(),
+        Err(ForgeFailure::Unavailable(_) | ForgeFailure::Denied(_)) => failure,
+    }
+}
+
+fn step_failure(step: &str, end: ChildEnd) -> Interruption {
+    let (reason, retry) = match end {
+        ChildEnd::Stopped => return Interruption::Stopped,
+        ChildEnd::Exited { code, stderr, .. } => {
+            let advice = if code == 2 { RetryAdvice::Never } else { RetryAdvice::Backoff };
+            let fallback = format!("exit code {code}");
+            (error_line(&stderr, &fallback), advice)
+        }
+        ChildEnd::Killed => ("a signal ended the process".to_owned(), RetryAdvice::Backoff),
+        ChildEnd::TimedOut => ("the time limit is reached".to_owned(), RetryAdvice::Backoff),
+        ChildEnd::NotStarted(error) => (error, RetryAdvice::Backoff),
+    };
+    AttemptFailure { reason: format!("{step}: {reason}"), retry }.into()
+}
+
+/// Ends a review of a head that is not current any more, and adds one of the current head.
+async fn follow_head(
+    attempt: &Attempt<'_>,
+    forge: &impl ForgeAccess,
+) -> Result<LeaseEnd, StoreError> {
+    let job = attempt.job();
+    match forge.open_change(job.installation, &job.key.change).await {
+        Ok(Some(open)) => {
+            let mut key = job.key.clone();
+            key.head.clone_from(&open.head);
+            attempt
+                .store
+                .enqueue(&NewJob {
+                    key,
+                    installation: job.installation,
+                    priority: Priority::Normal,
+                    origin: JobOrigin::Automatic,
+                    revision: open.revision.max(job.revision),
+                    payload: job.payload.clone(),
+                })
+                .await?;
+            // Adding the newer head asked this job to stop.
+            Ok(LeaseEnd::Stopped)
+        }
+        Ok(None) => Ok(LeaseEnd::Skipped("the pull request is closed".to_owned())),
+        Err(failure) => Ok(LeaseEnd::Failed(failure.into())),
+    }
+}
+
+/// The last line that starts with `error: `, or a text of our own. At most 300 characters, without control characters.
+fn error_line(stderr: &str, fallback: &str) -> String {
+    let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
+    line.or_else(|| stderr.lines().rev().find(|line| !line.trim().is_empty()))
+        .unwrap_or(fallback)
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(300)
+        .collect()
+}

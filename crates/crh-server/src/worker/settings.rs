@@ -1,0 +1,109 @@
+//! Settings of a worker.
+
+use std::{path::PathBuf, time::Duration};
+
+use secrecy::SecretString;
+
+use crate::{
+    queue::{RetryPolicy, StrangerPolicy},
+    store::{BudgetLimits, MicroUsd},
+};
+
+/// Settings of a worker. The command line and the configuration fill them.
+#[derive(Debug, Clone)]
+pub struct WorkerSettings {
+    /// Name, unique per process, such as `HOST-PID`.
+    pub name: String,
+    /// Version of crh, for the page.
+    pub version: String,
+    /// Jobs that run at once.
+    pub slots: u32,
+    /// Path of the program `crh`.
+    pub program: PathBuf,
+    /// State folder of this machine: one folder per installation.
+    pub state: PathBuf,
+    /// Length of a lease. Heartbeats come three times as often.
+    pub lease: Duration,
+    /// Time between two looks into an empty queue.
+    pub poll: Duration,
+    /// Time for running jobs to end after a request to shut down. Jobs that still run go back to the queue.
+    pub shutdown: Duration,
+    /// How failed jobs run again.
+    pub retry: RetryPolicy,
+    /// Limits of repositories and installations.
+    pub limits: BudgetLimits,
+    /// Highest cost of one review.
+    pub max_cost: MicroUsd,
+    /// Time limits of the children.
+    pub timeouts: StepTimeouts,
+    /// Which strangers' pull requests a reconciliation adds.
+    pub strangers: StrangerPolicy,
+    /// Days after which run folders and ended jobs are deleted.
+    pub keep_days: u32,
+    /// Variables that all children get: `PATH`, proxies, certificates, language. No secrets.
+    pub environment: Vec<(String, String)>,
+    /// Addresses of the forge, such as `GITHUB_API_URL`, for the children that talk to it. No secrets.
+    pub forge_environment: Vec<(String, String)>,
+    /// Variable that carries the forge's token, such as `GITHUB_TOKEN`.
+    pub token_variable: String,
+    /// Keys and addresses of models, for the review alone.
+    pub model_environment: Vec<(String, SecretString)>,
+    /// More arguments of `crh review`, such as `--model`.
+    pub review_arguments: Vec<String>,
+    /// More arguments of `crh post`, such as `--request-changes`.
+    pub post_arguments: Vec<String>,
+}
+
+/// Time limits of the children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepTimeouts {
+    /// Fetching the change.
+    pub prepare: Duration,
+    /// The review. `crh review` has its own, shorter limit.
+    pub review: Duration,
+    /// Posting.
+    pub post: Duration,
+}
+
+impl Default for StepTimeouts {
+    fn default() -> Self {
+        Self {
+            prepare: Duration::from_secs(15 * 60),
+            review: Duration::from_secs(70 * 60),
+            post: Duration::from_secs(10 * 60),
+        }
+    }
+}
+
+impl WorkerSettings {
+    /// The usual settings of a worker with this name, program and state folder.
+    #[must_use]
+    pub fn new(name: &str, program: PathBuf, state: PathBuf) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: String::new(),
+            slots: 2,
+            program,
+            state,
+            lease: Duration::from_secs(60),
+            poll: Duration::from_secs(1),
+            shutdown: Duration::from_secs(30),
+            retry: RetryPolicy::default(),
+            limits: BudgetLimits::default(),
+            max_cost: MicroUsd(2_000_000),
+            timeouts: StepTimeouts::default(),
+            strangers: StrangerPolicy::default(),
+            keep_days: 90,
+            environment: Vec::new(),
+            forge_environment: Vec::new(),
+            token_variable: "GITHUB_TOKEN".to_owned(),
+            model_environment: Vec::new(),
+            review_arguments: Vec::new(),
+            post_arguments: Vec::new(),
+        }
+    }
+
+    pub(super) fn lease_ms(&self) -> i64 {
+        i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX)
+    }
+}

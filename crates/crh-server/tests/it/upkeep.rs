@@ -1,0 +1,188 @@
+//! Reviews, trends, workers, installations, audit, retention and migrations.
+
+use crh_server::{
+    clock::UnixMillis,
+    job::{Heartbeat, InstallationId, JobId},
+    store::{
+        AuditEntry, Installation, InstalledRepository, LeaseEnd, MicroUsd, NewReview, RemovedRows,
+        ReviewFilter, Store, StoreError, TrendDay,
+    },
+};
+
+use crate::support::{LEASE_MS, RETRY, START, TestStore, change, on_each_store, review};
+
+async fn finish_review(test: &TestStore, number: u32, issues: u32) -> JobId {
+    let id = test.add(&review("o/r", number, "aaa", 1)).await;
+    let lease = test.claim().await.unwrap().lease;
+    let started_at = test.store.now();
+    test.clock.advance_ms(1_000 * i64::from(number));
+    let result = NewReview {
+        verdict: "not-ready".to_owned(),
+        issues_shown: issues,
+        issues_fixed: 1,
+        cost: MicroUsd(250_000),
+        tokens: 1_234,
+        started_at,
+        folder: format!("installations/7/jobs/{id}"),
+        worker: "worker-1".to_owned(),
+        posted: true,
+    };
+    test.store.end(&lease, &LeaseEnd::Done(Some(result)), &RETRY).await.unwrap();
+    id
+}
+
+#[test]
+fn finished_reviews_are_listed_and_summed_per_day() {
+    on_each_store(|test| async move {
+        let first = finish_review(&test, 1, 2).await;
+        finish_review(&test, 2, 3).await;
+        let filter = ReviewFilter { limit: 10, ..ReviewFilter::default() };
+        let reviews = test.store.reviews(&filter).await.unwrap();
+        assert_eq!(reviews.len(), 2);
+        let stored = test.store.review(reviews[1].id).await.unwrap();
+        assert_eq!((stored.job, &stored.change), (first, &change("o/r", 1)));
+        test.store.count_dismissal(stored.id).await.unwrap();
+        let one = ReviewFilter { number: Some("2".to_owned()), ..filter };
+        assert_eq!(test.store.reviews(&one).await.unwrap().len(), 1);
+        assert_eq!(
+            test.store.trends("github.com", "o/r", 30).await.unwrap(),
+            [TrendDay {
+                day: START.day(),
+                reviews: 2,
+                issues_shown: 5,
+                issues_dismissed: 1,
+                issues_fixed: 2,
+                cost: MicroUsd(500_000),
+                mean_ms: 1_500,
+                longest_ms: 2_000,
+            }]
+        );
+        let missing = test.store.review(99).await.unwrap_err();
+        assert!(matches!(missing, StoreError::Missing(_)), "{missing}");
+    });
+}
+
+#[test]
+fn issues_of_the_last_review_that_are_gone_are_counted() {
+    on_each_store(|test| async move {
+        let keys = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let change = change("o/r", 1);
+        let mut gone = Vec::new();
+        for names in [&["a", "b", "c"][..], &["c", "d"], &["c", "d"], &[]] {
+            gone.push(test.store.replace_issues(&change, &keys(names)).await.unwrap());
+        }
+        assert_eq!(gone, [0, 2, 0, 2]);
+    });
+}
+
+#[test]
+fn old_rows_are_deleted_but_a_reviewed_head_is_remembered() {
+    on_each_store(|test| async move {
+        let id = finish_review(&test, 1, 0).await;
+        test.clock.advance_ms(1_000);
+        let removed = test.store.remove_before(test.store.now()).await.unwrap();
+        assert_eq!(removed, RemovedRows { reviews: 1, ..RemovedRows::default() });
+        assert_eq!(
+            test.store.enqueue(&review("o/r", 1, "aaa", 1)).await.unwrap(),
+            crh_server::job::Enqueued::Exists(id)
+        );
+        assert_eq!(test.store.job(id).await.unwrap().payload, serde_json::Value::Null);
+    });
+}
+
+#[test]
+fn removed_installation_loses_its_rows_and_its_running_job_stops() {
+    on_each_store(|test| async move {
+        let seven = InstallationId(7);
+        let installation = Installation {
+            forge: "github.com".to_owned(),
+            id: seven,
+            account: "o".to_owned(),
+            suspended: false,
+            created_at: UnixMillis::default(),
+        };
+        test.store.save_installation(&installation).await.unwrap();
+        let repository = |name: &str| InstalledRepository {
+            name: name.to_owned(),
+            private: true,
+            settings: String::new(),
+        };
+        let both = [repository("o/a"), repository("o/r")];
+        test.store.save_repositories("github.com", seven, &both).await.unwrap();
+        test.store.save_repositories("github.com", seven, &both[1..]).await.unwrap();
+        test.store.save_settings("github.com", "o/r", "[review]").await.unwrap();
+        let stored = test.store.repositories_of("github.com", seven).await.unwrap();
+        assert_eq!(
+            stored,
+            [InstalledRepository { settings: "[review]".into(), ..repository("o/r") }]
+        );
+        assert_eq!(test.store.installation_of("github.com", "o/r").await.unwrap(), seven);
+
+        finish_review(&test, 1, 0).await;
+        let running = test.add(&review("o/r", 2, "aaa", 1)).await;
+        let lease = test.claim().await.unwrap().lease;
+        let waiting = test.add(&review("o/r", 3, "aaa", 1)).await;
+        test.store.remove_installation("github.com", seven, "o").await.unwrap();
+        assert_eq!(test.store.installations().await.unwrap(), []);
+        assert!(test.store.job(waiting).await.is_err());
+        let beat = test.store.heartbeat(&lease, LEASE_MS).await.unwrap();
+        assert_eq!(beat, Heartbeat::StopRequested);
+        test.store.end(&lease, &LeaseEnd::Stopped, &RETRY).await.unwrap();
+        assert_eq!(test.state(running).await, "cancelled 1 the installation was removed");
+        let left = ReviewFilter { limit: 10, ..ReviewFilter::default() };
+        assert_eq!(test.store.reviews(&left).await.unwrap(), []);
+    });
+}
+
+#[test]
+fn workers_and_audit_lines_are_listed() {
+    on_each_store(|test| async move {
+        test.store.register_worker("worker-1", "0.1.0", 2).await.unwrap();
+        test.add(&review("o/r", 1, "aaa", 1)).await;
+        test.claim().await.unwrap();
+        let workers = test.store.workers().await.unwrap();
+        assert_eq!((workers.len(), workers[0].running, workers[0].slots), (1, 1, 2));
+        test.clock.advance_ms(11 * 60_000);
+        assert_eq!(test.store.workers().await.unwrap(), []);
+        let entry = AuditEntry {
+            at: test.store.now(),
+            who: "worker-1".to_owned(),
+            action: "post".to_owned(),
+            target: "o/r#1".to_owned(),
+            detail: String::new(),
+        };
+        test.store.record(&entry).await.unwrap();
+        assert_eq!(test.store.audit(10).await.unwrap(), [entry]);
+    });
+}
+
+#[test]
+fn several_processes_can_open_a_new_database_at_once() {
+    on_each_store(|test| async move {
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..6 {
+            let url = test.url.clone();
+            tasks.spawn(async move { Store::open(&url).await.unwrap().ping().await.unwrap() });
+        }
+        tasks.join_all().await;
+    });
+}
+
+#[test]
+fn wrong_database_is_an_error_and_not_a_panic() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes.txt");
+        std::fs::write(
+            &file,
+            "not a database at all, but long enough to be read as one".repeat(99),
+        )
+        .unwrap();
+        for path in [file, folder.path().join("missing/crh.db")] {
+            let url = crh_server::store::DatabaseUrl::Sqlite(path);
+            let error = Store::open(&url).await.unwrap_err();
+            assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+        }
+    });
+}

@@ -1,0 +1,127 @@
+//! `crh serve`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; an address that others can reach needs a sign-in
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8780")]
+    pub(crate) listen: SocketAddr,
+    /// Address under which people reach the page, such as `https://crh.example.com`
+    #[arg(long, value_name = "URL")]
+    pub(crate) public_url: Option<String>,
+    /// Folder of the database, git objects and runs (default: `server` in the state folder of crh)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    /// Database: `sqlite:FILE` or `postgres://…`; `CRH_DATABASE` does the same and hides the password
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    #[command(flatten)]
+    pub(crate) app: AppArgs,
+    #[command(flatten)]
+    pub(crate) sign_in: SignInArgs,
+    #[command(flatten)]
+    pub(crate) reviews: ServeReviewArgs,
+    #[command(flatten)]
+    pub(crate) limits: ServeLimitArgs,
+    /// Format of the log on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
+    pub(crate) log: LogFormatArg,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "GitHub App")]
+pub(crate) struct AppArgs {
+    /// Id of the GitHub App (default: `CRH_GITHUB_APP_ID`)
+    #[arg(long, value_name = "ID")]
+    pub(crate) app_id: Option<String>,
+    /// File with the private key of the App (default: `CRH_GITHUB_APP_KEY_FILE` or
+    /// `CRH_GITHUB_APP_KEY`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app_key: Option<PathBuf>,
+    /// File with the webhook secret of the App, during a rotation one secret per line (default:
+    /// `CRH_WEBHOOK_SECRET`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) webhook_secret: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sign-in")]
+pub(crate) struct SignInArgs {
+    /// File with a token that shows the whole page (default: `CRH_PAGE_TOKEN`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page_token: Option<PathBuf>,
+    /// Client id of the App, for sign-in with GitHub
+    #[arg(long, value_name = "ID", requires = "public_url")]
+    pub(crate) client_id: Option<String>,
+    /// File with the client secret of the App (default: `CRH_CLIENT_SECRET`)
+    #[arg(long, value_name = "FILE", requires = "client_id")]
+    pub(crate) client_secret: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reviews")]
+pub(crate) struct ServeReviewArgs {
+    /// Jobs that run at once in this process; 0 only accepts jobs, for `crh worker` elsewhere
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) workers: u32,
+    /// What to do with pull requests from forks and of first-time contributors
+    #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
+    pub(crate) strangers: StrangersArg,
+    /// Label that asks for a review of a stranger's pull request
+    #[arg(long, value_name = "NAME", default_value = "crh-review")]
+    pub(crate) label: String,
+    /// Days after which runs, ended jobs and the audit log are deleted
+    #[arg(long, value_name = "DAYS", default_value_t = 90)]
+    pub(crate) keep_days: u32,
+    /// Seconds that running reviews have to end when the server stops
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) shutdown_seconds: u64,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct ServeLimitArgs {
+    /// Maximum cost of one review, in US dollars
+    #[arg(long, value_name = "USD", default_value_t = 2.0)]
+    pub(crate) max_cost: f64,
+    /// Maximum cost per repository and day, in US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) usd_per_day: Option<f64>,
+    /// Maximum cost per repository and month, in US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) usd_per_month: Option<f64>,
+    /// Maximum number of reviews per repository and day
+    #[arg(long, value_name = "N")]
+    pub(crate) reviews_per_day: Option<u32>,
+    /// Maximum number of reviews per repository at the same time
+    #[arg(long, value_name = "N")]
+    pub(crate) concurrent_reviews: Option<u32>,
+    /// Maximum cost per installation and day, in US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) installation_usd_per_day: Option<f64>,
+    /// Maximum cost per installation and month, in US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) installation_usd_per_month: Option<f64>,
+}
+
+/// What to do with pull requests of strangers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StrangersArg {
+    /// Wait for the label or for `/crh review` of a person with write access
+    Ask,
+    /// Review them like others
+    Review,
+}
+
+/// Format of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormatArg {
+    /// One line of text per event
+    Text,
+    /// One JSON object per event
+    Json,
+}

@@ -1,0 +1,311 @@
+//! `crh serve`: webhooks, the page and workers in one process.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use secrecy::{ExposeSecret, SecretString};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{github, models};
+use crate::cli::{
+    AppArgs, LogFormatArg, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs, StrangersArg,
+};
+use crate::config;
+use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
+use crate::config::keys::RawSettings;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui;
+use crh_server::comment_jobs::CommentJobRunner;
+use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
+use crh_server::http::{HttpServer, HttpSettings, OAuthSettings, SignIn, StartError};
+use crh_server::logs::{LogFormat, start_logging};
+use crh_server::queue::StrangerPolicy;
+use crh_server::store::{BudgetLimits, DatabaseUrl, MicroUsd, ScopeLimits, Store};
+use crh_server::webhook::plan::WebhookRules;
+use crh_server::worker::{StopReason, StopSignal, Worker, WorkerSettings};
+
+/// Variables with secrets of the server.
+const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
+const WEBHOOK_SECRET: &str = "CRH_WEBHOOK_SECRET";
+const PAGE_TOKEN: &str = "CRH_PAGE_TOKEN";
+const CLIENT_SECRET: &str = "CRH_CLIENT_SECRET";
+const DATABASE: &str = "CRH_DATABASE";
+
+const GUIDE: &str = "`docs/server.md` shows how to create a GitHub App";
+
+/// Everything that a server needs.
+struct ServerParts {
+    store: Store,
+    access: Arc<GitHubAccess>,
+    worker: WorkerSettings,
+    http: HttpSettings,
+}
+
+pub(crate) fn run(args: ServeArgs, environment: &Environment) -> Result<ExitCode, Failure> {
+    start_logging(match args.log {
+        LogFormatArg::Text => LogFormat::Text,
+        LogFormatArg::Json => LogFormat::Json,
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    runtime.block_on(serve(args, environment))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn serve(args: ServeArgs, environment: &Environment) -> Result<(), Failure> {
+    let parts = assemble(&args, environment).await?;
+    let ServerParts { store, access, worker, http } = parts;
+    let slots = worker.slots;
+    let label = http.rules.label.clone();
+    let server = HttpServer::bind(args.listen, store.clone(), access.clone(), http).await;
+    let server = server.map_err(start_failure)?;
+    ui::note(&format!("crh listens on http://{}", server.address()));
+    let stop = StopSignal::default();
+    let worker = (slots > 0).then(|| {
+        let comments = CommentJobRunner::new(access.clone(), label);
+        let worker = Worker::new(store.clone(), worker, access, comments);
+        tokio::spawn(worker.run(stop.clone()))
+    });
+    let http_stop = stop.clone();
+    let http = tokio::spawn(server.serve(async move { http_stop.stopped().await }));
+    wait_for_signal().await?;
+    ui::note("crh stops: running reviews end or go back to the queue");
+    stop.stop(StopReason::Shutdown);
+    if let Some(worker) = worker {
+        worker.await.or_fail(FailureKind::Bug)?;
+    }
+    // Browsers keep the stream of events open.
+    http.abort();
+    store.close().await;
+    Ok(())
+}
+
+async fn wait_for_signal() -> Result<(), Failure> {
+    let listen =
+        |kind| signal(kind).context("cannot listen for signals").or_fail(FailureKind::External);
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    Ok(())
+}
+
+async fn assemble(args: &ServeArgs, environment: &Environment) -> Result<ServerParts, Failure> {
+    let state = state_folder(args.state.as_deref(), environment)?;
+    let access = app_access(&args.app, environment)?;
+    let limits = limits(&args.limits);
+    let worker = worker_settings(&args.reviews, &args.limits, &state, &access, environment)?;
+    let http = HttpSettings {
+        webhook_secret: required_secret(
+            args.app.webhook_secret.as_deref(),
+            WEBHOOK_SECRET,
+            "--webhook-secret",
+            environment,
+        )?,
+        rules: WebhookRules {
+            strangers: stranger_policy(args.reviews.strangers),
+            label: args.reviews.label.clone(),
+        },
+        public_url: args.public_url.as_deref().map(parse_public_url).transpose()?,
+        sign_in: sign_in(&args.sign_in, environment)?,
+        state_folder: state.clone(),
+        limits,
+    };
+    let url = database_url(args.database.as_deref(), &state, environment)?;
+    let store = Store::open(&url).await.or_fail(FailureKind::External)?;
+    Ok(ServerParts { store, access, worker, http })
+}
+
+/// The folder of the server. Only its user can read it.
+fn state_folder(named: Option<&Path>, environment: &Environment) -> Result<PathBuf, Failure> {
+    use std::os::unix::fs::DirBuilderExt;
+    let folder = match named {
+        Some(folder) => environment.folder.join(folder),
+        None => {
+            let settings = config::load(environment, None, RawSettings::default())?;
+            settings.state_folder.value.path()?.join("server")
+        }
+    };
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+        .with_context(|| format!("cannot create `{}`", folder.display()))
+        .or_fail(FailureKind::External)?;
+    Ok(folder)
+}
+
+fn app_access(args: &AppArgs, environment: &Environment) -> Result<Arc<GitHubAccess>, Failure> {
+    let from_variable = || {
+        environment.variable(GITHUB_APP_VARIABLES[0]).map(|id| id.to_string_lossy().into_owned())
+    };
+    let id = args.app_id.clone().or_else(from_variable).ok_or_else(|| {
+        Failure::usage("the id of the GitHub App is missing")
+            .hint(format!("set `--app-id` or `{}`; {GUIDE}", GITHUB_APP_VARIABLES[0]))
+    })?;
+    let key_file = environment.variable(GITHUB_APP_VARIABLES[1]).map(PathBuf::from);
+    let key_file = args.app_key.clone().or(key_file);
+    let key = required_secret(key_file.as_deref(), APP_KEY, "--app-key", environment)?;
+    let settings = GitHubAppSettings {
+        host: github::default_host(environment)?,
+        id,
+        key,
+        network: environment.network_settings(),
+        now: Environment::clock,
+    };
+    GitHubAccess::new(settings)
+        .map(Arc::new)
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint(GUIDE))
+}
+
+fn optional_secret(
+    file: Option<&Path>,
+    variable: &str,
+    environment: &Environment,
+) -> Option<SecretSource> {
+    match file {
+        Some(file) => Some(SecretSource::File(environment.folder.join(file))),
+        None => {
+            let secret = environment.secrets([variable]).remove(variable);
+            let is_set = |secret: &SecretString| !secret.expose_secret().trim().is_empty();
+            secret.filter(is_set).map(SecretSource::Value)
+        }
+    }
+}
+
+fn required_secret(
+    file: Option<&Path>,
+    variable: &str,
+    flag: &str,
+    environment: &Environment,
+) -> Result<SecretSource, Failure> {
+    let source = optional_secret(file, variable, environment).ok_or_else(|| {
+        Failure::usage(format!("a secret is missing: `{flag}`"))
+            .hint(format!("name a file with `{flag}`, or set `{variable}`; {GUIDE}"))
+    })?;
+    source.read().or_fail(FailureKind::Usage)?;
+    Ok(source)
+}
+
+fn sign_in(args: &SignInArgs, environment: &Environment) -> Result<SignIn, Failure> {
+    let github = match &args.client_id {
+        None => None,
+        Some(client_id) => Some(OAuthSettings {
+            client_id: client_id.clone(),
+            client_secret: required_secret(
+                args.client_secret.as_deref(),
+                CLIENT_SECRET,
+                "--client-secret",
+                environment,
+            )?,
+            network: environment.network_settings(),
+        }),
+    };
+    Ok(SignIn {
+        token: optional_secret(args.page_token.as_deref(), PAGE_TOKEN, environment),
+        github,
+    })
+}
+
+fn parse_public_url(text: &str) -> Result<String, Failure> {
+    let url: crh_http::BaseUrl =
+        text.parse().map_err(|error| Failure::usage(format!("`--public-url` {error}")))?;
+    if !url.is_origin() {
+        return Err(Failure::usage("`--public-url` must not have a path"));
+    }
+    Ok(url.as_str().to_owned())
+}
+
+fn database_url(
+    named: Option<&str>,
+    state: &Path,
+    environment: &Environment,
+) -> Result<DatabaseUrl, Failure> {
+    let variable = environment.secrets([DATABASE]).remove(DATABASE);
+    let text = named.map(str::to_owned).or(variable.map(|url| url.expose_secret().to_owned()));
+    match text {
+        None => Ok(DatabaseUrl::Sqlite(state.join("server.db"))),
+        Some(text) => DatabaseUrl::parse(&text).or_fail(FailureKind::Usage),
+    }
+}
+
+fn stranger_policy(choice: StrangersArg) -> StrangerPolicy {
+    match choice {
+        StrangersArg::Ask => StrangerPolicy::NeedApproval,
+        StrangersArg::Review => StrangerPolicy::Review,
+    }
+}
+
+fn limits(args: &ServeLimitArgs) -> BudgetLimits {
+    BudgetLimits {
+        repository: ScopeLimits {
+            concurrent_reviews: args.concurrent_reviews,
+            reviews_per_day: args.reviews_per_day,
+            usd_per_day: args.usd_per_day.map(MicroUsd::from_usd),
+            usd_per_month: args.usd_per_month.map(MicroUsd::from_usd),
+        },
+        installation: ScopeLimits {
+            usd_per_day: args.installation_usd_per_day.map(MicroUsd::from_usd),
+            usd_per_month: args.installation_usd_per_month.map(MicroUsd::from_usd),
+            ..ScopeLimits::default()
+        },
+    }
+}
+
+/// Settings of the workers. Children get only these variables.
+fn worker_settings(
+    args: &ServeReviewArgs,
+    limit_args: &ServeLimitArgs,
+    state: &Path,
+    access: &GitHubAccess,
+    environment: &Environment,
+) -> Result<WorkerSettings, Failure> {
+    let program = environment.program.clone().ok_or_else(|| {
+        Failure::new(FailureKind::External, anyhow::anyhow!("cannot find the program `crh` itself"))
+    })?;
+    let settings = config::load(environment, None, RawSettings::default())?;
+    let name = format!("{}-{}", host_name(), std::process::id());
+    let host = access.host();
+    let variables = [
+        ("GITHUB_SERVER_URL", host.server()),
+        ("GITHUB_API_URL", host.api()),
+        ("GITHUB_GRAPHQL_URL", host.graphql()),
+    ];
+    Ok(WorkerSettings {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        slots: args.workers,
+        shutdown: Duration::from_secs(args.shutdown_seconds),
+        limits: limits(limit_args),
+        max_cost: MicroUsd::from_usd(limit_args.max_cost),
+        strangers: stranger_policy(args.strangers),
+        keep_days: args.keep_days,
+        environment: environment.child_variables(),
+        forge_environment: variables
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        model_environment: models::model_variables(&settings, environment)?,
+        ..WorkerSettings::new(&name, program, state.to_owned())
+    })
+}
+
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn start_failure(error: StartError) -> Failure {
+    match error {
+        StartError::OpenPage(_) => Failure::new(FailureKind::Usage, error).hint(
+            "set `--page-token`, or `--client-id` and `--public-url`, or listen on 127.0.0.1",
+        ),
+        StartError::Listen { .. } => Failure::new(FailureKind::External, error)
+            .hint("choose another address with `--listen`"),
+        StartError::Random | StartError::Templates(_) => Failure::new(FailureKind::Bug, error),
+        StartError::Secret(_) => Failure::new(FailureKind::Usage, error),
+    }
+}
