@@ -95,7 +95,7 @@ fn properties(merge_ref: &MergeRequestRef, raw: &RawMergeRequest) -> ProposalPro
         status: merge_request.state.clone(),
         draft: merge_request.draft,
         author: author.map(account),
-        by_bot: author.is_some_and(|author| is_bot(author)),
+        by_bot: author.is_some_and(is_bot),
         // If the project of the source branch is gone, it was a fork.
         from_fork: merge_request.source_project_id.is_none()
             || merge_request.source_project_id != merge_request.target_project_id,

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::posting::tests_support::ReviewFixture;
-use crh_review::report::Status;
+use crh_review::report::{Status, Strategy};
+use crh_review::verdict::Verdict;
 
 fn counts(requests: &[ForgeRequest]) -> Vec<(Verb, String, usize)> {
     let count =
