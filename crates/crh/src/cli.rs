@@ -44,6 +44,7 @@ pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
 #[cfg(feature = "server")]
 pub(crate) use self::serve::{
     AppArgs, LogFormatArg, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs, StrangersArg,
+    WorkerArgs,
 };
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
@@ -113,6 +114,9 @@ pub(crate) enum Command {
     /// Run a server that reviews the pull requests of a team: webhooks, workers and a page
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),
+    /// Run jobs of a server on another machine; give it the limits of the server
+    #[cfg(feature = "server")]
+    Worker(Box<WorkerArgs>),
     /// Log in to Launchpad
     #[command(subcommand)]
     Login(LoginCommand),

@@ -44,6 +44,13 @@ fn main() -> ExitCode {
     // The panic hook has printed the error; only the exit code is left.
     let outcome = std::panic::catch_unwind(|| {
         let environment = config::environment::Environment::from_process();
+        // A review that a worker of the server started ends with that worker.
+        #[cfg(feature = "server")]
+        crh_server::worker::end_with_parent(
+            environment
+                .variable(crh_server::worker::PARENT_VARIABLE)
+                .and_then(|parent| parent.to_str()),
+        );
         ui::guard_workflow_commands(&environment);
         match cli::Cli::try_parse_from(command_line) {
             Ok(cli) => commands::run(cli, &environment),

@@ -1,4 +1,4 @@
-//! `crh serve`.
+//! `crh serve` and `crh worker`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -21,8 +21,31 @@ pub(crate) struct ServeArgs {
     pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) app: AppArgs,
+    /// File with the webhook secret of the App, during a rotation one secret per line (default:
+    /// `CRH_WEBHOOK_SECRET`)
+    #[arg(long, value_name = "FILE", help_heading = "GitHub App")]
+    pub(crate) webhook_secret: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) sign_in: SignInArgs,
+    #[command(flatten)]
+    pub(crate) reviews: ServeReviewArgs,
+    #[command(flatten)]
+    pub(crate) limits: ServeLimitArgs,
+    /// Format of the log on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
+    pub(crate) log: LogFormatArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Database of the server, `postgres://…`; `CRH_DATABASE` does the same and hides the password
+    #[arg(long, value_name = "URL")]
+    pub(crate) database: Option<String>,
+    /// Folder of git objects and runs (default: `server` in the state folder of crh)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) state: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) app: AppArgs,
     #[command(flatten)]
     pub(crate) reviews: ServeReviewArgs,
     #[command(flatten)]
@@ -42,10 +65,6 @@ pub(crate) struct AppArgs {
     /// `CRH_GITHUB_APP_KEY`)
     #[arg(long, value_name = "FILE")]
     pub(crate) app_key: Option<PathBuf>,
-    /// File with the webhook secret of the App, during a rotation one secret per line (default:
-    /// `CRH_WEBHOOK_SECRET`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) webhook_secret: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -42,6 +42,8 @@ mod show;
 pub(crate) mod store;
 mod tool;
 mod watch;
+#[cfg(feature = "server")]
+mod worker;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -70,7 +72,7 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Eval(_) => {}
         // Its children have their own limits.
         #[cfg(feature = "server")]
-        Command::Serve(_) => {}
+        Command::Serve(_) | Command::Worker(_) => {}
         _ => limits::watch_memory(environment),
     }
     let result = match cli.command {
@@ -84,6 +86,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Lsp => return lsp::run(environment),
         #[cfg(feature = "server")]
         Command::Serve(args) => return serve::run(*args, environment),
+        #[cfg(feature = "server")]
+        Command::Worker(args) => return worker::run(*args, environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

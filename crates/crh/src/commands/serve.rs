@@ -45,13 +45,21 @@ struct ServerParts {
 }
 
 pub(crate) fn run(args: ServeArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    start_logging(match args.log {
+    run_with_log(args.log, serve(args, environment))
+}
+
+/// Runs a command that serves until a signal ends it.
+pub(super) fn run_with_log(
+    format: LogFormatArg,
+    command: impl Future<Output = Result<(), Failure>>,
+) -> Result<ExitCode, Failure> {
+    start_logging(match format {
         LogFormatArg::Text => LogFormat::Text,
         LogFormatArg::Json => LogFormat::Json,
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    runtime.block_on(serve(args, environment))?;
+    runtime.block_on(command)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,7 +91,7 @@ async fn serve(args: ServeArgs, environment: &Environment) -> Result<(), Failure
     Ok(())
 }
 
-async fn wait_for_signal() -> Result<(), Failure> {
+pub(super) async fn wait_for_signal() -> Result<(), Failure> {
     let listen =
         |kind| signal(kind).context("cannot listen for signals").or_fail(FailureKind::External);
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -102,7 +110,7 @@ async fn assemble(args: &ServeArgs, environment: &Environment) -> Result<ServerP
     let worker = worker_settings(&args.reviews, &args.limits, &state, &access, environment)?;
     let http = HttpSettings {
         webhook_secret: required_secret(
-            args.app.webhook_secret.as_deref(),
+            args.webhook_secret.as_deref(),
             WEBHOOK_SECRET,
             "--webhook-secret",
             environment,
@@ -122,7 +130,10 @@ async fn assemble(args: &ServeArgs, environment: &Environment) -> Result<ServerP
 }
 
 /// The folder of the server. Only its user can read it.
-fn state_folder(named: Option<&Path>, environment: &Environment) -> Result<PathBuf, Failure> {
+pub(super) fn state_folder(
+    named: Option<&Path>,
+    environment: &Environment,
+) -> Result<PathBuf, Failure> {
     use std::os::unix::fs::DirBuilderExt;
     let folder = match named {
         Some(folder) => environment.folder.join(folder),
@@ -140,7 +151,10 @@ fn state_folder(named: Option<&Path>, environment: &Environment) -> Result<PathB
     Ok(folder)
 }
 
-fn app_access(args: &AppArgs, environment: &Environment) -> Result<Arc<GitHubAccess>, Failure> {
+pub(super) fn app_access(
+    args: &AppArgs,
+    environment: &Environment,
+) -> Result<Arc<GitHubAccess>, Failure> {
     let from_variable = || {
         environment.variable(GITHUB_APP_VARIABLES[0]).map(|id| id.to_string_lossy().into_owned())
     };
@@ -227,12 +241,18 @@ fn database_url(
     state: &Path,
     environment: &Environment,
 ) -> Result<DatabaseUrl, Failure> {
+    let named = named_database(named, environment)?;
+    Ok(named.unwrap_or_else(|| DatabaseUrl::Sqlite(state.join("server.db"))))
+}
+
+/// The database of the flag or the variable.
+pub(super) fn named_database(
+    named: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<DatabaseUrl>, Failure> {
     let variable = environment.secrets([DATABASE]).remove(DATABASE);
     let text = named.map(str::to_owned).or(variable.map(|url| url.expose_secret().to_owned()));
-    match text {
-        None => Ok(DatabaseUrl::Sqlite(state.join("server.db"))),
-        Some(text) => DatabaseUrl::parse(&text).or_fail(FailureKind::Usage),
-    }
+    text.map(|text| DatabaseUrl::parse(&text).or_fail(FailureKind::Usage)).transpose()
 }
 
 fn stranger_policy(choice: StrangersArg) -> StrangerPolicy {
@@ -259,7 +279,7 @@ fn limits(args: &ServeLimitArgs) -> BudgetLimits {
 }
 
 /// Settings of the workers. Children get only these variables.
-fn worker_settings(
+pub(super) fn worker_settings(
     args: &ServeReviewArgs,
     limit_args: &ServeLimitArgs,
     state: &Path,

@@ -98,6 +98,8 @@ impl Environment {
             PATH,
             TERM,
             GH_HOST_VARIABLE,
+            #[cfg(feature = "server")]
+            crh_server::worker::PARENT_VARIABLE,
         ];
         let names = KEYS.iter().filter_map(|key| key.spec.variable).chain(other_variables);
         let names = names

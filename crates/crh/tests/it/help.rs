@@ -6,7 +6,7 @@ use crate::crh;
 
 #[test]
 fn help_texts_match_golden_file() {
-    let commands: [&[&str]; 38] = [
+    let commands: [&[&str]; 39] = [
         &[],
         &["review"],
         &["reviewers"],
@@ -39,6 +39,7 @@ fn help_texts_match_golden_file() {
         &["dismiss"],
         &["lsp"],
         &["serve"],
+        &["worker"],
         &["login"],
         &["login", "launchpad"],
         &["logout"],
