@@ -13,7 +13,7 @@ fn report() -> Report {
 }
 
 fn nowhere(place: ForgeSink) -> SinkDelivery {
-    SinkDelivery::Failed(format!("{place:?}"))
+    SinkDelivery::Failed(place.name().to_owned())
 }
 
 /// Delivers a report; returns the results and the printed text.
@@ -68,7 +68,7 @@ fn forge_sinks_post_once_each() {
     let failed = |form: &str| SinkDelivery::Failed(form.to_owned());
     assert_eq!(
         emitted(&sinks).0,
-        [failed("GitHub(Review)"), failed("GitHub(Comment)"), failed("Launchpad")]
+        [failed("github"), failed("github-comment"), failed("launchpad")]
     );
 }
 

@@ -468,7 +468,7 @@ fn next_review_does_not_build_on_suppressed_findings() {
         let mut memory = InMemoryGitHub::new(fresh());
         post(review, &mut memory);
         let posting = review.posting();
-        last_saved_review(&memory.pull_state, posting.instance).unwrap().complete
+        last_saved_review(&memory.proposal_state, posting.instance).unwrap().complete
     };
     let mut review = ReviewFixture::new(&[]);
     assert!(is_complete(&review));

@@ -30,6 +30,8 @@ fn todos_go_to_the_configured_folder() {
 fn change_does_not_choose_the_folder() {
     let desk = Desk::new();
     desk.repo.write("crh.toml", "[todos]\ndir = \".claude/commands\"\n");
+    desk.repo.git(&["add", "crh.toml"]);
+    desk.repo.git(&["commit", "--quiet", "--amend", "--no-edit"]);
     let output = desk.review(&says(&[unpaid()]), &["--mode", "autofix"]);
     assert_eq!(output.code, 1, "{}", output.shown());
     assert!(output.stderr.contains("crh uses `todos.dir` as before it"), "{}", output.shown());

@@ -351,11 +351,12 @@ fn action_installs_only_the_attested_release_of_its_commit() {
              tar -czf release/$NAME.tar.gz $NAME; cd release; sha256sum $NAME.tar.gz >SHA256SUMS; {change}"
         );
         let script = root().join("scripts/action-install");
-        let run = format!("({prepare}) && {} && program/crh", script.display());
-        let search_path = format!("{}:{}", path("bin"), std::env::var("PATH").unwrap());
+        let run = format!(
+            "({prepare}) && export PATH=$PWD/bin:$PATH && {} && program/crh",
+            script.display()
+        );
         let ended = Program::new("bash", folder.path())
             .args(["-c", &run])
-            .env("PATH", &search_path)
             .env("NAME", &name)
             .env("RELEASE", &path("release"))
             .env("RUNNER_TEMP", &path("temp"))

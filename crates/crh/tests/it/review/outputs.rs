@@ -64,7 +64,7 @@ fn unknown_sink_is_rejected_before_any_model_call() {
     assert!(desk.runs().is_empty());
     expect![[r#"
         exit 2
-        error: unknown sink `mail`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif` or `launchpad`
+        error: unknown sink `mail`; use `stdout`, `file:PATH`, `github`, `github-comment`, `github-check`, `github-sarif`, `launchpad`, `gitlab`, `gitlab-comment`, `gitlab-status`, `gitea`, `gitea-comment` or `gitea-status`
         ---
         exit 2
         error: `file:` needs a path, as in `file:review.json`
