@@ -1,7 +1,7 @@
 //! The database: one API over SQLite and PostgreSQL.
 //!
 //! Every method is one transaction. SQLite serialises writers with `BEGIN IMMEDIATE`, PostgreSQL with advisory locks
-//! that end with the transaction. Both run the same SQL; the few differences go through [`Dialect`].
+//! that end with the transaction. Both run the same SQL; the few differences go through `Dialect`.
 
 mod accounts;
 mod audit;
