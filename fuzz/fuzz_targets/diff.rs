@@ -63,7 +63,7 @@ fn check_way_back(map: &LineMap, side: Side, line: u32, line_in: fn(&MappedLine)
 }
 
 fn check_safe(path: &RepoPath) {
-    let safe = path.safe();
+    let safe = path.folder_name();
     assert!(!matches!(safe.as_str(), "" | "." | ".."));
     assert!(!safe.contains(['/', '\0']));
     assert!(safe.len() <= 200);

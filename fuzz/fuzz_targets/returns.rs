@@ -14,7 +14,8 @@ use crh_review::diff::Diff;
 use crh_review::finding::{Member, Proof, Return};
 use crh_review::report::Issue;
 use crh_review::{
-    Dialect, Judged, Judgement, Merged, Remembered, Sources, conclude, consolidate, parse_return,
+    Dialect, Judgement, JudgementResult, MergeResult, PastDecisions, Sources, apply_judgements,
+    consolidate, parse_return,
 };
 
 /// The change that all returns refer to; the seeds quote it.
@@ -31,12 +32,17 @@ fuzz_target!(|bytes: &[u8]| {
     }
     let judgement = match (choice / 4) % 6 {
         0 => None,
-        1 => Some(Judged::Confirmed),
-        2 => Some(Judged::Refuted),
-        3 => Some(Judged::Unsure),
-        _ => Some(Judged::Failed),
+        1 => Some(JudgementResult::Confirmed),
+        2 => Some(JudgementResult::Refuted),
+        3 => Some(JudgementResult::Unsure),
+        _ => Some(JudgementResult::Failed),
     };
-    let judgement = judgement.map(|result| Judgement { result, reason: "so".to_owned() });
+    let judgement = judgement.map(|result| Judgement {
+        result,
+        reason: "so".to_owned(),
+        probability: None,
+        severity: None,
+    });
     let apart = check_merge(parsed.members.clone(), judgement.as_ref(), &BTreeSet::new());
     let same = apart.candidate_pairs.into_iter().map(|pair| pair.id).collect();
     check_merge(parsed.members, judgement.as_ref(), &same);
@@ -53,7 +59,7 @@ fn check_native(member: &Member) {
     };
     let text = serde_json::to_vec(&native).expect("a return is plain data");
     let parsed = parse_return(&text, Dialect::Native, "other").expect("our own shape");
-    assert_eq!(parsed.set_aside, []);
+    assert_eq!(parsed.dropped, []);
     assert_eq!(parsed.members, [member.clone()]);
 }
 
@@ -61,7 +67,7 @@ fn check_merge(
     members: Vec<Member>,
     judgement: Option<&Judgement>,
     same: &BTreeSet<String>,
-) -> Merged {
+) -> MergeResult {
     let count = members.len();
     let merged = merge(members, judgement, same);
     assert_eq!(findings_in(&merged), count);
@@ -73,14 +79,18 @@ fn check_merge(
     merged
 }
 
-fn merge(members: Vec<Member>, judgement: Option<&Judgement>, same: &BTreeSet<String>) -> Merged {
-    let merged = consolidate(members, &SOURCES, &Remembered::default(), same);
+fn merge(
+    members: Vec<Member>,
+    judgement: Option<&Judgement>,
+    same: &BTreeSet<String>,
+) -> MergeResult {
+    let merged = consolidate(members, &SOURCES, &PastDecisions::default(), same);
     let said = |issue: &Issue| Some((issue.dedupe_key.clone(), judgement?.clone()));
     let judgements: BTreeMap<_, _> = merged.issues.iter().filter_map(said).collect();
-    conclude(merged, &judgements)
+    apply_judgements(merged, &judgements)
 }
 
-fn findings_in(merged: &Merged) -> usize {
+fn findings_in(merged: &MergeResult) -> usize {
     let issues = merged.issues.iter().chain(&merged.pre_existing);
     issues.map(|issue| issue.members.len()).sum::<usize>() + merged.dropped.len()
 }
