@@ -232,6 +232,16 @@ impl Repository {
             .collect()
     }
 
+    /// Folder of hooks that the user's git uses instead of the repository's own.
+    pub fn foreign_hooks(&self) -> Option<String> {
+        let arguments = ["config", "--show-origin", "--get-all", "core.hooksPath"];
+        let values = self.git().with_user_settings().text(arguments).ok()?;
+        // crh itself switches hooks off, on git's command line.
+        let values = values.lines().filter_map(|line| line.split_once('\t'));
+        let mut values = values.filter(|(origin, _)| !origin.starts_with("command line"));
+        values.next_back().map(|(_, folder)| folder.to_owned())
+    }
+
     /// Remote that a local branch tracks.
     pub(crate) fn tracked_remote(&self, branch: &str) -> Option<String> {
         self.git().text(["config", "--get", &format!("branch.{branch}.remote")]).ok()

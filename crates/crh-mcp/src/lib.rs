@@ -7,3 +7,18 @@
 pub mod lsp;
 pub mod mcp;
 pub mod program;
+
+/// What reports show in place of a credential.
+const MASK: &str = "[redacted]";
+
+/// Whether a line contains a quote of a report, in which credentials are masked.
+fn contains_quote(line: &str, quote: &str) -> bool {
+    let mut rest = line;
+    quote.split(MASK).all(|part| match rest.find(part) {
+        Some(start) => {
+            rest = &rest[start + part.len()..];
+            true
+        }
+        None => false,
+    })
+}

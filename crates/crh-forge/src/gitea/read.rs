@@ -162,13 +162,16 @@ async fn read_roles(client: &RestClient, pull_ref: &GiteaPullRef, raw: &mut RawP
     for login in people.into_iter().take(PEOPLE_MAX) {
         let is_plain =
             login.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-        let path = format!("{}/collaborators/{login}", pull_ref.repository_path());
-        let role = if login.eq_ignore_ascii_case(pull_ref.owner()) {
-            Association::Owner
-        } else if is_plain && client.get_text(&path).await.is_ok() {
-            Association::Collaborator
-        } else {
-            Association::Stranger
+        let path = format!("{}/collaborators/{login}/permission", pull_ref.repository_path());
+        let reply = match is_plain {
+            true => client.get_json::<wire::Permission>(&path).await.ok(),
+            false => None,
+        };
+        // A person who may only read is a stranger. Members of a team have a permission, too.
+        let role = match reply.as_ref().map(|reply| reply.permission.as_str()) {
+            _ if login.eq_ignore_ascii_case(pull_ref.owner()) => Association::Owner,
+            Some("write" | "admin" | "owner") => Association::Collaborator,
+            Some(_) | None => Association::Stranger,
         };
         raw.roles.insert(login, role);
     }

@@ -2,6 +2,7 @@
 
 use tower_lsp_server::ls_types::{Position, PositionEncodingKind, Range};
 
+use crate::contains_quote;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
 
@@ -80,10 +81,10 @@ fn nearest_line(lines: &[&str], quoted: &str, expected: usize) -> Option<usize> 
         let matches = lines.iter().enumerate().filter(|(_, line)| is_match(line));
         matches.map(|(index, _)| index).min_by_key(|index| index.abs_diff(expected))
     };
-    let is_here = lines.get(expected).is_some_and(|line| line.contains(quoted));
+    let is_here = lines.get(expected).is_some_and(|line| contains_quote(line, quoted));
     let here = is_here.then_some(expected);
     here.or_else(|| nearest(&|line| line.trim() == quoted))
-        .or_else(|| nearest(&|line| line.contains(quoted)))
+        .or_else(|| nearest(&|line| contains_quote(line, quoted)))
 }
 
 /// Index of a line number, which starts at 1.

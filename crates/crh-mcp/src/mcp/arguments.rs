@@ -4,6 +4,8 @@ use rmcp::schemars;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::runs::is_run_name;
+
 /// Maximum bytes of one argument. Longer ones are a mistake, and the system limits command lines.
 const ARGUMENT_MAX: usize = 4 << 10;
 /// Maximum number of paths.
@@ -240,9 +242,8 @@ fn checked_path(path: &str) -> Result<&str, ArgumentError> {
 
 /// A run is named, never a folder: a folder could be outside of the repository.
 fn checked_run(run: Option<&str>) -> Result<Option<&str>, ArgumentError> {
-    let is_name = |run: &str| run.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match run {
-        Some(run) if !is_name(checked("run", run)?) => {
+        Some(run) if !is_run_name(checked("run", run)?) => {
             Err(ArgumentError("`run` is not the name of a run".to_owned()))
         }
         run => Ok(run),

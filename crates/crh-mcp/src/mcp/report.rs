@@ -100,7 +100,7 @@ pub(crate) struct QuoteView {
     file: String,
     /// Line
     #[serde(default)]
-    line: u64,
+    pub(crate) line: u64,
     /// The code
     pub(crate) snippet: String,
 }

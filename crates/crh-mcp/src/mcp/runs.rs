@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::contains_quote;
+
 /// Lines of the diff before and after the place of an issue.
 const EXCERPT_LINES: usize = 12;
 /// Maximum bytes of a diff. Longer ones are for the command line.
@@ -36,7 +38,7 @@ impl RunResource {
     /// The resource of a URI, such as `crh://runs/NAME/report`.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let (run, part) = uri.strip_prefix("crh://runs/")?.split_once('/')?;
-        let is_name = !run.is_empty() && run.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_name = !run.is_empty() && is_run_name(run);
         match part {
             _ if !is_name => None,
             "report" => Some(Self::Report(run.to_owned())),
@@ -53,6 +55,11 @@ impl RunResource {
     }
 }
 
+/// Whether a text can be the name of a run, such as `20260101T020000Z_0123456789abcdef-2`.
+pub(crate) fn is_run_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}
+
 /// The numbered diff of a run that crh has accepted as its own.
 pub(crate) fn numbered_diff(run_folder: &Path) -> Option<String> {
     let folder = fs::canonicalize(run_folder).ok()?;
@@ -64,8 +71,9 @@ pub(crate) fn numbered_diff(run_folder: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The lines of a numbered diff around quoted code of a file.
-pub(crate) fn excerpt(diff: &str, file: &str, snippet: &str) -> Option<String> {
+/// The lines of a numbered diff around quoted code of a file. If the code is there several times, the
+/// place nearest to the line of the file is shown.
+pub(crate) fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
     let quoted = snippet.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines: Vec<&str> = diff.lines().collect();
     let header = format!(" b/{file}");
@@ -73,10 +81,31 @@ pub(crate) fn excerpt(diff: &str, file: &str, snippet: &str) -> Option<String> {
     let start = lines.iter().position(|line| is_header(line) && line.ends_with(&header))?;
     let length = lines[start + 1..].iter().position(|line| is_header(line));
     let end = length.map_or(lines.len(), |length| start + 1 + length);
-    let place = start + lines[start..end].iter().position(|line| line.contains(quoted))?;
+    let is_quoted = |index: &usize| contains_quote(lines[*index], quoted);
+    let file_lines = file_lines(&lines[start..end]);
+    let place = (start..end)
+        .filter(is_quoted)
+        .min_by_key(|index| file_lines[index - start].abs_diff(line))?;
     let first = place.saturating_sub(EXCERPT_LINES).max(start);
     let last = (place + EXCERPT_LINES + 1).min(end);
     Some(lines[first..last].join("\n"))
+}
+
+/// Line of the new file at each line of a numbered diff of one file.
+fn file_lines(diff: &[&str]) -> Vec<u64> {
+    let mut next = 0;
+    let lines = diff.iter().map(|line| {
+        let raw = line.split_once("  ").map_or("", |(_, raw)| raw);
+        if let Some(hunk) = raw.strip_prefix("@@ ") {
+            let new = hunk.split('+').nth(1).unwrap_or_default();
+            next = new.split([',', ' ']).next().and_then(|first| first.parse().ok()).unwrap_or(0);
+            return next;
+        }
+        let current = next;
+        next += u64::from(raw.starts_with(['+', ' ']));
+        current
+    });
+    lines.collect()
 }
 
 #[cfg(test)]
@@ -96,7 +125,18 @@ mod tests {
     fn excerpt_shows_the_quoted_lines_of_the_file() {
         let diff = "1  diff --git a/a b/a\n2  +x = 1\n3  diff --git a/b b/b\n4  +x = 1\n5  +y";
         let expected = "3  diff --git a/b b/b\n4  +x = 1\n5  +y";
-        assert_eq!(excerpt(diff, "b", "\n  x = 1\n").as_deref(), Some(expected));
-        assert_eq!(excerpt(diff, "c", "x = 1"), None);
+        assert_eq!(excerpt(diff, "b", "\n  x = 1\n", 1).as_deref(), Some(expected));
+        assert_eq!(excerpt(diff, "c", "x = 1", 1), None);
+    }
+
+    #[test]
+    fn excerpt_shows_the_place_of_the_issue_and_masked_code() {
+        let hunk = |number: u32, line: u32| {
+            format!("{number}  @@ -1 +{line},1 @@\n{}  +key = 's'\n", number + 1)
+        };
+        let gap = "0   x\n".repeat(3 * EXCERPT_LINES);
+        let diff = format!("1  diff --git a/a b/a\n{}{gap}{}", hunk(2, 3), hunk(90, 46));
+        let shown = excerpt(&diff, "a", "key = '[redacted]'", 46).unwrap();
+        assert!(shown.contains("91  +key") && !shown.contains("3  +key"), "{shown}");
     }
 }

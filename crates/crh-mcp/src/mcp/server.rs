@@ -180,8 +180,9 @@ impl CrhServer {
         let issue = issue.ok_or(ToolError::NoIssue(arguments.issue))?;
         let diff = numbered_diff(&run_folder(&repository, &run));
         let quote = issue.evidence.first();
-        let shown =
-            diff.zip(quote).and_then(|(diff, quote)| excerpt(&diff, &issue.file, &quote.snippet));
+        let shown = diff
+            .zip(quote)
+            .and_then(|(diff, quote)| excerpt(&diff, &issue.file, &quote.snippet, quote.line));
         Ok(text_result(fence(&issue.explanation(shown.as_deref()))))
     }
 

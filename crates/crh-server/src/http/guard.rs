@@ -29,16 +29,14 @@ pub(super) async fn guard_page(
     next: Next,
 ) -> Response {
     let public_url = state.settings.public_url.as_deref();
-    let mut response =
-        if !is_own_host(request.headers(), public_url, state.settings.sign_in.is_configured()) {
-            // Another name for this address may be an attack by DNS rebinding.
-            refusal("this server has another name: set `--public-url`")
-        } else if request.method() == Method::POST && !is_same_origin(request.headers(), public_url)
-        {
-            refusal("the form comes from another site")
-        } else {
-            next.run(request).await
-        };
+    let mut response = if !is_own_host(request.headers(), state.settings.sign_in.is_configured()) {
+        // Another name for this address may be an attack by DNS rebinding.
+        refusal("this server has another name: set `--public-url`")
+    } else if request.method() == Method::POST && !is_same_origin(request.headers(), public_url) {
+        refusal("the form comes from another site")
+    } else {
+        next.run(request).await
+    };
     let secure = public_url.is_some_and(|url| url.starts_with("https:"));
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
@@ -57,18 +55,25 @@ fn refusal(message: &str) -> Response {
 
 /// Without sign-in, only loopback names are served, so that no web site can read the page through
 /// a name of its own that leads here.
-fn is_own_host(headers: &HeaderMap, public_url: Option<&str>, has_sign_in: bool) -> bool {
+fn is_own_host(headers: &HeaderMap, has_sign_in: bool) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else {
         return false;
     };
-    if has_sign_in || public_url.and_then(host_of) == Some(host) {
-        return true;
-    }
+    has_sign_in || is_loopback_host(host)
+}
+
+/// Whether the host of an address, with or without a port, is a name of this machine.
+fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         Some(_) | None => host,
     };
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+/// Whether an address leads to this machine only.
+pub(super) fn is_loopback_url(url: &str) -> bool {
+    host_of(url).is_some_and(is_loopback_host)
 }
 
 /// Browsers send `Origin` with every form. Other programs send neither header.
@@ -105,11 +110,8 @@ mod tests {
 
     #[test]
     fn page_without_sign_in_is_served_only_under_loopback_names() {
-        let own =
-            |host: &str| is_own_host(&headers(&[("host", host)]), Some("http://box:80"), false);
-        for host in
-            ["localhost", "localhost:8780", "127.0.0.1:8780", "[::1]:8780", "[::1]", "box:80"]
-        {
+        let own = |host: &str| is_own_host(&headers(&[("host", host)]), false);
+        for host in ["localhost", "localhost:8780", "127.0.0.1:8780", "[::1]:8780", "[::1]"] {
             assert!(own(host), "{host}");
         }
         for host in [
@@ -121,8 +123,8 @@ mod tests {
         ] {
             assert!(!own(host), "{host}");
         }
-        assert!(!is_own_host(&headers(&[]), None, true));
-        assert!(is_own_host(&headers(&[("host", "any")]), None, true));
+        assert!(!is_own_host(&headers(&[]), true));
+        assert!(is_own_host(&headers(&[("host", "any")]), true));
     }
 
     #[test]

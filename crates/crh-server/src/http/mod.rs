@@ -20,7 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::github_app::{GitHubAccess, SecretSource};
 use crate::page::PageTemplates;
@@ -67,7 +67,7 @@ impl SignIn {
 pub enum StartError {
     /// A public address without sign-in.
     #[error("the page on `{0}` would be open to everyone")]
-    OpenPage(SocketAddr),
+    OpenPage(String),
     /// The address is taken or not allowed.
     #[error("cannot listen on `{address}`: {message}")]
     Listen {
@@ -96,6 +96,8 @@ struct ServerState {
     sessions: Sessions,
     templates: PageTemplates,
     counters: health::HttpCounters,
+    /// Bodies of deliveries that are read at the same time.
+    bodies: Semaphore,
     /// Changes when the queue changes.
     version: watch::Receiver<u64>,
 }
@@ -119,8 +121,14 @@ impl HttpServer {
         access: Arc<GitHubAccess>,
         settings: HttpSettings,
     ) -> Result<Self, StartError> {
-        if !address.ip().is_loopback() && !settings.sign_in.is_configured() {
-            return Err(StartError::OpenPage(address));
+        let public_url = settings.public_url.as_deref().unwrap_or_default();
+        if !settings.sign_in.is_configured() {
+            if !address.ip().is_loopback() {
+                return Err(StartError::OpenPage(address.to_string()));
+            }
+            if !public_url.is_empty() && !guard::is_loopback_url(public_url) {
+                return Err(StartError::OpenPage(public_url.to_owned()));
+            }
         }
         // A missing secret should stop the start, not the first delivery.
         settings.webhook_secret.read_lines()?;
@@ -139,6 +147,7 @@ impl HttpServer {
             sessions: Sessions::new().ok_or(StartError::Random)?,
             templates: PageTemplates::new()?,
             counters: health::HttpCounters::default(),
+            bodies: Semaphore::new(webhooks::BODIES_MAX),
         };
         Ok(Self { listener, router: router(Arc::new(state)), address })
     }

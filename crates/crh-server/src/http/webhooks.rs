@@ -1,10 +1,13 @@
 //! Receives deliveries of GitHub. A delivery is answered with 2xx only after its jobs are stored.
 
+use std::time::Duration;
+
 use axum::body::{self, Body};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::{ServerState, Shared};
 use crate::job::{
@@ -19,6 +22,12 @@ use crate::webhook::signature::verify_signature;
 
 /// Largest body, as GitHub's own limit.
 const BODY_MAX: usize = 25 << 20;
+
+/// Bodies that are read at the same time. Together they need at most 800 MB.
+pub(super) const BODIES_MAX: usize = 32;
+
+/// Longest time to read a body. GitHub itself waits ten seconds for an answer.
+const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Longest id of a delivery. GitHub sends 36 characters.
 const DELIVERY_ID_MAX: usize = 64;
@@ -64,22 +73,27 @@ async fn receive(
     if length.is_some_and(|length| length > BODY_MAX) {
         return Err(too_large());
     }
-    let body = body::to_bytes(body, BODY_MAX).await.map_err(|error| {
-        // The limit is the only error that is not the connection's.
-        let is_limit = std::error::Error::source(&error)
-            .is_some_and(|why| why.to_string().contains("length limit"));
-        if is_limit {
-            too_large()
-        } else {
-            (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned())
-        }
-    })?;
-    let secrets = state
-        .settings
-        .webhook_secret
-        .read_lines()
-        .map_err(|error| (StatusCode::SERVICE_UNAVAILABLE, error.to_string()))?;
     let signature = headers.get("x-hub-signature-256").map(HeaderValue::as_bytes);
+    // The sender is not known until the whole body was read, so few bodies are read at once.
+    let _slot = state.bodies.acquire().await;
+    let body = match timeout(BODY_TIME_MAX, body::to_bytes(body, BODY_MAX)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(error)) => {
+            // The limit is the only error that is not the connection's.
+            let is_limit = std::error::Error::source(&error)
+                .is_some_and(|why| why.to_string().contains("length limit"));
+            let incomplete = (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned());
+            return Err(if is_limit { too_large() } else { incomplete });
+        }
+        Err(_) => {
+            let message = format!("the body took more than {} seconds", BODY_TIME_MAX.as_secs());
+            return Err((StatusCode::REQUEST_TIMEOUT, message));
+        }
+    };
+    let secrets = state.settings.webhook_secret.read_lines().map_err(|error| {
+        tracing::error!(%error, "cannot check deliveries");
+        (StatusCode::SERVICE_UNAVAILABLE, "the server cannot check deliveries".to_owned())
+    })?;
     verify_signature(&secrets, signature, &body)
         .map_err(|error| (StatusCode::UNAUTHORIZED, error.to_string()))?;
     let is_json = text("content-type").is_some_and(|kind| kind.starts_with("application/json"));
@@ -99,7 +113,8 @@ async fn receive(
     let delivery = Delivery { forge, id: id.to_owned(), event: event.to_owned() };
     accept(state, &delivery, plan).await.map_err(|error| {
         // GitHub shows the failure, and a redelivery is a new chance.
-        (StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+        tracing::error!(%error, "cannot store a delivery");
+        (StatusCode::SERVICE_UNAVAILABLE, "the server cannot store the delivery".to_owned())
     })
 }
 
@@ -172,13 +187,14 @@ async fn jobs_of(
             vec![new_job(forge, &change, &head, JobKind::Command, json!(task), store.now().0)]
         }
         WebhookPlan::Install(installation) => {
-            save_installation(state, forge, &installation).await?;
-            vec![reconcile_job(
-                forge,
-                InstallationId(installation.installation),
-                &delivery.id,
-                store.now().0,
-            )]
+            save_installation(state, forge, &installation, false).await?;
+            let id = InstallationId(installation.installation);
+            let names = installation.repositories.iter().map(|(name, _)| name);
+            names.map(|name| reconcile_job(forge, id, name, &delivery.id, store.now().0)).collect()
+        }
+        WebhookPlan::Suspend(installation) => {
+            save_installation(state, forge, &installation, true).await?;
+            Vec::new()
         }
         WebhookPlan::RemoveRepositories(installation) => {
             let names: Vec<String> =
@@ -210,20 +226,21 @@ async fn know_repository(
     let repositories = vec![(change.repository.clone(), private)];
     let installation =
         PlannedInstallation { installation: change.installation, account, repositories };
-    save_installation(state, forge, &installation).await
+    save_installation(state, forge, &installation, false).await
 }
 
 async fn save_installation(
     state: &ServerState,
     forge: &str,
     installation: &PlannedInstallation,
+    suspended: bool,
 ) -> Result<(), StoreError> {
     let id = InstallationId(installation.installation);
     let saved = Installation {
         forge: forge.to_owned(),
         id,
         account: installation.account.clone(),
-        suspended: false,
+        suspended,
         created_at: state.store.now(),
     };
     state.store.save_installation(&saved).await?;
@@ -272,10 +289,16 @@ fn new_job(
     }
 }
 
-/// Lists open pull requests of an installation.
-fn reconcile_job(forge: &str, installation: InstallationId, delivery: &str, now: i64) -> NewJob {
-    let change =
-        ChangeId { forge: forge.to_owned(), repository: String::new(), number: String::new() };
+/// Lists the open pull requests of a repository.
+fn reconcile_job(
+    forge: &str,
+    installation: InstallationId,
+    repository: &str,
+    delivery: &str,
+    now: i64,
+) -> NewJob {
+    let repository = repository.to_owned();
+    let change = ChangeId { forge: forge.to_owned(), repository, number: String::new() };
     NewJob {
         key: JobKey { change, head: format!("delivery-{delivery}"), kind: JobKind::Reconcile },
         installation,

@@ -177,11 +177,12 @@ impl Store {
     }
 
     /// Ends the waiting and stops the running reviews of a pull request, for example because it was closed.
+    /// They run again if their head is added again: the pull request may be opened again.
     pub async fn cancel_reviews(&self, change: &ChangeId, reason: &str) -> StoreResult<u64> {
         let mut transaction = self.write().await?;
         self.lock(&mut transaction, LockScope::Change, change_lock(change)).await?;
         let ended =
-            stop_reviews(&mut transaction, change, "", JobState::Cancelled, reason, self.now());
+            stop_reviews(&mut transaction, change, "", JobState::Superseded, reason, self.now());
         let ended = ended.await?;
         transaction.commit().await?;
         Ok(ended)

@@ -300,8 +300,7 @@ async fn expire_leases(
     now: UnixMillis,
 ) -> StoreResult<()> {
     let rows = sqlx::query(
-        "SELECT id, attempts, owner, stop, reason FROM jobs WHERE state = 'running' AND lease_until < $1 \
-         ORDER BY lease_until LIMIT $2",
+        "SELECT id FROM jobs WHERE state = 'running' AND lease_until < $1 ORDER BY lease_until LIMIT $2",
     )
     .bind(now.0)
     .bind(EXPIRED_PER_CLAIM)
@@ -309,6 +308,16 @@ async fn expire_leases(
     .await?;
     for row in &rows {
         let job = JobId(integer(row, "id")?);
+        // Locks the row. The worker may have ended the job or renewed the lease meanwhile.
+        let expired = sqlx::query(
+            "UPDATE jobs SET token = token WHERE id = $1 AND state = 'running' AND lease_until < $2 \
+             RETURNING attempts, owner, stop, reason",
+        )
+        .bind(job.0)
+        .bind(now.0)
+        .fetch_all(&mut **transaction)
+        .await?;
+        let Some(row) = expired.first() else { continue };
         let held = HeldLease {
             attempts: u32::try_from(integer(row, "attempts")?).unwrap_or(u32::MAX),
             stop: text(row, "stop")?,

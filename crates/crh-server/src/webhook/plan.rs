@@ -30,7 +30,9 @@ pub enum WebhookPlan {
     Install(PlannedInstallation),
     /// The App lost access to repositories.
     RemoveRepositories(PlannedInstallation),
-    /// The App was uninstalled or suspended.
+    /// The App was suspended. Its jobs stop, and its data stays.
+    Suspend(PlannedInstallation),
+    /// The App was uninstalled.
     Uninstall {
         /// Its id.
         installation: i64,
@@ -294,7 +296,8 @@ fn plan_installation(payload: EventPayload) -> Result<WebhookPlan, PayloadError>
             let repositories = payload.repositories.clone();
             Ok(WebhookPlan::Install(planned_installation(&payload, repositories)?))
         }
-        "deleted" | "suspend" => Ok(WebhookPlan::Uninstall { installation }),
+        "suspend" => Ok(WebhookPlan::Suspend(planned_installation(&payload, Vec::new())?)),
+        "deleted" => Ok(WebhookPlan::Uninstall { installation }),
         _ => Ok(WebhookPlan::Ignore(IgnoreReason::OtherEvent)),
     }
 }

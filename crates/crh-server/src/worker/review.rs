@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     forge_access::{CheckNotice, ForgeAccess, ForgeFailure},
-    job::{AttemptFailure, JobOrigin, NewJob, Priority, RetryAdvice},
+    job::{AttemptFailure, Enqueued, JobOrigin, NewJob, Priority, RetryAdvice},
+    queue::may_start_review,
     store::{
         AuditEntry, BudgetDecision, BudgetRequest, BudgetReservation, BudgetScope, Deferral,
         LeaseEnd, MicroUsd, NewReview, Store, StoreError,
@@ -311,10 +312,19 @@ async fn follow_head(
 ) -> Result<LeaseEnd, StoreError> {
     let job = attempt.job();
     match forge.open_change(job.installation, &job.key.change).await {
+        Ok(Some(open)) if open.draft => {
+            Ok(LeaseEnd::Skipped("the pull request is a draft".to_owned()))
+        }
+        // An approval holds for the head that a maintainer saw.
+        Ok(Some(open))
+            if !may_start_review(open.authorship, open.labelled, attempt.settings.strangers) =>
+        {
+            Ok(LeaseEnd::Skipped(format!("head {} waits for a maintainer", open.head)))
+        }
         Ok(Some(open)) => {
             let mut key = job.key.clone();
             key.head.clone_from(&open.head);
-            attempt
+            let added = attempt
                 .store
                 .enqueue(&NewJob {
                     key,
@@ -325,8 +335,12 @@ async fn follow_head(
                     payload: job.payload.clone(),
                 })
                 .await?;
-            // Adding the newer head asked this job to stop.
-            Ok(LeaseEnd::Stopped)
+            Ok(match added {
+                // Adding the newer head asked this job to stop.
+                Enqueued::Added(_) | Enqueued::Exists(_) => LeaseEnd::Stopped,
+                Enqueued::Outdated => LeaseEnd::Skipped("a newer head is reviewed".to_owned()),
+                Enqueued::Paused => LeaseEnd::Skipped("the pull request is paused".to_owned()),
+            })
         }
         Ok(None) => Ok(LeaseEnd::Skipped("the pull request is closed".to_owned())),
         Err(failure) => Ok(LeaseEnd::Failed(failure.into())),

@@ -159,13 +159,23 @@ fn person_need_not_wait_for_the_delay_of_a_review() {
 }
 
 #[test]
+fn review_stopped_by_closing_runs_again_after_opening() {
+    on_each_store(|test| async move {
+        let job = test.add(&review("o/r", 1, "aaa", 1)).await;
+        test.store.cancel_reviews(&change("o/r", 1), "closed").await.unwrap();
+        let opened = test.store.enqueue(&review("o/r", 1, "aaa", 2)).await.unwrap();
+        assert_eq!(opened, Enqueued::Added(job));
+    });
+}
+
+#[test]
 fn paused_pull_request_is_reviewed_only_if_a_person_asks() {
     on_each_store(|test| async move {
         let change = change("o/r", 1);
         let waiting = test.add(&review("o/r", 1, "aaa", 1)).await;
         test.store.pause(&change, "ann").await.unwrap();
         assert!(test.store.is_paused(&change).await.unwrap());
-        assert_eq!(test.state(waiting).await, "cancelled 0 the pull request is paused");
+        assert_eq!(test.state(waiting).await, "superseded 0 the pull request is paused");
         let push = review("o/r", 1, "bbb", 2);
         assert_eq!(test.store.enqueue(&push).await.unwrap(), Enqueued::Paused);
         let command = crh_server::job::NewJob { origin: JobOrigin::Person, ..push };

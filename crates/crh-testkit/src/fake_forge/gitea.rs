@@ -46,11 +46,10 @@ fn repository_answer(
     let login = call.login.clone().unwrap_or_default();
     match (call.method.as_str(), rest) {
         ("GET", []) => ForgeReply::new(200, repository_json(&state.projects[repository], call)),
-        ("GET", ["collaborators", name]) => {
-            match state.projects[repository].members.contains_key(*name) {
-                true => ForgeReply::new(204, Value::Null),
-                false => ForgeReply::refused(404, "The target couldn't be found."),
-            }
+        ("GET", ["collaborators", name, "permission"]) => {
+            let is_member = state.projects[repository].members.contains_key(*name);
+            let permission = if is_member { "write" } else { "read" };
+            ForgeReply::new(200, json!({ "permission": permission, "role_name": permission }))
         }
         ("GET", ["commits", sha, "statuses"] | ["statuses", sha]) => {
             let statuses = state.projects[repository].statuses.iter().rev();

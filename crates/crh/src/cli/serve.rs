@@ -105,13 +105,13 @@ pub(crate) struct ServeReviewArgs {
 #[command(next_help_heading = "Limits")]
 pub(crate) struct ServeLimitArgs {
     /// Maximum cost of one review, in US dollars
-    #[arg(long, value_name = "USD", default_value_t = 2.0)]
+    #[arg(long, value_name = "USD", default_value_t = 2.0, value_parser = usd)]
     pub(crate) max_cost: f64,
     /// Maximum cost per repository and day, in US dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) usd_per_day: Option<f64>,
     /// Maximum cost per repository and month, in US dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) usd_per_month: Option<f64>,
     /// Maximum number of reviews per repository and day
     #[arg(long, value_name = "N")]
@@ -120,11 +120,17 @@ pub(crate) struct ServeLimitArgs {
     #[arg(long, value_name = "N")]
     pub(crate) concurrent_reviews: Option<u32>,
     /// Maximum cost per installation and day, in US dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) installation_usd_per_day: Option<f64>,
     /// Maximum cost per installation and month, in US dollars
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) installation_usd_per_month: Option<f64>,
+}
+
+/// Parses an amount of money.
+fn usd(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| amount.is_finite() && *amount > 0.0);
+    amount.ok_or_else(|| "expected an amount above 0, such as `2.50`".to_owned())
 }
 
 /// What to do with pull requests of strangers.

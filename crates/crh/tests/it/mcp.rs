@@ -516,6 +516,10 @@ fn init_writes_agent_files_once_and_only_with_consent() {
 fn pre_push_hook_blocks_issues() {
     let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
     let crh = |args: &[&str]| user.crh(repo.path(), args).run();
+    repo.git(&["config", "core.hooksPath", ".githooks"]);
+    let refused = crh(&["init", "--hook", "pre-push", "--yes"]);
+    assert_eq!(refused.code, 2, "git would not run the hook: {}", refused.shown());
+    repo.git(&["config", "--unset", "core.hooksPath"]);
     assert_eq!(crh(&["init", "--hook", "pre-push", "--yes"]).code, 0);
     let hook = repo.path().join(".git/hooks/pre-push");
     let folder = Path::new(env!("CARGO_BIN_EXE_crh")).parent().unwrap().display();

@@ -106,3 +106,8 @@ pub(super) struct Status {
     pub(super) target_url: Option<String>,
     pub(super) description: Option<String>,
 }
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Permission {
+    pub(super) permission: String,
+}

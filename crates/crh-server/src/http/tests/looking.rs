@@ -14,10 +14,16 @@ async fn public_address_needs_sign_in() {
     let (github, folder) = (FakeGitHub::start(), TempDir::new().unwrap());
     let url = DatabaseUrl::Sqlite(folder.path().join("crh.db"));
     let store = Store::open(&url).await.unwrap();
-    let settings = settings(&folder, SignIn::default(), None);
-    let address = "0.0.0.0:0".parse().unwrap();
-    let error = HttpServer::bind(address, store, access(&github), settings).await.unwrap_err();
-    assert!(matches!(error, StartError::OpenPage(_)), "{error}");
+    // A proxy makes a loopback address public.
+    for (address, public_url) in
+        [("0.0.0.0:0", None), ("127.0.0.1:0", Some("https://crh.example.com".to_owned()))]
+    {
+        let settings = settings(&folder, SignIn::default(), public_url);
+        let address = address.parse().unwrap();
+        let bound = HttpServer::bind(address, store.clone(), access(&github), settings).await;
+        let error = bound.unwrap_err();
+        assert!(matches!(error, StartError::OpenPage(_)), "{error}");
+    }
 }
 
 #[tokio::test]

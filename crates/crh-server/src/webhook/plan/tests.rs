@@ -166,7 +166,14 @@ fn installations_come_and_go() {
     for (event, action, expected) in [
         ("installation", "created", WebhookPlan::Install(installation("acme/shop", true))),
         ("installation", "deleted", WebhookPlan::Uninstall { installation: 7 }),
-        ("installation", "suspend", WebhookPlan::Uninstall { installation: 7 }),
+        (
+            "installation",
+            "suspend",
+            WebhookPlan::Suspend(PlannedInstallation {
+                repositories: Vec::new(),
+                ..installation("", false)
+            }),
+        ),
         (
             "installation_repositories",
             "added",

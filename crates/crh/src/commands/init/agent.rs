@@ -38,6 +38,12 @@ pub(super) fn run(
     let mut files: Vec<IntegrationFile> = agents
         .map(|(path, text)| IntegrationFile { path: root.join(path), text, mode: FileMode::Plain })
         .collect();
+    if args.hook.contains(&HookArg::PrePush)
+        && let Some(folder) = repository.foreign_hooks()
+    {
+        return Err(Failure::usage(format!("git takes hooks from `{folder}` (`core.hooksPath`)"))
+            .hint("call `crh check` in the `pre-push` hook there, or unset `core.hooksPath`"));
+    }
     files.extend(args.hook.iter().map(|hook| hook_file(*hook, repository, root)));
     let (existing, new): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| file.path.symlink_metadata().is_ok());

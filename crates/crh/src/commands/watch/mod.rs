@@ -303,7 +303,10 @@ impl Watcher<'_> {
         let report = match report {
             Ok(report) => report,
             // What keeps the first check from running is wrong with the command line or the setup.
-            Err(failure) if is_first => return Err(failure),
+            Err(failure) if is_first => {
+                self.schedule.end_check(None);
+                return Err(failure);
+            }
             Err(failure) => {
                 ui::print_failure(&failure);
                 self.schedule.end_check(None);
