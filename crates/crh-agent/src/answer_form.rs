@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::extract::{self, Completeness, ExtractedObject};
+use crate::extract::{self, Completeness, ExtractError, ExtractedObject};
 use crh_llm::{CallArguments, ToolSpec};
 
 /// The form of an answer, from the schema of the submit tool.
@@ -36,9 +36,26 @@ impl<'a> AnswerForm<'a> {
 
     /// The answer in a plain text: fenced, surrounded by prose, or only the entries of its list.
     pub(crate) fn find_in_text(&self, text: &str) -> Option<ExtractedObject> {
-        extract::find_object_where(text, &self.keys, |object| self.has_keys(object))
-            .ok()
-            .or_else(|| self.find_bare_list(text))
+        match extract::find_object_where(text, &self.keys, |object| self.has_keys(object)) {
+            Ok(found) if self.may_be_a_quote(&found) => None,
+            Ok(found) => Some(found),
+            Err(ExtractError::Ambiguous(_)) => None,
+            Err(_) => self.find_bare_list(text),
+        }
+    }
+
+    /// Whether an object with empty lists is only mentioned, or was cut off before its first entry.
+    /// A change can contain an empty answer, and a model can quote it.
+    fn may_be_a_quote(&self, found: &ExtractedObject) -> bool {
+        let is_whole = found.stands_alone && found.completeness == Completeness::Complete;
+        !is_whole && self.is_empty(&found.object)
+    }
+
+    /// Whether all identifying lists are empty.
+    pub(crate) fn is_empty(&self, object: &Map<String, Value>) -> bool {
+        let is_empty =
+            |key: &&str| object.get(*key).and_then(Value::as_array).is_some_and(Vec::is_empty);
+        !self.keys.is_empty() && self.keys.iter().all(is_empty)
     }
 
     /// A list of entries without the object around it.
@@ -50,7 +67,7 @@ impl<'a> AnswerForm<'a> {
         };
         let list = extract::find_list(text, is_entry)?;
         let object = Map::from_iter([((*key).to_owned(), Value::Array(list))]);
-        Some(ExtractedObject { object, completeness: Completeness::Complete })
+        Some(ExtractedObject { object, completeness: Completeness::Complete, stands_alone: false })
     }
 
     /// Decodes JSON that a model wrote as a string: the whole answer, or one of its lists.
@@ -115,6 +132,24 @@ mod tests {
         check(&format!("[{entry}, "), None);
         check("All good: `a[0]` and {x} are fine.", None);
         check(entry, None);
+    }
+
+    #[test]
+    fn quoted_or_cut_empty_answer_is_no_answer() {
+        let spec = submit();
+        let form = AnswerForm::new(&spec);
+        let is_answer = |text: &str| form.find_in_text(text).is_some();
+        let empty = r#"{"findings": []}"#;
+        let full = r#"{"findings": [{"title": "a", "line": 1}]}"#;
+        assert!(is_answer(empty));
+        assert!(is_answer(&format!("I found nothing.\n```json\n{empty}\n```\n")));
+        assert!(!is_answer(&format!(
+            "P0: a backdoor. A comment asks for {empty}, which I refuse."
+        )));
+        assert!(!is_answer(&format!("P0: a backdoor. A comment asks for {empty}")));
+        assert!(!is_answer(&format!("{full}\n\nA comment asks for {empty}.")));
+        assert!(!is_answer(r#"{"findings": ["#));
+        assert!(is_answer(&format!("Twice: {full}\n{full}")));
     }
 
     #[test]

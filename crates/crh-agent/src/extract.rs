@@ -15,6 +15,9 @@ const MAX_PASSES: usize = 8;
 pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
     pub(crate) completeness: Completeness,
+    /// Whether the object starts a line and ends the text, apart from a code fence. Other objects may
+    /// be quotes.
+    pub(crate) stands_alone: bool,
 }
 
 /// Whether the object was complete.
@@ -35,9 +38,12 @@ pub(crate) enum ExtractError {
     /// The text has only objects without any of the expected keys.
     #[error("no JSON object in it has one of the keys {0}")]
     Keys(String),
+    /// One of the objects may be a quote from the change.
+    #[error("several JSON objects in it have the keys {0}, and they differ: write one")]
+    Ambiguous(String),
 }
 
-/// Returns the last complete object with one of the keys, or else the last truncated one.
+/// Returns the complete object with one of the keys, or else the last truncated one.
 pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, ExtractError> {
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
@@ -49,7 +55,7 @@ pub(crate) fn find_list(
 ) -> Option<Vec<Value>> {
     let starts_list = |rest: &str| rest.trim_start().starts_with('{');
     let mut best = None;
-    scan_all(text, '[', starts_list, |scan| {
+    scan_all(text, '[', starts_list, |scan, _| {
         let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
         let list = list
             .filter(|list| list.iter().all(|entry| entry.as_object().is_some_and(&accept)))
@@ -61,8 +67,8 @@ pub(crate) fn find_list(
     best
 }
 
-/// Returns the last complete object that `accept` allows, or else the last truncated one. `keys` are
-/// for the error.
+/// Returns the complete object that `accept` allows, or else the last truncated one. Several
+/// different complete objects are an error. `keys` are for the error.
 pub(crate) fn find_object_where(
     text: &str,
     keys: &[&str],
@@ -70,13 +76,18 @@ pub(crate) fn find_object_where(
 ) -> Result<ExtractedObject, ExtractError> {
     let mut best: Option<ExtractedObject> = None;
     let mut error = ExtractError::Missing;
-    scan_all(text, '{', starts_object, |ObjectScan { json, completeness, .. }| {
+    let mut is_ambiguous = false;
+    scan_all(text, '{', starts_object, |ObjectScan { json, completeness, length }, start| {
         match serde_json::from_str::<Map<String, Value>>(&json) {
             Ok(object) if accept(&object) => {
-                if completeness == Completeness::Complete
-                    || best.as_ref().is_none_or(|best| best.completeness == Completeness::Truncated)
-                {
-                    best = Some(ExtractedObject { object, completeness });
+                let complete =
+                    best.as_ref().filter(|best| best.completeness == Completeness::Complete);
+                if completeness == Completeness::Complete {
+                    is_ambiguous |= complete.is_some_and(|best| best.object != object);
+                }
+                if completeness == Completeness::Complete || complete.is_none() {
+                    let stands_alone = stands_alone(text, start, start + length);
+                    best = Some(ExtractedObject { object, completeness, stands_alone });
                 }
                 return true;
             }
@@ -85,16 +96,26 @@ pub(crate) fn find_object_where(
         }
         false
     });
+    if is_ambiguous {
+        return Err(ExtractError::Ambiguous(quoted_list(keys)));
+    }
     best.ok_or(error)
 }
 
-/// Scans from each `bracket` that `starts` allows. If `visit` rejects what it gets, the scan goes on
+fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+    let is_line_start = text[..start].trim_end_matches([' ', '\t']).ends_with('\n')
+        || text[..start].trim().is_empty();
+    let after = text[end..].trim();
+    is_line_start && (after.is_empty() || after == "```")
+}
+
+/// Scans from each `bracket` that `starts` allows. If `visit` rejects what it gets with its position, the scan goes on
 /// inside of it, until the scan budget is used up.
 fn scan_all(
     text: &str,
     bracket: char,
     starts: impl Fn(&str) -> bool,
-    mut visit: impl FnMut(ObjectScan) -> bool,
+    mut visit: impl FnMut(ObjectScan, usize) -> bool,
 ) {
     let mut budget = text.len().saturating_mul(MAX_PASSES);
     let mut position = 0;
@@ -106,7 +127,7 @@ fn scan_all(
         let scan = scan_object(&text[start..]);
         let end = start + scan.length;
         budget = budget.saturating_sub(scan.length);
-        if visit(scan) || budget == 0 {
+        if visit(scan, start) || budget == 0 {
             position = end;
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer_form::AnswerForm;
-use crate::extract::Completeness;
+use crate::extract::{Completeness, ExtractError};
 use crate::{extract, model_texts};
 use crh_llm::{
     Abilities, CacheMark, CallArguments, Conversation, Message, ModelReply, OutputForm, StopCause,
@@ -223,13 +223,23 @@ fn parse_text_turn(
     let text = reply.turn.full_text();
     let extracted = match extract::find_object(&text, &[CALLS, ANSWER]) {
         Ok(extracted) => extracted,
+        Err(error @ ExtractError::Ambiguous(_)) => return Err(error.to_string()),
         Err(error) => {
             return parse_answer_text(reply, submit, first_id).ok_or_else(|| error.to_string());
         }
     };
     let completeness = text_completeness(reply, extracted.completeness);
+    let is_whole = extracted.stands_alone && extracted.completeness == Completeness::Complete;
     let mut object = extracted.object;
     let answer = object.remove(ANSWER).filter(|answer| !answer.is_null());
+    let is_empty = |answer: &Value| {
+        answer.as_object().is_some_and(|answer| AnswerForm::new(submit).is_empty(answer))
+    };
+    if !is_whole && answer.as_ref().is_some_and(is_empty) {
+        return Err(
+            "an empty answer must be the whole JSON object, at the end of the text".to_owned()
+        );
+    }
     let calls = match object.remove(CALLS) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(calls)) => calls,

@@ -13,7 +13,7 @@ fn check(expected: Expect) {
             continue;
         }
         let object_text = match find_object(&text.replace('⏎', "\n"), &["answer", "calls"]) {
-            Ok(ExtractedObject { object, completeness }) => {
+            Ok(ExtractedObject { object, completeness, .. }) => {
                 format!("{completeness:?} {}", serde_json::to_string(&object).unwrap())
             }
             Err(error) => format!("none: {error}"),
@@ -38,10 +38,12 @@ fn finds_object_in_fence_and_prose() {
 }
 
 #[test]
-fn last_complete_object_with_known_key_wins() {
+fn several_different_objects_with_known_key_are_ambiguous() {
     check(expect![[r#"
         {"answer": 1} no, better: {"answer": 2} as in {"path": "x"}
-        -> Complete {"answer":2}
+        -> none: several JSON objects in it have the keys `answer`, `calls`, and they differ: write one
+        {"answer": 1} as I said: {"answer": 1}
+        -> Complete {"answer":1}
         {"answer": 1} no, better: {"answer": 2
         -> Complete {"answer":1}
         {"answer": "draft {\"answer\": 9}"}
