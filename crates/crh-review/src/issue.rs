@@ -105,17 +105,18 @@ fn other_places(cluster: &[PlacedFinding]) -> Vec<Location> {
     places
 }
 
-/// Keys that the issue would have on nearby lines, nearest first.
+/// Keys that the issue would have on nearby lines that `accept` allows, nearest first.
 pub(crate) fn nearby_keys(
     issue: &Issue,
     max_distance: u32,
+    accept: impl Fn(u32) -> bool,
     placer: &mut Placer<'_>,
 ) -> Vec<String> {
     let line = issue.location.line_start;
     let nearby_lines = (1..=max_distance)
         .flat_map(|distance| [line.saturating_sub(distance), line.saturating_add(distance)]);
     nearby_lines
-        .filter(|line| *line > 0)
+        .filter(|line| *line > 0 && accept(*line))
         .filter_map(|line| key_at(line, &issue.location, issue.category.family(), placer))
         .collect()
 }

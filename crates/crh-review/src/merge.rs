@@ -390,8 +390,11 @@ impl MergeResult {
 
     /// Drops issues with a past decision and returns the other issues.
     ///
-    /// Each decision applies to one issue: the issue with the decision's key, or else an issue on a
-    /// nearby line, since lines move. A P0 needs the exact key.
+    /// Each decision applies to one issue: the issue with the decision's key, or else one of these:
+    /// - a P1 of a model that quotes the line of the decision: models choose between close lines
+    /// - a P2 or P3 on a nearby line, or with the same title if the line was rewritten
+    ///
+    /// Otherwise a later push could hide new code behind an old decision.
     fn drop_decided_issues(
         &mut self,
         issues: Vec<Issue>,
@@ -409,14 +412,23 @@ impl MergeResult {
                 None => undecided.push(issue),
             }
         }
-        let (p0, other_issues): (Vec<_>, Vec<_>) =
-            undecided.into_iter().partition(|issue| issue.severity == Severity::P0);
-        let mut undecided = p0;
-        for issue in other_issues {
-            let mut keys = nearby_keys(&issue, MAX_MOVED_LINES, placer);
-            let rewritten_issues =
-                past_decisions.rewritten.iter().filter(|dismissed| dismissed.matches(&issue));
-            keys.extend(rewritten_issues.map(|dismissed| dismissed.dedupe_key.clone()));
+        for issue in std::mem::take(&mut undecided) {
+            let keys = match issue.severity {
+                Severity::P0 => Vec::new(),
+                Severity::P1 if !issue.takes_second_look() => Vec::new(),
+                Severity::P1 => {
+                    nearby_keys(&issue, MAX_MOVED_LINES, |line| issue.quotes_line(line), placer)
+                }
+                Severity::P2 | Severity::P3 => {
+                    let mut keys = nearby_keys(&issue, MAX_MOVED_LINES, |_| true, placer);
+                    let rewritten_issues = past_decisions
+                        .rewritten
+                        .iter()
+                        .filter(|dismissed| dismissed.matches(&issue));
+                    keys.extend(rewritten_issues.map(|dismissed| dismissed.dedupe_key.clone()));
+                    keys
+                }
+            };
             match open_decisions.take_decision(&keys) {
                 Some((fate, reason)) => self.drop_issue(issue, fate, &reason),
                 None => undecided.push(issue),

@@ -340,6 +340,16 @@ impl Issue {
             && self.members.iter().all(|member| member.origin == Origin::Model)
     }
 
+    /// Whether its evidence has this line of its file.
+    pub(crate) fn quotes_line(&self, line: u32) -> bool {
+        let is_quoted = |quote: &Quote| {
+            let count = u32::try_from(quote.snippet.lines().count()).unwrap_or(u32::MAX);
+            let is_in_file = (&quote.file, quote.side) == (&self.location.file, self.location.side);
+            is_in_file && (quote.line..quote.line.saturating_add(count)).contains(&line)
+        };
+        self.evidence.iter().any(is_quoted)
+    }
+
     /// Whether it is a P0 or P1 that needs a second look and had none. Validation checks lower issues
     /// only as far as the budget allows.
     pub fn is_urgent_and_unvalidated(&self) -> bool {

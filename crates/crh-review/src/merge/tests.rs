@@ -570,7 +570,8 @@ fn dismissal_survives_edit_of_the_line() {
             all.issues.iter().map(|issue| issue.location.file.as_str()).collect();
         assert_eq!(remaining_files, expected, "{severity}");
     };
-    check("P1", &["F.rs"]);
+    check("P2", &["F.rs"]);
+    check("P1", &["F.rs", "f.rs"]);
     check("P0", &["F.rs", "f.rs"]);
 }
 
@@ -591,6 +592,22 @@ fn dismissal_covers_one_issue_and_no_nearby_p0() {
     "##]]
     .assert_eq(&with_line_20_dismissed(
         r#"b f.rs:22 P0 data 0.90 manual/human "New disaster next to it""#,
+    ));
+}
+
+#[test]
+fn dismissal_hides_a_nearby_p1_only_if_a_model_quotes_the_line() {
+    expect![[r##"
+        #1 f.rs:22 P1 0.90 b manual/human report defer "New trouble next to it"
+    "##]]
+    .assert_eq(&with_line_20_dismissed(
+        r#"b f.rs:22 P1 data 0.90 manual/human "New trouble next to it""#,
+    ));
+    expect![[r##"
+        dismissed: b "Cites the line after it" -- by design
+    "##]]
+    .assert_eq(&with_line_20_dismissed(
+        r#"b f.rs:21 P1 data 0.90 manual/human "Cites the line after it" quote="let v20 = call(20);\nlet v21 = call(21);""#,
     ));
 }
 
