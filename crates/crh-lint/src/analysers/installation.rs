@@ -54,6 +54,34 @@ impl InstalledProgram {
     }
 }
 
+/// Folders and files of a toolchain beside its `bin`, for example of Go, Java or Node.
+const TOOLCHAIN_PARTS: &[&str] = &[
+    "bin", "conf", "include", "lib", "lib64", "libexec", "pkg", "share", "src", "VERSION",
+    "go.env", "release",
+];
+
+/// What a program of the user needs to read: its own files, those of its interpreters, and the
+/// toolchain around its `bin`. The home folder, the folders above it and `~/.local` are no toolchain.
+pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -> Vec<PathBuf> {
+    let installed = InstalledProgram::inspect(program.to_owned(), path, None);
+    let mut readable = installed.map(|it| it.readable).unwrap_or_default();
+    let homes = home.into_iter().flat_map(|home| [Some(home.to_owned()), home.canonicalize().ok()]);
+    let homes: Vec<PathBuf> = homes.flatten().collect();
+    let is_private = |root: &Path| {
+        homes.iter().any(|home| home.starts_with(root) || root.starts_with(home.join(".local")))
+    };
+    for file in [Some(program.to_owned()), program.canonicalize().ok()].into_iter().flatten() {
+        let bin = file.parent().filter(|folder| folder.ends_with("bin"));
+        if let Some(root) = bin.and_then(Path::parent).filter(|root| !is_private(root)) {
+            readable.extend(TOOLCHAIN_PARTS.iter().map(|part| root.join(part)));
+        }
+    }
+    readable.retain(|it| it.exists());
+    readable.sort();
+    readable.dedup();
+    readable
+}
+
 /// The absolute folders of a `PATH` that are not inside `excluded_folder`.
 pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> OsString {
     let folders = std::env::split_paths(path);
@@ -186,6 +214,33 @@ mod tests {
             "ruff",
             &["home/bin/ruff"],
         );
+    }
+
+    #[test]
+    fn command_in_the_home_folder_needs_only_its_file() {
+        let (_folder, root) = disk(&[
+            ("home/bin/check", "#!/bin/sh\n"),
+            ("home/lib/diary", ""),
+            ("home/.local/bin/tool", "\x7fELF"),
+            ("home/.local/share/crh/key", ""),
+            ("home/sdk/go/bin/go", "\x7fELF"),
+            ("home/sdk/go/src/fmt.go", ""),
+            ("home/sdk/go/secret", ""),
+            ("links/check", "-> ../home/bin/check"),
+        ]);
+        let readable = |program: &str| {
+            let files =
+                command_files(&root.join(program), OsStr::new(""), Some(&root.join("home")));
+            let shown = files
+                .iter()
+                .filter_map(|it| Some(it.strip_prefix(&root).ok()?.to_str()?.to_owned()));
+            shown.collect::<Vec<_>>()
+        };
+        assert_eq!(readable("home/bin/check"), ["home/bin/check"]);
+        assert_eq!(readable("links/check"), ["home/bin/check"]);
+        assert_eq!(readable("home/.local/bin/tool"), ["home/.local/bin/tool"]);
+        let go = ["home/sdk/go/bin", "home/sdk/go/bin/go", "home/sdk/go/src"];
+        assert_eq!(readable("home/sdk/go/bin/go"), go);
     }
 
     #[test]

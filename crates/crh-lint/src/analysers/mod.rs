@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use self::comparison::SourceCache;
 use self::diagnostic::Diagnostic;
 use self::installation::InstalledProgram;
-pub(crate) use self::installation::is_executable;
+pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
 use self::scratch::Scratch;
 use crate::findings::FindingDraft;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Sandbox, SandboxJob, SandboxJobError};
+use crate::analysers::command_files;
 use crate::process::ProcessLimits;
 
 /// Output limit; only the end is shown.
@@ -55,10 +56,9 @@ impl Sandbox {
             (Ok(scratch), Ok(tree)) => (scratch, tree),
             (Err(why), _) | (_, Err(why)) => return CommandOutcome::NotRun(why.to_string()),
         };
-        // Interpreters keep their libraries beside the program.
-        let installation =
-            program.parent().and_then(Path::parent).filter(|root| *root != Path::new("/"));
-        let readable = installation.map(Path::to_owned).into_iter().chain([tree.clone()]).collect();
+        let home = std::env::home_dir();
+        let mut readable = command_files(&program, command.path, home.as_deref());
+        readable.push(tree.clone());
         let job = SandboxJob {
             program: &program,
             args: command.args.to_vec(),
