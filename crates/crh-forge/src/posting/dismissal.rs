@@ -1,7 +1,7 @@
 //! Finds issues that people dismissed in comment threads, and decides whether a dismissal counts.
 
 use super::thread::{OwnThread, own_threads};
-use super::{InlineComment, ProposalState};
+use super::{Association, InlineComment, ProposalState};
 use crh_review::finding::Side;
 
 /// Phrases that dismiss an issue at the start of a reply. A fixed list, so that people do not dismiss
@@ -93,11 +93,15 @@ pub(super) fn dismissal(
     first.cloned()
 }
 
-/// Maintainers may dismiss issues, and so may authors on their own changes, unless the change comes
-/// from a fork.
+/// Maintainers may dismiss issues, and so may authors on their own changes. The author of a change
+/// from a fork must own the repository: members and collaborators may have no write access.
 fn can_dismiss(reply: &InlineComment, proposal_state: &ProposalState) -> bool {
-    reply.association.is_trusted()
-        || reply.author.as_deref().is_some_and(|login| is_trusted_author(login, proposal_state))
+    match reply.author.as_deref() {
+        Some(login) if is_author(login, proposal_state) => {
+            !proposal_state.properties.from_fork || reply.association == Association::Owner
+        }
+        Some(_) | None => reply.association.is_trusted(),
+    }
 }
 
 fn is_author(login: &str, proposal_state: &ProposalState) -> bool {

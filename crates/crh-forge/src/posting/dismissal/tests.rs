@@ -117,9 +117,16 @@ fn only_trusted_roles_dismiss_effectively() {
         &pull_with_thread(thread(vec![dismissal_by("author", Association::Stranger)])),
         Some(("author", DismissalMethod::Reply, true)),
     );
-    let mut fork = pull_with_thread(thread(vec![dismissal_by("author", Association::Contributor)]));
-    fork.properties.from_fork = true;
-    check(&fork, Some(("author", DismissalMethod::Reply, false)));
+    for (association, is_effective) in [
+        (Association::Contributor, false),
+        (Association::Collaborator, false),
+        (Association::Member, false),
+        (Association::Owner, true),
+    ] {
+        let mut fork = pull_with_thread(thread(vec![dismissal_by("author", association)]));
+        fork.properties.from_fork = true;
+        check(&fork, Some(("author", DismissalMethod::Reply, is_effective)));
+    }
     let two_replies =
         vec![dismissal_by("a", Association::Stranger), dismissal_by("b", Association::Owner)];
     check(&pull_with_thread(thread(two_replies)), Some(("b", DismissalMethod::Reply, true)));
