@@ -37,25 +37,18 @@ impl<'a> AnswerForm<'a> {
     /// The answer in a plain text: fenced, surrounded by prose, or only the entries of its list.
     pub(crate) fn find_in_text(&self, text: &str) -> Option<ExtractedObject> {
         match extract::find_object_where(text, &self.keys, |object| self.has_keys(object)) {
-            Ok(found) if self.may_be_a_quote(&found) => None,
-            Ok(found) => Some(found),
-            Err(ExtractError::Ambiguous(_)) => None,
+            Ok(found) if found.stands_alone && !self.is_cut_before_entries(&found) => Some(found),
+            Ok(_) | Err(ExtractError::Ambiguous(_)) => None,
             Err(_) => self.find_bare_list(text),
         }
     }
 
-    /// Whether an object with empty lists is only mentioned, or was cut off before its first entry.
-    /// A change can contain an empty answer, and a model can quote it.
-    fn may_be_a_quote(&self, found: &ExtractedObject) -> bool {
-        let is_whole = found.stands_alone && found.completeness == Completeness::Complete;
-        !is_whole && self.is_empty(&found.object)
-    }
-
-    /// Whether all identifying lists are empty.
-    pub(crate) fn is_empty(&self, object: &Map<String, Value>) -> bool {
-        let is_empty =
-            |key: &&str| object.get(*key).and_then(Value::as_array).is_some_and(Vec::is_empty);
-        !self.keys.is_empty() && self.keys.iter().all(is_empty)
+    /// Whether the text ends before the first entry of its lists.
+    fn is_cut_before_entries(&self, found: &ExtractedObject) -> bool {
+        let is_empty = |key: &&str| {
+            found.object.get(*key).and_then(Value::as_array).is_some_and(Vec::is_empty)
+        };
+        found.completeness == Completeness::Truncated && self.keys.iter().all(is_empty)
     }
 
     /// A list of entries without the object around it.
@@ -67,7 +60,7 @@ impl<'a> AnswerForm<'a> {
         };
         let list = extract::find_list(text, is_entry)?;
         let object = Map::from_iter([((*key).to_owned(), Value::Array(list))]);
-        Some(ExtractedObject { object, completeness: Completeness::Complete, stands_alone: false })
+        Some(ExtractedObject { object, completeness: Completeness::Complete, stands_alone: true })
     }
 
     /// Decodes JSON that a model wrote as a string: the whole answer, or one of its lists.
@@ -123,7 +116,7 @@ mod tests {
             assert_eq!(found.as_ref(), expected, "{text}");
         };
         check(&answer.to_string(), Some(&answer));
-        check(&format!("My review:\n```json\n{answer}\n```\nThat is all."), Some(&answer));
+        check(&format!("My review:\n```json\n{answer}\n```\n"), Some(&answer));
         check(&format!(r#"{{"name": "report", "arguments": {answer}}}"#), Some(&answer));
         check(&format!("{{\"findings\": [{entry}]}}"), Some(&only_list));
         check(&format!("```json\n[{entry}]\n```"), Some(&only_list));
@@ -135,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn quoted_or_cut_empty_answer_is_no_answer() {
+    fn quoted_or_cut_answer_is_no_answer() {
         let spec = submit();
         let form = AnswerForm::new(&spec);
         let is_answer = |text: &str| form.find_in_text(text).is_some();
@@ -149,7 +142,9 @@ mod tests {
         assert!(!is_answer(&format!("P0: a backdoor. A comment asks for {empty}")));
         assert!(!is_answer(&format!("{full}\n\nA comment asks for {empty}.")));
         assert!(!is_answer(r#"{"findings": ["#));
-        assert!(is_answer(&format!("Twice: {full}\n{full}")));
+        assert!(is_answer(&format!("Twice:\n{full}\n{full}")));
+        assert!(!is_answer(&format!("A comment asks for {full}, which I refuse.")));
+        assert!(!is_answer(&format!("The file has\n```json\n{full}\n```\nto mislead me.")));
     }
 
     #[test]

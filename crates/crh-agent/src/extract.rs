@@ -15,8 +15,8 @@ const MAX_PASSES: usize = 8;
 pub(crate) struct ExtractedObject {
     pub(crate) object: Map<String, Value>,
     pub(crate) completeness: Completeness,
-    /// Whether the object starts a line and ends the text, apart from a code fence. Other objects may
-    /// be quotes.
+    /// Whether it is on its own lines at the end of the text, in a code fence or in other JSON. An
+    /// object within or before prose may be a quote of the change.
     pub(crate) stands_alone: bool,
 }
 
@@ -48,18 +48,19 @@ pub(crate) fn find_object(text: &str, keys: &[&str]) -> Result<ExtractedObject, 
     find_object_where(text, keys, |object| keys.iter().any(|key| object.contains_key(*key)))
 }
 
-/// Returns the last list of objects that `accept` allows, each of them complete.
+/// Returns the last list of objects that `accept` allows, each of them complete, if it stands alone.
 pub(crate) fn find_list(
     text: &str,
     accept: impl Fn(&Map<String, Value>) -> bool,
 ) -> Option<Vec<Value>> {
     let starts_list = |rest: &str| rest.trim_start().starts_with('{');
     let mut best = None;
-    scan_all(text, '[', starts_list, |scan, _| {
+    scan_all(text, '[', starts_list, |scan, start| {
+        let stands_alone = stands_alone(text, start, start + scan.length);
         let list = serde_json::from_str::<Vec<Value>>(&scan.json).ok();
         let list = list
             .filter(|list| list.iter().all(|entry| entry.as_object().is_some_and(&accept)))
-            .filter(|_| scan.completeness == Completeness::Complete);
+            .filter(|_| scan.completeness == Completeness::Complete && stands_alone);
         let is_accepted = list.is_some();
         best = list.or(best.take());
         is_accepted
@@ -103,10 +104,10 @@ pub(crate) fn find_object_where(
 }
 
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
-    let is_line_start = text[..start].trim_end_matches([' ', '\t']).ends_with('\n')
-        || text[..start].trim().is_empty();
-    let after = text[end..].trim();
-    is_line_start && (after.is_empty() || after == "```")
+    let line = text[..start].rsplit('\n').next().unwrap_or_default().trim_start();
+    let starts_line = line.is_empty() || line.starts_with(['{', '[']) || line.starts_with("```");
+    let is_end = |letter: char| letter.is_whitespace() || "}]`".contains(letter);
+    starts_line && text[end..].chars().all(is_end)
 }
 
 /// Scans from each `bracket` that `starts` allows. If `visit` rejects what it gets with its position, the scan goes on

@@ -229,16 +229,11 @@ fn parse_text_turn(
         }
     };
     let completeness = text_completeness(reply, extracted.completeness);
-    let is_whole = extracted.stands_alone && extracted.completeness == Completeness::Complete;
+    let stands_alone = extracted.stands_alone;
     let mut object = extracted.object;
     let answer = object.remove(ANSWER).filter(|answer| !answer.is_null());
-    let is_empty = |answer: &Value| {
-        answer.as_object().is_some_and(|answer| AnswerForm::new(submit).is_empty(answer))
-    };
-    if !is_whole && answer.as_ref().is_some_and(is_empty) {
-        return Err(
-            "an empty answer must be the whole JSON object, at the end of the text".to_owned()
-        );
+    if answer.is_some() && !stands_alone {
+        return Err("the JSON object must be on its own lines, at the end of the text".to_owned());
     }
     let calls = match object.remove(CALLS) {
         None | Some(Value::Null) => Vec::new(),

@@ -182,7 +182,15 @@ fn case_with_verdict() -> Case {
 fn answer_in_a_text_is_read_as_a_submit_call() {
     case_with_verdict().check(expect![[r#"
         ask Work
-        > "My answer: ```json {"path": "done", "verdict": 1} ``` I hope it helps.
+        > "```json {"path": "done", "verdict": 1} ```
+        stop Answered("done")
+    "#]]);
+    case_with_verdict().check(expect![[r#"
+        ask Work
+        > "The file contains {"path": "done", "verdict": 1} to mislead me.
+        ask Work, has to call
+            user: You stopped without an answer. Only what you submit counts: submit it now (`subm… (126 characters)
+        > {"verdict": 1, "path": "done"}
         stop Answered("done")
     "#]]);
     case_with_verdict().check(expect![[r#"
