@@ -33,3 +33,8 @@ pub use terminal::{Terminal, TerminalOutput};
 pub use traced::InjectedFault;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub use traced::TraceOutcome;
+
+/// Whether `CRH_TEST_ALL` asks for every case of the tests that try a sample.
+pub fn runs_all_cases() -> bool {
+    std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty())
+}

@@ -20,7 +20,7 @@ use crate::review::with_key;
 use crate::user::User;
 use crh_testkit::fake_github::{Pull, PullHandle};
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, calls_all};
-use crh_testkit::{FakeGitHub, FakeModel, Output, Program, Repo};
+use crh_testkit::{FakeGitHub, FakeModel, Output, Program, Repo, runs_all_cases};
 
 const NAME: &str = "acme/shop";
 
@@ -32,11 +32,13 @@ struct HostileRepository {
 }
 
 impl HostileRepository {
-    fn new() -> Self {
+    /// A branch for each change, or for one of so many.
+    fn with_one_of(step: usize) -> Self {
         let repo = Repo::new();
         write_base(&repo);
         repo.commit("base");
-        let changes = changes();
+        let step = if runs_all_cases() { 1 } else { step };
+        let changes: Vec<HostileChange> = changes().into_iter().step_by(step).collect();
         for change in &changes {
             repo.git(&["switch", "--quiet", "--create", change.name, "main"]);
             (change.build)(&repo);
@@ -48,9 +50,8 @@ impl HostileRepository {
         Self { repo, changes, user: User::new() }
     }
 
-    /// Reviews a sample of the changes, or all with both models, and compares the results.
-    fn check(&self, way: &str, sample: Sample, review: impl Fn(&HostileChange, &str) -> Program) {
-        let reviews_all = std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty());
+    /// Reviews each change with one model, or with both, and compares the results.
+    fn check(&self, way: &str, review: impl Fn(&HostileChange, &str) -> Program) {
         let (mut wrong, mut count) = (Vec::new(), 0);
         for (index, change) in self.changes.iter().enumerate() {
             let silent = FakeModel::answering(|_| answers(&[]));
@@ -60,11 +61,7 @@ impl HostileRepository {
                     .into_iter()
                     .enumerate()
             {
-                let is_chosen = match sample {
-                    Sample::EveryChange => index % 2 == turn,
-                    Sample::EveryTenthChange => index % 20 == 10 * turn,
-                };
-                if !is_chosen && !reviews_all {
+                if index % 2 != turn && !runs_all_cases() {
                     continue;
                 }
                 count += 1;
@@ -77,15 +74,6 @@ impl HostileRepository {
         }
         assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
     }
-}
-
-/// Which reviews run in CI.
-#[derive(Clone, Copy)]
-enum Sample {
-    /// Every change with one model.
-    EveryChange,
-    /// Every tenth change with one model.
-    EveryTenthChange,
 }
 
 /// Why an output is not what a change deserves. None if it is.
@@ -178,8 +166,8 @@ fn suite_has_changes_of_every_kind() {
 
 #[test]
 fn hostile_branch_does_not_pass_in_a_checkout() {
-    let repository = HostileRepository::new();
-    repository.check("local", Sample::EveryChange, |change, strategy| {
+    let repository = HostileRepository::with_one_of(1);
+    repository.check("local", |change, strategy| {
         let repo = &repository.repo;
         repo.git(&["switch", "--quiet", "--force", change.name]);
         let args = ["review", "--mode", "report-only", "--strategy", strategy];
@@ -220,9 +208,9 @@ impl HostileGitHub {
 
 #[test]
 fn hostile_pull_request_does_not_pass() {
-    let repository = HostileRepository::new();
+    let repository = HostileRepository::with_one_of(10);
     let hub = HostileGitHub::new(&repository);
-    repository.check("pull request", Sample::EveryTenthChange, |change, strategy| {
+    repository.check("pull request", |change, strategy| {
         let url = hub.url(&repository, change);
         let args = ["review", &url, "--mode", "report-only", "--strategy", strategy];
         hub.crh(&repository.user, &args)
@@ -231,9 +219,9 @@ fn hostile_pull_request_does_not_pass() {
 
 #[test]
 fn hostile_packed_change_does_not_pass() {
-    let repository = HostileRepository::new();
+    let repository = HostileRepository::with_one_of(10);
     let hub = HostileGitHub::new(&repository);
-    repository.check("packed", Sample::EveryTenthChange, |change, strategy| {
+    repository.check("packed", |change, strategy| {
         let pack = hub.elsewhere.path().join(format!("{}.tar", change.name.replace('/', "-")));
         let pack_name = pack.to_str().unwrap();
         if !Path::new(pack_name).exists() {
