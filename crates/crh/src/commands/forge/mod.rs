@@ -3,6 +3,7 @@
 
 mod expected_head;
 pub(super) mod own_comments;
+mod post_lock;
 pub(crate) mod posting;
 pub(crate) mod posting_messages;
 
@@ -163,6 +164,8 @@ impl Forge {
         environment: &Environment,
         settings: &Settings,
     ) -> Result<PostResult, Failure> {
+        let state = settings.state_folder.value.path().ok();
+        let _lock = state.and_then(|state| post_lock::lock_posts(state, &self.url()));
         match self {
             Self::GitHub(pull_ref) => {
                 let (host, repo) = (&pull_ref.host, &pull_ref.repo);
