@@ -12,6 +12,7 @@ use super::next::{
     About, Ask, Decision, Deferring, Finding, Next, NextSink, NotFiled, Pick, Plan, PlanKind,
     Publish, Resolved, SafeFixes,
 };
+use super::replacement::Replacement;
 use crate::fix;
 use crate::fix::SafeFixTiming;
 use crate::fix::outcome::Fixed;
@@ -520,10 +521,13 @@ fn not_filed_ask(filing: &Filing, not_filed: &NotFiled) -> Ask {
     Ask { about, picks, recommended: None }
 }
 
-/// The recommended action for an open issue. A fix that did not help is not recommended again.
+/// The recommended action for an open issue. A fix that did not help is not recommended again, and
+/// neither is one that the question cannot show.
 fn open_action(issue: &Issue, report: &Report) -> Action {
+    let is_readable = issue.replacement.as_deref().is_none_or(Replacement::is_readable);
     match (issue.action, report.fix_of(issue.number)) {
         (Action::Apply, Some(_)) => Action::Defer,
+        (Action::Apply, None) if !is_readable => Action::Defer,
         (action, _) => action,
     }
 }

@@ -7,6 +7,12 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 use crh_review::{escape_invisible, truncate};
 
+/// A longer fix is not recommended, because the question shows only a part of it.
+const READABLE_LINES: usize = 40;
+const READABLE_COLUMNS: usize = 200;
+/// Blanks that push the rest of a line out of sight.
+const PADDING: &str = "                    ";
+
 /// An exact fix: removed and added lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Replacement {
@@ -29,6 +35,15 @@ impl Replacement {
         removed.truncate(removed.len() - end);
         added.truncate(added.len() - end);
         (!removed.is_empty() || !added.is_empty()).then_some(Self { removed, added })
+    }
+
+    /// Whether a person can see at a glance what it adds.
+    pub(super) fn is_readable(text: &str) -> bool {
+        let is_short = |line: &str| {
+            let line = line.trim();
+            line.chars().count() <= READABLE_COLUMNS && !line.contains(PADDING)
+        };
+        text.lines().count() <= READABLE_LINES && text.lines().all(is_short)
     }
 
     pub(super) fn rows(&self) -> usize {

@@ -46,6 +46,19 @@ pub(in crate::interactive) fn issue(number: u32, class: &str, action: &str) -> I
     serde_json::from_value(issue).unwrap()
 }
 
+#[test]
+fn fix_that_the_question_cannot_show_is_not_recommended() {
+    let report = report(&[("manual", "apply")]);
+    let recommended = |replacement: &str| {
+        let issue = Issue { replacement: Some(replacement.to_owned()), ..report.issues[0].clone() };
+        open_action(&issue, &report)
+    };
+    assert_eq!(recommended("return total\n"), Action::Apply);
+    assert_eq!(recommended(&format!("return total{}; steal()\n", " ".repeat(80))), Action::Defer);
+    assert_eq!(recommended(&format!("return total{}\n", "x".repeat(300))), Action::Defer);
+    assert_eq!(recommended(&"harmless()\n".repeat(300)), Action::Defer);
+}
+
 fn report(issues: &[(&str, &str)]) -> Report {
     let numbered = (1..).zip(issues);
     let issues = numbered.map(|(number, (class, action))| issue(number, class, action)).collect();
