@@ -234,8 +234,11 @@ fn unknown_mode_is_refused() {
 }
 
 fn action() -> Value {
-    let text = fs::read_to_string(root().join("action.yml")).unwrap();
-    serde_saphyr::from_str(&text).unwrap()
+    yaml("action.yml")
+}
+
+fn yaml(path: &str) -> Value {
+    serde_saphyr::from_str(&fs::read_to_string(root().join(path)).unwrap()).unwrap()
 }
 
 /// Fails unless actions are pinned to a commit and no expression becomes part of a script.
@@ -254,24 +257,49 @@ fn assert_safe_steps(steps: &Value) {
 }
 
 #[test]
-fn action_is_pinned_and_scripts_have_no_expressions() {
-    let action = action();
-    assert_eq!(action["runs"]["using"], "composite");
-    let steps = &action["runs"]["steps"];
-    assert!(steps.as_array().unwrap().len() >= 3);
-    assert_safe_steps(steps);
-    for step in steps.as_array().unwrap().iter().filter(|step| step["run"].is_string()) {
-        assert_eq!(step["shell"], "bash", "{step}");
+fn actions_are_pinned_and_scripts_have_no_expressions() {
+    for (path, steps) in [("action.yml", 4), ("packaging/gitea/action.yml", 1)] {
+        let action = yaml(path);
+        assert_eq!(action["runs"]["using"], "composite");
+        assert_eq!(action["runs"]["steps"].as_array().unwrap().len(), steps, "{path}");
+        let steps = &action["runs"]["steps"];
+        assert_safe_steps(steps);
+        for step in steps.as_array().unwrap().iter().filter(|step| step["run"].is_string()) {
+            assert_eq!(step["shell"], "bash", "{step}");
+        }
+        for (name, input) in action["inputs"].as_object().unwrap() {
+            assert!(input["description"].is_string() && input["default"].is_string(), "{name}");
+        }
     }
-    for (name, input) in action["inputs"].as_object().unwrap() {
-        assert!(input["description"].is_string() && input["default"].is_string(), "{name}");
+}
+
+#[test]
+fn gitlab_component_keeps_token_and_model_key_apart() {
+    let text = fs::read_to_string(root().join("templates/review.yml")).unwrap();
+    let (spec, jobs) = text.split_once("\n---\n").unwrap();
+    let spec: Value = serde_saphyr::from_str(spec).unwrap();
+    let jobs: Value = serde_saphyr::from_str(jobs).unwrap();
+    for (at, _) in jobs.to_string().match_indices("$[[") {
+        let input = jobs.to_string()[at..].split(' ').nth(1).unwrap().to_owned();
+        let name = input.strip_prefix("inputs.").unwrap();
+        assert!(spec["spec"]["inputs"][name].is_object(), "{name}");
+    }
+    let environment = |job: &str| jobs[job]["environment"]["name"].as_str().unwrap_or("none");
+    let environments =
+        ["crh-install", "crh-prepare", "crh-review", "crh-post"].map(|job| environment(job));
+    assert_eq!(environments, ["none", "crh-gitlab", "crh-model", "crh-gitlab"]);
+    for (name, job) in jobs.as_object().unwrap() {
+        // An input becomes part of a script only as the value of a variable.
+        assert!(!job["script"].to_string().contains("$[["), "{name}");
+        assert!(name == ".crh" || job["extends"] == ".crh", "{name}");
     }
 }
 
 #[test]
 fn release_workflow_is_pinned_and_each_job_names_its_permissions() {
-    let text = fs::read_to_string(root().join(".github/workflows/release.yml")).unwrap();
-    let workflow: Value = serde_saphyr::from_str(&text).unwrap();
+    let path = ".github/workflows/release.yml";
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    let workflow = yaml(path);
     assert_eq!(workflow["permissions"], json!({}));
     for (name, job) in workflow["jobs"].as_object().unwrap() {
         assert!(job["permissions"].is_object(), "{name}");
@@ -320,6 +348,19 @@ case "$1 $2" in
 esac
 "#;
 
+/// A `curl` that downloads from `$RELEASE`.
+const CURL: &str = r#"#!/bin/sh
+while [ $# -gt 1 ]; do
+    case $1 in --output) output=$2 ;; esac
+    shift
+done
+[ "${1%/*}" = https://github.com/o/crh/releases/download/v$VERSION ] && cp "$RELEASE/${1##*/}" "$output"
+"#;
+
+const UNAME: &str = r#"#!/bin/sh
+case $1 in -s) echo Linux ;; -m) echo x86_64 ;; esac
+"#;
+
 /// A `cargo` that "builds" a program that says so.
 const CARGO: &str = r#"#!/bin/sh
 mkdir -p "$RUNNER_TEMP/crh-target/release"
@@ -329,35 +370,42 @@ chmod +x "$RUNNER_TEMP/crh-target/release/crh"
 
 #[test]
 fn action_installs_only_the_attested_release_of_its_commit() {
+    let pin = "export CRH_ARCHIVE_SHA256=$(sha256sum $NAME.tar.gz | cut -c1-64)";
+    let gitlab = format!("{pin}; unset RUNNER_OS RUNNER_ARCH RUNNER_TEMP");
+    let replaced = format!("{pin}; echo x >>$NAME.tar.gz");
+    let missing = format!("{pin}; rm $NAME.tar.gz");
     // The attested commit, a change of the release, and which program is installed why.
     let cases = [
         ("aaa", "true", "downloaded", "was downloaded and verified"),
         ("bbb", "true", "built", "it has no attestation for the action's commit"),
-        ("aaa", "echo x >>$RELEASE/$NAME.tar.gz", "built", "its checksum is wrong"),
-        ("aaa", "sed -i s/crh-cli/other/ $RELEASE/SHA256SUMS", "built", "its checksum is wrong"),
-        ("aaa", "rm $RELEASE/$NAME.tar.gz", "built", "there is no release"),
+        ("aaa", "echo x >>$NAME.tar.gz", "built", "its checksum is wrong"),
+        ("aaa", "sed -i s/crh-cli/other/ SHA256SUMS", "built", "its checksum is wrong"),
+        ("aaa", "rm $NAME.tar.gz", "built", "there is no release"),
+        ("bbb", pin, "downloaded", "was downloaded and verified"),
+        ("bbb", &gitlab, "downloaded", "was downloaded and verified"),
+        ("aaa", &replaced, "built", "its checksum is not the pinned one"),
+        ("aaa", &missing, "built", "there is no release"),
     ];
     for (attested, change, program, reason) in cases {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let name = format!("crh-cli-{}-x86_64-unknown-linux-musl", env!("CARGO_PKG_VERSION"));
-        for (tool, text) in [("gh", GH), ("cargo", CARGO)] {
+        for (tool, text) in [("gh", GH), ("curl", CURL), ("uname", UNAME), ("cargo", CARGO)] {
             fs::create_dir_all(path("bin")).unwrap();
             fs::write(path(&format!("bin/{tool}")), text).unwrap();
         }
         let prepare = format!(
             "set -e; chmod +x bin/*; mkdir -p release temp program $NAME; \
              printf '#!/bin/sh\\necho downloaded\\n' >$NAME/crh; chmod +x $NAME/crh; \
-             tar -czf release/$NAME.tar.gz $NAME; cd release; sha256sum $NAME.tar.gz >SHA256SUMS; {change}"
+             tar -czf release/$NAME.tar.gz $NAME; cd release; sha256sum $NAME.tar.gz >SHA256SUMS; {change}; cd .."
         );
         let script = root().join("scripts/action-install");
-        let run = format!(
-            "({prepare}) && export PATH=$PWD/bin:$PATH && {} && program/crh",
-            script.display()
-        );
+        let run =
+            format!("{prepare}; export PATH=$PWD/bin:$PATH; {}; program/crh", script.display());
         let ended = Program::new("bash", folder.path())
             .args(["-c", &run])
             .env("NAME", &name)
+            .env("VERSION", env!("CARGO_PKG_VERSION"))
             .env("RELEASE", &path("release"))
             .env("RUNNER_TEMP", &path("temp"))
             .env("RUNNER_OS", "Linux")
