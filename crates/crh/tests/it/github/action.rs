@@ -285,8 +285,7 @@ fn gitlab_component_keeps_token_and_model_key_apart() {
         assert!(spec["spec"]["inputs"][name].is_object(), "{name}");
     }
     let environment = |job: &str| jobs[job]["environment"]["name"].as_str().unwrap_or("none");
-    let environments =
-        ["crh-install", "crh-prepare", "crh-review", "crh-post"].map(|job| environment(job));
+    let environments = ["crh-install", "crh-prepare", "crh-review", "crh-post"].map(environment);
     assert_eq!(environments, ["none", "crh-gitlab", "crh-model", "crh-gitlab"]);
     for (name, job) in jobs.as_object().unwrap() {
         // An input becomes part of a script only as the value of a variable.
