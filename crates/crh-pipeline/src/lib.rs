@@ -2,6 +2,7 @@
 //! builds the report.
 
 pub mod agent_files;
+pub mod answer;
 pub mod assemble;
 pub mod bare;
 mod carry_over;

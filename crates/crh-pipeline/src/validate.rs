@@ -98,6 +98,11 @@ pub async fn validate(
     outcome
 }
 
+/// An issue as a claim with its code, as validation runs see it.
+pub(crate) fn claim_text(issue: &Issue, change: &ChangeUnderReview) -> String {
+    batch::candidate_text(issue, &CodeReader::new(change), &change.diff)
+}
+
 /// Judgements on issues that code refutes, by `dedupe_key`. The search runs on its own thread and
 /// is abandoned if the review is cancelled. The error says why the search did not finish.
 async fn refute_by_code(

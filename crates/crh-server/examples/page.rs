@@ -107,7 +107,7 @@ async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
         private: name != "acme/shop",
         settings: "[scope]\nexclude = [\"docs/**\"]\n".to_owned(),
     });
-    store.save_repositories(forge, id, &repositories).await.unwrap();
+    store.change_repositories(forge, id, &repositories, &[]).await.unwrap();
     store.register_worker("box-1", "0.1.0", 2).await.unwrap();
     let claim = async || {
         let retry = RetryPolicy::default();
@@ -132,6 +132,7 @@ async fn fill(store: &Store, forge: &str, folder: &std::path::Path) {
             folder: run,
             worker: "box-1".to_owned(),
             posted: true,
+            report: None,
         };
         store.end(&leased.lease, &LeaseEnd::Done(Some(review)), &retry).await.unwrap();
     }

@@ -31,7 +31,7 @@ pub enum CommentCommand {
         /// Number of the issue in the last report.
         issue: u32,
     },
-    /// Show the proposed fix of an issue.
+    /// Commit the fix of an issue, or suggest it.
     Fix {
         /// Number of the issue in the last report.
         issue: u32,
@@ -143,7 +143,7 @@ Commands for people with write access. A command stands alone on the first line 
 | `/crh review full` | reviews the whole pull request again |
 | `/crh dismiss 3 REASON` | hides issue 3 of the last report in later reviews |
 | `/crh explain 3` | shows the evidence of issue 3 |
-| `/crh fix 3` | shows the proposed fix of issue 3 |
+| `/crh fix 3` | commits the fix of issue 3 to the branch, or suggests it |
 | `/crh pause` | no longer reviews new pushes to this pull request |
 | `/crh resume` | reviews new pushes again |
 | `/crh help` | shows this list |

@@ -12,11 +12,13 @@ use serde_json::json;
 use crate::comment_commands::{CommentCommand, HELP};
 use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
 use crate::github_app::GitHubAccess;
-use crate::job::{AttemptFailure, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice};
-use crate::store::{AuditEntry, ReviewFilter, StoreError, StoredReview};
-use crate::tasks::CommandTask;
+use crate::job::{
+    AttemptFailure, Enqueued, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice,
+};
+use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoredReview};
+use crate::tasks::{CommandTask, ReplyTask};
 use crate::webhook::plan::CommentRef;
-use crate::worker::{Attempt, ChildAccess, ChildEnd, CommentJobs};
+use crate::worker::{Attempt, CommentJobs};
 use crh_review::render::{comment_title, ticket};
 use crh_review::report::{Issue, Report};
 
@@ -26,7 +28,7 @@ const REPORT_MAX: u64 = 32 << 20;
 /// Carries out jobs about comments.
 #[derive(Debug, Clone)]
 pub struct CommentJobRunner {
-    access: Arc<GitHubAccess>,
+    pub(crate) access: Arc<GitHubAccess>,
     /// Label that approves a stranger's pull request.
     label: String,
 }
@@ -62,8 +64,9 @@ impl CommentJobs for CommentJobRunner {
                     self.run_comment(attempt, &comment, command).await
                 }
             },
-            // No delivery adds such a job for comments.
-            JobKind::Reply | JobKind::Review | JobKind::Reconcile | JobKind::Cleanup => Ok(()),
+            JobKind::Reply => self.run_reply(attempt, &read_payload::<ReplyTask>(payload)?).await,
+            // These are not about comments.
+            JobKind::Review | JobKind::Reconcile | JobKind::Cleanup => Ok(()),
         }
     }
 }
@@ -134,9 +137,19 @@ impl CommentJobRunner {
     ) -> Result<Option<String>, AttemptFailure> {
         let (store, change) = (attempt.store, &attempt.job().key.change);
         match command {
-            CommentCommand::Review { full } => {
-                self.add_review(attempt, open, !full).await?;
+            CommentCommand::Review { full: false } => {
+                self.add_review(attempt, open, json!({ "since_last": true })).await?;
                 Ok(None)
+            }
+            CommentCommand::Review { full: true } => {
+                let payload = json!({ "since_last": false, "full": comment.id });
+                Ok(match self.add_review(attempt, open, payload).await? {
+                    Enqueued::Added(_) => None,
+                    Enqueued::Exists(_) | Enqueued::Outdated | Enqueued::Paused => Some(
+                        "A review of this pull request runs already. Ask again when it has ended."
+                            .to_owned(),
+                    ),
+                })
             }
             CommentCommand::Pause => {
                 store.pause(change, &comment.author).await?;
@@ -144,7 +157,7 @@ impl CommentJobRunner {
             }
             CommentCommand::Resume => {
                 store.resume(change, &comment.author).await?;
-                self.add_review(attempt, open, true).await?;
+                self.add_review(attempt, open, json!({ "since_last": true })).await?;
                 Ok(None)
             }
             CommentCommand::Help => Ok(Some(HELP.to_owned())),
@@ -152,12 +165,15 @@ impl CommentJobRunner {
                 Ok((_, report, issue)) => Ok(Some(issue_text(&report, &issue))),
                 Err(answer) => Ok(Some(answer)),
             },
-            CommentCommand::Fix { issue } => match find_issue(attempt, *issue).await? {
-                Ok((_, report, issue)) => Ok(Some(fix_text(&report, &issue))),
-                Err(answer) => Ok(Some(answer)),
-            },
+            CommentCommand::Fix { issue } => self.fix_issue(attempt, comment, *issue).await,
             CommentCommand::Dismiss { issue, reason } => match find_issue(attempt, *issue).await? {
-                Ok((review, _, _)) => dismiss(attempt, &review, *issue, reason).await,
+                Ok((review, _, issue)) => {
+                    let (issue_key, who) = (issue.dedupe_key.as_str(), comment.author.as_str());
+                    let review = review.id;
+                    let dismissal = NewDismissal { change, issue_key, reason, who, review };
+                    store.dismiss(&dismissal).await?;
+                    Ok(None)
+                }
                 Err(answer) => Ok(Some(answer)),
             },
         }
@@ -167,8 +183,8 @@ impl CommentJobRunner {
         &self,
         attempt: &Attempt<'_>,
         open: &OpenChange,
-        since_last: bool,
-    ) -> Result<(), AttemptFailure> {
+        payload: serde_json::Value,
+    ) -> Result<Enqueued, AttemptFailure> {
         let job = attempt.job();
         let (change, head) = (job.key.change.clone(), open.head.clone());
         let review = NewJob {
@@ -177,10 +193,9 @@ impl CommentJobRunner {
             priority: Priority::High,
             origin: JobOrigin::Person,
             revision: open.revision,
-            payload: json!({ "since_last": since_last }),
+            payload,
         };
-        attempt.store.enqueue(&review).await?;
-        Ok(())
+        Ok(attempt.store.enqueue(&review).await?)
     }
 
     /// Answers a comment in the conversation, once.
@@ -191,7 +206,7 @@ impl CommentJobRunner {
         text: &str,
     ) -> Result<(), ForgeFailure> {
         let change = &attempt.job().key.change;
-        let mark = format!("<!-- crh answer {} -->", comment.id);
+        let mark = answer_mark(comment.id);
         if self.access.has_comment(&change.repository, &change.number, &mark).await? {
             return Ok(());
         }
@@ -200,7 +215,16 @@ impl CommentJobRunner {
     }
 }
 
-async fn record(attempt: &Attempt<'_>, who: &str, command: &str) -> Result<(), StoreError> {
+/// Hidden mark of the answer to a comment.
+pub(crate) fn answer_mark(comment: u64) -> String {
+    format!("<!-- crh answer {comment} -->")
+}
+
+pub(crate) async fn record(
+    attempt: &Attempt<'_>,
+    who: &str,
+    command: &str,
+) -> Result<(), StoreError> {
     let entry = AuditEntry {
         at: attempt.store.now(),
         who: who.to_owned(),
@@ -212,10 +236,23 @@ async fn record(attempt: &Attempt<'_>, who: &str, command: &str) -> Result<(), S
 }
 
 /// The last review of the pull request and one of its issues, or an answer that says what is missing.
-async fn find_issue(
+pub(crate) async fn find_issue(
     attempt: &Attempt<'_>,
     number: u32,
 ) -> Result<Result<(StoredReview, Report, Issue), String>, AttemptFailure> {
+    let Some((review, report)) = last_report(attempt).await? else {
+        return Ok(Err("There is no review of this pull request yet.".to_owned()));
+    };
+    match report.issue(number).cloned() {
+        Some(issue) => Ok(Ok((review, report, issue))),
+        None => Ok(Err(format!("The last report has no issue {number}."))),
+    }
+}
+
+/// The last review of the pull request with its report.
+pub(crate) async fn last_report(
+    attempt: &Attempt<'_>,
+) -> Result<Option<(StoredReview, Report)>, AttemptFailure> {
     let change = &attempt.job().key.change;
     let filter = ReviewFilter {
         repository: Some((change.forge.clone(), change.repository.clone())),
@@ -224,16 +261,17 @@ async fn find_issue(
         limit: 1,
     };
     let Some(review) = attempt.store.reviews(&filter).await?.into_iter().next() else {
-        return Ok(Err("There is no review of this pull request yet.".to_owned()));
+        return Ok(None);
     };
-    let Some(report) = read_report(&attempt.settings.state, &review.folder) else {
-        // The run may be on another worker's machine.
-        let reason = format!("the report of review {} is not on this machine", review.id);
-        return Err(AttemptFailure { reason, retry: RetryAdvice::Backoff });
-    };
-    match report.issue(number).cloned() {
-        Some(issue) => Ok(Ok((review, report, issue))),
-        None => Ok(Err(format!("The last report has no issue {number}."))),
+    let stored = attempt.store.report(review.id).await?;
+    let report = stored.and_then(|text| serde_json::from_str(&text).ok());
+    match report.or_else(|| read_report(&attempt.settings.state, &review.folder)) {
+        Some(report) => Ok(Some((review, report))),
+        None => {
+            // A report that is too large for the database may be on another worker's machine.
+            let reason = format!("the report of review {} is not on this machine", review.id);
+            Err(AttemptFailure { reason, retry: RetryAdvice::Backoff })
+        }
     }
 }
 
@@ -251,56 +289,7 @@ pub(crate) fn read_report(state: &Path, folder: &str) -> Option<Report> {
 }
 
 /// An issue as Markdown, with its evidence and its proposed fix.
-fn issue_text(report: &Report, issue: &Issue) -> String {
+pub(crate) fn issue_text(report: &Report, issue: &Issue) -> String {
     let title = comment_title(issue, None);
     format!("**Issue {} ({}): {title}**\n\n{}", issue.number, issue.severity, ticket(issue, report))
-}
-
-fn fix_text(report: &Report, issue: &Issue) -> String {
-    if issue.replacement.is_none() && issue.suggested_fix.is_none() {
-        return format!("Issue {} has no fix that crh could propose.", issue.number);
-    }
-    issue_text(report, issue)
-}
-
-/// Hides an issue in later reviews of the repository.
-async fn dismiss(
-    attempt: &Attempt<'_>,
-    review: &StoredReview,
-    issue: u32,
-    reason: &str,
-) -> Result<Option<String>, AttemptFailure> {
-    let folder = attempt.settings.state.join(&review.folder);
-    let (Some(runs), Some(run)) = (folder.parent(), folder.file_name()) else {
-        return Ok(Some("The run of the last review is gone.".to_owned()));
-    };
-    let failed =
-        |reason: String, retry| AttemptFailure { reason: format!("dismiss: {reason}"), retry };
-    attempt.create_folders().map_err(|error| failed(error.to_string(), RetryAdvice::Backoff))?;
-    // After `--`, a reason cannot be an option.
-    let arguments = vec![
-        "dismiss".to_owned(),
-        "--run-dir".to_owned(),
-        runs.to_string_lossy().into_owned(),
-        "--".to_owned(),
-        format!("{}#{issue}", run.to_string_lossy()),
-        reason.to_owned(),
-    ];
-    let timeout = attempt.settings.timeouts.post;
-    match attempt.run_crh(arguments, ChildAccess::Nothing, timeout).await {
-        ChildEnd::Exited { code: 0, .. } => {
-            attempt.store.count_dismissal(review.id).await?;
-            Ok(None)
-        }
-        ChildEnd::Exited { stderr, .. } => {
-            let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
-            Err(failed(
-                line.unwrap_or("crh failed").chars().take(300).collect(),
-                RetryAdvice::Never,
-            ))
-        }
-        ChildEnd::Killed | ChildEnd::TimedOut | ChildEnd::Stopped | ChildEnd::NotStarted(_) => {
-            Err(failed("crh did not end well".to_owned(), RetryAdvice::Backoff))
-        }
-    }
 }

@@ -314,7 +314,7 @@ impl GitHubAccess {
         self.write(repository, &path, json!({ "content": reaction })).await
     }
 
-    async fn write(
+    pub(crate) async fn write(
         &self,
         repository: &str,
         path: &str,
@@ -324,7 +324,7 @@ impl GitHubAccess {
         result.map(|_| ()).map_err(|error| self.failure(error))
     }
 
-    async fn get<T: serde::de::DeserializeOwned>(
+    pub(crate) async fn get<T: serde::de::DeserializeOwned>(
         &self,
         repository: &str,
         path: &str,
@@ -357,7 +357,7 @@ impl GitHubAccess {
         }
     }
 
-    fn failure(&self, error: ForgeError) -> ForgeFailure {
+    pub(crate) fn failure(&self, error: ForgeError) -> ForgeFailure {
         let now = (self.settings.now)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         match error {
             ForgeError::RateLimited { wait, .. } => {

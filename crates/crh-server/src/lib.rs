@@ -8,10 +8,13 @@
 
 pub mod clock;
 pub mod comment_commands;
+mod comment_fix;
 pub mod comment_jobs;
+mod comment_reply;
 pub mod forge_access;
 pub mod forge_time;
 pub mod github_app;
+pub mod github_code;
 pub mod http;
 pub mod job;
 pub mod logs;

@@ -19,3 +19,26 @@ pub enum CommandTask {
         command: Result<CommentCommand, String>,
     },
 }
+
+/// What starts a reply that dismisses the issue of its conversation.
+const DISMISS: &str = "/crh dismiss";
+
+/// Payload of a reply job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplyTask {
+    /// The reply.
+    pub comment: CommentRef,
+    /// Id of the comment that starts the conversation.
+    pub root: u64,
+    /// Text of the reply, as it was delivered.
+    pub text: String,
+}
+
+impl ReplyTask {
+    /// The reason, if the reply is `/crh dismiss REASON`.
+    pub(crate) fn dismissal(&self) -> Option<&str> {
+        let line = self.text.lines().next().unwrap_or_default();
+        let reason = line.strip_prefix(DISMISS)?;
+        (reason.is_empty() || reason.starts_with([' ', '\t'])).then(|| reason.trim())
+    }
+}

@@ -31,6 +31,8 @@ use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, S
 pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
+#[cfg(feature = "server")]
+pub(crate) use self::plumbing::AnswerArgs;
 pub(crate) use self::plumbing::{
     DialectArg, DiffCommand, DiffMapArgs, FormatArg, MergeArgs, RenderArgs, RenderOutputArgs,
     SchemaArgs, SideArg, ToolArgs,
@@ -117,6 +119,10 @@ pub(crate) enum Command {
     /// Run jobs of a server on another machine; give it the limits of the server
     #[cfg(feature = "server")]
     Worker(Box<WorkerArgs>),
+    /// Answer a reply to an issue; `crh serve` uses it
+    #[cfg(feature = "server")]
+    #[command(hide = true)]
+    Answer(Box<AnswerArgs>),
     /// Log in to Launchpad
     #[command(subcommand)]
     Login(LoginCommand),

@@ -43,6 +43,7 @@ pub use state::{
     Association, DiffRefs, FilePatch, ForgeUser, InlineComment, InlineThread, ProposalComment,
     ProposalProperties, ProposalReview, ProposalState, RowDiff,
 };
+pub use suggestion::apply_replacement;
 pub use threads::plan_threads;
 
 use crh_review::diff::Diff;

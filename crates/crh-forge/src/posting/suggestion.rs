@@ -2,7 +2,8 @@
 //!
 //! A click must never break the file. crh shows doubtful fixes as code instead.
 
-use super::position::Anchor;
+use super::position::{Anchor, DiffPoint};
+use crh_review::diff::LineKind;
 use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -81,6 +82,51 @@ pub(super) fn check_suggestion(
         return Err(NoSuggestion::Indentation);
     }
     Ok(())
+}
+
+/// Prefix of every masked secret in a report.
+const MASKED: &str = "[redacted";
+
+/// Applies the replacement of an issue to its file at the head. The error completes the sentence
+/// "crh does not apply the fix: …".
+pub fn apply_replacement(issue: &Issue, file: &str) -> Result<String, &'static str> {
+    let (first, last) = (issue.location.line_start, issue.location.line_end);
+    let point =
+        |line| DiffPoint { side: Side::New, line, numbers: (line, line), kind: LineKind::Added };
+    let anchor = Anchor {
+        path: issue.location.file.clone(),
+        old_path: None,
+        end: point(last),
+        start: (first < last).then(|| point(first)),
+    };
+    let lines: Vec<String> = file.split('\n').map(str::to_owned).collect();
+    check_suggestion(issue, &anchor, Some(&lines)).map_err(NoSuggestion::words)?;
+    let text = issue.replacement.as_deref().unwrap_or_default();
+    if text.contains(MASKED) {
+        return Err("its replacement contains a hidden credential");
+    }
+    let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+    let (before, after) = (&lines[..index(first) - 1], &lines[index(last)..]);
+    let middle = text.trim_end_matches('\n').split('\n');
+    let all = before.iter().map(String::as_str).chain(middle);
+    Ok(all.chain(after.iter().map(String::as_str)).collect::<Vec<_>>().join("\n"))
+}
+
+impl NoSuggestion {
+    fn words(self) -> &'static str {
+        match self {
+            Self::NoReplacement => "the report has no ready-made code for it",
+            Self::Empty => "its replacement is empty",
+            Self::OtherLines => "it is about removed lines",
+            Self::Changed => "its lines are not as they were reviewed",
+            Self::Same => "its replacement changes nothing",
+            Self::Brackets => "its replacement opens or closes other brackets",
+            Self::Repeats => "its replacement repeats a neighbouring line",
+            Self::Indentation => "its replacement lost the indentation",
+            Self::Unsafe => "its replacement contains characters that comments cannot show",
+            Self::LineEnds => "its lines end in CRLF",
+        }
+    }
 }
 
 /// The lines from `first` to `last`, with the lines above and below.

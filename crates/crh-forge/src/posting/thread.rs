@@ -36,8 +36,8 @@ pub(super) fn own_threads<'a>(
 }
 
 impl<'a> OwnThread<'a> {
-    /// Replies of people. crh never replies, so an own comment without a marker is from a person
-    /// who shares the account.
+    /// Replies of people. Only `crh serve` replies, as an App, which is a bot. So another own comment
+    /// without a marker is from a person who shares the account.
     pub(super) fn replies(self, instance: &str) -> impl Iterator<Item = &'a InlineComment> {
         let by_person = move |comment: &&InlineComment| {
             !comment.by_bot && (!comment.ours || key_in_comment(instance, &comment.body).is_none())

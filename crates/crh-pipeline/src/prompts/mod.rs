@@ -2,6 +2,7 @@
 //! the compiler checks that they match. Text of the change or of a model is put into a fence, which
 //! marks it as data.
 
+pub(crate) mod answer;
 pub(crate) mod bare;
 mod change;
 mod fence;

@@ -147,6 +147,7 @@ fn all_rendered() -> Vec<(&'static str, String)> {
             let material = Material { addressed: addressed.to_owned(), ..material() };
             panel.editor(&material, ToolAccess::Tools)
         }),
+        (answer::Answer::FILE, prompts.answer("id: 1\nclaim: total is a text\n", "Is it?")),
         (fixer::FixerRules::FILE, fixer_rules),
         (fixer::Fixer::FILE, fixer_task),
         (bare::BareRules::FILE, bare_rules),
@@ -167,6 +168,7 @@ fn every_prompt_file_has_a_struct_and_a_golden() {
         .iter()
         .chain(super::judge::FILES)
         .chain(fixer::FILES)
+        .chain(answer::FILES)
         .chain(bare::FILES)
         .map(|(name, _)| (*name).to_owned())
         .collect();

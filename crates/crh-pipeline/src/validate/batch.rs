@@ -62,7 +62,7 @@ impl Batch {
 }
 
 /// One issue as a claim: title, category, claimed effect, place, code and quotes.
-fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
+pub(super) fn candidate_text(issue: &Issue, code: &CodeReader<'_>, diff: &Diff) -> String {
     let mut text = format!(
         "id: {}\nclaim: {}\ncategory: {}\nclaimed effect: {}\nplace: {}\n",
         issue.dedupe_key,

@@ -186,6 +186,11 @@ async fn jobs_of(
             let task = CommandTask::Comment { comment: command.comment, command: command.command };
             vec![new_job(forge, &change, &head, JobKind::Command, json!(task), store.now().0)]
         }
+        WebhookPlan::Reply(reply) => {
+            let (head, now) = (reply.task.comment.id.to_string(), store.now().0);
+            let task = json!(reply.task);
+            vec![new_job(forge, &reply.change, &head, JobKind::Reply, task, now)]
+        }
         WebhookPlan::Install(installation) => {
             save_installation(state, forge, &installation, false).await?;
             let id = InstallationId(installation.installation);

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     clock::UnixMillis,
-    job::{ChangeId, InstallationId},
+    job::{ChangeId, InstallationId, JobState},
 };
 
 /// A GitHub App's installation in an account.
@@ -33,6 +33,9 @@ pub struct InstalledRepository {
     /// Settings as last read from the base branch, as text. Empty if unknown.
     pub settings: String,
 }
+
+/// Reason of running jobs of a removed installation. Their rows are deleted when they end.
+pub(super) const UNINSTALLED: &str = "the installation was removed";
 
 impl Store {
     /// Adds or updates an installation. If it is suspended, its waiting jobs are cancelled and running ones stop.
@@ -78,6 +81,20 @@ impl Store {
         .collect()
     }
 
+    /// Whether the store knows an installation.
+    pub async fn is_installed(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+    ) -> StoreResult<bool> {
+        let row = sqlx::query("SELECT 1 AS found FROM installations WHERE forge = $1 AND id = $2")
+            .bind(forge)
+            .bind(installation.0)
+            .fetch_optional(&self.reader)
+            .await?;
+        Ok(row.is_some())
+    }
+
     /// Whether any job belongs to an installation with this number.
     pub async fn has_jobs(&self, installation: InstallationId) -> StoreResult<bool> {
         let row = sqlx::query("SELECT 1 AS found FROM jobs WHERE installation = $1 LIMIT 1")
@@ -87,26 +104,7 @@ impl Store {
         Ok(row.is_some())
     }
 
-    /// Replaces the list of an installation's repositories. Settings of repositories that stay are kept.
-    pub async fn save_repositories(
-        &self,
-        forge: &str,
-        installation: InstallationId,
-        repositories: &[InstalledRepository],
-    ) -> StoreResult<()> {
-        let kept: std::collections::BTreeSet<&str> =
-            repositories.iter().map(|repository| repository.name.as_str()).collect();
-        let gone: Vec<String> = self
-            .repositories_of(forge, installation)
-            .await?
-            .into_iter()
-            .map(|repository| repository.name)
-            .filter(|name| !kept.contains(name.as_str()))
-            .collect();
-        self.change_repositories(forge, installation, repositories, &gone).await
-    }
-
-    /// Adds some repositories of an installation and removes others.
+    /// Adds some repositories of an installation and removes others. Settings of a known repository are kept.
     pub async fn change_repositories(
         &self,
         forge: &str,
@@ -204,7 +202,7 @@ impl Store {
     }
 
     /// Deletes an installation after an uninstall: its repositories and reviews, and its jobs except for running ones,
-    /// which stop. Spending and the audit log stay. Workers remove its folders.
+    /// which stop and are deleted when they end. Spending and the audit log stay. Workers remove its folders.
     pub async fn remove_installation(
         &self,
         forge: &str,
@@ -212,14 +210,16 @@ impl Store {
         who: &str,
     ) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        let reason = "the installation was removed";
-        self.stop_installation(&mut transaction, forge, installation, reason).await?;
+        self.stop_installation(&mut transaction, forge, installation, UNINSTALLED).await?;
         for sql in [
             "DELETE FROM pauses WHERE forge = $1 AND repository IN \
              (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
             "DELETE FROM last_issues WHERE forge = $1 AND repository IN \
              (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
+            "DELETE FROM dismissals WHERE forge = $1 AND repository IN \
+             (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
             "DELETE FROM repositories WHERE forge = $1 AND installation = $2",
+            "DELETE FROM reports WHERE review IN (SELECT id FROM reviews WHERE forge = $1 AND installation = $2)",
             "DELETE FROM reviews WHERE forge = $1 AND installation = $2",
             "DELETE FROM jobs WHERE forge = $1 AND installation = $2 AND state <> 'running'",
             "DELETE FROM installations WHERE forge = $1 AND id = $2",
@@ -234,9 +234,11 @@ impl Store {
 
     /// Stops automatic reviews of a pull request. Waiting reviews are cancelled, a running one stops.
     pub async fn pause(&self, change: &ChangeId, who: &str) -> StoreResult<()> {
-        self.cancel_reviews(change, "the pull request is paused").await?;
         let mut transaction = self.write().await?;
+        self.lock(&mut transaction, LockScope::Change, jobs::change_lock(change)).await?;
         let now = self.now();
+        let reason = "the pull request is paused";
+        jobs::stop_reviews(&mut transaction, change, "", JobState::Superseded, reason, now).await?;
         sqlx::query(
             "INSERT INTO pauses (forge, repository, change_id, who, at) VALUES ($1, $2, $3, $4, $5) \
              ON CONFLICT (forge, repository, change_id) DO NOTHING",

@@ -427,7 +427,7 @@ async fn has_newer_review(
 
 /// Ends waiting and asks running reviews of a pull request to stop, except for those of the head `keep`.
 /// One statement, so that a job that a worker takes meanwhile is stopped too.
-async fn stop_reviews(
+pub(super) async fn stop_reviews(
     transaction: &mut Transaction<'static, Any>,
     change: &ChangeId,
     keep: &str,

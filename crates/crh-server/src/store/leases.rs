@@ -6,7 +6,9 @@
 use sqlx::{Any, Transaction};
 
 use super::{
-    BudgetLimits, LockScope, NewReview, Store, StoreError, StoreResult, integer,
+    BudgetLimits, LockScope, NewReview, Store, StoreError, StoreResult,
+    accounts::UNINSTALLED,
+    integer,
     jobs::{job_columns, job_from_row},
     reviews, text,
 };
@@ -142,6 +144,11 @@ impl Store {
         let mut transaction = self.write().await?;
         let now = self.now();
         let held = held_lease(&mut transaction, lease, now).await?;
+        if held.is_uninstalled() {
+            delete_job(&mut transaction, lease.job).await?;
+            transaction.commit().await?;
+            return Ok(());
+        }
         let row = match end {
             LeaseEnd::Done(review) => {
                 if let Some(review) = review {
@@ -222,6 +229,11 @@ struct EndedRow<'a> {
 }
 
 impl HeldLease {
+    /// Whether the installation was removed while the job ran.
+    fn is_uninstalled(&self) -> bool {
+        !self.stop.is_empty() && self.reason == UNINSTALLED
+    }
+
     /// The given row, unless the job was asked to stop.
     fn unless_stopped<'a>(&'a self, row: EndedRow<'a>) -> EndedRow<'a> {
         if self.stop.is_empty() {
@@ -267,6 +279,11 @@ impl EndedRow<'_> {
         .await?;
         Ok(())
     }
+}
+
+async fn delete_job(transaction: &mut Transaction<'static, Any>, job: JobId) -> StoreResult<()> {
+    sqlx::query("DELETE FROM jobs WHERE id = $1").bind(job.0).execute(&mut **transaction).await?;
+    Ok(())
 }
 
 /// Locks the row of a lease for the rest of the transaction.
@@ -323,6 +340,10 @@ async fn expire_leases(
             stop: text(row, "stop")?,
             reason: text(row, "reason")?,
         };
+        if held.is_uninstalled() {
+            delete_job(transaction, job).await?;
+            continue;
+        }
         let failure = AttemptFailure {
             reason: format!("worker {} stopped responding", text(row, "owner")?),
             retry: RetryAdvice::Backoff,

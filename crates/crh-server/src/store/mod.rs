@@ -7,6 +7,7 @@ mod accounts;
 mod audit;
 mod batch;
 mod database_url;
+mod dismissals;
 mod jobs;
 mod leases;
 mod page_queries;
@@ -28,14 +29,15 @@ pub use accounts::{Installation, InstalledRepository};
 pub use audit::AuditEntry;
 use batch::AcceptBatch;
 pub use database_url::DatabaseUrl;
+pub use dismissals::NewDismissal;
 pub use jobs::{Acceptance, Delivery, JobFilter, QueueCounts};
 pub use leases::{ClaimRequest, Deferral, LeaseEnd};
 pub use page_queries::QueueTotals;
 pub use retention::RemovedRows;
 pub use reviews::{NewReview, ReviewFilter, StoredReview, TrendDay};
 pub use spending::{
-    BudgetDecision, BudgetLimits, BudgetRequest, BudgetReservation, BudgetScope, MicroUsd,
-    ScopeLimits, Spending,
+    BudgetDecision, BudgetLimits, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope,
+    MicroUsd, ScopeLimits, Spending,
 };
 pub use workers::WorkerRow;
 

@@ -42,6 +42,9 @@ impl Store {
         .bind(time.0)
         .execute(&mut *transaction)
         .await?;
+        sqlx::query("DELETE FROM reports WHERE review NOT IN (SELECT id FROM reviews)")
+            .execute(&mut *transaction)
+            .await?;
         sqlx::query("DELETE FROM last_issues WHERE at < $1")
             .bind(time.0)
             .execute(&mut *transaction)

@@ -33,6 +33,8 @@ pub struct NewReview {
     pub worker: String,
     /// Whether the review was posted. A pull request that a setting skips has no post.
     pub posted: bool,
+    /// The report as JSON. `None` if it is too large to store.
+    pub report: Option<String>,
 }
 
 /// A finished review.
@@ -180,15 +182,13 @@ impl Store {
         Ok(u32::try_from(before.difference(keys).count()).unwrap_or(u32::MAX))
     }
 
-    /// Counts an issue of a review that a person dismissed.
-    pub async fn count_dismissal(&self, review: i64) -> StoreResult<()> {
-        let mut transaction = self.write().await?;
-        sqlx::query("UPDATE reviews SET issues_dismissed = issues_dismissed + 1 WHERE id = $1")
+    /// The stored report of a review as JSON. `None` if it was too large to store.
+    pub async fn report(&self, review: i64) -> StoreResult<Option<String>> {
+        let row = sqlx::query("SELECT content FROM reports WHERE review = $1")
             .bind(review)
-            .execute(&mut *transaction)
+            .fetch_optional(&self.reader)
             .await?;
-        transaction.commit().await?;
-        Ok(())
+        row.map(|row| text(&row, "content")).transpose()
     }
 
     /// Sums of a repository per day, oldest first, of at most the last `days` days.
@@ -235,11 +235,11 @@ pub(super) async fn insert(
     review: &NewReview,
     now: UnixMillis,
 ) -> StoreResult<()> {
-    sqlx::query(
+    let rows = sqlx::query(
         "INSERT INTO reviews (job, forge, repository, change_id, head, installation, verdict, issues_shown, \
          issues_dismissed, issues_fixed, micro_usd, tokens, started_at, ended_at, folder, worker, posted) \
          SELECT id, forge, repository, change_id, head, installation, $2, $3, 0, $4, $5, $6, $7, $8, $9, $10, $11 \
-         FROM jobs WHERE id = $1",
+         FROM jobs WHERE id = $1 RETURNING id",
     )
     .bind(lease.job.0)
     .bind(&review.verdict)
@@ -252,8 +252,15 @@ pub(super) async fn insert(
     .bind(&review.folder)
     .bind(&review.worker)
     .bind(i64::from(review.posted))
-    .execute(&mut **transaction)
+    .fetch_all(&mut **transaction)
     .await?;
+    if let (Some(row), Some(report)) = (rows.first(), &review.report) {
+        sqlx::query("INSERT INTO reports (review, content) VALUES ($1, $2)")
+            .bind(integer(row, "id")?)
+            .bind(report)
+            .execute(&mut **transaction)
+            .await?;
+    }
     Ok(())
 }
 

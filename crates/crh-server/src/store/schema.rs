@@ -3,7 +3,10 @@
 use super::{Dialect, LockScope, Store, StoreError, StoreResult, integer};
 
 /// One text per version, the first is version 1. Never edit one that was released: add another.
-const MIGRATIONS: [&str; 1] = [include_str!("../../migrations/0001-start.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../migrations/0001-start.sql"),
+    include_str!("../../migrations/0002-comments.sql"),
+];
 
 impl Store {
     pub(super) async fn migrate(&self) -> StoreResult<()> {

@@ -1,6 +1,7 @@
 //! Money: what a day and a month cost so far, and reservations before a call is made.
 //!
-//! A reservation counts in full until it is settled. A worker that is lost never settles, so its money stays counted.
+//! A reservation counts in full until it is settled. The reservation of a lost attempt is settled by the attempt that
+//! resumes its run, whose cost includes the lost one's. Otherwise it counts until its UTC day is over.
 
 use sqlx::{Any, Transaction};
 
@@ -87,6 +88,17 @@ pub struct BudgetRequest<'a> {
     pub amount: MicroUsd,
     /// Limits that hold.
     pub limits: &'a BudgetLimits,
+    /// What the money is for.
+    pub purpose: BudgetPurpose,
+}
+
+/// What money is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BudgetPurpose {
+    /// A review, which also counts for the limit of reviews per day.
+    Review,
+    /// An answer to a reply.
+    Reply,
 }
 
 /// Money that is set aside for an attempt.
@@ -158,7 +170,10 @@ impl Store {
         self.lock(&mut transaction, LockScope::Budget, name).await?;
         let now = self.now();
         let day = now.day();
-        let counted = is_counted(&mut transaction, request.job, day).await?;
+        let counted = match request.purpose {
+            BudgetPurpose::Review => is_counted(&mut transaction, request.job, day).await?,
+            BudgetPurpose::Reply => true,
+        };
         let repository = repository_spending(&mut transaction, scope, day).await?;
         let installation =
             installation_spending(&mut transaction, &scope.forge, scope.installation, day).await?;
@@ -182,25 +197,72 @@ impl Store {
     /// Replaces a reservation by the real cost. Doing it twice changes nothing.
     pub async fn settle(&self, reservation: BudgetReservation, spent: MicroUsd) -> StoreResult<()> {
         let mut transaction = self.write().await?;
-        let rows = sqlx::query(
-            "UPDATE reservations SET settled = 1 WHERE id = $1 AND settled = 0 \
-             RETURNING forge, installation, repository, day, micro_usd",
-        )
-        .bind(reservation.id)
-        .fetch_all(&mut *transaction)
-        .await?;
-        if let Some(row) = rows.first() {
-            let scope = BudgetScope {
-                forge: super::text(row, "forge")?,
-                installation: InstallationId(integer(row, "installation")?),
-                repository: super::text(row, "repository")?,
-            };
-            let difference = spent.0.saturating_sub(integer(row, "micro_usd")?);
-            add_spending(&mut transaction, &scope, integer(row, "day")?, difference, 0).await?;
-        }
+        settle_in(&mut transaction, reservation.id, spent).await?;
         transaction.commit().await?;
         Ok(())
     }
+
+    /// Like [`Store::settle`], for a run that resumed an earlier one: its cost includes what lost attempts of the job
+    /// spent, so their reservations are released.
+    pub async fn settle_resumed(
+        &self,
+        job: JobId,
+        reservation: BudgetReservation,
+        spent: MicroUsd,
+    ) -> StoreResult<()> {
+        let mut transaction = self.write().await?;
+        let lost =
+            sqlx::query("SELECT id FROM reservations WHERE job = $1 AND settled = 0 AND id < $2")
+                .bind(job.0)
+                .bind(reservation.id)
+                .fetch_all(&mut *transaction)
+                .await?;
+        for row in &lost {
+            settle_in(&mut transaction, integer(row, "id")?, MicroUsd(0)).await?;
+        }
+        settle_in(&mut transaction, reservation.id, spent).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    /// Releases the reservations of lost attempts from before this UTC day. Returns how many there were.
+    pub async fn release_lost(&self) -> StoreResult<u64> {
+        let mut transaction = self.write().await?;
+        let lost = sqlx::query(
+            "SELECT id FROM reservations WHERE settled = 0 AND day < $1 \
+             AND job NOT IN (SELECT id FROM jobs WHERE state = 'running')",
+        )
+        .bind(self.now().day())
+        .fetch_all(&mut *transaction)
+        .await?;
+        for row in &lost {
+            settle_in(&mut transaction, integer(row, "id")?, MicroUsd(0)).await?;
+        }
+        transaction.commit().await?;
+        Ok(lost.len() as u64)
+    }
+}
+
+async fn settle_in(
+    transaction: &mut Transaction<'static, Any>,
+    reservation: i64,
+    spent: MicroUsd,
+) -> StoreResult<()> {
+    let rows = sqlx::query(
+        "UPDATE reservations SET settled = 1 WHERE id = $1 AND settled = 0 \
+         RETURNING forge, installation, repository, day, micro_usd",
+    )
+    .bind(reservation)
+    .fetch_all(&mut **transaction)
+    .await?;
+    let Some(row) = rows.first() else { return Ok(()) };
+    let scope = BudgetScope {
+        forge: super::text(row, "forge")?,
+        installation: InstallationId(integer(row, "installation")?),
+        repository: super::text(row, "repository")?,
+    };
+    let difference = spent.0.saturating_sub(integer(row, "micro_usd")?);
+    add_spending(transaction, &scope, integer(row, "day")?, difference, 0).await
 }
 
 /// The first limit that a request would exceed, and when it starts anew.

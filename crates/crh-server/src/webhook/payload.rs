@@ -60,6 +60,8 @@ pub(super) struct CommentPayload {
     #[serde(default)]
     pub(super) body: Option<String>,
     pub(super) user: Option<AccountPayload>,
+    /// The comment that starts the conversation. `None` if this one does.
+    pub(super) in_reply_to_id: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

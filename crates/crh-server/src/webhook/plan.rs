@@ -7,13 +7,17 @@ use super::admission::{Admission, PullRequestFacts, admit};
 use super::payload::{
     AccountPayload, CommentPayload, EventPayload, PullRequestPayload, RepositoryPayload,
 };
-use crate::comment_commands::CommentCommand;
+use crate::comment_commands::{CommandError, CommentCommand};
 use crate::forge_time::parse_forge_time;
 use crate::queue::StrangerPolicy;
+use crate::tasks::ReplyTask;
 use crh_forge::github::Repo;
 
 /// Most repositories that one delivery may add. GitHub sends at most some hundreds.
 const REPOSITORIES_MAX: usize = 10_000;
+
+/// Longest reply that crh keeps, in characters.
+const REPLY_MAX: usize = 16_000;
 
 /// What crh does about a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +30,8 @@ pub enum WebhookPlan {
     Stop(ChangeName),
     /// A person wrote a command.
     Command(PlannedCommand),
+    /// A person replied on a line, perhaps to crh.
+    Reply(PlannedReply),
     /// The App was installed, or got more repositories.
     Install(PlannedInstallation),
     /// The App lost access to repositories.
@@ -102,6 +108,15 @@ pub struct PlannedCommand {
     pub comment: CommentRef,
     /// The command, or what is wrong with it.
     pub command: Result<CommentCommand, String>,
+}
+
+/// A reply of a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedReply {
+    /// The pull request.
+    pub change: ChangeName,
+    /// What the job carries with it.
+    pub task: ReplyTask,
 }
 
 /// A comment and its author.
@@ -278,15 +293,23 @@ fn plan_line_comment(payload: EventPayload) -> Result<WebhookPlan, PayloadError>
     let Some(author) = person(comment) else {
         return Ok(WebhookPlan::Ignore(IgnoreReason::Bot));
     };
-    // The next review reads other replies, with their dismissals.
-    let Some(command) = CommentCommand::parse(comment.body.as_deref().unwrap_or_default()) else {
-        return Ok(WebhookPlan::Ignore(IgnoreReason::OtherComment));
-    };
-    Ok(WebhookPlan::Command(PlannedCommand {
-        change: change_name(&payload, pull.number)?,
-        comment: CommentRef { id: comment.id, author, place: CommentPlace::Line },
-        command: command.map_err(|error| error.to_string()),
-    }))
+    let body = comment.body.as_deref().unwrap_or_default();
+    let reference = CommentRef { id: comment.id, author, place: CommentPlace::Line };
+    let change = change_name(&payload, pull.number)?;
+    match (CommentCommand::parse(body), comment.in_reply_to_id) {
+        // In a conversation, `/crh dismiss` needs no number.
+        (None | Some(Err(CommandError::MissingNumber { command: "dismiss" })), Some(root)) => {
+            let text = body.chars().take(REPLY_MAX).collect();
+            let task = ReplyTask { comment: reference, root, text };
+            Ok(WebhookPlan::Reply(PlannedReply { change, task }))
+        }
+        (None, None) => Ok(WebhookPlan::Ignore(IgnoreReason::OtherComment)),
+        (Some(command), _) => Ok(WebhookPlan::Command(PlannedCommand {
+            change,
+            comment: reference,
+            command: command.map_err(|error| error.to_string()),
+        })),
+    }
 }
 
 fn plan_installation(payload: EventPayload) -> Result<WebhookPlan, PayloadError> {

@@ -74,6 +74,18 @@ impl JobFolder {
         self.root.join("unfinished.tar")
     }
 
+    /// Dismissed issues of the repository, for `crh review`.
+    #[must_use]
+    pub fn dismissals(&self) -> PathBuf {
+        self.root.join("dismissals.json")
+    }
+
+    /// The `/crh review full` that the archive and the unposted runs belong to.
+    #[must_use]
+    pub fn full_request(&self) -> PathBuf {
+        self.root.join("full-request")
+    }
+
     /// Run folders.
     #[must_use]
     pub fn runs(&self) -> PathBuf {

@@ -173,6 +173,16 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             () = self.end_attempt(&attempt, end) => {}
             _ = &mut background => {}
         }
+        if stop.reason() == Some(StopReason::Requested) {
+            let (forge, installation) = (&leased.job.key.change.forge, leased.job.installation);
+            let folders = attempt.folders();
+            let removed =
+                upkeep::remove_uninstalled(&self.store, &folders, forge, installation).await;
+            if let Err(error) = removed {
+                // The next upkeep deletes it.
+                tracing::warn!(job = id, %error, "cannot look whether the installation is gone");
+            }
+        }
     }
 
     async fn run_kind(&self, attempt: &Attempt<'_>) -> StoreResult<LeaseEnd> {

@@ -1,6 +1,6 @@
 //! The review of a pull request: prepare, review and post as separate processes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{
     attempt::{Attempt, ChildAccess},
@@ -13,10 +13,16 @@ use crate::{
     job::{AttemptFailure, Enqueued, JobOrigin, NewJob, Priority, RetryAdvice},
     queue::may_start_review,
     store::{
-        AuditEntry, BudgetDecision, BudgetRequest, BudgetReservation, BudgetScope, Deferral,
-        LeaseEnd, MicroUsd, NewReview, Store, StoreError,
+        AuditEntry, BudgetDecision, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope,
+        Deferral, LeaseEnd, MicroUsd, NewReview, Store, StoreError,
     },
 };
+
+/// Largest report in the database, in bytes. A report with fifty issues has about 200 kB.
+const STORED_REPORT_MAX: u64 = 4 << 20;
+
+/// Longest settings file that the page shows, in characters.
+const SETTINGS_MAX: usize = 20_000;
 
 /// Why a review did not reach its end.
 #[derive(Debug)]
@@ -78,6 +84,10 @@ async fn review(
         let reason = format!("cannot create the folders of the job: {error}");
         AttemptFailure { reason, retry: RetryAdvice::Backoff }
     })?;
+    forget_earlier_result(attempt).map_err(|error| {
+        let reason = format!("cannot begin a full review: {error}");
+        AttemptFailure { reason, retry: RetryAdvice::Backoff }
+    })?;
     // An earlier attempt on this machine may have finished the review and failed to post it.
     let run = match find_run(&attempt.folder()) {
         Some(StoredRun::Finished(run)) => run,
@@ -111,7 +121,36 @@ async fn review(
         folder: folder.to_string_lossy().into_owned(),
         worker: attempt.settings.name.clone(),
         posted: true,
+        report: read_report_text(&run.folder),
     })
+}
+
+/// After a new `/crh review full`, an archive and unposted runs of earlier requests do not count.
+fn forget_earlier_result(attempt: &Attempt<'_>) -> std::io::Result<()> {
+    let Some(request) = attempt.job().payload["full"].as_u64().map(|id| id.to_string()) else {
+        return Ok(());
+    };
+    let folder = attempt.folder();
+    if std::fs::read_to_string(folder.full_request()).is_ok_and(|known| known == request) {
+        return Ok(());
+    }
+    for file in [folder.pack(), folder.unfinished_pack()] {
+        match std::fs::remove_file(file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    while let Some(run) = find_run(&folder) {
+        std::fs::remove_dir_all(run.folder())?;
+    }
+    std::fs::write(folder.full_request(), request)
+}
+
+/// The report of a run as text, unless it is too large for the database.
+fn read_report_text(run: &Path) -> Option<String> {
+    let path = run.join("review.json");
+    let size = std::fs::metadata(&path).ok()?.len();
+    if size > STORED_REPORT_MAX { None } else { std::fs::read_to_string(path).ok() }
 }
 
 /// Sets the highest cost of the review aside, or puts the job off and tells the pull request why.
@@ -130,6 +169,7 @@ async fn reserve(
         scope: &scope,
         amount: attempt.settings.max_cost,
         limits: &attempt.settings.limits,
+        purpose: BudgetPurpose::Review,
     };
     match attempt.store.reserve(&request).await? {
         BudgetDecision::Granted(reservation) => Ok(reservation),
@@ -173,7 +213,9 @@ async fn prepare(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> Result<(), 
     }
     let timeout = attempt.settings.timeouts.prepare;
     match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
-        ChildEnd::Exited { code: 0, .. } => {
+        ChildEnd::Exited { code: 0, stdout, .. } => {
+            let settings = base_settings(&stdout);
+            attempt.store.save_settings(&change.forge, &change.repository, &settings).await?;
             std::fs::rename(folder.unfinished_pack(), folder.pack()).map_err(|error| {
                 let reason = format!("cannot keep the prepared change: {error}");
                 AttemptFailure { reason, retry: RetryAdvice::Backoff }.into()
@@ -186,6 +228,24 @@ async fn prepare(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> Result<(), 
     }
 }
 
+/// The settings file of the base branch, from the output of `crh prepare`. Empty if there is none.
+fn base_settings(stdout: &str) -> String {
+    let summary: serde_json::Value = serde_json::from_str(stdout).unwrap_or_default();
+    summary["settings"].as_str().unwrap_or_default().chars().take(SETTINGS_MAX).collect()
+}
+
+/// Writes the dismissed issues of the repository for `crh review`.
+async fn write_dismissals(attempt: &Attempt<'_>) -> Result<PathBuf, Interruption> {
+    let change = &attempt.job().key.change;
+    let dismissals = attempt.store.dismissals(&change.forge, &change.repository).await?;
+    let file = attempt.folder().dismissals();
+    std::fs::write(&file, serde_json::json!(dismissals).to_string()).map_err(|error| {
+        let reason = format!("cannot write the dismissed issues: {error}");
+        AttemptFailure { reason, retry: RetryAdvice::Backoff }
+    })?;
+    Ok(file)
+}
+
 /// Runs `crh review`, or resumes the run that an earlier attempt began.
 async fn ask_models(
     attempt: &Attempt<'_>,
@@ -196,8 +256,13 @@ async fn ask_models(
     let folder = attempt.folder();
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let mut arguments = vec!["review".to_owned(), "--packed".to_owned(), text(folder.pack())];
-    if let Some(run) = interrupted {
-        arguments.extend(["--resume".to_owned(), text(run)]);
+    let is_resumed = interrupted.is_some();
+    match interrupted {
+        Some(run) => arguments.extend(["--resume".to_owned(), text(run)]),
+        None => {
+            let dismissals = write_dismissals(attempt).await?;
+            arguments.extend(["--dismissals".to_owned(), text(dismissals)]);
+        }
     }
     arguments.extend(["--run-dir".to_owned(), text(folder.runs())]);
     arguments.extend(["--max-cost".to_owned(), attempt.settings.max_cost.as_usd().to_string()]);
@@ -209,9 +274,13 @@ async fn ask_models(
     let timeout = attempt.settings.timeouts.review;
     let end = attempt.run_crh(arguments, ChildAccess::Model, timeout).await;
     let run = find_run(&folder);
-    // Without a stored cost, the whole reservation stays counted.
-    if let Some(cost) = run.as_ref().and_then(StoredRun::cost) {
-        attempt.store.settle(reservation, cost).await?;
+    // Without a stored cost, the whole reservation stays counted until the run is resumed, or its day is over.
+    match run.as_ref().and_then(StoredRun::cost) {
+        Some(cost) if is_resumed => {
+            attempt.store.settle_resumed(attempt.job().id, reservation, cost).await?;
+        }
+        Some(cost) => attempt.store.settle(reservation, cost).await?,
+        None => {}
     }
     match (end, run) {
         (ChildEnd::Exited { code: 0, .. }, Some(StoredRun::Finished(run))) => Ok(run),

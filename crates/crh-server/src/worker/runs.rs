@@ -32,6 +32,14 @@ pub(super) struct FinishedRun {
 }
 
 impl StoredRun {
+    /// The run folder.
+    pub(super) fn folder(&self) -> &Path {
+        match self {
+            Self::Finished(run) => &run.folder,
+            Self::Unfinished(folder) => folder,
+        }
+    }
+
     /// Cost of a finished review.
     pub(super) fn cost(&self) -> Option<MicroUsd> {
         match self {

@@ -55,6 +55,25 @@ pub(super) async fn remove_old_rows(store: &Store, keep_days: u32) -> StoreResul
     let before = UnixMillis(store.now().0.saturating_sub(i64::from(keep_days) * DAY_MS));
     let removed = store.remove_before(before).await?;
     tracing::info!(?removed, "deleted what is past its retention");
+    let released = store.release_lost().await?;
+    if released > 0 {
+        tracing::info!(released, "released the reservations of lost attempts");
+    }
+    Ok(())
+}
+
+/// Deletes the folder of an installation that was removed while a job of it ran.
+pub(super) async fn remove_uninstalled(
+    store: &Store,
+    folders: &InstallationFolders,
+    forge: &str,
+    installation: InstallationId,
+) -> StoreResult<()> {
+    let is_in_use =
+        store.is_installed(forge, installation).await? || store.has_jobs(installation).await?;
+    if !is_in_use && folders.root.exists() {
+        remove_folder(&folders.root);
+    }
     Ok(())
 }
 

@@ -120,7 +120,7 @@ impl Scene<'_> {
             created_at: self.store.now(),
         };
         self.store.save_installation(&installation).await.unwrap();
-        self.store.save_repositories(FORGE, INSTALLATION, &repositories).await.unwrap();
+        self.store.change_repositories(FORGE, INSTALLATION, &repositories, &[]).await.unwrap();
     }
 
     fn start_worker(&self, index: usize) -> Child {

@@ -3,8 +3,8 @@
 use crh_server::{
     job::{InstallationId, JobId},
     store::{
-        BudgetDecision, BudgetLimits, BudgetRequest, BudgetReservation, BudgetScope, MicroUsd,
-        ScopeLimits, Spending,
+        BudgetDecision, BudgetLimits, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope,
+        MicroUsd, ScopeLimits, Spending,
     },
 };
 
@@ -32,6 +32,7 @@ async fn reserve(
         scope: &scope(repository),
         amount: MicroUsd(2 * USD),
         limits,
+        purpose: BudgetPurpose::Review,
     };
     match test.store.reserve(&request).await.unwrap() {
         BudgetDecision::Granted(reservation) => Ok(reservation),
@@ -107,6 +108,57 @@ fn attempts_of_one_job_count_as_one_review_of_the_day() {
         );
         test.clock.advance_ms(DAY_MS);
         reserve(&test, 2, "o/r", &limits).await.unwrap();
+    });
+}
+
+#[test]
+fn reservation_of_a_lost_attempt_is_settled_by_the_resumed_run_or_after_its_day() {
+    on_each_store(|test| async move {
+        let limits = BudgetLimits::default();
+        let today = async || test.store.spending(&scope("o/r")).await.unwrap().today;
+        // The worker of the first attempt was lost. The second one resumes its run.
+        reserve(&test, 1, "o/r", &limits).await.unwrap();
+        let second = reserve(&test, 1, "o/r", &limits).await.unwrap();
+        assert_eq!(today().await, MicroUsd(4 * USD));
+        test.store.settle_resumed(JobId(1), second, MicroUsd(USD)).await.unwrap();
+        assert_eq!(today().await, MicroUsd(USD));
+        // Nothing resumes this one.
+        reserve(&test, 2, "o/r", &limits).await.unwrap();
+        assert_eq!(test.store.release_lost().await.unwrap(), 0, "its day is not over");
+        assert_eq!(today().await, MicroUsd(3 * USD));
+        test.clock.advance_ms(DAY_MS);
+        assert_eq!(test.store.release_lost().await.unwrap(), 1);
+        assert_eq!(test.store.release_lost().await.unwrap(), 0);
+        let spending = test.store.spending(&scope("o/r")).await.unwrap();
+        assert_eq!((spending.today, spending.month), (MicroUsd(0), MicroUsd(USD)));
+    });
+}
+
+#[test]
+fn answers_cost_money_but_are_no_reviews() {
+    on_each_store(|test| async move {
+        let limits = BudgetLimits {
+            repository: ScopeLimits {
+                reviews_per_day: Some(1),
+                usd_per_day: Some(MicroUsd(3 * USD)),
+                ..ScopeLimits::default()
+            },
+            ..BudgetLimits::default()
+        };
+        reserve(&test, 1, "o/r", &limits).await.unwrap();
+        let answer = async |job: i64| {
+            let request = BudgetRequest {
+                job: JobId(job),
+                scope: &scope("o/r"),
+                amount: MicroUsd(USD),
+                limits: &limits,
+                purpose: BudgetPurpose::Reply,
+            };
+            test.store.reserve(&request).await.unwrap()
+        };
+        assert!(matches!(answer(2).await, BudgetDecision::Granted(_)));
+        assert!(matches!(answer(3).await, BudgetDecision::Refused { .. }));
+        assert_eq!(test.store.spending(&scope("o/r")).await.unwrap().reviews_today, 1);
     });
 }
 

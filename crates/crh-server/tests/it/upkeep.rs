@@ -4,8 +4,8 @@ use crh_server::{
     clock::UnixMillis,
     job::{Heartbeat, InstallationId, JobId},
     store::{
-        AuditEntry, Installation, InstalledRepository, LeaseEnd, MicroUsd, NewReview, RemovedRows,
-        ReviewFilter, Store, StoreError, TrendDay,
+        AuditEntry, Installation, InstalledRepository, LeaseEnd, MicroUsd, NewDismissal, NewReview,
+        RemovedRows, ReviewFilter, Store, StoreError, TrendDay,
     },
 };
 
@@ -26,6 +26,7 @@ async fn finish_review(test: &TestStore, number: u32, issues: u32) -> JobId {
         folder: format!("installations/7/jobs/{id}"),
         worker: "worker-1".to_owned(),
         posted: true,
+        report: Some(format!("{{\"number\":{number}}}")),
     };
     test.store.end(&lease, &LeaseEnd::Done(Some(result)), &RETRY).await.unwrap();
     id
@@ -41,7 +42,18 @@ fn finished_reviews_are_listed_and_summed_per_day() {
         assert_eq!(reviews.len(), 2);
         let stored = test.store.review(reviews[1].id).await.unwrap();
         assert_eq!((stored.job, &stored.change), (first, &change("o/r", 1)));
-        test.store.count_dismissal(stored.id).await.unwrap();
+        for reason in ["", "the caller checks it", ""] {
+            let (change, who) = (&stored.change, "ann");
+            let dismissal =
+                NewDismissal { change, issue_key: "k1", reason, who, review: stored.id };
+            test.store.dismiss(&dismissal).await.unwrap();
+        }
+        let reasons = test.store.dismissals("github.com", "o/r").await.unwrap();
+        let reason = "dismissed by ann: the caller checks it".to_owned();
+        assert_eq!(reasons, [("k1".to_owned(), reason)].into());
+        assert!(test.store.dismissals("github.com", "o/other").await.unwrap().is_empty());
+        let report = test.store.report(stored.id).await.unwrap();
+        assert_eq!(report.as_deref(), Some("{\"number\":1}"));
         let one = ReviewFilter { number: Some("2".to_owned()), ..filter };
         assert_eq!(test.store.reviews(&one).await.unwrap().len(), 1);
         assert_eq!(
@@ -82,6 +94,7 @@ fn old_rows_are_deleted_but_a_reviewed_head_is_remembered() {
         test.clock.advance_ms(1_000);
         let removed = test.store.remove_before(test.store.now()).await.unwrap();
         assert_eq!(removed, RemovedRows { reviews: 1, ..RemovedRows::default() });
+        assert_eq!(test.store.report(1).await.unwrap(), None);
         assert_eq!(
             test.store.enqueue(&review("o/r", 1, "aaa", 1)).await.unwrap(),
             crh_server::job::Enqueued::Exists(id)
@@ -108,8 +121,9 @@ fn removed_installation_loses_its_rows_and_its_running_job_stops() {
             settings: String::new(),
         };
         let both = [repository("o/a"), repository("o/r")];
-        test.store.save_repositories("github.com", seven, &both).await.unwrap();
-        test.store.save_repositories("github.com", seven, &both[1..]).await.unwrap();
+        test.store.change_repositories("github.com", seven, &both, &[]).await.unwrap();
+        let gone = ["o/a".to_owned()];
+        test.store.change_repositories("github.com", seven, &[], &gone).await.unwrap();
         test.store.save_settings("github.com", "o/r", "[review]").await.unwrap();
         let stored = test.store.repositories_of("github.com", seven).await.unwrap();
         assert_eq!(
@@ -119,6 +133,14 @@ fn removed_installation_loses_its_rows_and_its_running_job_stops() {
         assert_eq!(test.store.installation_of("github.com", "o/r").await.unwrap(), seven);
 
         finish_review(&test, 1, 0).await;
+        let dismissed = NewDismissal {
+            change: &change("o/r", 1),
+            issue_key: "k",
+            reason: "",
+            who: "ann",
+            review: 1,
+        };
+        test.store.dismiss(&dismissed).await.unwrap();
         let running = test.add(&review("o/r", 2, "aaa", 1)).await;
         let lease = test.claim().await.unwrap().lease;
         let waiting = test.add(&review("o/r", 3, "aaa", 1)).await;
@@ -127,8 +149,12 @@ fn removed_installation_loses_its_rows_and_its_running_job_stops() {
         assert!(test.store.job(waiting).await.is_err());
         let beat = test.store.heartbeat(&lease, LEASE_MS).await.unwrap();
         assert_eq!(beat, Heartbeat::StopRequested);
+        assert!(test.store.has_jobs(seven).await.unwrap());
         test.store.end(&lease, &LeaseEnd::Stopped, &RETRY).await.unwrap();
-        assert_eq!(test.state(running).await, "cancelled 1 the installation was removed");
+        assert!(test.store.job(running).await.is_err(), "nothing of the installation is left");
+        assert!(!test.store.has_jobs(seven).await.unwrap());
+        assert!(test.store.dismissals("github.com", "o/r").await.unwrap().is_empty());
+        assert_eq!(test.store.report(1).await.unwrap(), None);
         let left = ReviewFilter { limit: 10, ..ReviewFilter::default() };
         assert_eq!(test.store.reviews(&left).await.unwrap(), []);
     });

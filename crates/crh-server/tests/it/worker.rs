@@ -13,7 +13,8 @@ use crh_server::{
     job::{AttemptFailure, ChangeId, InstallationId, Job, JobId, JobOrigin, JobState, NewJob},
     queue::{Authorship, RetryPolicy},
     store::{
-        DatabaseUrl, Installation, InstalledRepository, JobFilter, MicroUsd, ReviewFilter, Store,
+        DatabaseUrl, Installation, InstalledRepository, JobFilter, MicroUsd, NewDismissal,
+        ReviewFilter, Store,
     },
     worker::{Attempt, CommentJobs, StopReason, StopSignal, Worker, WorkerSettings},
 };
@@ -431,7 +432,7 @@ fn reconciliation_adds_missed_reviews_but_none_of_strangers() {
             settings: String::new(),
         };
         let both = [repository("o/deleted"), repository("o/r")];
-        scene.store.save_repositories("github.com", seven, &both).await.unwrap();
+        scene.store.change_repositories("github.com", seven, &both, &[]).await.unwrap();
         let (shutdown, worker) = scene.start();
         let all = JobFilter { limit: 99, ..JobFilter::default() };
         let ended = async {
@@ -482,5 +483,78 @@ fn folders_of_a_removed_installation_are_deleted() {
         let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
         scene.run_until(id, JobState::Done).await;
         assert!(!gone.exists() && kept.exists());
+    });
+}
+
+#[test]
+fn full_review_uses_no_earlier_archive_or_result() {
+    on_runtime(async {
+        let scene = Scene::new().await;
+        scene.open(1, "aaa", Authorship::Trusted);
+        scene.script("post", "exit 3");
+        let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
+        scene.run_until(id, JobState::Dead).await;
+        let steps = |from: usize| -> Vec<String> {
+            let log = scene.log();
+            let step = |line: &str| line.split(' ').next().unwrap().to_owned();
+            log.lines().skip(from).map(step).collect()
+        };
+        assert_eq!(steps(0), ["prepare", "review", "post", "post"]);
+        let again =
+            |payload| NewJob { origin: JobOrigin::Person, payload, ..review("o/r", 1, "aaa", 1) };
+        scene.script("post", "[ -e tried ] || { touch tried; exit 3; }");
+        scene.add(&again(serde_json::json!({ "since_last": false, "full": 5 }))).await;
+        scene.run_until(id, JobState::Done).await;
+        assert_eq!(steps(4), ["prepare", "review", "post", "post"], "its own result is kept");
+    });
+}
+
+#[test]
+fn review_gets_dismissals_and_stores_settings_of_the_base_branch() {
+    on_runtime(async {
+        let scene = Scene::new().await;
+        let (seven, name) = (InstallationId(7), "o/r".to_owned());
+        let known = [InstalledRepository { name, private: false, settings: String::new() }];
+        scene.store.change_repositories("github.com", seven, &known, &[]).await.unwrap();
+        let dismissal = NewDismissal {
+            change: &change("o/r", 2),
+            issue_key: "00112233445566aa",
+            reason: "intended",
+            who: "ann",
+            review: 0,
+        };
+        scene.store.dismiss(&dismissal).await.unwrap();
+        scene.script("prepare", r#"echo '{"settings": "[review]\ndepth = 1"}'"#);
+        scene.script("review", "cp dismissals.json \"$state/dismissals\"");
+        let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
+        scene.run_until(id, JobState::Done).await;
+        let repositories = scene.store.repositories_of("github.com", seven).await.unwrap();
+        assert_eq!(repositories[0].settings, "[review]\ndepth = 1");
+        assert_eq!(
+            read(&scene.folder.path().join("dismissals")),
+            r#"{"00112233445566aa":"dismissed by ann: intended"}"#
+        );
+    });
+}
+
+#[test]
+fn uninstall_during_a_review_deletes_its_folder_when_it_ends() {
+    on_runtime(async {
+        let scene = Scene::new().await;
+        scene.script("review", "sleep 60");
+        let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
+        let (shutdown, worker) = scene.start();
+        scene.wait_for_log("review").await;
+        let folder = scene.folder.path().join("installations/github_com/7");
+        assert!(folder.exists());
+        scene.store.remove_installation("github.com", InstallationId(7), "o").await.unwrap();
+        let gone = async {
+            while folder.exists() || scene.store.job(id).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), gone).await.unwrap();
+        shutdown.stop(StopReason::Shutdown);
+        worker.await.unwrap();
     });
 }

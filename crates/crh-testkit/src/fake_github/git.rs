@@ -183,6 +183,81 @@ impl FakeBareRepository {
         CgiReply::parse(output.stdout)
     }
 
+    /// Type of an object; `None` if there is no such object.
+    pub(crate) fn object_type(&self, id: &str) -> Option<String> {
+        if id.len() != 40 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        let output = git(&self.path).args(["cat-file", "-t", id]).output().unwrap();
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    pub(crate) fn blob(&self, id: &str) -> Vec<u8> {
+        git(&self.path).args(["cat-file", "blob", id]).output().unwrap().stdout
+    }
+
+    /// Entries of a tree: mode, type, id and name.
+    pub(crate) fn tree(&self, id: &str) -> Vec<(String, String, String, String)> {
+        let output = self.run(&["ls-tree", "-z", id]);
+        let entries = output.split('\0').filter_map(|entry| {
+            let (about, name) = entry.split_once('\t')?;
+            let mut words = about.split(' ').map(str::to_owned);
+            Some((words.next()?, words.next()?, words.next()?, name.to_owned()))
+        });
+        entries.collect()
+    }
+
+    /// Tree, parents and message of a commit.
+    pub(crate) fn commit_parts(&self, id: &str) -> (String, Vec<String>, String) {
+        let output = self.run(&["show", "--no-patch", "--format=%T%x00%P%x00%B", id]);
+        let mut parts = output.splitn(3, '\0').map(str::to_owned);
+        let mut next = || parts.next().unwrap_or_default();
+        let (tree, parents, message) = (next(), next(), next());
+        let parents = parents.split_whitespace().map(str::to_owned).collect();
+        (tree, parents, message.trim_end().to_owned())
+    }
+
+    /// Writes a tree like another one, with some files replaced: path, mode and text.
+    pub(crate) fn write_tree(&self, base: &str, files: &[(String, String, String)]) -> String {
+        let folder = tempfile::TempDir::new().unwrap();
+        let with_index = |args: &[&str], input: &str| {
+            let mut command = git(&self.path);
+            command.args(args).env("GIT_INDEX_FILE", folder.path().join("index"));
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "git {args:?} failed");
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        with_index(&["read-tree", base], "");
+        for (path, mode, text) in files {
+            let blob = with_index(&["hash-object", "-w", "--stdin"], text);
+            let entry = format!("{mode},{blob},{path}");
+            with_index(&["update-index", "--add", "--cacheinfo", &entry], "");
+        }
+        with_index(&["write-tree"], "")
+    }
+
+    pub(crate) fn write_commit(&self, tree: &str, parents: &[String], message: &str) -> String {
+        let parents: Vec<&str> =
+            parents.iter().flat_map(|parent| ["-p", parent.as_str()]).collect();
+        let args = [&["commit-tree", tree, "-m", message], &parents[..]].concat();
+        self.run(&args).trim().to_owned()
+    }
+
+    /// Moves a branch here and in the test repository.
+    pub(crate) fn move_branch(&self, branch: &str, sha: &str) {
+        let name = format!("refs/heads/{branch}");
+        self.run(&["update-ref", &name, sha]);
+        let path = self.path.to_str().unwrap();
+        for args in [&["fetch", "--quiet", "--no-tags", path, sha][..], &["update-ref", &name, sha]]
+        {
+            let output = git(&self.source).args(args).output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+
     fn run(&self, args: &[&str]) -> String {
         let output = git(&self.path).args(args).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);

@@ -1,6 +1,7 @@
 //! REST: routes, permissions and pages.
 
 mod apps;
+mod git_data;
 mod issues;
 mod people;
 mod reads;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+#[cfg(feature = "server")]
+use super::flags::BudgetFlags;
 use super::flags::DisplayFlags;
 
 #[derive(Debug, Args)]
@@ -26,6 +28,23 @@ pub(crate) struct ToolArgs {
     /// Repository of the workspace (default: the current one)
     #[arg(long, value_name = "DIR", conflicts_with = "packed")]
     pub(crate) repo: Option<PathBuf>,
+}
+
+/// Input of an answer to a reply, which `crh serve` asks for.
+#[cfg(feature = "server")]
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArgs {
+    /// Archive written by `crh prepare --pack`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packed: PathBuf,
+    /// The issue, as in the JSON report
+    #[arg(long, value_name = "FILE")]
+    pub(crate) issue: PathBuf,
+    /// Text of the reply
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reply: PathBuf,
+    #[command(flatten)]
+    pub(crate) budget: BudgetFlags,
 }
 
 #[derive(Debug, Subcommand)]

@@ -82,6 +82,9 @@ pub(crate) struct WorkspaceArgs {
     /// Continue an interrupted run; finished reviewers do not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = TARGET_ARGS, conflicts_with = "workspace")]
     pub(crate) resume: Option<String>,
+    /// Dismissed issues as a JSON object from keys to reasons, for `crh serve`
+    #[arg(long, value_name = "FILE", requires = "packed", conflicts_with = "resume", hide = true)]
+    pub(crate) dismissals: Option<PathBuf>,
 }
 
 /// Names of the arguments that select a change.

@@ -88,6 +88,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Serve(args) => return serve::run(*args, environment),
         #[cfg(feature = "server")]
         Command::Worker(args) => return worker::run(*args, environment),
+        #[cfg(feature = "server")]
+        Command::Answer(args) => review::answer::run(*args, environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

@@ -65,6 +65,9 @@ struct PrepareSummary {
     untracked: Vec<String>,
     notes: Vec<String>,
     scope: Option<Scope>,
+    /// Settings file of the target branch of a pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settings: Option<String>,
 }
 
 impl PrepareSummary {
@@ -78,6 +81,7 @@ impl PrepareSummary {
             untracked: change.untracked.clone(),
             notes: change.notes.clone(),
             scope: None,
+            settings: None,
         }
     }
 
@@ -127,6 +131,8 @@ pub(crate) fn run(args: PrepareArgs, environment: &Environment) -> Result<(), Fa
     let pull_to_archive = pull.as_ref().filter(|_| request.archive.is_some());
     let policy = pull_to_archive.map(|pull| source.branch_policy(pull, &change)).transpose()?;
     let policy = policy.flatten();
+    let settings = policy.as_ref().and_then(|policy| policy.settings.as_deref());
+    summary.settings = settings.map(|text| String::from_utf8_lossy(text).into_owned());
     let tip_objects = ChangeSource::attribute_objects(&change, policy.as_ref(), objects.as_ref())?;
     let (contents, notes) =
         prepare::workspace_contents(change, objects.as_ref()).or_fail(FailureKind::External)?;

@@ -1,6 +1,8 @@
 //! `crh serve` with real workers, a fake GitHub and a fake model: signed deliveries lead to posted
 //! reviews.
 
+mod comments;
+
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,17 +38,33 @@ struct ServerScenario {
 
 impl ServerScenario {
     fn start(model: &FakeModel) -> Self {
+        let head =
+            "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
+        Self::start_with(model, head, &Permission::ALL, None)
+    }
+
+    /// A pull request that gives a file this content, from the repository or from a fork.
+    fn start_with(
+        model: &FakeModel,
+        head: &str,
+        permissions: &[Permission],
+        fork: Option<&str>,
+    ) -> Self {
         let repo = Repo::from_fixture("\n//- shop/orders.py\ndef total(items):\n    return 0\n");
         repo.git(&["checkout", "--quiet", "-b", "feature"]);
-        repo.write(
-            "shop/orders.py",
-            "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n",
-        );
+        repo.write("shop/orders.py", head);
         repo.commit("totals");
         let (github, user) = (FakeGitHub::start(), User::new());
         github.repository(NAME, &repo).association(NAME, "author", "MEMBER");
-        let pull = github.pull(NAME, Pull::default());
-        let app = github.app("crh", "acme", &Permission::ALL);
+        let pull = match fork {
+            None => github.pull(NAME, Pull::default()),
+            Some(owner) => {
+                github.fork(&format!("{owner}/shop"), NAME, &repo);
+                let (head, author) = (format!("{owner}:feature"), owner.to_owned());
+                github.pull(NAME, Pull { head, author, ..Pull::default() })
+            }
+        };
+        let app = github.app("crh", "acme", permissions);
         user.write("key.pem", APP_KEY);
         user.write("secret", SECRET);
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -2,9 +2,7 @@
 
 use serde_json::json;
 
-use super::super::position::DiffPoint;
 use super::*;
-use crh_review::diff::LineKind;
 use crh_review::{Location, Quote};
 
 const HEAD: [&str; 7] = [
@@ -105,4 +103,21 @@ fn suggestion_needs_matching_quotes() {
     check(&with(quote(4, "+        charge(total);")), Ok(()));
     check(&with(quote(3, "if total > 0 {\n   charge(total);\n}")), Ok(()));
     check(&with(quote(2, "charge(total);")), Err(NoSuggestion::Changed));
+}
+
+#[test]
+fn replacement_changes_only_its_lines() {
+    let file = HEAD.join("\n");
+    let fixed = apply_replacement(&issue(4, 4, "        charge(total)?;\n"), &file).unwrap();
+    assert_eq!(fixed, file.replace("charge(total);", "charge(total)?;"));
+    let three = "    if total > 0 {\n        charge(total, fee(total));\n        log();\n    }";
+    let fixed = apply_replacement(&issue(3, 5, three), &format!("{file}\n")).unwrap();
+    assert_eq!(fixed.lines().count(), HEAD.len() + 1);
+    assert!(fixed.ends_with("\n    }\n\n}\n"), "{fixed}");
+    let refused = |issue: &Issue| apply_replacement(issue, &file).unwrap_err();
+    assert_eq!(refused(&issue(4, 9, "x")), "its lines are not as they were reviewed");
+    let masked = issue(4, 4, "        charge(\"[redacted: key]\");");
+    assert_eq!(refused(&masked), "its replacement contains a hidden credential");
+    let none = Issue { replacement: None, ..issue(4, 4, "") };
+    assert_eq!(refused(&none), "the report has no ready-made code for it");
 }

@@ -149,6 +149,69 @@ fn comments_of_bots_edits_and_closed_pull_requests_are_ignored() {
 }
 
 #[test]
+fn reply_of_a_person_is_planned_and_dismiss_needs_no_number_there() {
+    let reply = |body: &str| {
+        let mut payload = comment_event(body, &[]);
+        payload["comment"]["in_reply_to_id"] = json!(42);
+        plan("pull_request_review_comment", &payload).unwrap()
+    };
+    let planned = |text: &str| {
+        let comment = CommentRef { id: 99, author: "ann".to_owned(), place: CommentPlace::Line };
+        let task = ReplyTask { comment, root: 42, text: text.to_owned() };
+        WebhookPlan::Reply(PlannedReply { change: change(), task })
+    };
+    for text in [
+        "the caller checks it",
+        "> /crh review",
+        "```\n/crh fix 1\n```",
+        "/crh dismiss",
+        "/crh dismiss it is intended",
+    ] {
+        assert_eq!(reply(text), planned(text), "{text}");
+    }
+    for text in ["/crh dismiss 3 it is intended", "/crh explain", "/crh fix 3"] {
+        assert!(matches!(reply(text), WebhookPlan::Command(_)), "{text}");
+    }
+    // GitHub delivers every edit. Only the first text counts.
+    let mut edited = comment_event("the caller checks it", &[("/action", json!("edited"))]);
+    edited["comment"]["in_reply_to_id"] = json!(42);
+    let ignored = WebhookPlan::Ignore(IgnoreReason::OtherComment);
+    assert_eq!(plan("pull_request_review_comment", &edited), Ok(ignored));
+}
+
+#[test]
+fn quoted_text_and_code_are_no_command() {
+    for body in [
+        "> /crh review",
+        "> quoted\n/crh review",
+        "```\n/crh review\n```",
+        "    /crh review",
+        "`/crh review`",
+        "<details>/crh review</details>",
+        "thanks\n/crh review",
+        "/crh\u{200b} review",
+    ] {
+        for event in ["issue_comment", "pull_request_review_comment"] {
+            let planned = plan(event, &comment_event(body, &[])).unwrap();
+            assert_eq!(planned, WebhookPlan::Ignore(IgnoreReason::OtherComment), "{body:?}");
+        }
+    }
+}
+
+#[test]
+fn approval_of_a_strangers_push_does_not_hold_for_the_next_one() {
+    let fork = ("/pull_request/head/repo/full_name", json!("mallory/shop"));
+    let labelled = pull_event("labeled", std::slice::from_ref(&fork));
+    assert_eq!(plan("pull_request", &labelled), Ok(WebhookPlan::Review(review())));
+    // The label is still there.
+    let next = "2222222222222222222222222222222222222222";
+    let labels = ("/pull_request/labels", json!([{ "name": "crh-review" }]));
+    let push = pull_event("synchronize", &[fork, labels, ("/pull_request/head/sha", json!(next))]);
+    let waits = PlannedReview { head: next.to_owned(), ..review() };
+    assert_eq!(plan("pull_request", &push), Ok(WebhookPlan::AwaitMaintainer(waits)));
+}
+
+#[test]
 fn installations_come_and_go() {
     let payload = |action: &str| {
         json!({

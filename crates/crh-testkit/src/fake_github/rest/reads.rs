@@ -9,7 +9,7 @@ use super::super::state::{
     CheckRun, Comment, PENDING, Permission, PullRequest, Repository, Review, Status, Thread,
 };
 use super::super::time::now;
-use super::{Call, Reply, ReplyResult, issues, page, people};
+use super::{Call, Reply, ReplyResult, git_data, issues, page, people};
 
 /// Maximum number of files that GitHub lists.
 const MAX_FILES: usize = 3_000;
@@ -24,6 +24,7 @@ pub(super) fn needs(path: &[&str]) -> &'static [Permission] {
             Permission::ReadPulls,
             Permission::WritePulls,
         ],
+        ["git", ..] => &[Permission::Contents, Permission::WriteContents],
         ["commits", _, "check-runs"] => &[Permission::ReadChecks, Permission::WriteChecks],
         ["commits", _, "status"] => &[Permission::ReadStatuses],
         _ => &[],
@@ -75,6 +76,7 @@ pub(super) fn answer(
             Reply::with(200, comment.ok_or_else(Reply::not_found)?)
         }
         ["issues", number, rest @ ..] => return of_issue(view, call, repository, number, rest),
+        ["git", kind, id] => return git_data::read(view, repository, kind, id),
         ["commits", sha, "check-runs"] => check_runs(view, call, repository, sha),
         ["commits", sha, "status"] => status(view, call, repository, sha),
         _ => return Err(Reply::not_found()),

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::super::json::View;
 use super::super::scenario::{Pull, PullHandle};
-use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State};
-use super::{Call, Reply, ReplyResult, check_permission, issues, people, review};
+use super::super::state::{CheckRun, Comment, Permission, PullRequest, Sarif, State, Thread};
+use super::{Call, Reply, ReplyResult, check_permission, git_data, issues, people, review};
 
 /// The longest text, in characters.
 pub(super) const MAX_BODY: usize = 65_536;
@@ -53,6 +53,21 @@ pub(super) fn answer(
         ("POST", ["issues" | "pulls", "comments", id, "reactions"]) => {
             check_permission(state, call, &comments)?;
             people::react(state, server, call, name, id)
+        }
+        ("POST", ["pulls", number, "comments", id, "replies"]) => {
+            check_permission(state, call, &[Permission::WritePulls])?;
+            post_reply(state, server, call, name, (number, id))
+        }
+        ("POST", ["git", kind @ ("trees" | "commits")]) => {
+            check_permission(state, call, &[Permission::WriteContents])?;
+            match *kind {
+                "trees" => git_data::create_tree(state, server, call, name),
+                _ => git_data::create_commit(state, server, call, name),
+            }
+        }
+        ("PATCH", ["git", "refs", "heads", branch @ ..]) => {
+            check_permission(state, call, &[Permission::WriteContents])?;
+            git_data::update_branch(state, server, call, name, &branch.join("/"))
         }
         ("POST", ["issues"]) => {
             check_permission(state, call, &[Permission::WriteIssues])?;
@@ -189,6 +204,40 @@ fn post_comment(
     let view = View { state, server };
     let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
     Ok(Reply::with(201, view.comment(repository, number, &comment)))
+}
+
+/// Replies in the thread that starts with a comment.
+fn post_reply(
+    state: &mut State,
+    server: &str,
+    call: &Call,
+    (owner, name): RepoName<'_>,
+    (number, id): (&str, &str),
+) -> ReplyResult {
+    let body = fields(state, "a reply", &call.body, &["body"])?;
+    let body = text(body, "PullRequestReviewComment")?;
+    let author = call.login.clone().unwrap_or_default();
+    let (new, now) = (state.id(), state.tick());
+    let number: u64 = number.parse().map_err(|_| Reply::not_found())?;
+    let comment = Comment {
+        id: new,
+        author,
+        body,
+        created: now,
+        updated: now,
+        review: None,
+        minimized: false,
+    };
+    let repository = state.repository_mut(owner, name).ok_or_else(Reply::not_found)?;
+    let pull = repository.pulls.get_mut(&number).ok_or_else(Reply::not_found)?;
+    let is_first = |thread: &&mut Thread| thread.comments[0].id.to_string() == id;
+    let thread = pull.threads.iter_mut().find(is_first).ok_or_else(Reply::not_found)?;
+    thread.comments.push(comment.clone());
+    let thread = thread.clone();
+    let view = View { state, server };
+    let repository = view.state.repository(owner, name).ok_or_else(Reply::not_found)?;
+    let pull = repository.pulls.get(&number).ok_or_else(Reply::not_found)?;
+    Ok(Reply::with(201, view.review_comment(repository, pull, &thread, &comment)))
 }
 
 fn change_comment(

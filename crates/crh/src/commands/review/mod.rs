@@ -2,6 +2,8 @@
 //! returns the exit code.
 
 mod again;
+#[cfg(feature = "server")]
+pub(super) mod answer;
 mod begin;
 pub(super) mod checks;
 pub(super) mod description;

@@ -21,7 +21,7 @@ use crate::config::file::{ConfigFile, REPOSITORY_FILE};
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::{GlobList, GlobPattern};
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::ui;
+use crate::{input, ui};
 use crh_git::{BareRepository, PathEntry};
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::{ChangeAuthor, ChangeOrigin};
@@ -298,7 +298,7 @@ impl Pinned {
             checkout: None,
             checked_out: CheckoutMatch::Different,
             alone: None,
-            dismissed: decided.map(|decided| decided.dismissed).unwrap_or_default(),
+            dismissed: dismissals(decided, args, environment)?,
             packed,
         };
         Ok(match resumed {
@@ -575,4 +575,23 @@ fn checked_diff(
 
 fn unread_attributes((path, why): change_source::UnreadableAttributes) -> String {
     format!("the attributes in `{path}` are ignored: {why}")
+}
+
+/// Issues that people dismissed at the forge, or at the server which runs this review.
+fn dismissals(
+    decided: Option<BranchPolicy>,
+    args: &WorkspaceArgs,
+    environment: &Environment,
+) -> Result<Vec<ForgeDismissal>, Failure> {
+    let mut dismissed = decided.map(|decided| decided.dismissed).unwrap_or_default();
+    if let Some(file) = &args.dismissals {
+        let reasons: BTreeMap<String, String> =
+            input::json(&environment.folder.join(file), "an object of keys and reasons")?;
+        dismissed.extend(reasons.into_iter().map(|(dedupe_key, reason)| ForgeDismissal {
+            dedupe_key,
+            reason,
+            about: None,
+        }));
+    }
+    Ok(dismissed)
 }

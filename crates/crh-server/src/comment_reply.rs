@@ -1,0 +1,331 @@
+//! Answers a reply to one of crh's comments, once. A disputed issue is validated again, and crh
+//! withdraws it or stands by it.
+//!
+//! The model is asked in a child process without a token of the forge. Its answer is stored in the
+//! folder of the job, so that a second attempt does not pay again.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::comment_jobs::{CommentJobRunner, last_report, record};
+use crate::forge_access::ForgeAccess;
+use crate::github_code::OwnConversation;
+use crate::job::{AttemptFailure, RetryAdvice};
+use crate::store::{
+    BudgetDecision, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope, MicroUsd,
+    NewDismissal,
+};
+use crate::tasks::ReplyTask;
+use crate::worker::{Attempt, ChildAccess, ChildEnd};
+use crh_review::render::{QuotedLine, reply};
+use crh_review::report::Issue;
+
+/// Highest cost of an answer. A review may cost less, then so may an answer.
+const COST_MAX: MicroUsd = MicroUsd(500_000);
+
+/// Longest reason of a withdrawal, in characters.
+const REASON_MAX: usize = 500;
+
+/// What `crh answer` prints.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct PrintedAnswer {
+    answer: Option<ReplyAnswer>,
+    failure: Option<String>,
+    #[serde(default)]
+    cost_usd: f64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct ReplyAnswer {
+    outcome: ReplyOutcome,
+    text: String,
+    deciding_line: Option<DecidingLine>,
+    instructs: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ReplyOutcome {
+    Answered,
+    Withdrawn,
+    Stands,
+    Undecided,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct DecidingLine {
+    file: String,
+    line: u32,
+    code: String,
+}
+
+/// Mark of an answer. It says whether the issue was withdrawn, so that an attempt that starts after
+/// the answer finishes the work.
+fn mark(comment: u64, outcome: ReplyOutcome) -> String {
+    let word = match outcome {
+        ReplyOutcome::Withdrawn => " withdrawn",
+        ReplyOutcome::Answered | ReplyOutcome::Stands | ReplyOutcome::Undecided => "",
+    };
+    format!("<!-- crh answer {comment}{word} -->")
+}
+
+impl CommentJobRunner {
+    pub(crate) async fn run_reply(
+        &self,
+        attempt: &Attempt<'_>,
+        task: &ReplyTask,
+    ) -> Result<(), AttemptFailure> {
+        let job = attempt.job();
+        let (change, author) = (&job.key.change, task.comment.author.as_str());
+        let (forge, repository) = (change.forge.as_str(), change.repository.as_str());
+        if !self.access.may_write(forge, job.installation, repository, author).await? {
+            tracing::info!(job = job.id.0, author, "a reply without write access is ignored");
+            return Ok(());
+        }
+        let Some(open) = self.access.open_change(job.installation, change).await? else {
+            return Ok(());
+        };
+        // Replies in other people's conversations are not for crh.
+        let Some(conversation) = self.access.own_conversation(change, task.root).await? else {
+            return Ok(());
+        };
+        if let Some(outcome) = earlier_answer(&conversation, task) {
+            return self.conclude(attempt, task, &conversation, outcome, "").await;
+        }
+        let found = last_report(attempt).await?;
+        let issue = found.as_ref().and_then(|(_, report)| {
+            report.issues.iter().find(|issue| issue.dedupe_key == conversation.issue_key)
+        });
+        let Some(issue) = issue else {
+            let text = "This issue is not in the last report any more.";
+            let body = format!("{text}\n\n{}", mark(task.comment.id, ReplyOutcome::Answered));
+            return Ok(self.access.reply(change, task.root, &body).await?);
+        };
+        if let Some(reason) = task.dismissal() {
+            self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
+            return Ok(self.access.react(repository, &task.comment, "+1").await?);
+        }
+        let Some(answer) = self.answer_of(attempt, task, issue, &open.head).await? else {
+            return Ok(());
+        };
+        // The last fence before a write: a worker that lost its lease ends here.
+        attempt.begin_step("post").await?;
+        let body = format!("{}\n\n{}", words(&answer), mark(task.comment.id, answer.outcome));
+        self.access.reply(change, task.root, &body).await?;
+        let reason = deciding_text(&answer);
+        self.conclude(attempt, task, &conversation, answer.outcome, &reason).await?;
+        Ok(record(attempt, author, "reply").await?)
+    }
+
+    /// What follows from an answer besides its text. Doing it twice changes nothing.
+    async fn conclude(
+        &self,
+        attempt: &Attempt<'_>,
+        task: &ReplyTask,
+        conversation: &OwnConversation,
+        outcome: ReplyOutcome,
+        reason: &str,
+    ) -> Result<(), AttemptFailure> {
+        match outcome {
+            ReplyOutcome::Withdrawn => {}
+            ReplyOutcome::Answered | ReplyOutcome::Stands | ReplyOutcome::Undecided => {
+                return Ok(());
+            }
+        }
+        self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
+        if !conversation.resolved {
+            let repository = &attempt.job().key.change.repository;
+            self.access.resolve(repository, &conversation.thread).await?;
+        }
+        Ok(())
+    }
+
+    async fn dismiss_issue(
+        &self,
+        attempt: &Attempt<'_>,
+        task: &ReplyTask,
+        issue_key: &str,
+        reason: &str,
+    ) -> Result<(), AttemptFailure> {
+        let review = last_report(attempt).await?.map_or(0, |(review, _)| review.id);
+        let (change, who) = (&attempt.job().key.change, task.comment.author.as_str());
+        let dismissal = NewDismissal { change, issue_key, reason, who, review };
+        Ok(attempt.store.dismiss(&dismissal).await?)
+    }
+
+    /// Asks the model, or reads its answer to an earlier attempt. `None` if there is no model.
+    async fn answer_of(
+        &self,
+        attempt: &Attempt<'_>,
+        task: &ReplyTask,
+        issue: &Issue,
+        head: &str,
+    ) -> Result<Option<ReplyAnswer>, AttemptFailure> {
+        let failed = |reason: String, retry| AttemptFailure { reason, retry };
+        let on_disk = |error: std::io::Error| {
+            failed(format!("cannot write the files of the job: {error}"), RetryAdvice::Backoff)
+        };
+        attempt.create_folders().map_err(on_disk)?;
+        let root = attempt.folder().root;
+        let stored = root.join("answer.json");
+        let known = std::fs::read(&stored).ok();
+        if let Some(answer) = known.and_then(|bytes| serde_json::from_slice(&bytes).ok()) {
+            return Ok(Some(answer));
+        }
+        let reservation = reserve(attempt).await?;
+        let prepared = self.prepare(attempt, head).await;
+        if prepared.is_err() {
+            attempt.store.settle(reservation, MicroUsd(0)).await?;
+        }
+        prepared?;
+        let (issue_file, reply_file) = (root.join("issue.json"), root.join("reply.txt"));
+        let issue = serde_json::to_vec(issue)
+            .map_err(|error| failed(error.to_string(), RetryAdvice::Never))?;
+        std::fs::write(&issue_file, issue).map_err(on_disk)?;
+        std::fs::write(&reply_file, &task.text).map_err(on_disk)?;
+        attempt.begin_step("answer").await?;
+        let text = |path: PathBuf| path.to_string_lossy().into_owned();
+        let arguments = vec![
+            "answer".to_owned(),
+            "--packed".to_owned(),
+            text(attempt.folder().pack()),
+            "--issue".to_owned(),
+            text(issue_file),
+            "--reply".to_owned(),
+            text(reply_file),
+            "--max-cost".to_owned(),
+            max_cost(attempt).as_usd().to_string(),
+        ];
+        let timeout = attempt.settings.timeouts.review;
+        let end = attempt.run_crh(arguments, ChildAccess::Model, timeout).await;
+        let printed: PrintedAnswer = match end {
+            ChildEnd::Exited { code: 0, stdout, .. } => serde_json::from_str(&stdout)
+                .map_err(|error| failed(format!("answer: {error}"), RetryAdvice::Backoff))?,
+            // No model is configured.
+            ChildEnd::Exited { code: 4, .. } => {
+                attempt.store.settle(reservation, MicroUsd(0)).await?;
+                return Ok(None);
+            }
+            end => return Err(child_failure("answer", end)),
+        };
+        attempt.store.settle(reservation, MicroUsd::from_usd(printed.cost_usd)).await?;
+        let answer = printed.answer.ok_or_else(|| {
+            let why = printed.failure.unwrap_or_default();
+            failed(format!("answer: {why}"), RetryAdvice::Backoff)
+        })?;
+        let bytes = serde_json::to_vec(&answer)
+            .map_err(|error| failed(error.to_string(), RetryAdvice::Never))?;
+        std::fs::write(&stored, bytes).map_err(on_disk)?;
+        // The archive is large and not needed any more.
+        let _: Result<(), _> = std::fs::remove_file(attempt.folder().pack());
+        Ok(Some(answer))
+    }
+
+    /// Fetches the change at its head.
+    async fn prepare(&self, attempt: &Attempt<'_>, head: &str) -> Result<(), AttemptFailure> {
+        attempt.begin_step("prepare").await?;
+        let job = attempt.job();
+        let change = &job.key.change;
+        let token = self.access.token(&change.forge, job.installation, &change.repository).await?;
+        let arguments = vec![
+            "prepare".to_owned(),
+            format!("{}#{}", change.repository, change.number),
+            "--head".to_owned(),
+            head.to_owned(),
+            "--no-skip".to_owned(),
+            "--pack".to_owned(),
+            attempt.folder().pack().to_string_lossy().into_owned(),
+        ];
+        let timeout = attempt.settings.timeouts.prepare;
+        match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
+            ChildEnd::Exited { code: 0, .. } => Ok(()),
+            end => Err(child_failure("prepare", end)),
+        }
+    }
+}
+
+fn max_cost(attempt: &Attempt<'_>) -> MicroUsd {
+    COST_MAX.min(attempt.settings.max_cost)
+}
+
+async fn reserve(attempt: &Attempt<'_>) -> Result<BudgetReservation, AttemptFailure> {
+    let job = attempt.job();
+    let scope = BudgetScope {
+        forge: job.key.change.forge.clone(),
+        installation: job.installation,
+        repository: job.key.change.repository.clone(),
+    };
+    let request = BudgetRequest {
+        job: job.id,
+        scope: &scope,
+        amount: max_cost(attempt),
+        limits: &attempt.settings.limits,
+        purpose: BudgetPurpose::Reply,
+    };
+    match attempt.store.reserve(&request).await? {
+        BudgetDecision::Granted(reservation) => Ok(reservation),
+        BudgetDecision::Refused { reason, until } => {
+            Err(AttemptFailure { reason, retry: RetryAdvice::NotBefore(until) })
+        }
+    }
+}
+
+/// The outcome of an answer that an earlier attempt posted.
+fn earlier_answer(conversation: &OwnConversation, task: &ReplyTask) -> Option<ReplyOutcome> {
+    [ReplyOutcome::Withdrawn, ReplyOutcome::Answered].into_iter().find(|outcome| {
+        let mark = mark(task.comment.id, *outcome);
+        conversation.own_texts.iter().any(|text| text.contains(&mark))
+    })
+}
+
+fn words(answer: &ReplyAnswer) -> String {
+    let line = answer.deciding_line.as_ref();
+    let line = line.map(|line| QuotedLine { file: &line.file, line: line.line, code: &line.code });
+    let (heading, line, closing) = match answer.outcome {
+        ReplyOutcome::Answered => ("", None, ""),
+        ReplyOutcome::Withdrawn => ("crh withdraws this issue.", line, ""),
+        ReplyOutcome::Stands => (
+            "crh checked this issue again and stands by it.",
+            line,
+            "To hide it anyway, reply `/crh dismiss` with a reason.",
+        ),
+        ReplyOutcome::Undecided if answer.instructs => (
+            "crh does not withdraw this issue: the reply contains instructions to the reviewer.",
+            line,
+            "To hide it, reply `/crh dismiss` with a reason.",
+        ),
+        ReplyOutcome::Undecided => (
+            "crh checked this issue again. The code does not decide, so the issue stays.",
+            line,
+            "To hide it, reply `/crh dismiss` with a reason.",
+        ),
+    };
+    reply(heading, &answer.text, line, closing)
+}
+
+/// Reason of a withdrawal.
+fn deciding_text(answer: &ReplyAnswer) -> String {
+    let place = answer.deciding_line.as_ref().map(|line| format!(" ({}:{})", line.file, line.line));
+    let text = format!("withdrawn{}: {}", place.unwrap_or_default(), answer.text);
+    text.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect()
+}
+
+fn child_failure(step: &str, end: ChildEnd) -> AttemptFailure {
+    let (reason, retry) = match end {
+        ChildEnd::Exited { code, stderr, .. } => {
+            let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
+            let line = line.map_or_else(|| format!("exit code {code}"), str::to_owned);
+            // The head may have moved: the next attempt reads it again.
+            (
+                line.chars().filter(|letter| !letter.is_control()).take(300).collect(),
+                RetryAdvice::Backoff,
+            )
+        }
+        ChildEnd::Killed => ("a signal ended the process".to_owned(), RetryAdvice::Backoff),
+        ChildEnd::TimedOut => ("the time limit is reached".to_owned(), RetryAdvice::Backoff),
+        ChildEnd::Stopped => ("the worker stopped".to_owned(), RetryAdvice::Backoff),
+        ChildEnd::NotStarted(error) => (error, RetryAdvice::Backoff),
+    };
+    AttemptFailure { reason: format!("{step}: {reason}"), retry }
+}

@@ -1,0 +1,120 @@
+//! `crh answer`: answers a person's reply to an issue of a packed change. `crh serve` runs it with
+//! model keys and without a token of the forge, and posts what it prints.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::super::forge::PullRequestLookup;
+use super::super::github::{Audience, SkipRules};
+use super::begin::{Beginning, Begun, GoesOn, Kept, NO_MODEL, Posts};
+use super::recovery::Tree;
+use super::since::Wish;
+use crate::cli::{AnswerArgs, PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::{input, ui};
+use crh_agent::{Ledger, TranscriptDetail, UsageTotals};
+use crh_pipeline::answer::{ReplyAnswer, answer_reply};
+use crh_pipeline::journal::ReviewJournal;
+use crh_pipeline::prompts::Prompts;
+use crh_pipeline::resolve::UntrackedPolicy;
+use crh_pipeline::review_context::ReviewContext;
+use crh_pipeline::review_options::ModelSet;
+use crh_pipeline::static_findings::StaticFindings;
+use crh_pipeline::target_args;
+use crh_pipeline::target_args::Target;
+use crh_review::report::{Issue, ReviewMode};
+use crh_review::stable_json;
+use crh_review::verdict::CommandKind;
+
+/// What `crh answer` prints.
+#[derive(Debug, Serialize)]
+struct PrintedAnswer {
+    /// `None` if the model gave no answer.
+    answer: Option<ReplyAnswer>,
+    /// Why there is no answer.
+    failure: Option<String>,
+    /// Cost, also without an answer.
+    cost_usd: f64,
+}
+
+pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> Result<(), Failure> {
+    let issue: Issue = input::json(&environment.folder.join(&args.issue), "an issue")?;
+    let reply = input::bytes(&environment.folder.join(&args.reply))?;
+    let reply = String::from_utf8_lossy(&reply).into_owned();
+    let begun = begin(args, environment)?;
+    let Some(crew) = &begun.crew else {
+        let error =
+            anyhow::anyhow!("no model answers: none is configured, or the strategy is `static`");
+        return Err(Failure::new(FailureKind::Skipped, error).hint(NO_MODEL));
+    };
+    let (answer, spent) = ask(&begun, crew, &issue, &reply)?;
+    let (answer, failure) = match answer {
+        Ok(answer) => (Some(answer), None),
+        Err(why) => (None, Some(why)),
+    };
+    let printed = PrintedAnswer { answer, failure, cost_usd: spent.money.as_dollars() };
+    let text = stable_json(&printed).or_fail(FailureKind::Bug)?;
+    // The answer may repeat a key.
+    ui::result_text(&begun.redactor.redact(&text))
+}
+
+fn begin(args: AnswerArgs, environment: &Environment) -> Result<Begun, Failure> {
+    let mut flags = RawSettings::default();
+    args.budget.set(&mut flags);
+    let beginning = Beginning {
+        asked: CommandKind::Review,
+        typed: target_args::ParsedTarget { target: Target::CurrentBranch, mode: None, plan: None },
+        description: None,
+        looked_for: PullRequestLookup::from_no_pr_flag(true),
+        posts: Posts::Nothing,
+        rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
+        wish: Wish::Everything,
+        head: None,
+        untracked: UntrackedPolicy::Listed,
+        mode: ReviewMode::ReportOnly,
+        prepared: WorkspaceArgs { packed: Some(args.packed), ..WorkspaceArgs::default() },
+        panel: PanelArgs::default(),
+        prompts: PromptArgs::default(),
+        trust: TrustArgs::default(),
+        sarif: SarifFlags::default(),
+        flags,
+        kept: Kept::Nothing,
+        goes_on: GoesOn::Reviewing,
+        tree: Tree::Stays,
+        run_dir: None,
+    };
+    beginning.begin(environment)
+}
+
+fn ask(
+    begun: &Begun,
+    crew: &ModelSet,
+    issue: &Issue,
+    reply: &str,
+) -> Result<(Result<ReplyAnswer, String>, UsageTotals), Failure> {
+    let (redactor, detail) = (begun.redactor.clone(), TranscriptDetail::LengthsOnly);
+    let journal = ReviewJournal::open(None, redactor, detail, Vec::new(), |_| {});
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.or_fail(FailureKind::External)?;
+    let asked = runtime.block_on(async {
+        let options = Arc::new(begun.terms.clone());
+        let context = ReviewContext {
+            change: Arc::new(begun.subject.clone()),
+            prompts: Arc::new(Prompts::new(&begun.subject, &options, crew.min_context())),
+            models: crew.clone(),
+            ledger: Ledger::open(options.budget.ledger_budget()),
+            options,
+            static_findings: StaticFindings::new(),
+            journal,
+            retry_seed: RandomState::new().hash_one(()),
+        };
+        let answer = answer_reply(&context, issue, reply).await;
+        (answer, context.ledger.spent())
+    });
+    runtime.shutdown_background();
+    Ok(asked)
+}
