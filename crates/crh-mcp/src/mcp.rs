@@ -22,7 +22,10 @@ use std::path::PathBuf;
 use rmcp::ServiceExt as _;
 use tokio_util::sync::CancellationToken;
 
+pub use self::report::{CostView, IssueView, QuoteView, ReportView, fence};
+pub use self::runs::{explain, numbered_diff};
 pub use self::server::CrhServer;
+pub use self::tools::{ToolEffect, complete_tools, describe_tool};
 use self::transport::LineTransport;
 use crate::program::Program;
 

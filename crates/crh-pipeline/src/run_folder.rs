@@ -62,6 +62,10 @@ const ROUNDS: &str = "rounds";
 const FIXES: [&str; 4] = ["applied-fixes.json", "residual-work.json", "advisory.json", "fixes"];
 const STAGES: &str = "stages";
 const RUNS: &str = "stages/runs";
+/// The numbered diff with masked credentials. `crh-mcp` reads it.
+const MASKED_DIFF: &str = "stages/masked.diff";
+/// Longest diff that is stored with masked credentials. Longer ones are for the command line.
+const MASKED_DIFF_MAX: usize = 6 << 20;
 /// Keeps the run folder out of git, wherever it is.
 const IGNORE: &str = ".gitignore";
 
@@ -289,6 +293,17 @@ impl RunFolder {
             Err(error) => return Err(damaged_error(error.to_string())),
         };
         serde_json::from_slice(&bytes).map_err(|error| damaged_error(error.to_string()))
+    }
+
+    /// Stores the numbered diff with masked credentials, for clients outside of the review. A diff
+    /// over [`MASKED_DIFF_MAX`] is left out.
+    pub fn store_masked_diff(&self, diff: &Diff) -> Result<(), FileWriteError> {
+        if diff.raw().len() > MASKED_DIFF_MAX {
+            return Ok(());
+        }
+        let mut text = String::from_utf8_lossy(&diff.numbered_text()).into_owned();
+        self.mask_secrets(&mut text);
+        self.write(MASKED_DIFF, text.as_bytes())
     }
 
     /// Writes `metadata.json` when the runs begin.

@@ -6,6 +6,7 @@ use tower_lsp_server::ls_types::{
 };
 
 use super::place::{ColumnUnit, find_issue, position};
+use crate::quote_note;
 use crh_review::escape_invisible;
 use crh_review::finding::{Severity, Side};
 use crh_review::report::Issue;
@@ -45,8 +46,10 @@ fn diagnostic(issue: &Issue, range: Range, uri_of: impl Fn(&str) -> Option<Uri>)
     if !issue.suggestion.is_empty() {
         message += &format!("\nFix: {}", issue.suggestion);
     }
-    if issue.location.side == Side::Old {
-        message += "\nThis is about a removed line.";
+    match (issue.location.side, quote_note(issue.rule.as_deref())) {
+        (Side::Old, _) => message += "\nThis is about a removed line.",
+        (Side::New, Some(note)) => message += &format!("\n{note}"),
+        (Side::New, None) => {}
     }
     let places = issue.other_places.iter().map(|place| (&place.file, place.line_start));
     let related = places.filter_map(|(file, line)| {
@@ -89,6 +92,22 @@ pub(super) mod tests {
         issue.evidence_snippet = snippet.to_owned();
         issue.other_places.clear();
         issue
+    }
+
+    /// `references/removed` is at the line that replaced the removed one, which may be any line.
+    #[test]
+    fn line_in_place_of_removed_code_is_not_blamed() {
+        let mut issue = issue("a.py", 1, "# helpers");
+        let message = |issue: &Issue| {
+            let placed = place_issues([issue], "# helpers\n", ColumnUnit::Utf16, |_| None);
+            placed[0].diagnostic.message.clone()
+        };
+        let note = "This line is now where the removed code was.";
+        assert!(!message(&issue).contains(note));
+        issue.rule = Some("references/removed".to_owned());
+        assert!(message(&issue).ends_with(note), "{}", message(&issue));
+        let page = super::super::evidence::page(&issue, "`crh check`");
+        assert!(page.contains(&format!("# helpers\n```\n\n{note}\n")), "{page}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The evidence of an issue as a Markdown page. The quoted code is untrusted: it stays inside a
 //! fence that it cannot close.
 
+use crate::quote_note;
 use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -28,6 +29,10 @@ pub(super) fn page(issue: &Issue, source: &str) -> String {
         page += &format!("\nQuoted from `{file}` line {}{side}:\n\n", quote.line);
         page += &fenced(&quote.snippet);
         page.push('\n');
+        let is_own = quote.side == Side::New && quote.file == issue.location.file;
+        if let Some(note) = quote_note(issue.rule.as_deref()).filter(|_| is_own) {
+            page += &format!("\n{note}\n");
+        }
     }
     let reviewers: Vec<String> = issue.reviewers.iter().map(|name| plain(name)).collect();
     let rule = issue.rule.as_deref().map(|rule| format!(", rule {}", plain(rule)));

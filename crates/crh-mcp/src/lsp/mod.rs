@@ -8,6 +8,7 @@ mod commands;
 mod diagnostics;
 mod edits;
 mod evidence;
+mod framing;
 mod place;
 mod server;
 mod workspace;
@@ -17,13 +18,18 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tower_lsp_server::{LspService, Server};
+use tokio::io::BufReader;
+use tokio::sync::mpsc;
+use tower_lsp_server::{ClientSocket, LspService, Server};
 
 use self::server::Shared;
 use crate::program::Program;
 
 /// Time for children to end after the client has disappeared. The runner kills them sooner.
 const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// Bytes between the client and the server.
+const PIPE_BYTES: usize = 64 << 10;
 
 /// How the client ended the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +51,7 @@ pub fn serve(program: Program) -> io::Result<SessionEnd> {
             shared = Some(server.shared());
             server
         });
-        Server::new(tokio::io::stdin(), tokio::io::stdout(), socket).serve(service).await;
+        serve_streams(service, socket).await;
         shared
     });
     if let Some(shared) = &shared {
@@ -58,4 +64,24 @@ pub fn serve(program: Program) -> io::Result<SessionEnd> {
         true => SessionEnd::AfterShutdown,
         false => SessionEnd::WithoutShutdown,
     })
+}
+
+/// Serves until the client leaves. The server would end at the first malformed message, so these
+/// are answered before they reach it.
+async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocket) {
+    let (requests, server_input) = tokio::io::duplex(PIPE_BYTES);
+    let (server_output, messages) = tokio::io::duplex(PIPE_BYTES);
+    let (sender, answers) = mpsc::channel(framing::ANSWERS_MAX);
+    let input = BufReader::new(tokio::io::stdin());
+    // Ends with the input. Blocked reads of standard input do not keep the program alive.
+    let forward = tokio::spawn(framing::forward_requests(input, requests, sender));
+    let messages = BufReader::new(messages);
+    let write = framing::write_messages(messages, answers, tokio::io::stdout());
+    let write = tokio::spawn(write);
+    Server::new(server_input, server_output, socket).serve(service).await;
+    forward.abort();
+    // A client that no longer reads has left; the last messages are lost.
+    if let Ok(Err(error)) = write.await {
+        drop(error);
+    }
 }

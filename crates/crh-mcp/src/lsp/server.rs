@@ -531,3 +531,6 @@ fn capabilities(unit: ColumnUnit) -> ServerCapabilities {
         ..ServerCapabilities::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

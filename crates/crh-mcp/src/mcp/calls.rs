@@ -200,18 +200,6 @@ pub(crate) fn progress_channel() -> (mpsc::Sender<ProgressStep>, mpsc::Receiver<
 
 /// What a client gets of a report.
 pub(crate) fn view(report: PrintedJson) -> Result<ReportView, CallError> {
-    let view: Result<ReportView, _> = serde_json::from_value(without_nulls(report.json));
-    Ok(view.map_err(CallError::BadReport)?.with_notes(report.notes))
-}
-
-/// Removes fields without a value, so that they get their default.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
-            fields.map(|(name, value)| (name, without_nulls(value))).collect()
-        }
-        Value::Array(items) => items.into_iter().map(without_nulls).collect(),
-        other => other,
-    }
+    let view = ReportView::from_json(report.json).map_err(CallError::BadReport)?;
+    Ok(view.with_notes(report.notes))
 }

@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::report::IssueView;
 use crate::contains_quote;
 
 /// Lines of the diff before and after the place of an issue.
 const EXCERPT_LINES: usize = 12;
 /// Maximum bytes of a diff. Longer ones are for the command line.
 const DIFF_MAX: u64 = 8 << 20;
-/// Where a run keeps its numbered diff.
-const NUMBERED_DIFF: &str = "workspace/preview-diffs/latest/diff/numbered.diff";
+/// Where a run keeps its numbered diff with masked credentials.
+const NUMBERED_DIFF: &str = "stages/masked.diff";
 
 /// A line of `crh show --list --format json`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -61,7 +62,7 @@ pub(crate) fn is_run_name(text: &str) -> bool {
 }
 
 /// The numbered diff of a run that crh has accepted as its own.
-pub(crate) fn numbered_diff(run_folder: &Path) -> Option<String> {
+pub fn numbered_diff(run_folder: &Path) -> Option<String> {
     let folder = fs::canonicalize(run_folder).ok()?;
     let file: PathBuf = fs::canonicalize(folder.join(NUMBERED_DIFF)).ok()?;
     let is_readable = file.starts_with(&folder) && fs::metadata(&file).ok()?.len() <= DIFF_MAX;
@@ -71,9 +72,18 @@ pub(crate) fn numbered_diff(run_folder: &Path) -> Option<String> {
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// The issue with all evidence, and the diff around it.
+pub fn explain(issue: &IssueView, run_folder: &Path) -> String {
+    let quote = issue.evidence.first();
+    let shown = numbered_diff(run_folder)
+        .zip(quote)
+        .and_then(|(diff, quote)| excerpt(&diff, &issue.file, &quote.snippet, quote.line));
+    issue.explanation(shown.as_deref())
+}
+
 /// The lines of a numbered diff around quoted code of a file. If the code is there several times, the
 /// place nearest to the line of the file is shown.
-pub(crate) fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
+fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
     let quoted = snippet.lines().map(str::trim).find(|line| !line.is_empty())?;
     let lines: Vec<&str> = diff.lines().collect();
     let header = format!(" b/{file}");

@@ -29,7 +29,7 @@ use super::calls::{
 use super::progress::ProgressStep;
 use super::report::{ReportView, fence};
 use super::roots::{RootError, Roots};
-use super::runs::{RunResource, StoredRun, excerpt, numbered_diff};
+use super::runs::{RunResource, StoredRun, explain, numbered_diff};
 use super::sampling::{ClientModel, SamplingError};
 use super::tools::tools;
 use super::{FixConsent, ModelSource, ServerSettings};
@@ -160,11 +160,10 @@ impl CrhServer {
     ) -> Result<CallToolResult, ToolError> {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
         let report = self.stored_report(&repository, arguments.run()?, context).await?;
-        let issues = view(report)?.issues;
-        let issue = issues.into_iter().find(|issue| issue.number == arguments.issue);
-        let issue = issue.ok_or(ToolError::NoIssue(arguments.issue))?;
+        let report = view(report)?;
+        let issue = report.issue(arguments.issue).ok_or(ToolError::NoIssue(arguments.issue))?;
         let mut result = text_result(fence(&issue.text()));
-        result.structured_content = Some(serde_json::to_value(&issue)?);
+        result.structured_content = Some(serde_json::to_value(issue)?);
         Ok(result)
     }
 
@@ -175,15 +174,9 @@ impl CrhServer {
     ) -> Result<CallToolResult, ToolError> {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
         let report = self.stored_report(&repository, arguments.run()?, context).await?;
-        let ReportView { run, issues, .. } = view(report)?;
-        let issue = issues.into_iter().find(|issue| issue.number == arguments.issue);
-        let issue = issue.ok_or(ToolError::NoIssue(arguments.issue))?;
-        let diff = numbered_diff(&run_folder(&repository, &run));
-        let quote = issue.evidence.first();
-        let shown = diff
-            .zip(quote)
-            .and_then(|(diff, quote)| excerpt(&diff, &issue.file, &quote.snippet, quote.line));
-        Ok(text_result(fence(&issue.explanation(shown.as_deref()))))
+        let report = view(report)?;
+        let issue = report.issue(arguments.issue).ok_or(ToolError::NoIssue(arguments.issue))?;
+        Ok(text_result(fence(&explain(issue, &run_folder(&repository, &report.run)))))
     }
 
     async fn dismiss_issue(
@@ -529,7 +522,8 @@ async fn send_progress(
             // Shows that the call goes on. Many clients end a silent call after a minute.
             Err(_) => ProgressStep { done, message: message.clone() },
         };
-        let Some(token) = &token else { continue };
+        // A cancelled call says nothing more. The child ends within seconds.
+        let Some(token) = token.as_ref().filter(|_| !context.ct.is_cancelled()) else { continue };
         // The protocol wants a number that grows.
         done = if step.done > done { step.done } else { done + 1e-6 };
         message = step.message;

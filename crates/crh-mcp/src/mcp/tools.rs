@@ -13,7 +13,7 @@ use super::report::{IssueView, ReportView};
 
 /// What a tool does to the user's files and to other systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
+pub enum ToolEffect {
     /// Reads only.
     Reads,
     /// Reads the repository and calls models.
@@ -26,64 +26,68 @@ enum Effect {
 
 /// All tools.
 pub(crate) fn tools() -> Vec<Tool> {
-    let mut tools = vec![
-        tool::<ReviewArguments>(
+    complete_tools(vec![
+        describe_tool::<ReviewArguments>(
             "review_change",
             "Review a code change",
             "Review a change with language models and static checks. Takes minutes and costs money within \
              the budget. Returns issues with quoted code. Never edits files.",
-            Effect::CallsModels,
+            ToolEffect::CallsModels,
         )
         .with_output_schema::<ReportView>(),
-        tool::<ChangeArguments>(
+        describe_tool::<ChangeArguments>(
             "check_change",
             "Check a code change",
             "Run only the static checks on a change: secrets, syntax errors, broken references, bug \
              patterns. Takes seconds, calls no model.",
-            Effect::Reads,
+            ToolEffect::Reads,
         )
         .with_output_schema::<ReportView>(),
-        tool::<RunArguments>(
+        describe_tool::<RunArguments>(
             "get_report",
             "Show a stored report",
             "Return the report of a stored run, by default the newest.",
-            Effect::Reads,
+            ToolEffect::Reads,
         )
         .with_output_schema::<ReportView>(),
-        tool::<IssueArguments>(
+        describe_tool::<IssueArguments>(
             "get_issue",
             "Show one issue",
             "Return one issue of a stored run as data.",
-            Effect::Reads,
+            ToolEffect::Reads,
         )
         .with_output_schema::<IssueView>(),
-        tool::<IssueArguments>(
+        describe_tool::<IssueArguments>(
             "explain_issue",
             "Explain one issue",
             "Explain one issue of a stored run: evidence, reviewers, judgement, and the diff around it.",
-            Effect::Reads,
+            ToolEffect::Reads,
         ),
-        tool::<DismissArguments>(
+        describe_tool::<DismissArguments>(
             "dismiss_issue",
             "Dismiss one issue",
             "Hide an issue in all later reviews of this repository. Only if the user agrees that it is no \
              problem.",
-            Effect::Records,
+            ToolEffect::Records,
         ),
-        tool::<IssueArguments>(
+        describe_tool::<IssueArguments>(
             "propose_fix",
             "Propose a fix",
             "Return the fix of one issue as a patch. Changes nothing.",
-            Effect::Reads,
+            ToolEffect::Reads,
         ),
-        tool::<IssueArguments>(
+        describe_tool::<IssueArguments>(
             "apply_fix",
             "Apply a fix",
             "Apply the fix of one issue to the files of the checkout, after the user has agreed. `crh fix \
              --undo` takes it back.",
-            Effect::Edits,
+            ToolEffect::Edits,
         ),
-    ];
+    ])
+}
+
+/// Sorts tools by name, and removes what clients do not understand from their schemas.
+pub fn complete_tools(mut tools: Vec<Tool>) -> Vec<Tool> {
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     for tool in &mut tools {
         remove_number_formats(Arc::make_mut(&mut tool.input_schema));
@@ -115,18 +119,19 @@ fn remove_number_formats(schema: &mut JsonObject) {
     }
 }
 
-fn tool<T: JsonSchema + 'static>(
+/// A tool whose arguments are those of a type.
+pub fn describe_tool<T: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
     description: &'static str,
-    effect: Effect,
+    effect: ToolEffect,
 ) -> Tool {
     let no_schema: Arc<JsonObject> = Arc::default();
     let annotations = ToolAnnotations::with_title(title)
-        .read_only(matches!(effect, Effect::Reads | Effect::CallsModels))
-        .destructive(effect == Effect::Edits)
-        .idempotent(matches!(effect, Effect::Reads | Effect::Records))
-        .open_world(effect == Effect::CallsModels);
+        .read_only(matches!(effect, ToolEffect::Reads | ToolEffect::CallsModels))
+        .destructive(effect == ToolEffect::Edits)
+        .idempotent(matches!(effect, ToolEffect::Reads | ToolEffect::Records))
+        .open_world(effect == ToolEffect::CallsModels);
     let tool = Tool::new(name, description, no_schema).with_input_schema::<T>();
     tool.with_title(title).with_annotations(annotations)
 }

@@ -17,14 +17,17 @@ use tokio_util::sync::CancellationToken;
 /// Maximum bytes of a message. The largest sensible message is a model's answer in `sampling`.
 pub(crate) const MESSAGE_MAX: usize = 16 << 20;
 
+/// Bytes kept of each end of a longer message, to find its id.
+const LINE_END_BYTES: usize = 1 << 10;
+
 /// The transport of `crh mcp`.
 pub(crate) struct LineTransport<R, W> {
     reader: BufReader<R>,
     writer: Arc<Mutex<W>>,
     /// The line that is being read. Kept here, because a read may be cancelled in the middle.
     line: Vec<u8>,
-    /// Whether the rest of a line that is too long is being skipped.
-    is_skipping: bool,
+    /// The ends of a line that is too long, while the rest of it is being skipped.
+    skipped: Option<LongLine>,
     /// The answer to a line that cannot be read, while it is being sent. A task of its own, because
     /// `receive` may be cancelled in the middle.
     answer: Option<JoinHandle<io::Result<()>>>,
@@ -38,7 +41,7 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             reader: BufReader::new(reader),
             writer: Arc::new(Mutex::new(writer)),
             line: Vec::new(),
-            is_skipping: false,
+            skipped: None,
             answer: None,
             client_gone,
         }
@@ -53,21 +56,17 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
             };
             let newline = bytes.iter().position(|&byte| byte == b'\n');
             let taken = newline.map_or(bytes.len(), |index| index + 1);
-            if self.line.len() + taken > MESSAGE_MAX {
+            if self.skipped.is_none() && self.line.len() + taken > MESSAGE_MAX {
+                self.skipped = Some(LongLine::new(&self.line));
                 self.line.clear();
-                self.is_skipping = true;
             }
-            if !self.is_skipping {
-                self.line.extend_from_slice(&bytes[..taken]);
+            match &mut self.skipped {
+                Some(long) => long.push(&bytes[..taken]),
+                None => self.line.extend_from_slice(&bytes[..taken]),
             }
             self.reader.consume(taken);
-            match (newline, self.is_skipping) {
-                (Some(_), true) => {
-                    self.is_skipping = false;
-                    return LineRead::TooLong;
-                }
-                (Some(_), false) => return LineRead::Line,
-                (None, _) => {}
+            if newline.is_some() {
+                return self.skipped.take().map_or(LineRead::Line, LineRead::TooLong);
             }
         }
     }
@@ -76,8 +75,49 @@ impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
 /// What a read of a line gave.
 enum LineRead {
     Line,
-    TooLong,
+    TooLong(LongLine),
     End,
+}
+
+/// The start and the end of a line that is too long.
+struct LongLine {
+    start: Vec<u8>,
+    end: Vec<u8>,
+}
+
+impl LongLine {
+    fn new(start: &[u8]) -> Self {
+        let bytes = start.len().min(LINE_END_BYTES);
+        let (start, end) = (&start[..bytes], &start[start.len() - bytes..]);
+        Self { start: start.to_owned(), end: end.to_owned() }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.end.extend_from_slice(bytes);
+        let surplus = self.end.len().saturating_sub(LINE_END_BYTES);
+        self.end.drain(..surplus);
+    }
+
+    /// The id of the request. Clients write it as one of the first or of the last fields.
+    fn id(&self) -> Option<RequestId> {
+        let (start, end) =
+            (String::from_utf8_lossy(&self.start), String::from_utf8_lossy(&self.end));
+        let id_places =
+            |text: &str| text.match_indices("\"id\"").map(|(place, _)| place).collect::<Vec<_>>();
+        let first = id_places(&start).into_iter().find_map(|place| {
+            let before = format!("{}\"id\":0}}", &start[..place]);
+            serde_json::from_str::<Value>(&before).ok()?;
+            let value = start[place..].split_once(':')?.1;
+            serde_json::Deserializer::from_str(value).into_iter::<RequestId>().next()?.ok()
+        });
+        let last = || {
+            id_places(&end).into_iter().find_map(|place| {
+                let fields: Value = serde_json::from_str(&format!("{{{}", &end[place..])).ok()?;
+                serde_json::from_value(fields.get("id")?.clone()).ok()
+            })
+        };
+        first.or_else(last)
+    }
 }
 
 impl<R, W> Transport<RoleServer> for LineTransport<R, W>
@@ -118,7 +158,7 @@ where
                     self.client_gone.cancel();
                     return None;
                 }
-                LineRead::TooLong => Err(too_long()),
+                LineRead::TooLong(line) => Err(too_long(line.id())),
                 LineRead::Line if self.line.trim_ascii().is_empty() => {
                     self.line.clear();
                     continue;
@@ -159,9 +199,9 @@ fn error_answer(code: ErrorCode, message: String, id: Option<RequestId>) -> Erro
     Box::new(TxJsonRpcMessage::<RoleServer>::error(ErrorData::new(code, message, None), id))
 }
 
-fn too_long() -> ErrorAnswer {
+fn too_long(id: Option<RequestId>) -> ErrorAnswer {
     let message = format!("the message has more than {} MB", MESSAGE_MAX >> 20);
-    error_answer(ErrorCode::INVALID_REQUEST, message, None)
+    error_answer(ErrorCode::INVALID_REQUEST, message, id)
 }
 
 #[cfg(test)]
@@ -171,6 +211,29 @@ mod tests {
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
+
+    #[test]
+    fn id_of_a_message_that_is_too_long_is_found() {
+        let filler = "x".repeat(10_000);
+        for (message, id) in [
+            (format!(r#"{{"jsonrpc":"2.0","id":5,"params":"{filler}"}}"#), Some("5")),
+            (format!(r#"{{"id" : "a", "params":"{filler}"}}"#), Some("\"a\"")),
+            (
+                format!(r#"{{"params":{{"id":1,"a":"{filler}"}},"jsonrpc":"2.0","id":6}}"#),
+                Some("6"),
+            ),
+            (format!(r#"{{"params":"{filler}","id":7,"jsonrpc":"2.0"}}"#), Some("7")),
+            (format!(r#"{{"params":{{"a":"{filler}","id":1}}}}"#), None),
+            (format!(r#"{{"params":{{"id":1,"a":"{filler}"}}}}"#), None),
+            (filler.clone(), None),
+        ] {
+            let mut line = LongLine::new(&message.as_bytes()[..3_000]);
+            message.as_bytes()[3_000..].chunks(999).for_each(|bytes| line.push(bytes));
+            line.push(b"\n");
+            let found = line.id().map(|id| serde_json::to_string(&id).unwrap());
+            assert_eq!(found.as_deref(), id, "{}", &message[..40]);
+        }
+    }
 
     /// The server drops `receive` whenever something else happens.
     #[tokio::test]

@@ -329,9 +329,15 @@ fn bad_calls_get_a_clear_answer() {
             "{line} {answer}"
         );
     }
-    client.send_line(&"x".repeat(17 << 20));
-    let answer = client.next();
-    assert_eq!(answer["error"]["message"], "the message has more than 16 MB");
+    for (line, id) in [
+        ("x".repeat(17 << 20), Value::Null),
+        (format!(r#"{{"params":"{}","jsonrpc":"2.0","id":79}}"#, "x".repeat(17 << 20)), json!(79)),
+    ] {
+        client.send_line(&line);
+        let answer = client.next();
+        assert_eq!(answer["error"]["message"], "the message has more than 16 MB");
+        assert_eq!(answer["id"], id);
+    }
     let unknown = client.request("tools/call", json!({ "name": "no_such_tool" }));
     assert_eq!(unknown["error"]["message"], "there is no tool `no_such_tool`");
     // The server still works, and says what it left out.
@@ -340,6 +346,10 @@ fn bad_calls_get_a_clear_answer() {
     assert_ne!(result["isError"], true, "{result}");
     let note = result["structuredContent"]["notes"][0].as_str().unwrap();
     assert!(note.starts_with("warning: not reviewed because untracked: `new.py`"), "{note}");
+
+    // No refused call left anything that runs.
+    client.disappear();
+    assert_no_process_in(repo.path(), client.child.id());
 
     let mut client = McpClient::ready(&user, &plain, None, &[]);
     let refused = client.refused("check_change", json!({}));
@@ -499,9 +509,20 @@ fn init_writes_agent_files_once_and_only_with_consent() {
         assert!(serde_json::from_str::<Value>(text).is_ok(), "{file}");
     }
     repo.write(".mcp.json", "{}");
-    assert_eq!(crh(&[&all[..], &["--yes"]].concat()).code, 0);
+    let again = crh(&[&all[..], &["--yes"]].concat());
+    assert_eq!(again.code, 0, "{}", again.shown());
+    // Only files that differ are shown.
+    assert_eq!(again.stdout.matches("Add to it what is missing").count(), 2, "{}", again.shown());
+    assert!(again.stderr.contains("lefthook.yml` is already there"), "{}", again.shown());
     assert_eq!(texts()[0], "{}");
     assert_eq!(texts()[1..], before[1..]);
+
+    // lefthook reads one of several files.
+    fs::rename(repo.path().join("lefthook.yml"), repo.path().join(".lefthook.toml")).unwrap();
+    let other = crh(&["init", "--hook", "lefthook", "--yes"]);
+    assert!(other.stdout.contains(".lefthook.toml exists"), "{}", other.shown());
+    assert!(other.stdout.contains("[pre-push.commands.crh]"), "{}", other.shown());
+    assert!(!repo.path().join("lefthook.yml").exists());
 
     // The folder of an agent may be a symlink to anywhere.
     let other = Repo::from_fixture(SHOP);
@@ -536,4 +557,39 @@ fn pre_push_hook_blocks_issues() {
     repo.commit("mail");
     let blocked = push();
     assert_eq!(blocked.code, 1, "{}", blocked.shown());
+}
+
+/// Reports mask credentials, and so does the diff that an agent gets.
+#[test]
+fn credentials_in_the_diff_are_masked() {
+    let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
+    let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
+    repo.write("shop.py", &format!("KEY = \"{key}\"\n\ndef total(items):\n    return 1\n"));
+    repo.commit("key");
+    let mut client = McpClient::ready(&user, repo.path(), None, &[]);
+    let report = client.call("check_change", change());
+    let issues = report["structuredContent"]["issues"].as_array().unwrap();
+    assert_eq!(issues.len(), 1, "{report}");
+    let explained = client.call("explain_issue", json!({ "issue": 1 }));
+    assert!(text(&explained).contains("+KEY = \"[redacted]\""), "{explained}");
+    let resources = client.request("resources/list", json!({}));
+    let uri = &resources["result"]["resources"][1]["uri"];
+    let diff = client.request("resources/read", json!({ "uri": uri }));
+    for answer in [report, explained, diff] {
+        assert!(!answer.to_string().contains(&key), "{answer}");
+    }
+}
+
+/// The formats that the agents document.
+#[test]
+fn agent_files_have_the_documented_format() {
+    let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    let args = json!(["mcp", "--root", "${workspaceFolder}"]);
+    let server = json!({ "command": "crh", "args": args });
+    let cursor = read(include_str!("../../agents/cursor.json"));
+    assert_eq!(cursor, json!({ "mcpServers": { "crh": server } }));
+    // VS Code names the list `servers`, and each server has a type.
+    let vscode = read(include_str!("../../agents/vscode.json"));
+    let server = json!({ "type": "stdio", "command": "crh", "args": args });
+    assert_eq!(vscode, json!({ "servers": { "crh": server } }));
 }

@@ -14,6 +14,16 @@ use crate::ui;
 use crate::ui::questions::TerminalPrompt;
 use crh_git::Repository;
 
+/// Names under which lefthook looks for its configuration. The first one is the usual one.
+const LEFTHOOK_FILES: [&str; 6] = [
+    "lefthook.yml",
+    ".lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yaml",
+    "lefthook.toml",
+    ".lefthook.toml",
+];
+
 /// A file to write.
 struct IntegrationFile {
     path: PathBuf,
@@ -49,6 +59,14 @@ pub(super) fn run(
         files.into_iter().partition(|file| file.path.symlink_metadata().is_ok());
     for file in &existing {
         let path = environment.display_path(&file.path);
+        // A larger file is not the one that crh writes.
+        let bytes = fs::metadata(&file.path).map_or(0, |data| data.len());
+        if bytes == file.text.len() as u64
+            && fs::read(&file.path).is_ok_and(|bytes| bytes == file.text.as_bytes())
+        {
+            ui::note(&format!("`{path}` is already there"));
+            continue;
+        }
         let text = shown(file.text);
         ui::result_text(&format!(
             "{path} exists and stays as it is. Add to it what is missing:\n\n{text}\n"
@@ -96,11 +114,16 @@ fn hook_file(hook: HookArg, repository: &Repository, root: &Path) -> Integration
             text: include_str!("../../../agents/pre-push"),
             mode: FileMode::Executable,
         },
-        HookArg::Lefthook => IntegrationFile {
-            path: root.join("lefthook.yml"),
-            text: include_str!("../../../agents/lefthook.yml"),
-            mode: FileMode::Plain,
-        },
+        HookArg::Lefthook => {
+            // lefthook reads one file. A second one would be ignored.
+            let is_there = |name: &&&str| root.join(name).symlink_metadata().is_ok();
+            let name = LEFTHOOK_FILES.iter().find(is_there).unwrap_or(&LEFTHOOK_FILES[0]);
+            let text = match name.ends_with("toml") {
+                true => include_str!("../../../agents/lefthook.toml"),
+                false => include_str!("../../../agents/lefthook.yml"),
+            };
+            IntegrationFile { path: root.join(name), text, mode: FileMode::Plain }
+        }
     }
 }
 

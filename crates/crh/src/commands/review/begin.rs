@@ -217,6 +217,7 @@ impl Beginning {
         if let (Place::Kept(folder), None) = (&place, &self.prepared.resume) {
             resumed::store(folder, &terms, found)?;
             store_basis(folder, &basis, ground.as_ref())?;
+            folder.store_masked_diff(&subject.diff).or_fail(FailureKind::External)?;
             folder
                 .write_start(&self.standpoint(&subject, environment))
                 .or_fail(FailureKind::External)?;
