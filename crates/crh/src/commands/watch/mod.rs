@@ -5,6 +5,7 @@ mod child_args;
 mod day_budget;
 mod schedule;
 
+use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -36,7 +37,7 @@ use crh_pipeline::run_folder::{RunFolder, Timestamp};
 use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 use crh_review::identity::content_id;
-use crh_review::report::{Report, Status, Strategy};
+use crh_review::report::{CoverageState, FileCoverage, Report, Status, Strategy};
 
 /// Shortest time between two looks at the checkout.
 const POLL_MIN: Duration = Duration::from_secs(1);
@@ -49,6 +50,8 @@ const TICK: Duration = Duration::from_millis(200);
 const CHECK_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// Time that a review may need beyond its own limit, to print and store its report.
 const REVIEW_EXTRA: Duration = Duration::from_secs(120);
+/// Files that are named as left out. The others are counted.
+const LEFT_OUT_MAX: usize = 5;
 /// Longest wait for the end of stopped children. They are killed sooner.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
@@ -84,8 +87,19 @@ struct Watcher<'e> {
     review_time: Duration,
     stop: StopFlag,
     sender: Sender<WatchEvent>,
-    /// The report of the newest check, as printed.
-    last_check: Option<String>,
+    /// What the newest check printed.
+    last_check: Option<PrintedCheck>,
+}
+
+/// What a check printed, so that the next one prints only what is new.
+#[derive(Default)]
+struct PrintedCheck {
+    /// Issues as lines for editors.
+    text: String,
+    /// Places and titles of the issues, by key.
+    issues: BTreeMap<String, String>,
+    /// What was left out, or why there is nothing to review.
+    notes: Vec<String>,
 }
 
 pub(super) fn run(
@@ -296,12 +310,17 @@ impl Watcher<'_> {
 
     fn end_check(&mut self, result: Result<ProgramOutput, ProgramError>) -> Result<(), Failure> {
         let is_first = self.last_check.is_none();
-        let report = match result.map_err(|error| Failure::new(FailureKind::External, error)) {
-            Ok(output) => read_report(&output),
-            Err(failure) => Err(failure),
-        };
-        let report = match report {
+        let result = result.map_err(|error| Failure::new(FailureKind::External, error));
+        let mut notes = result.as_ref().map(left_out_by_command).unwrap_or_default();
+        let report = match result.and_then(|output| read_report(&output)) {
             Ok(report) => report,
+            // A clean tree is no mistake: the user has not begun yet.
+            Err(failure) if is_nothing_to_review(&failure) => {
+                let note = format!("{:#}; crh waits for a change", failure.error);
+                self.print_changes(PrintedCheck { notes: vec![note], ..PrintedCheck::default() })?;
+                self.schedule.end_check(None);
+                return Ok(());
+            }
             // What keeps the first check from running is wrong with the command line or the setup.
             Err(failure) if is_first => {
                 self.schedule.end_check(None);
@@ -322,12 +341,33 @@ impl Watcher<'_> {
             self.schedule.skip_review(diff.clone());
         }
         let text = crh_review::render::quickfix(&report, &self.folder_in_checkout());
-        if self.last_check.as_ref() != Some(&text) {
-            ui::result_text(&text)?;
-        }
+        notes.extend(left_out_of_scope(&report));
+        let issues = report.all_issues().map(|issue| {
+            let place = format!("{}:{}", issue.location.file, issue.location.line_start);
+            (issue.dedupe_key.clone(), format!("{place}: {}", issue.title))
+        });
+        let issues = issues.collect();
+        self.print_changes(PrintedCheck { text, issues, notes })?;
         ui::print_summary(&report);
-        self.last_check = Some(text);
         self.schedule.end_check(diff);
+        Ok(())
+    }
+
+    /// Prints the issues and notes of a check as far as they changed, and which issues are gone.
+    fn print_changes(&mut self, check: PrintedCheck) -> Result<(), Failure> {
+        let before = self.last_check.take().unwrap_or_default();
+        if before.text != check.text {
+            ui::result_text(&check.text)?;
+        }
+        for (key, issue) in &before.issues {
+            if !check.issues.contains_key(key) {
+                ui::note(&format!("gone: {}", ui::one_line(issue)));
+            }
+        }
+        if before.notes != check.notes {
+            check.notes.iter().for_each(|note| ui::note(note));
+        }
+        self.last_check = Some(check);
         Ok(())
     }
 
@@ -418,6 +458,33 @@ impl Watcher<'_> {
         let now = Timestamp::from_system_time(self.environment.now()).to_string();
         Day(now.split('T').next().unwrap_or_default().to_owned())
     }
+}
+
+/// Whether a check failed only because nothing has changed yet.
+fn is_nothing_to_review(failure: &Failure) -> bool {
+    failure.kind == FailureKind::Usage
+        && failure.error.to_string().starts_with("nothing to review: ")
+}
+
+/// Warnings of a check, such as the one about untracked files.
+fn left_out_by_command(output: &ProgramOutput) -> Vec<String> {
+    let message = output.message();
+    let warnings = message.lines().filter_map(|line| line.strip_prefix("warning: "));
+    warnings.map(str::to_owned).collect()
+}
+
+/// Files of the change that the check left out.
+fn left_out_of_scope(report: &Report) -> Vec<String> {
+    let is_left_out = |file: &&FileCoverage| match file.state {
+        CoverageState::Reviewed | CoverageState::ReviewedBefore => false,
+        CoverageState::Truncated | CoverageState::NotReviewed | CoverageState::OutOfScope => true,
+    };
+    let left_out: Vec<&FileCoverage> = report.coverage.iter().filter(is_left_out).collect();
+    let more = left_out.len().saturating_sub(LEFT_OUT_MAX);
+    let named = left_out.iter().take(LEFT_OUT_MAX);
+    let named = named.map(|file| format!("not checked: `{}` ({})", file.path, file.reason));
+    let more = (more > 0).then(|| format!("not checked: {more} more files"));
+    named.chain(more).map(|note| ui::one_line(&note)).collect()
 }
 
 /// The report that a child printed. Without one, its error.

@@ -248,3 +248,25 @@ fn second_watcher_of_a_checkout_is_rejected() {
     let (code, _) = watcher.end();
     assert_eq!(code, 130);
 }
+
+#[test]
+fn clean_tree_waits_and_names_what_is_left_out_and_gone() {
+    let fixture = ReviewFixture::new();
+    let (model, _) = model_with_times(Duration::ZERO);
+    // The base is the parent of the head: nothing differs.
+    fixture.repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    fixture.repo.git(&["commit", "--quiet", "--allow-empty", "-m", "Nothing"]);
+    let watcher =
+        RunningWatcher::start(&fixture, &model, &format!("quiet_seconds = {NEVER_QUIET}"));
+    watcher.wait(|| watcher.output().contains("crh waits for a change"), "note");
+    fixture.repo.write(ORDERS, "def total(items):\n    return items is 3\n");
+    fixture.repo.write("shop/new.py", "x = 1\n");
+    let found = "shop/orders.py:2:1: P1 patterns/literal-identity";
+    watcher.wait(|| watcher.output().contains(found), "issue");
+    watcher.wait(|| watcher.output().contains("untracked: `shop/new.py`"), "untracked file");
+    fixture.repo.write(ORDERS, "def total(items):\n    return items == 3\n");
+    watcher.wait(|| watcher.output().contains("gone: shop/orders.py:2"), "issue that is gone");
+    let (code, output) = watcher.end();
+    assert_eq!(code, 130, "{output}");
+    assert_eq!(output.matches("crh waits for a change").count(), 1, "{output}");
+}
