@@ -1,4 +1,5 @@
-//! Serves the page with example data and a fake GitHub, for `scripts/check-server-page`.
+//! Serves the page and MCP with example data and a fake GitHub, for `scripts/check-server-page` and
+//! `scripts/check-mcp`.
 //! Prints its address and stops when standard input ends.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot set itself up must fail")]
@@ -23,7 +24,7 @@ use crh_server::store::{
 };
 use crh_server::webhook::plan::WebhookRules;
 use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::{APP_KEY, Permission};
+use crh_testkit::fake_github::{APP_KEY, Permission, Pull};
 
 const LIMITS: BudgetLimits = BudgetLimits {
     repository: crh_server::store::ScopeLimits {
@@ -49,9 +50,14 @@ fn now() -> SystemTime {
 async fn main() {
     let (github, folder) = (FakeGitHub::start(), tempfile::TempDir::new().unwrap());
     let repo = crh_testkit::Repo::from_fixture("\n//- a.txt\na\n");
-    for name in ["acme/shop", "acme/help-desk-with-a-long-name", "acme/secret"] {
+    for name in ["acme/help-desk-with-a-long-name", "acme/secret"] {
         github.repository(name, &repo);
     }
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("a.txt", "b\n");
+    repo.commit("change");
+    github.repository("acme/shop", &repo);
+    github.pull("acme/shop", Pull::default());
     github.role("acme/shop", "ann", "write").role("acme/help-desk-with-a-long-name", "ann", "read");
     let id = github.app("crh", "acme", &Permission::ALL).to_string();
     let urls = [github.url(), github.api_url(), github.graphql_url()];

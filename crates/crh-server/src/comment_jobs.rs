@@ -293,3 +293,10 @@ pub(crate) fn issue_text(report: &Report, issue: &Issue) -> String {
     let title = comment_title(issue, None);
     format!("**Issue {} ({}): {title}**\n\n{}", issue.number, issue.severity, ticket(issue, report))
 }
+
+pub(crate) fn fix_text(report: &Report, issue: &Issue) -> String {
+    if issue.replacement.is_none() && issue.suggested_fix.is_none() {
+        return format!("Issue {} has no fix that crh could propose.", issue.number);
+    }
+    issue_text(report, issue)
+}

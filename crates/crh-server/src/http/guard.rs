@@ -62,6 +62,13 @@ fn is_own_host(headers: &HeaderMap, has_sign_in: bool) -> bool {
     has_sign_in || is_loopback_host(host)
 }
 
+/// Whether a program may use this name for the server: a loopback name, or the public one. Other
+/// names may be an attack by DNS rebinding.
+pub(super) fn is_known_host(headers: &HeaderMap, public_url: Option<&str>) -> bool {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    host.is_some_and(|host| is_loopback_host(host) || public_url.and_then(host_of) == Some(host))
+}
+
 /// Whether the host of an address, with or without a port, is a name of this machine.
 fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
@@ -77,7 +84,7 @@ pub(super) fn is_loopback_url(url: &str) -> bool {
 }
 
 /// Browsers send `Origin` with every form. Other programs send neither header.
-fn is_same_origin(headers: &HeaderMap, public_url: Option<&str>) -> bool {
+pub(super) fn is_same_origin(headers: &HeaderMap, public_url: Option<&str>) -> bool {
     let get = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let site = get(HeaderName::from_static("sec-fetch-site"));
     if site.is_some_and(|site| site != "same-origin") {
@@ -123,6 +130,10 @@ mod tests {
         ] {
             assert!(!own(host), "{host}");
         }
+        let known =
+            |host: &str| is_known_host(&headers(&[("host", host)]), Some("https://crh.example"));
+        assert!(known("crh.example") && known("localhost:8780"));
+        assert!(!known("evil.example") && !known("crh.example.evil") && !known("crh.example:1"));
         assert!(!is_own_host(&headers(&[]), true));
         assert!(is_own_host(&headers(&[("host", "any")]), true));
     }

@@ -1,9 +1,11 @@
 //! The HTTP server: webhooks, the page, an API, health and metrics.
 
+mod agents;
 mod api;
 mod guard;
 mod health;
 mod live;
+mod mcp;
 mod pages;
 mod sign_in;
 mod webhooks;
@@ -179,6 +181,7 @@ fn router(state: Shared) -> Router {
         .route("/jobs/{id}/retry", post(pages::retry))
         .route("/jobs/{id}/cancel", post(pages::cancel))
         .route("/audit", get(pages::audit))
+        .route("/agents", get(agents::page).post(agents::create_token))
         .route("/api/queue", get(api::queue))
         .route("/api/jobs", get(api::jobs))
         .route("/api/reviews", get(api::reviews))
@@ -192,6 +195,7 @@ fn router(state: Shared) -> Router {
         .layer(middleware::from_fn_with_state(state.clone(), guard::guard_page));
     Router::new()
         .route("/webhooks/github", post(webhooks::github))
+        .route("/mcp", mcp::route(&state))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

@@ -13,7 +13,7 @@ use crate::comment_jobs::read_report;
 use crate::forge_time::{format_day, format_span, format_time};
 use crate::job::{Job, JobId, JobState};
 use crate::page::{SCRIPT, STYLE_SHEET};
-use crate::session::Viewer;
+use crate::session::{Session, Viewer};
 use crate::store::{
     AuditEntry, BudgetScope, JobFilter, MicroUsd, QueueCounts, ReviewFilter, StoreError,
     StoredReview,
@@ -62,27 +62,33 @@ pub(super) async fn require_viewer(
         let csrf = state.sessions.derive("csrf", "loopback");
         return Ok(SignedIn { viewer: Viewer::Operator, csrf, can_sign_out: false });
     }
-    let now = state.store.now();
     let id = cookie(headers, SESSION_COOKIE).unwrap_or_default();
-    let to_sign_in = || Redirect::to("/sign-in").into_response();
-    let session = state.sessions.find(id, now).ok_or_else(to_sign_in)?;
-    let csrf = session.csrf.clone();
-    let viewer = match session.token.as_ref().filter(|_| session.is_outdated(now)) {
-        None => session.viewer,
-        Some(token) => match ask_viewer(state, token).await {
-            Ok(viewer) => {
-                state.sessions.refresh(id, viewer.clone(), now);
-                viewer
-            }
-            Err(error) => {
-                // Without GitHub's word, nothing is shown.
-                tracing::warn!(%error, "cannot read what a person may see");
-                state.sessions.end(id);
-                return Err(to_sign_in());
-            }
-        },
+    match find_session(state, id).await {
+        Some(Session { viewer, csrf, .. }) => Ok(SignedIn { viewer, csrf, can_sign_out: true }),
+        None => Err(Redirect::to("/sign-in").into_response()),
+    }
+}
+
+/// A session with what the person may see now.
+pub(super) async fn find_session(state: &ServerState, id: &str) -> Option<Session> {
+    let now = state.store.now();
+    let mut session = state.sessions.find(id, now)?;
+    let Some(token) = session.token.as_ref().filter(|_| session.is_outdated(now)) else {
+        return Some(session);
     };
-    Ok(SignedIn { viewer, csrf, can_sign_out: true })
+    match ask_viewer(state, token).await {
+        Ok(viewer) => {
+            state.sessions.refresh(id, viewer.clone(), now);
+            session.viewer = viewer;
+            Some(session)
+        }
+        Err(error) => {
+            // Without GitHub's word, nothing is shown.
+            tracing::warn!(%error, "cannot read what a person may see");
+            state.sessions.end(id);
+            None
+        }
+    }
 }
 
 pub(super) fn refuse_form() -> Response {
@@ -118,7 +124,7 @@ pub(super) fn render(
     }
 }
 
-fn show(
+pub(super) fn show(
     state: &ServerState,
     who: &SignedIn,
     name: &str,

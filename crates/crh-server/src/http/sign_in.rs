@@ -26,10 +26,10 @@ use crh_http::NetworkSettings;
 const STATE_COOKIE: &str = "crh_sign_in";
 
 /// Delay of a wrong token, so that guessing takes long.
-const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
+pub(super) const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
 
 /// Longest typed token.
-const TYPED_MAX: usize = 1_024;
+pub(super) const TYPED_MAX: usize = 1_024;
 
 /// Largest answer of GitHub to a code.
 const ANSWER_MAX: usize = 64 << 10;

@@ -1,5 +1,6 @@
 //! The server on loopback, with a fake GitHub and a database in a temporary folder.
 
+mod agents;
 mod deliveries;
 mod looking;
 

@@ -10,7 +10,7 @@ pub const STYLE_SHEET: &str = include_str!("assets/page.css");
 /// Script that loads the page again when the queue changes.
 pub const SCRIPT: &str = include_str!("assets/live.js");
 
-const TEMPLATES: [(&str, &str); 10] = [
+const TEMPLATES: [(&str, &str); 11] = [
     ("base.html", include_str!("templates/base.html")),
     ("overview.html", include_str!("templates/overview.html")),
     ("reviews.html", include_str!("templates/reviews.html")),
@@ -19,6 +19,7 @@ const TEMPLATES: [(&str, &str); 10] = [
     ("repository.html", include_str!("templates/repository.html")),
     ("job.html", include_str!("templates/job.html")),
     ("audit.html", include_str!("templates/audit.html")),
+    ("agents.html", include_str!("templates/agents.html")),
     ("message.html", include_str!("templates/message.html")),
     ("sign-in.html", include_str!("templates/sign-in.html")),
 ];
