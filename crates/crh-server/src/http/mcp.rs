@@ -5,6 +5,7 @@
 //! - A person reaches only repositories that GitHub lets them read, and only own MCP sessions.
 //! - A review that nobody waits for any more is cancelled.
 
+mod arguments;
 mod clients;
 mod tools;
 

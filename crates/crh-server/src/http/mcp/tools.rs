@@ -15,13 +15,13 @@ use rmcp::model::{
     ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role, ServerCapabilities,
     ServerConfig, Tool,
 };
-use rmcp::schemars::{self, JsonSchema};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Caller;
+use super::arguments::{DismissArguments, IssueArguments, PullRequestArguments, tools};
 use super::clients::ClientSessions;
 use crate::comment_jobs::{fix_text, read_report};
 use crate::forge_access::{ForgeAccess as _, ForgeFailure};
@@ -32,9 +32,7 @@ use crate::job::{
     Priority,
 };
 use crate::store::{AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoredReview};
-use crh_mcp::mcp::{
-    IssueView, ReportView, ToolEffect, complete_tools, describe_tool, explain, fence, numbered_diff,
-};
+use crh_mcp::mcp::{IssueView, ReportView, explain, fence, numbered_diff};
 use crh_review::finding::Severity;
 use crh_review::report::Report;
 
@@ -61,42 +59,6 @@ pub(super) struct ReviewTools {
     state: Shared,
     clients: Arc<ClientSessions>,
     tools: Arc<Vec<Tool>>,
-}
-
-/// Which pull request
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct PullRequestArguments {
-    /// Repository, such as `owner/name`
-    repository: String,
-    /// Number of the pull request
-    pull_request: u32,
-}
-
-/// Which issue of the newest review of a pull request
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct IssueArguments {
-    /// Repository, such as `owner/name`
-    repository: String,
-    /// Number of the pull request
-    pull_request: u32,
-    /// Number of the issue in the report
-    issue: u32,
-}
-
-/// Which issue to hide, and why
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct DismissArguments {
-    /// Repository, such as `owner/name`
-    repository: String,
-    /// Number of the pull request
-    pull_request: u32,
-    /// Number of the issue in the report
-    issue: u32,
-    /// Why the issue is no problem
-    reason: String,
 }
 
 /// Why a tool has no result. The client shows the message.
@@ -563,52 +525,6 @@ impl StepProgress {
         // If the client is gone, `wait_for` notices it.
         context.peer.notify_progress(params).await.unwrap_or_default();
     }
-}
-
-fn tools() -> Vec<Tool> {
-    complete_tools(vec![
-        describe_tool::<PullRequestArguments>(
-            "review_change",
-            "Review a pull request",
-            "Review the head of an open pull request with language models, and post the review there. Takes \
-             minutes and costs money within the server's limits. Needs write access to the repository.",
-            ToolEffect::CallsModels,
-        )
-        .with_output_schema::<ReportView>(),
-        describe_tool::<PullRequestArguments>(
-            "get_report",
-            "Show a stored report",
-            "Return the report of the newest review of a pull request.",
-            ToolEffect::Reads,
-        )
-        .with_output_schema::<ReportView>(),
-        describe_tool::<IssueArguments>(
-            "get_issue",
-            "Show one issue",
-            "Return one issue of the newest review of a pull request as data.",
-            ToolEffect::Reads,
-        )
-        .with_output_schema::<IssueView>(),
-        describe_tool::<IssueArguments>(
-            "explain_issue",
-            "Explain one issue",
-            "Explain one issue of the newest review: evidence, reviewers, judgement, and the diff around it.",
-            ToolEffect::Reads,
-        ),
-        describe_tool::<IssueArguments>(
-            "propose_fix",
-            "Propose a fix",
-            "Return the proposed fix of one issue. Changes nothing.",
-            ToolEffect::Reads,
-        ),
-        describe_tool::<DismissArguments>(
-            "dismiss_issue",
-            "Dismiss one issue",
-            "Hide an issue in all later reviews of the repository. Only if the user agrees that it is no problem. \
-             Needs write access to the repository.",
-            ToolEffect::Records,
-        ),
-    ])
 }
 
 /// Who sent the request.

@@ -34,7 +34,7 @@ impl EventStream {
                 continue;
             }
             let chunk = tokio::time::timeout(LONG, self.0.chunk()).await.unwrap().unwrap();
-            self.1.push_str(&String::from_utf8(chunk.unwrap().to_vec()).unwrap());
+            self.1.push_str(std::str::from_utf8(&chunk.unwrap()).unwrap());
         }
     }
 
