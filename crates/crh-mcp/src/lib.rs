@@ -8,8 +8,8 @@ pub mod lsp;
 pub mod mcp;
 pub mod program;
 
-/// What reports show in place of a credential.
-const MASK: &str = "[redacted]";
+/// What reports show in place of a credential: reports of models, and static checks.
+const MASKS: [&str; 2] = ["[redacted]", "****"];
 
 /// What to say about the quoted line of an issue, if the line is not the problem itself.
 fn quote_note(rule: Option<&str>) -> Option<&'static str> {
@@ -20,7 +20,7 @@ fn quote_note(rule: Option<&str>) -> Option<&'static str> {
 /// Whether a line contains a quote of a report, in which credentials are masked.
 fn contains_quote(line: &str, quote: &str) -> bool {
     let mut rest = line;
-    quote.split(MASK).all(|part| match rest.find(part) {
+    quote.split(MASKS[0]).flat_map(|part| part.split(MASKS[1])).all(|part| match rest.find(part) {
         Some(start) => {
             rest = &rest[start + part.len()..];
             true

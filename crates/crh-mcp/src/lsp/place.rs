@@ -125,6 +125,13 @@ mod tests {
     }
 
     #[test]
+    fn masked_credential_is_found() {
+        let issue = issue("a.py", 1, "KEY = \"AKIA****\"");
+        let found = find_issue(&issue, "#\nKEY = \"AKIA5ZJ3XQ7N2WKD4RTM\"\n", ColumnUnit::Utf8);
+        assert_eq!(found.map(|range| range.start.line), Some(1));
+    }
+
+    #[test]
     fn columns_are_counted_in_the_agreed_unit() {
         // The emoji has 4 bytes and 2 UTF-16 units.
         let text = "def f(x):\n    return x is 3 # \u{1F600} done\n";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::report::IssueView;
-use crate::contains_quote;
+use crate::{MASKS, contains_quote};
 
 /// Lines of the diff before and after the place of an issue.
 const EXCERPT_LINES: usize = 12;
@@ -93,9 +93,12 @@ fn excerpt(diff: &str, file: &str, snippet: &str, line: u64) -> Option<String> {
     let end = length.map_or(lines.len(), |length| start + 1 + length);
     let is_quoted = |index: &usize| contains_quote(lines[*index], quoted);
     let file_lines = file_lines(&lines[start..end]);
-    let place = (start..end)
-        .filter(is_quoted)
-        .min_by_key(|index| file_lines[index - start].abs_diff(line))?;
+    let quoted_line =
+        (start..end).filter(is_quoted).min_by_key(|index| file_lines[index - start].abs_diff(line));
+    // The diff masks more of a credential than the quote does.
+    let is_masked = MASKS.iter().any(|mask| quoted.contains(mask));
+    let same_line = || (start..end).find(|index| is_masked && file_lines[index - start] == line);
+    let place = quoted_line.or_else(same_line)?;
     let first = place.saturating_sub(EXCERPT_LINES).max(start);
     let last = (place + EXCERPT_LINES + 1).min(end);
     Some(lines[first..last].join("\n"))
@@ -137,6 +140,14 @@ mod tests {
         let expected = "3  diff --git a/b b/b\n4  +x = 1\n5  +y";
         assert_eq!(excerpt(diff, "b", "\n  x = 1\n", 1).as_deref(), Some(expected));
         assert_eq!(excerpt(diff, "c", "x = 1", 1), None);
+    }
+
+    #[test]
+    fn excerpt_shows_the_line_of_a_credential_that_the_diff_masks() {
+        let diff = "1  diff --git a/a b/a\n2  @@ -0,0 +1,2 @@\n3  +x = 1\n4  +KEY = \"[redacted]\"";
+        let shown = excerpt(diff, "a", "KEY = \"AKIA****\"", 2);
+        assert_eq!(shown.as_deref(), Some(diff));
+        assert_eq!(excerpt(diff, "a", "y = 2", 2), None);
     }
 
     #[test]

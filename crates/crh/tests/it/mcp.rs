@@ -563,7 +563,7 @@ fn pre_push_hook_blocks_issues() {
 #[test]
 fn credentials_in_the_diff_are_masked() {
     let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
-    let key = format!("AKIA{}", "QWERTYUIOPASDFGH");
+    let key = format!("AKIA{}", "5ZJ3XQ7N2WKD4RTM");
     repo.write("shop.py", &format!("KEY = \"{key}\"\n\ndef total(items):\n    return 1\n"));
     repo.commit("key");
     let mut client = McpClient::ready(&user, repo.path(), None, &[]);
