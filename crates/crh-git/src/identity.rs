@@ -51,7 +51,9 @@ pub fn hosted_repositories(repository: &Repository) -> Result<Vec<HostedReposito
 pub fn hosted_paths(repository: &Repository) -> Result<Vec<HostedRepository>, GitError> {
     let remotes = repository.remotes()?;
     let targets = target_remotes(repository, &remotes);
-    Ok(targets.into_iter().filter_map(|remote| parse_hosted_path(&remote.url)).collect())
+    let others = remotes.iter().filter(|remote| !targets.contains(remote));
+    let all = targets.iter().copied().chain(others);
+    Ok(all.filter_map(|remote| parse_hosted_path(&remote.url)).collect())
 }
 
 /// Remotes that changes are proposed to, best first. All remotes if git does not tell.

@@ -29,6 +29,8 @@ fn main() {
     for number in 0..120 {
         forge.comment(&change, "ben", &format!("comment {number}"));
     }
+    forge.pipeline(&change, &[("unit", "failed"), ("lint", "success")]);
+    forge.closes_issue(&change, 3, "Totals are wrong", "They are zero.");
     let known = json!({
         "url": forge.url(), "token": TOKEN, "project": "acme/shop", "number": change.number,
         "head": forge.head(&change), "base": repo.id("main"),

@@ -20,8 +20,8 @@ mod state;
 use std::sync::{Arc, MutexGuard};
 
 use server::FakeForgeServer;
+use state::{ClosedIssue, Pipeline, Project, ProposedChange, State};
 pub use state::{ForgeComment, ForgeThread};
-use state::{Project, ProposedChange, State};
 use tempfile::TempDir;
 
 use crate::fake_github::git::FakeBareRepository;
@@ -227,6 +227,27 @@ impl FakeForge {
     /// Replies in a thread.
     pub fn reply(&self, change: &ChangeHandle, thread: &str, author: &str, body: &str) {
         self.state().add_reply(&change.repository, change.number, thread, author, body);
+    }
+
+    /// Runs a pipeline of GitLab at the head: names and states of its jobs.
+    pub fn pipeline(&self, change: &ChangeHandle, jobs: &[(&str, &str)]) {
+        let id = self.state().next_id();
+        let jobs = jobs.iter().map(|(name, state)| ((*name).to_owned(), (*state).to_owned()));
+        self.with(change, |found| {
+            let sha = found.refs().head.clone();
+            found.pipelines.push(Pipeline { id, sha, jobs: jobs.collect() });
+        });
+    }
+
+    /// Makes a change close an issue.
+    pub fn closes_issue(&self, change: &ChangeHandle, number: u64, title: &str, body: &str) {
+        let (title, body) = (title.to_owned(), body.to_owned());
+        self.with(change, |found| found.closes.push(ClosedIssue { number, title, body }));
+    }
+
+    /// Reactions to comments, by id of the comment.
+    pub fn reactions(&self) -> Vec<(u64, String)> {
+        self.state().reactions.clone()
     }
 
     /// Adds a fault. Faults are tried in order, one per request.

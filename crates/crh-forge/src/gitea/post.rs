@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::{GiteaPullRef, read};
 use crate::posting::{
-    Anchor, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment,
-    PostingConstraints, PostingDelays, PostingSteps, PostingWrite, ProposalState, ReviewPosting,
-    SuggestionSyntax, Verb, WriteAnswer, WriteKind, commit_status, plan_threads,
+    Anchor, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment, PostingDelays,
+    PostingWrite, ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer, WriteKind,
+    commit_status,
 };
 use crate::rest::RestClient;
 use crate::{ForgeError, ProposalKind};
@@ -47,15 +47,6 @@ pub struct GiteaPoster<'a> {
 impl ForgeRules for GiteaRules {
     fn profile(&self) -> &'static ForgeProfile {
         &PROFILE
-    }
-
-    fn plan(
-        &self,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-        constraints: &PostingConstraints,
-    ) -> PostingSteps {
-        plan_threads(self, posting, state, constraints)
     }
 
     fn request(

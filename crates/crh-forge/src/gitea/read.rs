@@ -86,6 +86,23 @@ pub async fn pull_request(
     Ok(convert::convert(pull_ref, raw, instance))
 }
 
+/// Number of the newest open pull request from a branch of a source repository.
+pub async fn open_pull_of_branch(
+    client: &RestClient,
+    pull_ref_base: &GiteaPullRef,
+    source: &str,
+    branch: &str,
+) -> Result<Option<u64>, ForgeError> {
+    let path = format!("{}/pulls?state=open", pull_ref_base.repository_path());
+    let pulls = client.list::<Pull>(&path).await?.entries;
+    let is_of_branch = |pull: &&Pull| {
+        let repo = pull.head.repo.as_ref();
+        pull.head.branch == branch
+            && repo.is_some_and(|repo| repo.full_name.eq_ignore_ascii_case(source))
+    };
+    Ok(pulls.iter().filter(is_of_branch).map(|pull| pull.number).max())
+}
+
 /// Reads the comments of all reviews that have some.
 async fn read_review_comments(
     client: &RestClient,

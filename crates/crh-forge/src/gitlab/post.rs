@@ -9,8 +9,8 @@ use sha1::{Digest, Sha1};
 use super::{MergeRequestRef, read};
 use crate::posting::{
     Anchor, DiffPoint, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment,
-    PostingConstraints, PostingDelays, PostingSteps, PostingWrite, ProposalState, ReviewPosting,
-    SuggestionSyntax, Verb, WriteAnswer, WriteKind, plan_threads,
+    PostingDelays, PostingWrite, ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer,
+    WriteKind,
 };
 use crate::rest::RestClient;
 use crate::{ForgeError, ProposalKind};
@@ -53,15 +53,6 @@ pub struct GitLabPoster<'a> {
 impl ForgeRules for GitLabRules {
     fn profile(&self) -> &'static ForgeProfile {
         &PROFILE
-    }
-
-    fn plan(
-        &self,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-        constraints: &PostingConstraints,
-    ) -> PostingSteps {
-        plan_threads(self, posting, state, constraints)
     }
 
     fn request(

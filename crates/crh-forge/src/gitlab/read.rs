@@ -122,15 +122,6 @@ pub async fn open_merge_requests_of_branch(
         .collect())
 }
 
-/// The project that a fork was made from.
-pub async fn parent_of_fork(
-    client: &RestClient,
-    merge_ref: &MergeRequestRef,
-) -> Result<Option<String>, ForgeError> {
-    let project: Project = client.get_json(&merge_ref.project_path()).await?;
-    Ok(project.forked_from_project.map(|parent| parent.path_with_namespace))
-}
-
 /// Fails if the server is older than crh supports.
 fn check_version(client: &RestClient, version: &str) -> Result<(), ForgeError> {
     let numbers = |text: &str| -> Vec<u32> {

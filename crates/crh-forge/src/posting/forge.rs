@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::position::Anchor;
 use super::{
-    ForgeRequest, PostingConstraints, PostingSteps, PostingWrite, ProposalState, ReviewPosting,
-    WriteAnswer, WriteKind, own_summary,
+    ForgeRequest, PostingSteps, PostingWrite, ProposalState, ReviewPosting, WriteAnswer, WriteKind,
+    own_summary,
 };
 use crate::{ForgeError, ProposalKind};
 
@@ -81,14 +81,15 @@ pub trait ForgeRules: Sync {
         state: &ProposalState,
     ) -> String;
 
-    /// Plans the writes to a proposed change that crh may post to. [`super::plan_threads`] is for forges with
-    /// threads on lines and a summary that can be edited.
-    fn plan(
+    /// The writes to a proposed change that crh may post to, for a forge that posts in its own way.
+    /// `None` for forges with threads on lines and a summary that can be edited.
+    fn plan_whole(
         &self,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-        constraints: &PostingConstraints,
-    ) -> PostingSteps;
+        _posting: &ReviewPosting<'_>,
+        _state: &ProposalState,
+    ) -> Option<PostingSteps> {
+        None
+    }
 
     /// Web address of the summary of this review, if it exists.
     fn summary_url(&self, posting: &ReviewPosting<'_>, state: &ProposalState) -> Option<String> {

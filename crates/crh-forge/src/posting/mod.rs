@@ -44,7 +44,7 @@ pub use state::{
     ProposalProperties, ProposalReview, ProposalState, RowDiff,
 };
 pub use suggestion::apply_replacement;
-pub use threads::plan_threads;
+pub(crate) use threads::plan_threads;
 
 use crh_review::diff::Diff;
 use crh_review::report::{Issue, Report};

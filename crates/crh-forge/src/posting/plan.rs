@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::position::Anchor;
 use super::{
     ForgeRequest, ForgeRules, ItemDelivery, PostedItem, PostingSkip, ProposalState, ReviewPosting,
-    mask_report,
+    mask_report, plan_threads,
 };
 use crate::ProposalKind;
 
@@ -205,7 +205,9 @@ pub(super) fn plan_within(
 ) -> PostingSteps {
     match find_refusal(rules, posting, state) {
         Some(refusal) => PostingSteps::refused(refusal),
-        None => rules.plan(posting, state, constraints),
+        None => rules
+            .plan_whole(posting, state)
+            .unwrap_or_else(|| plan_threads(rules, posting, state, constraints)),
     }
 }
 

@@ -11,7 +11,7 @@ use crh_review::identity::inline_review_marker;
 
 /// Plans the writes: inline comments, vote, summary, then resolved threads. Before all that, submits
 /// the pending review of an interrupted posting.
-pub fn plan_threads(
+pub(crate) fn plan_threads(
     rules: &dyn ForgeRules,
     posting: &ReviewPosting<'_>,
     state: &ProposalState,

@@ -21,8 +21,8 @@ use crh_forge::launchpad::{
     MergeProposalRef,
 };
 use crh_forge::posting::{
-    ForgePoster, ItemDelivery, PostingDelays, PostingOptions, PostingOutcome, PostingRefusal,
-    ReviewBasis, ReviewPosting, post_review,
+    AllowedVotes, ForgePoster, ItemDelivery, PostingDelays, PostingOptions, PostingOutcome,
+    PostingRefusal, ReviewBasis, ReviewPosting, post_review,
 };
 use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken};
 use crh_forge::{ChangeProposal, ForgeError, gitea, github, gitlab, launchpad};
@@ -203,13 +203,20 @@ impl ForgeScene {
         let posting = ReviewPosting {
             report,
             diff: &diff,
-            head_lines: &|_| None,
+            head_lines: &|path| {
+                let text = std::fs::read_to_string(self.repo.path().join(path)).ok()?;
+                Some(text.lines().map(str::to_owned).collect())
+            },
             mask: &str::to_owned,
             instance: INSTANCE,
             web: "https://forge.example",
             basis: &ReviewBasis::default(),
             carried_issues: None,
-            options: PostingOptions { resolve_outdated: true, ..PostingOptions::default() },
+            options: PostingOptions {
+                resolve_outdated: true,
+                votes: AllowedVotes { approve: true, ..AllowedVotes::default() },
+                ..PostingOptions::default()
+            },
         };
         let outcome = Box::pin(post_review(poster, &posting, &NO_WAITS)).await.unwrap();
         assert_eq!(self.surprises(), Vec::<String>::new(), "{:?}", self.kind);
@@ -549,8 +556,7 @@ async fn fault_at_any_write_then_repost_gives_same_content() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn posting_killed_at_any_write_can_be_repeated() {
-    // The same test for GitHub is in `posting`, with more writes.
-    for kind in [Kind::Launchpad, Kind::GitLab, Kind::Gitea] {
+    for kind in KINDS {
         let (scene, report) = second_round(kind).await;
         let before = scene.writes();
         scene.post(&report).await;
@@ -596,6 +602,89 @@ async fn own_comments_are_found_among_five_thousand() {
         assert_eq!(scene.writes(), writes, "{kind:?}");
         assert!(scene.read().await.unwrap().comments.len() >= 5_000, "{kind:?}");
     }
+}
+
+/// A fix of three lines: what the comment says where a forge has ranges or suggestions.
+#[tokio::test]
+async fn range_and_suggestion_are_posted_in_the_syntax_of_the_forge() {
+    for kind in KINDS {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let mut report = scene.review(FIRST, &[("a.rs", 12)]);
+        let issue = &mut report.issues[0];
+        issue.location.line_start = 10;
+        issue.replacement = Some(lines(10, 12).replace("line(11)", "line(eleven)"));
+        let outcome = scene.post(&report).await;
+        assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+        let content = scene.content();
+        let comment = content
+            .iter()
+            .find(|text| text.contains("Trouble a.rs 12 ") || text.contains("eleven"));
+        let comment = comment.map(String::as_str).unwrap_or_default();
+        let fence = |fence: &str| comment.lines().any(|line| line.ends_with(fence));
+        let is_at = |path: &str, line: u32| match &scene.forge {
+            Forge::Rest(forge, change) => {
+                let thread = &forge.threads(change)[0];
+                (thread.path.as_str(), thread.new_line) == (path, Some(line))
+            }
+            Forge::GitHub(..) | Forge::Launchpad(..) => true,
+        };
+        match kind {
+            Kind::GitHub => assert!(fence("```suggestion"), "{comment}"),
+            Kind::GitLab => {
+                assert!(fence("```suggestion:-2+0"), "{comment}");
+                let Forge::Rest(forge, _) = &scene.forge else { panic!("no REST forge") };
+                let requests = forge.requests();
+                let range = requests.iter().map(|it| &it.body["position"]["line_range"]);
+                let range = range.into_iter().find(|range| range.is_object()).unwrap();
+                let ends = [&range["start"]["new_line"], &range["end"]["new_line"]];
+                assert_eq!(ends, [&json!(10), &json!(12)]);
+                assert!(is_at("a.rs", 12));
+            }
+            Kind::Gitea | Kind::Launchpad => {
+                assert!(!comment.contains("```suggestion"), "{kind:?} {comment}");
+                assert!(comment.contains("line(eleven)"), "{kind:?} {content:#?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn approval_is_given_once_and_withdrawn() {
+    for kind in [Kind::GitLab, Kind::Gitea] {
+        let scene = ForgeScene::new(kind, Source::Same);
+        let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
+        let ready = Report { verdict: Verdict::ReadyToMerge, ..scene.review(FIRST, &[]) };
+        for _ in 0..2 {
+            let outcome = scene.post(&ready).await;
+            assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+            assert_eq!(forge.approvals(change), ["crh-reviewer"], "{kind:?} {outcome:?}");
+        }
+        let votes = |it: &&crh_testkit::fake_forge::Exchange| {
+            it.path.ends_with("/approve") || it.body["event"] == "APPROVED"
+        };
+        assert_eq!(forge.requests().iter().filter(votes).count(), 1, "{kind:?}");
+        scene.push_fix();
+        scene.post(&scene.review(SECOND, &[("a.rs", 10)])).await;
+        assert_eq!(forge.approvals(change), Vec::<String>::new(), "{kind:?}");
+    }
+}
+
+#[tokio::test]
+async fn ci_results_and_linked_issues_are_read() {
+    let scene = ForgeScene::new(Kind::GitLab, Source::Same);
+    let Forge::Rest(forge, change) = &scene.forge else { panic!("no REST forge") };
+    forge.pipeline(change, &[("unit", "success")]);
+    forge.pipeline(change, &[("unit", "failed"), ("lint", "success")]);
+    forge.closes_issue(change, 3, "Totals are wrong", "They are zero.");
+    let proposal = scene.read().await.unwrap();
+    let checks = proposal.checks.iter().map(|it| (it.name.as_str(), it.state.as_str()));
+    assert_eq!(checks.collect::<Vec<_>>(), [("lint", "success"), ("unit", "failed")]);
+    assert_eq!(proposal.checks[1].summary.as_deref(), Some("script_failure"));
+    let issues = proposal.linked_issues.iter().map(|it| (it.id.as_str(), it.body.as_str()));
+    assert_eq!(issues.collect::<Vec<_>>(), [("acme/web/shop#3", "They are zero.")]);
+    // A pipeline of an older head says nothing about this one.
+    scene.push_fix();
+    assert!(scene.read().await.unwrap().checks.is_empty());
 }
 
 #[tokio::test]

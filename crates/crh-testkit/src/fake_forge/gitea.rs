@@ -37,6 +37,7 @@ fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
     ForgeReply::refused(404, "The target couldn't be found.")
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm per operation")]
 fn repository_answer(
     state: &mut State,
     call: &ForgeCall,
@@ -69,6 +70,17 @@ fn repository_answer(
             state.projects.get_mut(repository).unwrap().statuses.push(status.clone());
             ForgeReply::new(201, status_json(state, &status, call))
         }
+        ("POST", ["issues", "comments", id, "reactions"]) => {
+            let reaction = (id.parse().unwrap_or_default(), call.text("content"));
+            let is_new = !state.reactions.contains(&reaction);
+            if is_new {
+                state.reactions.push(reaction.clone());
+            }
+            let by = user(state, &login, call);
+            let reply =
+                json!({ "user": by, "content": reaction.1, "created_at": "2026-01-01T00:00:00Z" });
+            ForgeReply::new(if is_new { 201 } else { 200 }, reply)
+        }
         ("PATCH", ["issues", "comments", id]) => edit_comment(state, call, repository, id, &login),
         ("GET", ["issues", number, "comments"]) => {
             with_change(state, repository, number, |change| {
@@ -95,6 +107,17 @@ fn repository_answer(
             let refs = change.refs();
             let diff = state.projects[repository].bare.diff_text(&refs.base, &refs.head);
             ForgeReply::text(&String::from_utf8_lossy(&diff))
+        }
+        ("GET", ["pulls"]) => {
+            let changes = state.projects[repository].changes.iter();
+            let is_wanted = |change: &&ProposedChange| match call.query("state") {
+                None | Some("open") => change.is_open,
+                Some("closed") => !change.is_open,
+                Some(_) => true,
+            };
+            let changes = changes.filter(is_wanted).rev();
+            let changes = changes.map(|change| pull_json(state, repository, change, call));
+            call.page(changes.collect(), "limit", PAGE_MAX)
         }
         (_, ["pulls", number, rest @ ..]) => {
             let number = number.parse().unwrap_or_default();
@@ -177,6 +200,7 @@ fn pull_answer(
             let Some(review) = review else { return not_found() };
             review.is_dismissed = true;
             let review = review.clone();
+            change.approvals.remove(&review.author);
             let change = state.change(repository, number).unwrap();
             ForgeReply::new(200, review_json(state, change, &review, call))
         }
@@ -301,7 +325,7 @@ fn pull_json(state: &State, repository: &str, change: &ProposedChange, call: &Fo
         "head": end(&change.source, &change.request.head, &refs.head),
         "base": end(repository, &change.request.base, &refs.start), "merge_base": refs.base,
         "html_url": format!("{}/{repository}/pulls/{}", call.web, change.number),
-        "created_at": "2026-01-01T00:00:00Z",
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-02T03:04:05Z",
     })
 }
 

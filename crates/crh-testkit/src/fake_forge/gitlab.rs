@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
-use super::state::{ForgeComment, ForgeThread, Project, ProposedChange, State, Status};
+use super::state::{ForgeComment, ForgeThread, Pipeline, Project, ProposedChange, State, Status};
 
 /// Largest page.
 const PAGE_MAX: usize = 100;
@@ -54,16 +54,32 @@ fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
 fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&str]) -> ForgeReply {
     match (call.method.as_str(), rest) {
         ("GET", []) => ForgeReply::new(200, project_json(state, &state.projects[project], call)),
+        ("GET", ["members", "all"]) => {
+            let query = call.query("query").unwrap_or_default().to_ascii_lowercase();
+            let members = state.projects[project].members.iter();
+            let members = members.filter(|(login, _)| login.to_ascii_lowercase().contains(&query));
+            let members = members.map(|(login, level)| member(state, login, *level, call));
+            call.page(members.collect(), "per_page", PAGE_MAX)
+        }
+        ("GET", ["pipelines", id, "jobs"]) => {
+            let changes = state.projects[project].changes.iter();
+            let mut pipelines = changes.flat_map(|change| &change.pipelines);
+            match pipelines.find(|pipeline| pipeline.id.to_string() == **id) {
+                Some(found) => {
+                    let jobs = (1..).zip(&found.jobs);
+                    let jobs = jobs
+                        .map(|(number, job)| job_json(found.id * 100 + number, job, project, call));
+                    call.page(jobs.collect(), "per_page", PAGE_MAX)
+                }
+                None => ForgeReply::refused(404, "404 Not found"),
+            }
+        }
         ("GET", ["members", "all", id]) => {
             let found = &state.projects[project];
-            let member =
+            let found =
                 found.members.iter().find(|(login, _)| state.users[*login].to_string() == **id);
-            match member {
-                Some((login, level)) => {
-                    let mut member = user(state, login, call);
-                    member["access_level"] = json!(level);
-                    ForgeReply::new(200, member)
-                }
+            match found {
+                Some((login, level)) => ForgeReply::new(200, member(state, login, *level, call)),
                 None => ForgeReply::refused(404, "404 Not found"),
             }
         }
@@ -121,7 +137,32 @@ fn merge_request_answer(
             list(notes.collect())
         }
         ("GET", ["approvals"]) => ForgeReply::new(200, approvals(state, change, call)),
-        ("GET", ["pipelines" | "closes_issues"]) => list(Vec::new()),
+        ("GET", ["pipelines"]) => list(change.pipelines.iter().rev().map(|pipeline| json!({
+            "id": pipeline.id, "iid": 1, "project_id": state.projects[project].id, "sha": pipeline.sha,
+            "ref": format!("refs/merge-requests/{number}/head"), "source": "merge_request_event",
+            "status": pipeline_status(pipeline), "created_at": "2026-01-01T00:00:00Z",
+            "web_url": format!("{}/{project}/-/pipelines/{}", call.web, pipeline.id),
+        })).collect()),
+        ("GET", ["closes_issues"]) => list(change.closes.iter().map(|issue| json!({
+            "id": issue.number + 9_000, "iid": issue.number, "project_id": state.projects[project].id,
+            "title": issue.title, "description": issue.body, "state": "opened",
+            "references": {
+                "short": format!("#{}", issue.number), "relative": format!("#{}", issue.number),
+                "full": format!("{project}#{}", issue.number),
+            },
+            "web_url": format!("{}/{project}/-/issues/{}", call.web, issue.number),
+        })).collect()),
+        ("POST", ["notes", id, "award_emoji"]) => {
+            let (id, name) = (id.parse().unwrap_or_default(), call.text("name"));
+            let mut notes = change.comments.iter().chain(change.threads.iter().flat_map(|it| &it.comments));
+            if !notes.any(|note| note.id == id) || state.reactions.contains(&(id, name.clone())) {
+                return ForgeReply::refused(404, "404 Award Emoji Name has already been taken Not Found");
+            }
+            state.reactions.push((id, name.clone()));
+            let by = user(state, &login, call);
+            let reaction = json!({ "id": id, "name": name, "user": by, "awardable_id": id, "awardable_type": "Note" });
+            ForgeReply::new(201, reaction)
+        }
         ("POST", ["notes"]) => {
             if call.text("body").is_empty() {
                 return ForgeReply::new(400, json!({ "error": "body is missing" }));
@@ -272,6 +313,28 @@ fn user(state: &State, login: &str, call: &ForgeCall) -> Value {
     })
 }
 
+fn member(state: &State, login: &str, level: u32, call: &ForgeCall) -> Value {
+    let mut member = user(state, login, call);
+    member["access_level"] = json!(level);
+    member
+}
+
+/// State of a pipeline: that of its worst job.
+fn pipeline_status(pipeline: &Pipeline) -> &str {
+    let states = ["failed", "canceled", "running", "pending"];
+    let has = |state: &&&str| pipeline.jobs.iter().any(|(_, job)| job == **state);
+    states.iter().find(has).copied().unwrap_or("success")
+}
+
+fn job_json(id: u64, (name, status): &(String, String), project: &str, call: &ForgeCall) -> Value {
+    let reason = (status == "failed").then_some("script_failure");
+    json!({
+        "id": id, "name": name, "status": status, "stage": "test", "allow_failure": false,
+        "failure_reason": reason, "created_at": "2026-01-01T00:00:00Z",
+        "web_url": format!("{}/{project}/-/jobs/{id}", call.web),
+    })
+}
+
 fn project_json(state: &State, project: &Project, call: &ForgeCall) -> Value {
     let parent = project.parent.as_ref().and_then(|parent| state.projects.get(parent));
     let mut value = json!({
@@ -305,7 +368,7 @@ fn merge_request(state: &State, project: &str, change: &ProposedChange, call: &F
             "full": format!("{project}!{}", change.number),
         },
         "web_url": format!("{}/{project}/-/merge_requests/{}", call.web, change.number),
-        "created_at": "2026-01-01T00:00:00Z",
+        "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-02T03:04:05.678Z",
     })
 }
 

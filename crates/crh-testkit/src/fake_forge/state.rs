@@ -17,6 +17,8 @@ pub(super) struct State {
     pub(super) tokens: BTreeMap<String, String>,
     pub(super) projects: BTreeMap<String, Project>,
     pub(super) surprises: Vec<String>,
+    /// Reactions to comments, by id of the comment.
+    pub(super) reactions: Vec<(u64, String)>,
     last_id: u64,
 }
 
@@ -54,6 +56,25 @@ pub(super) struct ProposedChange {
     pub(super) threads: Vec<ForgeThread>,
     pub(super) reviews: Vec<Review>,
     pub(super) approvals: BTreeSet<String>,
+    pub(super) pipelines: Vec<Pipeline>,
+    pub(super) closes: Vec<ClosedIssue>,
+}
+
+/// A pipeline of GitLab.
+#[derive(Debug, Clone)]
+pub(super) struct Pipeline {
+    pub(super) id: u64,
+    pub(super) sha: String,
+    /// Names and states.
+    pub(super) jobs: Vec<(String, String)>,
+}
+
+/// An issue that a change closes.
+#[derive(Debug, Clone)]
+pub(super) struct ClosedIssue {
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) body: String,
 }
 
 /// Commits of a version: merge base, target, head.
@@ -156,6 +177,7 @@ impl State {
             tokens: BTreeMap::new(),
             projects: BTreeMap::new(),
             surprises: Vec::new(),
+            reactions: Vec::new(),
             last_id: 100,
         }
     }
@@ -220,6 +242,8 @@ impl State {
             threads: Vec::new(),
             reviews: Vec::new(),
             approvals: BTreeSet::new(),
+            pipelines: Vec::new(),
+            closes: Vec::new(),
         });
         self.push(repository, number);
         number

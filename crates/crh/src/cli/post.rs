@@ -72,15 +72,8 @@ fn sink_help(sink: ForgeSink) -> &'static str {
         (ForgeName::Launchpad, _) => {
             "A Launchpad comment with a summary, a vote and inline comments"
         }
-        (ForgeName::GitLab, PostKind::Review) => {
-            "A GitLab note with a summary, and threads on lines"
-        }
-        (ForgeName::Gitea, PostKind::Review) => {
-            "A Gitea or Forgejo comment with a summary, and a review with comments on lines"
-        }
-        (ForgeName::GitLab | ForgeName::Gitea, PostKind::Comment) => "Only the summary",
-        (ForgeName::GitLab | ForgeName::Gitea, PostKind::CheckRun) => {
-            "A commit status with the verdict"
-        }
+        (_, PostKind::Review) => "A comment with a summary, and comments on lines",
+        (_, PostKind::Comment) => "Only the summary",
+        (_, PostKind::CheckRun) => "A commit status with the verdict",
     }
 }

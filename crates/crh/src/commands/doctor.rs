@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::models::{ModelResolver, ModelRoles};
 use super::repository_file::repository_file;
+use super::rest_forge::{self, REST_FORGES, RestForge};
 use super::{change_source, github, launchpad, run_lookup, store};
 use crate::cli::{DoctorArgs, ListFormatArg};
 use crate::config::analysers::AnalysersChoice;
@@ -97,6 +98,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Result<ExitCo
             checks.extend(model_checks(settings, environment));
             checks.push(github_check(environment));
             checks.push(launchpad_check(settings, environment));
+            checks.extend(rest_checks(environment));
         }
         Err(failure) => checks.push(DoctorCheck::broken("settings", failure)),
     }
@@ -335,6 +337,28 @@ fn launchpad_check(settings: &Settings, environment: &Environment) -> DoctorChec
         },
         Err(failure) => DoctorCheck::broken("launchpad", &failure),
     }
+}
+
+/// Checks for tokens of the forges that the user configured, or whose clone this is. Sends no
+/// request.
+fn rest_checks(environment: &Environment) -> Vec<DoctorCheck> {
+    let check = |forge: &'static dyn RestForge| {
+        let name = forge.name().name();
+        let host = match rest_forge::relevant_host(forge, environment) {
+            Ok(host) => host?,
+            Err(failure) => return Some(DoctorCheck::broken(name, &failure)),
+        };
+        let server = host.name();
+        Some(match forge.find_token(&host, environment) {
+            Some(_) => DoctorCheck::works(name, format!("has a token for `{server}`")),
+            None => DoctorCheck::missing(
+                name,
+                format!("no token for `{server}`: cannot read changes"),
+                forge.token_hint(&host),
+            ),
+        })
+    };
+    REST_FORGES.into_iter().filter_map(check).collect()
 }
 
 /// Tests the sandbox and lists installed linters.

@@ -8,7 +8,8 @@ use anyhow::Context;
 use secrecy::SecretString;
 use serde::{Serialize, Serializer};
 
-use super::{gitea, github, gitlab, launchpad};
+use super::rest_forge::REST_FORGES;
+use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::config::models::{ModelChoice, ModelRole};
@@ -77,7 +78,8 @@ impl<'e> ModelResolver<'e> {
     pub(crate) fn redactor_with(&self, extra_secrets: &[SecretString]) -> Redactor {
         let names = github::SECRETS.into_iter().chain(hand_off::SECRETS);
         let names = names.chain(launchpad::SECRETS).chain(launchpad::TOKENS);
-        let names = names.chain(gitlab::TOKENS).chain(gitea::TOKENS);
+        let rest = REST_FORGES.into_iter().flat_map(|forge| forge.token_variables()).copied();
+        let names = names.chain(rest);
         let tokens = self.environment.secrets(names).into_values();
         let secrets: Vec<_> =
             self.model_environment.secrets(&self.catalogue).chain(tokens).collect();

@@ -1,4 +1,4 @@
-//! Access to a forge with a plain REST API (GitLab, Gitea, Forgejo) for the duration of a command.
+//! Access to a forge with a plain REST API for the duration of a command.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
@@ -7,22 +7,26 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::runtime::Runtime;
 
 use super::forge::own_comments;
+use super::forge::posting::{PostRequest, PostResult};
 use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
-use crh_forge::posting::{ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
-use crh_forge::posting::{PostingSkip, ProposalState};
+use crh_forge::posting::{
+    ForgePoster, ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt,
+    PostingSkip, ProposalState, ReviewPosting, plan_review,
+};
 use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken, TIMEOUTS};
 use crh_forge::{ChangeProposal, ForgeError, ForgeRetryPolicy};
 use crh_git::{FetchAddress, HostedRepository, Repository};
 use crh_http::NetworkSettings;
 use crh_pipeline::resolve::ProposalRemotes;
+use crh_pipeline::sinks::PostKind;
 
 /// Largest configuration file of another program, in bytes.
 const CONFIG_MAX: u64 = 1 << 20;
 
 /// A client for one server and one account, with a runtime.
-pub(super) struct RestSession {
+pub(crate) struct RestSession {
     pub(super) client: RestClient,
     pub(super) runtime: Runtime,
 }
@@ -67,8 +71,35 @@ impl RestSession {
         Ok(ProposalRemotes { target: address.clone(), source: address, head_ref })
     }
 
+    /// Posts a review, or returns the requests of a dry run. `status` makes the request of a commit
+    /// status, if the current one is another.
+    pub(super) fn post(
+        &self,
+        poster: &impl ForgePoster,
+        request: &PostRequest<'_>,
+        status: impl FnOnce(&ReviewPosting<'_>) -> Result<Option<ForgeRequest>, ForgeError>,
+    ) -> Result<PostResult, ForgeError> {
+        let web = self.client.host().web();
+        match request.kind {
+            PostKind::Review | PostKind::Comment | PostKind::CodeScanning => {
+                request.post(poster, web, &self.runtime)
+            }
+            PostKind::CheckRun => request.with_posting(web, |posting| {
+                let refusal = self.runtime.block_on(plan_review(poster, posting))?.refusal;
+                if let Some(refusal) = refusal {
+                    return Ok(PostResult::dry_run(Err(refusal)));
+                }
+                let status = status(posting)?;
+                Ok(match request.flags.dry_run {
+                    true => PostResult::DryRun(status.into_iter().collect()),
+                    false => PostResult::Done(self.send_status(status)),
+                })
+            }),
+        }
+    }
+
     /// Sends the request of a commit status, if there is one.
-    pub(super) fn send_status(&self, request: Option<ForgeRequest>) -> PostingOutcome {
+    fn send_status(&self, request: Option<ForgeRequest>) -> PostingOutcome {
         let delivery = match request {
             None => ItemDelivery::Skipped(PostingSkip::AlreadyPosted.to_string()),
             Some(request) => {

@@ -3,7 +3,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::{gitea, github, gitlab, launchpad, models};
+use super::rest_forge::REST_FORGES;
+use super::{github, launchpad, models};
 use crate::config;
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
@@ -54,8 +55,7 @@ pub(crate) fn hidden_variables(settings: &Settings) -> Result<HiddenVariables, F
     let from_local_commands = github::TOKENS
         .iter()
         .chain(&launchpad::TOKENS)
-        .chain(&gitlab::TOKENS)
-        .chain(&gitea::TOKENS);
+        .chain(REST_FORGES.into_iter().flat_map(|forge| forge.token_variables()));
     let from_local_commands = from_local_commands.map(|name| (*name).to_owned()).collect();
     Ok(HiddenVariables { from_all_commands, from_local_commands })
 }

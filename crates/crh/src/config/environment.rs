@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use secrecy::SecretString;
 
 use super::keys::KEYS;
+use crate::commands::rest_forge::REST_FORGES;
 use crate::ui;
 use crh_http::{NetworkSettings, Timeouts};
 
@@ -34,10 +35,6 @@ pub(crate) const GITHUB_VARIABLES: [&str; 5] = [
     "GITHUB_EVENT_PATH",
     "GITHUB_REPOSITORY",
 ];
-/// The GitLab server: of the user, as `glab` reads it, and of the CI job.
-pub(crate) const GITLAB_VARIABLES: [&str; 3] = ["GITLAB_HOST", "GITLAB_URI", "CI_SERVER_URL"];
-/// The Gitea or Forgejo server.
-pub(crate) const GITEA_VARIABLES: [&str; 2] = ["GITEA_SERVER_URL", "FORGEJO_SERVER_URL"];
 /// An additional GitHub host; the `gh` client reads it too.
 pub(crate) const GH_HOST_VARIABLE: &str = "GH_HOST";
 /// App id, and path of the private key, if crh runs as a GitHub App.
@@ -106,8 +103,7 @@ impl Environment {
             .chain(OBEYING_CI)
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
-            .chain(GITLAB_VARIABLES)
-            .chain(GITEA_VARIABLES)
+            .chain(REST_FORGES.into_iter().flat_map(|forge| forge.server_variables()).copied())
             .chain(HTTP_PROXY)
             .chain(HTTPS_PROXY)
             .chain(NO_PROXY)

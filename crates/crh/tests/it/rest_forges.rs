@@ -100,5 +100,31 @@ fn gitlab_merge_request_is_checked_and_posted() {
 
 #[test]
 fn gitea_pull_request_is_checked_and_posted() {
-    check_posting(Dialect::Gitea, "acme/shop", "gitea");
+    let scene = check_posting(Dialect::Gitea, "acme/shop", "gitea");
+    let remote = format!("{}/acme/shop.git", scene.forge.url());
+    scene.fork.git(&["remote", "add", "upstream", &remote]);
+    for name in ["1", "#1"] {
+        let numbered = scene.run_in(scene.fork.path(), &["check", name, "--format", "json"]);
+        assert_eq!(numbered.code, 1, "{}", numbered.shown());
+    }
+}
+
+/// In a clone of a fork, the change of the current branch needs no name.
+#[test]
+fn open_change_of_the_current_branch_is_found() {
+    for (dialect, repository, sink) in
+        [(Dialect::GitLab, "acme/web/shop", "gitlab"), (Dialect::Gitea, "acme/shop", "gitea")]
+    {
+        let scene = RestScenario::new(dialect, repository);
+        let (source, target) = ("ann/shop", repository);
+        for (name, path) in [("origin", source), ("upstream", target)] {
+            drop(scene.fork.git_or_nothing(&["remote", "remove", name]));
+            let remote = format!("{}/{path}.git", scene.forge.url());
+            scene.fork.git(&["remote", "add", name, &remote]);
+        }
+        let found = scene.run_in(scene.fork.path(), &["check", "--sink", sink]);
+        assert_eq!(scene.forge.comments(&scene.change).len(), 1, "{}", found.shown());
+        let doctor = scene.run_in(scene.fork.path(), &["doctor"]);
+        assert!(doctor.stdout.contains("has a token for"), "{}", doctor.shown());
+    }
 }

@@ -14,8 +14,8 @@ pub use status_channel::{StatusChannel, plan_for_channel, post_to_channel};
 use super::{GitHubClient, PullRequestRef, read};
 use crate::posting::{
     Anchor, DiffPoint, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PlannedComment,
-    PostingConstraints, PostingDelays, PostingSteps, PostingWrite, ProposalState, ReviewPosting,
-    SuggestionSyntax, Verb, WriteAnswer, WriteKind, plan_threads,
+    PostingDelays, PostingWrite, ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer,
+    WriteKind,
 };
 use crate::{ForgeError, ProposalKind};
 use crh_review::finding::Side;
@@ -61,15 +61,6 @@ pub struct GitHubPoster<'a> {
 impl ForgeRules for GitHubRules {
     fn profile(&self) -> &'static ForgeProfile {
         &PROFILE
-    }
-
-    fn plan(
-        &self,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-        constraints: &PostingConstraints,
-    ) -> PostingSteps {
-        plan_threads(self, posting, state, constraints)
     }
 
     fn request(

@@ -57,7 +57,6 @@ pub(super) struct References {
 pub(super) struct Project {
     pub(super) id: u64,
     pub(super) path_with_namespace: String,
-    pub(super) forked_from_project: Option<Box<Self>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -18,9 +18,8 @@ use std::time::Duration;
 use self::plan::{INLINE, current_summary, plan_comment};
 use super::{LaunchpadClient, MergeProposalRef, read};
 use crate::posting::{
-    Anchor, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PostingConstraints, PostingDelays,
-    PostingSteps, PostingWrite, ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer,
-    WriteKind,
+    Anchor, ForgePoster, ForgeProfile, ForgeRequest, ForgeRules, PostingDelays, PostingSteps,
+    PostingWrite, ProposalState, ReviewPosting, SuggestionSyntax, Verb, WriteAnswer, WriteKind,
 };
 use crate::{ForgeError, ProposalKind};
 
@@ -63,13 +62,12 @@ impl ForgeRules for LaunchpadRules {
         &PROFILE
     }
 
-    fn plan(
+    fn plan_whole(
         &self,
         posting: &ReviewPosting<'_>,
         state: &ProposalState,
-        _: &PostingConstraints,
-    ) -> PostingSteps {
-        plan_comment(self, posting, state)
+    ) -> Option<PostingSteps> {
+        Some(plan_comment(self, posting, state))
     }
 
     fn request(

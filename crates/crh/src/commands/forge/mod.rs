@@ -11,19 +11,16 @@ pub(crate) use expected_head::ExpectedHead;
 use secrecy::SecretString;
 
 use self::posting::{PostRequest, PostResult};
-use super::gitea::GiteaSession;
 use super::github::GitHubSession;
-use super::gitlab::GitLabSession;
 use super::launchpad::LaunchpadSession;
-use super::{gitea, github, gitlab, launchpad};
+use super::rest_forge::{self, REST_FORGES, RestChangeRef};
+use super::{github, launchpad};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
-use crh_forge::gitea::GiteaPullRef;
 use crh_forge::github::PullRequestRef;
-use crh_forge::gitlab::MergeRequestRef;
 use crh_forge::launchpad::MergeProposalRef;
 use crh_forge::posting::{PostingRefusal, ProposalState, dismissals};
 use crh_git::HostedRepository;
@@ -55,8 +52,7 @@ pub(crate) struct ForgeProposal {
 pub(crate) enum Forge {
     GitHub(PullRequestRef),
     Launchpad(MergeProposalRef),
-    GitLab(MergeRequestRef),
-    Gitea(GiteaPullRef),
+    Rest(RestChangeRef),
 }
 
 /// Whether to look for the pull request of the current branch.
@@ -125,17 +121,17 @@ impl Forge {
         match self {
             Self::GitHub(_) => ForgeName::GitHub,
             Self::Launchpad(_) => ForgeName::Launchpad,
-            Self::GitLab(_) => ForgeName::GitLab,
-            Self::Gitea(_) => ForgeName::Gitea,
+            Self::Rest(change) => change.forge.name(),
         }
     }
 
     /// What a forge calls a proposed change.
     pub(crate) fn word(forge: ForgeName) -> &'static str {
-        match forge {
-            ForgeName::GitHub | ForgeName::Gitea => "pull request",
-            ForgeName::Launchpad => "merge proposal",
-            ForgeName::GitLab => "merge request",
+        let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
+        match (rest, forge) {
+            (Some(rest), _) => rest.profile().kind.word(),
+            (None, ForgeName::Launchpad) => "merge proposal",
+            (None, _) => "pull request",
         }
     }
 
@@ -144,15 +140,14 @@ impl Forge {
         match self {
             Self::GitHub(pull_ref) => pull_ref.url(),
             Self::Launchpad(proposal_ref) => proposal_ref.url(),
-            Self::GitLab(merge_ref) => merge_ref.url(),
-            Self::Gitea(pull_ref) => pull_ref.url(),
+            Self::Rest(change) => change.url(),
         }
     }
 
     /// Whether the summary contains the state of the review for the next one.
     pub(crate) fn saves_reviews(&self) -> bool {
         match self {
-            Self::GitHub(_) | Self::GitLab(_) | Self::Gitea(_) => true,
+            Self::GitHub(_) | Self::Rest(_) => true,
             Self::Launchpad(_) => false,
         }
     }
@@ -175,12 +170,7 @@ impl Forge {
                 let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
                 session.post(proposal_ref, request)
             }
-            Self::GitLab(merge_ref) => {
-                GitLabSession::open(&merge_ref.host, environment)?.post(merge_ref, request)
-            }
-            Self::Gitea(pull_ref) => {
-                GiteaSession::open(&pull_ref.host, environment)?.post(pull_ref, request)
-            }
+            Self::Rest(change) => change.post(request, environment),
         }
     }
 
@@ -188,7 +178,7 @@ impl Forge {
     pub(crate) fn post_arguments(&self, head: &str) -> String {
         match self {
             Self::GitHub(_) => "--repo OWNER/NAME --pr N --head SHA".to_owned(),
-            Self::Launchpad(_) | Self::GitLab(_) | Self::Gitea(_) => {
+            Self::Launchpad(_) | Self::Rest(_) => {
                 format!("--sink {} --proposal {} --head {head}", self.name().name(), self.url())
             }
         }
@@ -201,8 +191,7 @@ impl Forge {
                 "the token needs `Contents: read` on the repository; `crh doctor` shows which one is used"
             }
             Self::Launchpad(_) => launchpad::FETCH_HINT,
-            Self::GitLab(_) => "the token needs the scope `read_repository` or `api`",
-            Self::Gitea(_) => "the token needs the scope `read:repository`",
+            Self::Rest(change) => change.forge.fetch_hint(),
         }
     }
 }
@@ -218,24 +207,23 @@ pub(crate) fn find_proposal(
     match (target, lookup) {
         (Target::PullRequest(text), _) => {
             let settings = config::load(environment, None, flags.clone())?;
-            let read_named = if launchpad::is_launchpad_url(text, &settings) {
-                launchpad::read_named
-            } else if gitlab::is_reference(text) {
-                gitlab::read_named
-            } else if gitea::is_reference(text, environment) {
-                gitea::read_named
+            let proposal = if launchpad::is_launchpad_url(text, &settings) {
+                launchpad::read_named(text, environment, &settings)
+            } else if let Some(forge) = rest_forge::forge_of(text, environment) {
+                rest_forge::read_named(forge, text, environment, &settings)
             } else {
-                github::read_named
+                github::read_named(text, environment, &settings)
             };
-            read_named(text, environment, &settings).map(Some)
+            proposal.map(Some)
         }
         (Target::CurrentBranch, PullRequestLookup::IfToken) => {
             let settings = config::load(environment, None, flags.clone())?;
-            let proposal = github::read_for_current_branch(environment, &settings);
-            let proposal = match proposal {
-                Ok(None) => gitlab::read_for_current_branch(environment, &settings),
-                Ok(Some(_)) | Err(_) => proposal,
-            };
+            let mut proposal = github::read_for_current_branch(environment, &settings);
+            for forge in REST_FORGES {
+                if matches!(proposal, Ok(None)) {
+                    proposal = rest_forge::read_for_current_branch(forge, environment, &settings);
+                }
+            }
             match proposal {
                 Ok(proposal) => Ok(proposal),
                 Err(failure) => {
@@ -274,8 +262,7 @@ pub(crate) fn parse_proposal_url(
     environment: &Environment,
 ) -> Option<(String, String)> {
     launchpad::parse_url(url, settings)
-        .or_else(|| gitlab::parse_url(url, environment))
-        .or_else(|| gitea::parse_url(url, environment))
+        .or_else(|| rest_forge::parse_url(url, environment))
         .or_else(|| github::parse_url(url))
 }
 
@@ -289,10 +276,11 @@ pub(crate) fn check_posting_target(
     let message = format!("`--sink {name}` needs a {wanted}");
     match pull {
         None => {
-            let hint = match forge {
-                ForgeName::GitHub => "pass its address, `OWNER/NAME#N`, or `N` inside a clone",
-                ForgeName::Launchpad | ForgeName::Gitea => "pass its address",
-                ForgeName::GitLab => "pass its address, `GROUP/NAME!N`, or `!N` inside a clone",
+            let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
+            let hint = match (rest, forge) {
+                (Some(rest), _) => rest.reference_hint(),
+                (None, ForgeName::Launchpad) => "pass its address",
+                (None, _) => "pass its address, `OWNER/NAME#N`, or `N` inside a clone",
             };
             Err(Failure::usage(message).hint(hint))
         }
@@ -302,10 +290,8 @@ pub(crate) fn check_posting_target(
                 .hint(format!("use `--sink {sink}`")))
         }
         Some(pull) if pull.state.viewer.is_none() => {
-            let forge = match forge {
-                ForgeName::GitLab => "GitLab",
-                ForgeName::GitHub | ForgeName::Launchpad | ForgeName::Gitea => "Launchpad",
-            };
+            let rest = REST_FORGES.iter().find(|rest| rest.name() == forge);
+            let forge = rest.map_or("Launchpad", |rest| rest.profile().name);
             Err(posting::refusal_failure(&PostingRefusal::NotLoggedIn(forge)))
         }
         Some(_) => Ok(()),

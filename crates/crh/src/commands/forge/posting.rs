@@ -7,6 +7,7 @@ use tokio::runtime::Runtime;
 use super::posting_messages::HINT_SECRET_IN_SCHEMA;
 use crate::cli::PostFlags;
 use crate::commands::launchpad;
+use crate::commands::rest_forge::REST_FORGES;
 use crate::failure::{Failure, FailureKind};
 use crh_forge::ForgeError;
 use crh_forge::posting::{
@@ -163,11 +164,10 @@ pub(crate) fn refusal_failure(refusal: &PostingRefusal) -> Failure {
             "nothing was posted; save or discard the drafts on the page of the proposal",
         ),
         PostingRefusal::Unmaskable => (FailureKind::Usage, HINT_SECRET_IN_SCHEMA),
-        PostingRefusal::NotLoggedIn("GitLab") => {
-            (FailureKind::Usage, "set `GITLAB_TOKEN`; job tokens can only read")
+        PostingRefusal::NotLoggedIn(name) => {
+            let rest = REST_FORGES.iter().find(|rest| rest.profile().name == *name);
+            (FailureKind::Usage, rest.map_or(launchpad::HINT_LOG_IN, |rest| rest.permissions()))
         }
-        // Other forges cannot be read without a token.
-        PostingRefusal::NotLoggedIn(_) => (FailureKind::Usage, launchpad::HINT_LOG_IN),
     };
     Failure::new(kind, anyhow::anyhow!("{refusal}")).hint(hint)
 }

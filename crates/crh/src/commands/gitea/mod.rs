@@ -1,28 +1,25 @@
-//! Pull requests on Gitea and Forgejo: finds, reads and posts to them.
+//! Pull requests on Gitea and Forgejo, as the commands use them.
 
 use secrecy::SecretString;
 
 use super::forge::posting::{PostRequest, PostResult};
-use super::forge::{Forge, ForgeProposal};
 use super::github;
+use super::rest_forge::{RestChangeRef, RestForge};
 use super::rest_session::{self, RestSession};
-use crate::config::environment::{Environment, GITEA_VARIABLES};
-use crate::config::keys::Settings;
-use crate::failure::{Failure, FailureKind, OrFail};
-use crh_forge::ForgeError;
-use crh_forge::gitea::post::{GiteaPoster, status_request};
+use crate::config::environment::Environment;
+use crate::failure::Failure;
+use crh_forge::gitea::post::{GiteaPoster, GiteaRules, status_request};
 use crh_forge::gitea::{GiteaPullRef, host, read};
-use crh_forge::posting::plan_review;
+use crh_forge::posting::{ForgeProfile, ForgeRules, ProposalState};
 use crh_forge::rest::{RestHost, RestToken};
-use crh_git::HostedRepository;
-use crh_pipeline::resolve::ReviewedHead;
-use crh_pipeline::sinks::PostKind;
+use crh_forge::{ChangeProposal, ForgeError};
+use crh_pipeline::sinks::ForgeName;
+
+/// Variables with the server.
+const SERVERS: [&str; 2] = ["GITEA_SERVER_URL", "FORGEJO_SERVER_URL"];
 
 /// Variables with a token for the configured server.
-pub(crate) const TOKENS: [&str; 2] = ["GITEA_TOKEN", "FORGEJO_TOKEN"];
-
-/// What the token needs.
-const PERMISSIONS: &str = "reading needs the scopes `read:repository`, `read:issue` and `read:user`, posting `write:repository` and `write:issue`";
+const TOKENS: [&str; 2] = ["GITEA_TOKEN", "FORGEJO_TOKEN"];
 
 /// Configuration file of `tea`.
 const TEA_CONFIG: &str = "tea/config.yml";
@@ -33,132 +30,140 @@ const CODEBERG: &str = "https://codeberg.org";
 /// User name with which git accepts any token.
 const GIT_USER: &str = "oauth2";
 
-/// Whether a text is the address of a pull request of Gitea or Forgejo. Addresses of GitHub have
-/// `/pull/`.
-pub(super) fn is_reference(text: &str, environment: &Environment) -> bool {
-    let is_github = github::default_host(environment)
-        .is_ok_and(|host| text.strip_prefix(host.server()).is_some_and(|it| it.starts_with('/')));
-    text.contains("://") && text.contains("/pulls/") && !is_github
-}
+/// Gitea and Forgejo.
+pub(super) struct GiteaCommands;
 
-/// Repository and number from the address of a pull request.
-pub(super) fn parse_url(url: &str, environment: &Environment) -> Option<(String, String)> {
-    let pull_ref = GiteaPullRef::parse(url, default_host(environment).as_ref()).ok()?;
-    Some((pull_ref.repository, pull_ref.number.to_string()))
-}
-
-/// The configured server: `GITEA_SERVER_URL` or `FORGEJO_SERVER_URL`; codeberg.org if only
-/// `FORGEJO_TOKEN` is set.
-fn default_host(environment: &Environment) -> Option<RestHost> {
-    let server = GITEA_VARIABLES.iter().find_map(|name| environment.variable(name));
-    let server = server.map(|server| server.to_string_lossy().into_owned());
-    let codeberg =
-        || rest_session::variable_token(&TOKENS[1..], environment).map(|_| CODEBERG.to_owned());
-    host(&server.or_else(codeberg)?).ok()
-}
-
-pub(crate) fn parse_ref(text: &str, environment: &Environment) -> Result<GiteaPullRef, Failure> {
-    GiteaPullRef::parse(text, default_host(environment).as_ref())
-        .or_fail(FailureKind::Usage)
-        .map_err(|failure| failure.hint("copy the address of the pull request from the browser"))
-}
-
-/// Reads the pull request at an address.
-pub(super) fn read_named(
-    text: &str,
-    environment: &Environment,
-    settings: &Settings,
-) -> Result<ForgeProposal, Failure> {
-    if settings.git_offline.value {
-        return Err(Failure::usage("a pull request cannot be read offline")
-            .hint("leave out `--offline`, or name a branch"));
-    }
-    let pull_ref = parse_ref(text, environment)?;
-    let GiteaSession(session) = GiteaSession::open(&pull_ref.host, environment)?;
-    let instance = settings.instance.value.as_str();
-    let reading = read::pull_request(&session.client, &pull_ref, instance);
-    let (mut proposal, state) = session
-        .runtime
-        .block_on(reading)
-        .map_err(|error| rest_session::to_failure(error, PERMISSIONS))?;
-    rest_session::remove_own_comments(&mut proposal, &state);
-    let pull_ref = GiteaPullRef { repository: proposal.repo.clone(), ..pull_ref };
-    let head_ref = format!("refs/pull/{}/head", pull_ref.number);
-    let url = pull_ref.git_url(&pull_ref.repository);
-    let target_repository = HostedRepository {
-        host: pull_ref.host.authority().to_owned(),
-        name: proposal.repo.clone(),
-    };
-    Ok(ForgeProposal {
-        has_clone: rest_session::has_clone(environment, &target_repository, &proposal),
-        proposal,
-        remotes: session.remotes(&url, GIT_USER, head_ref)?,
-        target_repository,
-        reviewed_head: ReviewedHead::Proposed,
-        secrets: session.secrets(),
-        state: Box::new(state),
-        forge: Forge::Gitea(pull_ref),
-    })
-}
-
-/// Access to one Gitea or Forgejo.
-pub(crate) struct GiteaSession(RestSession);
-
-impl GiteaSession {
-    pub(crate) fn open(host: &RestHost, environment: &Environment) -> Result<Self, Failure> {
-        let token = find_token(host, environment).ok_or_else(|| {
-            let (name, web) = (host.name(), host.web());
-            Failure::usage(format!("there is no token for `{name}`")).hint(format!(
-                "set `GITEA_TOKEN` and `GITEA_SERVER_URL={web}`, or run `tea login add`; {PERMISSIONS}"
-            ))
-        })?;
-        let token = RestToken { header: "authorization", prefix: "token ", token };
-        RestSession::open(host, token, environment).map(Self)
+impl RestForge for GiteaCommands {
+    fn name(&self) -> ForgeName {
+        ForgeName::Gitea
     }
 
-    pub(crate) fn secrets(&self) -> Vec<SecretString> {
-        self.0.secrets()
+    fn profile(&self) -> &'static ForgeProfile {
+        GiteaRules.profile()
     }
 
-    /// Posts a review, or returns the requests of a dry run.
-    pub(crate) fn post(
-        &self,
-        pull_ref: &GiteaPullRef,
-        request: &PostRequest<'_>,
-    ) -> Result<PostResult, Failure> {
-        let Self(session) = self;
-        let poster = GiteaPoster { client: &session.client, pull_ref };
-        let web = pull_ref.host.web();
-        let result = match request.kind {
-            PostKind::Review | PostKind::Comment | PostKind::CodeScanning => {
-                request.post(&poster, web, &session.runtime)
-            }
-            PostKind::CheckRun => request.with_posting(web, |posting| {
-                let refusal = session.runtime.block_on(plan_review(&poster, posting))?.refusal;
-                if let Some(refusal) = refusal {
-                    return Ok(PostResult::dry_run(Err(refusal)));
-                }
-                let status = status_request(&session.client, pull_ref, posting);
-                let status = session.runtime.block_on(status)?;
-                Ok::<_, ForgeError>(match request.flags.dry_run {
-                    true => PostResult::DryRun(status.into_iter().collect()),
-                    false => PostResult::Done(session.send_status(status)),
-                })
-            }),
-        };
-        result.map_err(|error| rest_session::to_failure(error, PERMISSIONS))
+    fn server_variables(&self) -> &'static [&'static str] {
+        &SERVERS
     }
-}
 
-/// The token for a server. Variables are only for the configured server; `tea` has tokens for
-/// others.
-fn find_token(host: &RestHost, environment: &Environment) -> Option<SecretString> {
-    let is_default = default_host(environment).is_some_and(|default| default == *host);
-    let token = rest_session::variable_token(&TOKENS, environment).filter(|_| is_default);
-    token.or_else(|| {
+    fn token_variables(&self) -> &'static [&'static str] {
+        &TOKENS
+    }
+
+    fn permissions(&self) -> &'static str {
+        "reading needs the scopes `read:repository`, `read:issue` and `read:user`, posting `write:repository` and `write:issue`"
+    }
+
+    fn fetch_hint(&self) -> &'static str {
+        "the token needs the scope `read:repository`"
+    }
+
+    fn reference_hint(&self) -> &'static str {
+        "pass its address, or `N` inside a clone"
+    }
+
+    fn token_hint(&self, host: &RestHost) -> String {
+        let web = host.web();
+        format!("set `GITEA_TOKEN` and `GITEA_SERVER_URL={web}`, or run `tea login add`")
+    }
+
+    /// `GITEA_SERVER_URL` or `FORGEJO_SERVER_URL`; codeberg.org if only `FORGEJO_TOKEN` is set.
+    fn default_host(&self, environment: &Environment) -> Result<Option<RestHost>, Failure> {
+        let server = SERVERS.iter().find_map(|name| environment.variable(name));
+        let server = server.map(|server| server.to_string_lossy().into_owned());
+        let codeberg =
+            || rest_session::variable_token(&TOKENS[1..], environment).map(|_| CODEBERG.to_owned());
+        Ok(server.or_else(codeberg).and_then(|server| host(&server).ok()))
+    }
+
+    fn known_host(&self, authority: &str, environment: &Environment) -> Option<RestHost> {
         let config = rest_session::read_config(environment, TEA_CONFIG);
-        token_in_config(&config, host.web())
-    })
+        let urls = config.lines().filter_map(|line| rest_session::yaml_value(line, "url"));
+        let mut hosts = urls.filter_map(|url| host(url).ok());
+        hosts.find(|host| host.authority().eq_ignore_ascii_case(authority))
+    }
+
+    /// Variables are only for the configured server; `tea` has tokens for others.
+    fn find_token(&self, host: &RestHost, environment: &Environment) -> Option<RestToken> {
+        let default = self.default_host(environment).ok().flatten();
+        let is_default = default.is_some_and(|default| default == *host);
+        let token = rest_session::variable_token(&TOKENS, environment).filter(|_| is_default);
+        let token = token.or_else(|| {
+            let config = rest_session::read_config(environment, TEA_CONFIG);
+            token_in_config(&config, host.web())
+        });
+        token.map(|token| RestToken { header: "authorization", prefix: "token ", token })
+    }
+
+    fn git_user(&self, _: &RestToken) -> &'static str {
+        GIT_USER
+    }
+
+    /// Addresses of GitHub have `/pull/`.
+    fn is_reference(&self, text: &str, environment: &Environment) -> bool {
+        let is_github = github::default_host(environment).is_ok_and(|host| {
+            text.strip_prefix(host.server()).is_some_and(|it| it.starts_with('/'))
+        });
+        text.contains("://") && text.contains("/pulls/") && !is_github
+    }
+
+    fn parse(
+        &self,
+        text: &str,
+        default: Option<&RestHost>,
+        _: Option<&(RestHost, String)>,
+    ) -> anyhow::Result<(RestHost, String, u64)> {
+        let parsed = GiteaPullRef::parse(text, default)?;
+        Ok((parsed.host, parsed.repository, parsed.number))
+    }
+
+    fn change_url(&self, change: &RestChangeRef) -> String {
+        pull_ref(change).url()
+    }
+
+    fn head_ref(&self, number: u64) -> String {
+        format!("refs/pull/{number}/head")
+    }
+
+    fn read(
+        &self,
+        session: &RestSession,
+        change: &RestChangeRef,
+        instance: &str,
+    ) -> Result<(ChangeProposal, ProposalState), ForgeError> {
+        let pull_ref = pull_ref(change);
+        session.runtime.block_on(read::pull_request(&session.client, &pull_ref, instance))
+    }
+
+    fn post(
+        &self,
+        session: &RestSession,
+        change: &RestChangeRef,
+        request: &PostRequest<'_>,
+    ) -> Result<PostResult, ForgeError> {
+        let pull_ref = pull_ref(change);
+        let poster = GiteaPoster { client: &session.client, pull_ref: &pull_ref };
+        session.post(&poster, request, |posting| {
+            session.runtime.block_on(status_request(&session.client, &pull_ref, posting))
+        })
+    }
+
+    fn find_open_change(
+        &self,
+        session: &RestSession,
+        (host, target): (&RestHost, &str),
+        (source, branch): (&str, &str),
+    ) -> Result<Option<u64>, ForgeError> {
+        let (host, repository) = (host.clone(), target.to_owned());
+        let base = GiteaPullRef { host, repository, number: 0 };
+        let search = read::open_pull_of_branch(&session.client, &base, source, branch);
+        session.runtime.block_on(search)
+    }
+}
+
+fn pull_ref(change: &RestChangeRef) -> GiteaPullRef {
+    let RestChangeRef { host, repository, number, .. } = change;
+    GiteaPullRef { host: host.clone(), repository: repository.clone(), number: *number }
 }
 
 /// Finds the token of the login with this address in the configuration of `tea`.

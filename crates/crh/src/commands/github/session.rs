@@ -174,11 +174,10 @@ fn credentials(
     }
     match find_token(host, default_host, environment) {
         Some(token) => Ok(GitHubCredentials::Token(token.token)),
-        None if is_other_forge(host.name()) => Err(Failure::usage(format!(
-            "`{}` is not a GitHub server",
-            host.name()
-        ))
-        .hint("name a merge request of GitLab as `!N` and a pull request of Gitea or Forgejo by its address; otherwise name the branch")),
+        None if is_other_forge(host.name()) => {
+            Err(Failure::usage(format!("`{}` is not a GitHub server", host.name()))
+                .hint("name the change by its address, or name the branch"))
+        }
         None => {
             let variables = token_variables(host, default_host, environment);
             Err(Failure::usage(format!("there is no token for `{}`", host.name())).hint(format!(

@@ -45,7 +45,7 @@ pub(crate) fn check_skip_rules(
 ) -> Result<(), Failure> {
     let Some(proposal) = proposal.filter(|_| rules == SkipRules::Apply) else { return Ok(()) };
     match &proposal.forge {
-        Forge::GitHub(_) | Forge::GitLab(_) | Forge::Gitea(_) => {}
+        Forge::GitHub(_) | Forge::Rest(_) => {}
         // Launchpad has no labels, and says of no account that it is a bot.
         Forge::Launchpad(_) => return Ok(()),
     }

@@ -14,13 +14,12 @@ use self::event::CiEvent;
 use super::forge::posting::{HeadFiles, PostRequest, PostResult, refusal_failure};
 use super::forge::posting_messages::check_sinks;
 use super::forge::{ExpectedHead, Forge, posting_messages};
-use super::gitea::GiteaSession;
 use super::github::GitHubSession;
-use super::gitlab::GitLabSession;
 use super::models::ModelResolver;
+use super::rest_forge::{REST_FORGES, RestChangeRef};
 use super::review::BASIS;
 use super::review::since::{GROUND, Ground};
-use super::{gitea, github, gitlab, interrupts, run_lookup, store};
+use super::{github, interrupts, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
@@ -96,24 +95,15 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
             let run = load_run(&args, environment)?;
             launchpad::post_to_launchpad(&args, &run, environment, &settings)
         }
-        ForgeName::GitLab => {
-            let (url, head) = launchpad::required_flags(&args, "merge request")?;
-            let merge_ref = gitlab::parse_ref(url, environment)?;
+        name => {
+            let rest = REST_FORGES.into_iter().find(|forge| forge.name() == name);
+            let forge = rest.ok_or_else(|| Failure::usage("this forge takes no stored runs"))?;
+            let (url, head) = launchpad::required_flags(&args, forge.profile().kind.word())?;
+            let change = RestChangeRef::parse(forge, url, environment)?;
             let run = load_run(&args, environment)?;
-            check_proposal(&run.report, merge_ref.host.web(), merge_ref.number, &head)?;
-            let session = GitLabSession::open(&merge_ref.host, environment)?;
-            let secrets = session.secrets();
-            let forge = Forge::GitLab(merge_ref);
-            post_run(&args, &run, &forge, &secrets, None, environment, &settings)
-        }
-        ForgeName::Gitea => {
-            let (url, head) = launchpad::required_flags(&args, "pull request")?;
-            let pull_ref = gitea::parse_ref(url, environment)?;
-            let run = load_run(&args, environment)?;
-            check_proposal(&run.report, pull_ref.host.web(), pull_ref.number, &head)?;
-            let session = GiteaSession::open(&pull_ref.host, environment)?;
-            let secrets = session.secrets();
-            let forge = Forge::Gitea(pull_ref);
+            check_proposal(&run.report, change.host.web(), change.number, &head)?;
+            let secrets = change.open_session(environment)?.secrets();
+            let forge = Forge::Rest(change);
             post_run(&args, &run, &forge, &secrets, None, environment, &settings)
         }
     }

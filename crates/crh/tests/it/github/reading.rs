@@ -239,8 +239,8 @@ fn gitlab_clone_is_not_told_to_set_gh_host() {
     let output = hub.crh(repo.path(), &["review", "12"]).run();
     expect![[r#"
         exit 2
-        error: `gitlab.com` is not a GitHub server
-        hint: name a merge request of GitLab as `!N` and a pull request of Gitea or Forgejo by its address; otherwise name the branch
+        error: there is no token for `gitlab.com`
+        hint: set `GITLAB_TOKEN` (and `GITLAB_HOST` for a server other than gitlab.com), or run `glab auth login --hostname gitlab.com`; reading needs the scope `read_api`, posting the scope `api` and at least the role Reporter; job tokens cannot post
         ---
     "#]]
     .assert_eq(&output.shown());
