@@ -78,7 +78,7 @@ async fn main() {
         network: NetworkSettings::default(),
     };
     let settings = HttpSettings {
-        webhook_secret: SecretSource::Value("secret".into()),
+        webhook_secret: Some(SecretSource::Value("secret".into())),
         rules: WebhookRules { strangers: Default::default(), label: "crh-review".to_owned() },
         public_url: Some(format!("http://{address}")),
         sign_in: SignIn { token: Some(SecretSource::Value("token".into())), github: Some(oauth) },

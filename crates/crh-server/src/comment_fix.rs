@@ -3,7 +3,8 @@
 //! The branch must still have the reviewed head. The commit names the comment that asked for it, so
 //! that a job that runs twice commits once.
 
-use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, issue_text};
+use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, fix_text, issue_text};
+use crate::github_app::GitHubAccess;
 use crate::github_code::{CommitResult, FileCommit, PullHead};
 use crate::job::AttemptFailure;
 use crate::webhook::plan::CommentRef;
@@ -29,9 +30,12 @@ impl CommentJobRunner {
             Ok(found) => found,
             Err(answer) => return Ok(Some(answer)),
         };
-        let head = self.access.pull_head(change).await?;
+        let Some(github) = self.access.github_at(&change.forge) else {
+            return Ok(Some(fix_text(&report, &issue)));
+        };
+        let head = github.pull_head(change).await?;
         if head.is_own_branch && head.commit != review.head {
-            let message = self.access.commit_message(repository, &head.commit).await?;
+            let message = github.commit_message(repository, &head.commit).await?;
             if message.lines().any(|line| line == trailer(comment)) {
                 return Ok(Some(committed(number, &head.commit)));
             }
@@ -40,7 +44,7 @@ impl CommentJobRunner {
             return Ok(Some(MOVED.to_owned()));
         }
         let path = issue.location.file.as_str();
-        let Some(file) = self.access.file_at(repository, &head.commit, path).await? else {
+        let Some(file) = github.file_at(repository, &head.commit, path).await? else {
             return Ok(Some(refused(&report, &issue, "its file is not text, or too large")));
         };
         let text = match apply_replacement(&issue, &file.text) {
@@ -54,21 +58,22 @@ impl CommentJobRunner {
             let (branch, parent) = (head.branch.as_str(), head.commit.as_str());
             let commit =
                 FileCommit { branch, parent, file: &file, path, text: &text, message: &message };
-            match self.access.commit_file(repository, &commit).await? {
+            match github.commit_file(repository, &commit).await? {
                 CommitResult::Committed(sha) => return Ok(Some(committed(number, &sha))),
-                CommitResult::Refused if self.access.pull_head(change).await? != head => {
+                CommitResult::Refused if github.pull_head(change).await? != head => {
                     return Ok(Some(MOVED.to_owned()));
                 }
                 // The App may not write here, or the branch is protected.
                 CommitResult::Refused => {}
             }
         }
-        self.suggest(attempt, comment, &head, (&report, &issue)).await
+        self.suggest(github, attempt, comment, &head, (&report, &issue)).await
     }
 
     /// Suggests the replacement at its lines, once.
     async fn suggest(
         &self,
+        github: &GitHubAccess,
         attempt: &Attempt<'_>,
         comment: &CommentRef,
         head: &PullHead,
@@ -76,7 +81,7 @@ impl CommentJobRunner {
     ) -> Result<Option<String>, AttemptFailure> {
         let change = &attempt.job().key.change;
         let mark = answer_mark(comment.id);
-        if self.access.has_line_comment(change, &mark).await? {
+        if github.has_line_comment(change, &mark).await? {
             return Ok(None);
         }
         let replacement = issue.replacement.as_deref().unwrap_or_default();
@@ -87,7 +92,7 @@ impl CommentJobRunner {
         );
         let location = &issue.location;
         let lines = (location.file.as_str(), location.line_start, location.line_end);
-        let is_taken = self.access.comment_on_lines(change, &head.commit, lines, &body).await?;
+        let is_taken = github.comment_on_lines(change, &head.commit, lines, &body).await?;
         Ok((!is_taken).then(|| issue_text(report, issue)))
     }
 }

@@ -4,14 +4,13 @@
 //! id of the comment, and crh answers a comment only once.
 
 use std::path::{Component, Path};
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::comment_commands::{CommentCommand, HELP};
 use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
-use crate::github_app::GitHubAccess;
+use crate::forges::ServerForges;
 use crate::job::{
     AttemptFailure, Enqueued, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice,
 };
@@ -28,15 +27,15 @@ const REPORT_MAX: u64 = 32 << 20;
 /// Carries out jobs about comments.
 #[derive(Debug, Clone)]
 pub struct CommentJobRunner {
-    pub(crate) access: Arc<GitHubAccess>,
+    pub(crate) access: ServerForges,
     /// Label that approves a stranger's pull request.
     label: String,
 }
 
 impl CommentJobRunner {
-    /// A runner that uses the App.
-    pub fn new(access: Arc<GitHubAccess>, label: String) -> Self {
-        Self { access, label }
+    /// A runner that acts as the server's accounts.
+    pub fn new(access: impl Into<ServerForges>, label: String) -> Self {
+        Self { access: access.into(), label }
     }
 }
 
@@ -122,7 +121,7 @@ impl CommentJobRunner {
         };
         match answer {
             Some(text) => self.answer(attempt, comment, &text).await?,
-            None => self.access.react(repository, comment, "+1").await?,
+            None => self.access.approve_comment(change, comment).await?,
         }
         Ok(())
     }
@@ -207,11 +206,11 @@ impl CommentJobRunner {
     ) -> Result<(), ForgeFailure> {
         let change = &attempt.job().key.change;
         let mark = answer_mark(comment.id);
-        if self.access.has_comment(&change.repository, &change.number, &mark).await? {
+        if self.access.has_comment(change, &mark).await? {
             return Ok(());
         }
         let body = format!("{text}\n\n{mark}");
-        self.access.comment(&change.repository, &change.number, &body).await
+        self.access.comment(change, &body).await
     }
 }
 

@@ -86,8 +86,9 @@ impl CommentJobRunner {
         let Some(open) = self.access.open_change(job.installation, change).await? else {
             return Ok(());
         };
+        let Some(github) = self.access.github_at(forge) else { return Ok(()) };
         // Replies in other people's conversations are not for crh.
-        let Some(conversation) = self.access.own_conversation(change, task.root).await? else {
+        let Some(conversation) = github.own_conversation(change, task.root).await? else {
             return Ok(());
         };
         if let Some(outcome) = earlier_answer(&conversation, task) {
@@ -100,11 +101,11 @@ impl CommentJobRunner {
         let Some(issue) = issue else {
             let text = "This issue is not in the last report any more.";
             let body = format!("{text}\n\n{}", mark(task.comment.id, ReplyOutcome::Answered));
-            return Ok(self.access.reply(change, task.root, &body).await?);
+            return Ok(github.reply(change, task.root, &body).await?);
         };
         if let Some(reason) = task.dismissal() {
             self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
-            return Ok(self.access.react(repository, &task.comment, "+1").await?);
+            return Ok(github.react(repository, &task.comment, "+1").await?);
         }
         let Some(answer) = self.answer_of(attempt, task, issue, &open.head).await? else {
             return Ok(());
@@ -112,7 +113,7 @@ impl CommentJobRunner {
         // The last fence before a write: a worker that lost its lease ends here.
         attempt.begin_step("post").await?;
         let body = format!("{}\n\n{}", words(&answer), mark(task.comment.id, answer.outcome));
-        self.access.reply(change, task.root, &body).await?;
+        github.reply(change, task.root, &body).await?;
         let reason = deciding_text(&answer);
         self.conclude(attempt, task, &conversation, answer.outcome, &reason).await?;
         Ok(record(attempt, author, "reply").await?)
@@ -135,8 +136,10 @@ impl CommentJobRunner {
         }
         self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
         if !conversation.resolved {
-            let repository = &attempt.job().key.change.repository;
-            self.access.resolve(repository, &conversation.thread).await?;
+            let change = &attempt.job().key.change;
+            if let Some(github) = self.access.github_at(&change.forge) {
+                github.resolve(&change.repository, &conversation.thread).await?;
+            }
         }
         Ok(())
     }

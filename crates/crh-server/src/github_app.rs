@@ -358,28 +358,33 @@ impl GitHubAccess {
     }
 
     pub(crate) fn failure(&self, error: ForgeError) -> ForgeFailure {
-        let now = (self.settings.now)().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        match error {
-            ForgeError::RateLimited { wait, .. } => {
-                let wait = wait.unwrap_or(UNKNOWN_WAIT).min(LONGEST_WAIT);
-                let until = (now + wait).as_millis();
-                ForgeFailure::RateLimited {
-                    until: UnixMillis(i64::try_from(until).unwrap_or(i64::MAX)),
-                }
+        forge_failure(error, (self.settings.now)())
+    }
+}
+
+/// What a failed request means for a job.
+pub(crate) fn forge_failure(error: ForgeError, now: SystemTime) -> ForgeFailure {
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    match error {
+        ForgeError::RateLimited { wait, .. } => {
+            let wait = wait.unwrap_or(UNKNOWN_WAIT).min(LONGEST_WAIT);
+            let until = (now + wait).as_millis();
+            ForgeFailure::RateLimited {
+                until: UnixMillis(i64::try_from(until).unwrap_or(i64::MAX)),
             }
-            ForgeError::NotFound { request } => ForgeFailure::Gone(format!("`{request}`")),
-            ForgeError::BadToken { .. } | ForgeError::Forbidden { .. } => {
-                ForgeFailure::Denied(error.to_string())
-            }
-            ForgeError::Refused { .. }
-            | ForgeError::Ambiguous { .. }
-            | ForgeError::Failing { .. }
-            | ForgeError::Unreachable { .. }
-            | ForgeError::TooLarge { .. }
-            | ForgeError::TooOld { .. }
-            | ForgeError::Bazaar { .. }
-            | ForgeError::Unreadable { .. } => ForgeFailure::Unavailable(error.to_string()),
         }
+        ForgeError::NotFound { request } => ForgeFailure::Gone(format!("`{request}`")),
+        ForgeError::BadToken { .. } | ForgeError::Forbidden { .. } => {
+            ForgeFailure::Denied(error.to_string())
+        }
+        ForgeError::Refused { .. }
+        | ForgeError::Ambiguous { .. }
+        | ForgeError::Failing { .. }
+        | ForgeError::Unreachable { .. }
+        | ForgeError::TooLarge { .. }
+        | ForgeError::TooOld { .. }
+        | ForgeError::Bazaar { .. }
+        | ForgeError::Unreadable { .. } => ForgeFailure::Unavailable(error.to_string()),
     }
 }
 

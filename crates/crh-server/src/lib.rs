@@ -13,6 +13,7 @@ pub mod comment_jobs;
 mod comment_reply;
 pub mod forge_access;
 pub mod forge_time;
+pub mod forges;
 pub mod github_app;
 pub mod github_code;
 pub mod http;

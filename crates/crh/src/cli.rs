@@ -45,8 +45,8 @@ pub(crate) use self::review::{
 pub(crate) use self::runs::{DismissArgs, RunsCommand, RunsPruneArgs, ShowArgs};
 #[cfg(feature = "server")]
 pub(crate) use self::serve::{
-    AppArgs, LogFormatArg, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs, StrangersArg,
-    WorkerArgs,
+    AppArgs, LogFormatArg, RestForgeArgs, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs,
+    StrangersArg, WorkerArgs,
 };
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 

@@ -85,7 +85,7 @@ pub(crate) fn parse_number(text: &str) -> Option<u64> {
 }
 
 /// Whether a path has only segments that are names: no empty one, no dots, no control characters.
-pub(crate) fn is_repository_path(path: &str) -> bool {
+pub fn is_repository_path(path: &str) -> bool {
     let is_name = |name: &str| {
         !name.is_empty()
             && name != "."

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub use host::{RestHost, RestHostError, split_reference};
-pub(crate) use host::{is_repository_path, parse_number};
+pub(crate) use host::parse_number;
+pub use host::{RestHost, RestHostError, is_repository_path, split_reference};
 use reqwest::header::{
     ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT as AGENT,
 };

@@ -7,6 +7,7 @@ mod health;
 mod live;
 mod mcp;
 mod pages;
+mod rest_webhooks;
 mod sign_in;
 mod webhooks;
 
@@ -24,7 +25,8 @@ use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
-use crate::github_app::{GitHubAccess, SecretSource};
+use crate::forges::ServerForges;
+use crate::github_app::SecretSource;
 use crate::page::PageTemplates;
 use crate::session::Sessions;
 use crate::store::{BudgetLimits, Store};
@@ -34,8 +36,8 @@ pub use sign_in::OAuthSettings;
 /// Settings of the HTTP server.
 #[derive(Debug)]
 pub struct HttpSettings {
-    /// Secrets of the webhook, one per line during a rotation.
-    pub webhook_secret: SecretSource,
+    /// Secrets of the App's webhook, one per line during a rotation. `None` without an App.
+    pub webhook_secret: Option<SecretSource>,
     /// Which deliveries lead to a review.
     pub rules: WebhookRules,
     /// Address under which people reach the page, without a trailing slash.
@@ -93,7 +95,7 @@ pub enum StartError {
 #[derive(Debug)]
 struct ServerState {
     store: Store,
-    access: Arc<GitHubAccess>,
+    access: ServerForges,
     settings: HttpSettings,
     sessions: Sessions,
     templates: PageTemplates,
@@ -120,7 +122,7 @@ impl HttpServer {
     pub async fn bind(
         address: SocketAddr,
         store: Store,
-        access: Arc<GitHubAccess>,
+        access: impl Into<ServerForges>,
         settings: HttpSettings,
     ) -> Result<Self, StartError> {
         let public_url = settings.public_url.as_deref().unwrap_or_default();
@@ -133,7 +135,9 @@ impl HttpServer {
             }
         }
         // A missing secret should stop the start, not the first delivery.
-        settings.webhook_secret.read_lines()?;
+        if let Some(secret) = &settings.webhook_secret {
+            secret.read_lines()?;
+        }
         if let Some(token) = &settings.sign_in.token {
             token.read()?;
         }
@@ -144,7 +148,7 @@ impl HttpServer {
         let state = ServerState {
             version: live::watch_queue(store.clone()),
             store,
-            access,
+            access: access.into(),
             settings,
             sessions: Sessions::new().ok_or(StartError::Random)?,
             templates: PageTemplates::new()?,
@@ -176,7 +180,7 @@ fn router(state: Shared) -> Router {
         .route("/reviews/{id}", get(pages::review))
         .route("/reviews/{id}/report", get(pages::report))
         .route("/repositories", get(pages::repositories))
-        .route("/repositories/{owner}/{name}", get(pages::repository))
+        .route("/repositories/{*name}", get(pages::repository))
         .route("/jobs/{id}", get(pages::job))
         .route("/jobs/{id}/retry", post(pages::retry))
         .route("/jobs/{id}/cancel", post(pages::cancel))
@@ -196,6 +200,7 @@ fn router(state: Shared) -> Router {
     Router::new()
         .route("/webhooks/github", post(webhooks::github))
         .route("/mcp", mcp::route(&state))
+        .route("/webhooks/{forge}", post(rest_webhooks::receive_rest))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(health::metrics))

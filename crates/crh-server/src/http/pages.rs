@@ -11,7 +11,7 @@ use super::sign_in::ask_viewer;
 use super::{ServerState, Shared};
 use crate::comment_jobs::read_report;
 use crate::forge_time::{format_day, format_span, format_time};
-use crate::job::{Job, JobId, JobState};
+use crate::job::{InstallationId, Job, JobId, JobState};
 use crate::page::{SCRIPT, STYLE_SHEET};
 use crate::session::{Session, Viewer};
 use crate::store::{
@@ -152,7 +152,7 @@ fn hidden(state: &ServerState, who: &SignedIn) -> Response {
 pub(super) enum JobChoice<'a> {
     All,
     State(JobState),
-    Repository(&'a str),
+    Repository { forge: &'a str, name: &'a str },
 }
 
 /// Jobs that a person may see, newest first.
@@ -165,8 +165,8 @@ pub(super) async fn visible_jobs(
     match choice {
         JobChoice::All => {}
         JobChoice::State(job_state) => filter.state = Some(job_state),
-        JobChoice::Repository(name) => {
-            filter.repository = Some((state.access.host().name().to_owned(), name.to_owned()));
+        JobChoice::Repository { forge, name } => {
+            filter.repository = Some((forge.to_owned(), name.to_owned()));
         }
     }
     let mut visible = Vec::new();
@@ -400,13 +400,12 @@ async fn repository_rows(state: &ServerState, viewer: &Viewer) -> Result<Vec<Val
 pub(super) async fn repository(
     State(state): State<Shared>,
     headers: HeaderMap,
-    UrlPath((owner, name)): UrlPath<(String, String)>,
+    UrlPath(name): UrlPath<String>,
 ) -> Response {
     let who = match require_viewer(&state, &headers).await {
         Ok(who) => who,
         Err(response) => return response,
     };
-    let name = format!("{owner}/{name}");
     if !who.viewer.sees(&name) {
         return hidden(&state, &who);
     }
@@ -417,13 +416,29 @@ pub(super) async fn repository(
     }
 }
 
+/// The forge that has a repository, and its installation there.
+async fn find_repository<'a>(
+    state: &'a ServerState,
+    name: &str,
+) -> Result<(&'a str, InstallationId), StoreError> {
+    let mut missing = StoreError::Missing(format!("repository {name}"));
+    for forge in state.access.names() {
+        match state.store.installation_of(forge, name).await {
+            Ok(installation) => return Ok((forge, installation)),
+            Err(error @ StoreError::Missing(_)) => missing = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(missing)
+}
+
 async fn repository_values(
     state: &ServerState,
     viewer: &Viewer,
     name: &str,
 ) -> Result<Value, StoreError> {
-    let (store, forge) = (&state.store, state.access.host().name());
-    let installation = store.installation_of(forge, name).await?;
+    let store = &state.store;
+    let (forge, installation) = find_repository(state, name).await?;
     let repositories = store.repositories_of(forge, installation).await?;
     let settings = repositories.iter().find(|repository| repository.name == name);
     let scope = BudgetScope { forge: forge.to_owned(), installation, repository: name.to_owned() };
@@ -448,7 +463,7 @@ async fn repository_values(
         ..ReviewFilter::default()
     };
     let reviews = store.reviews(&filter).await?;
-    let jobs = visible_jobs(state, viewer, JobChoice::Repository(name)).await?;
+    let jobs = visible_jobs(state, viewer, JobChoice::Repository { forge, name }).await?;
     let limit = |limit: Option<MicroUsd>| limit.map_or("none".to_owned(), dollars);
     let limits = &state.settings.limits.repository;
     Ok(json!({
@@ -599,7 +614,7 @@ fn job_values(state: &ServerState, job: &Job) -> Value {
     json!({
         "id": job.id.0, "kind": job.key.kind.name(), "state": job.state.name(), "tone": tone,
         "change": change_name(&change.repository, &change.number),
-        "url": change_url(state, &change.repository, &change.number),
+        "url": state.access.change_url(change),
         "head": job.key.head, "attempts": job.attempts, "reason": job.reason, "step": job.step,
         "owner": job.owner, "run_at": format_time(job.run_at),
         "since": format_span(state.store.now().0 - job.changed_at.0),
@@ -611,7 +626,7 @@ fn review_values(state: &ServerState, review: &StoredReview) -> Value {
     json!({
         "id": review.id, "job": review.job.0, "head": review.head, "verdict": review.verdict,
         "change": change_name(&change.repository, &change.number),
-        "url": change_url(state, &change.repository, &change.number),
+        "url": state.access.change_url(change),
         "repository": change.repository, "issues": review.issues_shown,
         "dismissed": review.issues_dismissed, "fixed": review.issues_fixed,
         "cost": dollars(review.cost), "time": format_span(review.ended_at.0 - review.started_at.0),
@@ -624,14 +639,6 @@ fn change_name(repository: &str, number: &str) -> String {
         ("", _) => "all".to_owned(),
         (repository, "") => repository.to_owned(),
         (repository, number) => format!("{repository}#{number}"),
-    }
-}
-
-fn change_url(state: &ServerState, repository: &str, number: &str) -> String {
-    let server = state.access.host().server();
-    match number {
-        "" => format!("{server}/{repository}"),
-        number => format!("{server}/{repository}/pull/{number}"),
     }
 }
 

@@ -88,7 +88,8 @@ pub(super) async fn with_token(
 
 /// Sends the browser to GitHub.
 pub(super) async fn with_github(State(state): State<Shared>) -> Response {
-    let (Some(github), Some(word)) = (&state.settings.sign_in.github, state.sessions.random_text())
+    let (Some(github), Some(access), Some(word)) =
+        (&state.settings.sign_in.github, state.access.github(), state.sessions.random_text())
     else {
         return sign_in_page(
             &state,
@@ -101,7 +102,7 @@ pub(super) async fn with_github(State(state): State<Shared>) -> Response {
         .append_pair("redirect_uri", &redirect_uri(&state))
         .append_pair("state", &state.sessions.derive("oauth", &word))
         .finish();
-    let address = format!("{}/login/oauth/authorize?{query}", state.access.host().server());
+    let address = format!("{}/login/oauth/authorize?{query}", access.host().server());
     let mut response = Redirect::to(&address).into_response();
     set_cookie(&state, &mut response, STATE_COOKIE, &word, 600);
     response
@@ -192,6 +193,7 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
         error: Option<String>,
     }
     let github = state.settings.sign_in.github.as_ref().ok_or("no sign-in with GitHub")?;
+    let access = state.access.github().ok_or("no GitHub App")?;
     let secret = github.client_secret.read().map_err(|error| error.to_string())?;
     let http = crh_http::build_client(&github.network).map_err(|error| error.to_string())?;
     let form = form_urlencoded::Serializer::new(String::new())
@@ -200,7 +202,7 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
         .append_pair("code", code)
         .append_pair("redirect_uri", &redirect_uri(state))
         .finish();
-    let address = format!("{}/login/oauth/access_token", state.access.host().server());
+    let address = format!("{}/login/oauth/access_token", access.host().server());
     let request = http
         .post(address)
         .timeout(TIMEOUTS.first_byte)
@@ -276,17 +278,19 @@ pub(super) async fn ask_viewer(
 
 fn user_client(state: &ServerState, token: &SecretString) -> Result<GitHubClient, ForgeError> {
     let network = state.settings.sign_in.github.as_ref().map(|github| github.network.clone());
+    let unreachable = |message: String| {
+        let host = state.access.names().first().copied().unwrap_or_default().to_owned();
+        ForgeError::Unreachable { host, message }
+    };
+    let access = state.access.github().ok_or_else(|| unreachable("no GitHub App".to_owned()))?;
     let config = GitHubClientConfig {
-        host: state.access.host().clone(),
+        host: access.host().clone(),
         credentials: GitHubCredentials::Token(token.clone()),
         cache: ReplyCache::disabled(),
         retry: ForgeRetryPolicy::default(),
-        now: state.access.clock(),
+        now: access.clock(),
         seed: 0,
     };
     let network = NetworkSettings { timeouts: TIMEOUTS, ..network.unwrap_or_default() };
-    GitHubClient::new(&network, config).map_err(|error| ForgeError::Unreachable {
-        host: state.access.host().name().to_owned(),
-        message: error.to_string(),
-    })
+    GitHubClient::new(&network, config).map_err(|error| unreachable(error.to_string()))
 }

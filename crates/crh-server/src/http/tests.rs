@@ -3,6 +3,7 @@
 mod agents;
 mod deliveries;
 mod looking;
+mod rest_deliveries;
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -14,7 +15,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::github_app::GitHubAppSettings;
+use crate::github_app::{GitHubAccess, GitHubAppSettings};
 use crate::job::{AttemptFailure, Job, JobId, RetryAdvice};
 use crate::queue::RetryPolicy;
 use crate::store::{ClaimRequest, DatabaseUrl, JobFilter, LeaseEnd};
@@ -62,7 +63,7 @@ fn access(github: &FakeGitHub) -> Arc<GitHubAccess> {
 
 fn settings(folder: &TempDir, sign_in: SignIn, public_url: Option<String>) -> HttpSettings {
     HttpSettings {
-        webhook_secret: SecretSource::Value(SECRET.into()),
+        webhook_secret: Some(SecretSource::Value(SECRET.into())),
         rules: WebhookRules { strangers: Default::default(), label: "crh-review".to_owned() },
         public_url,
         sign_in,

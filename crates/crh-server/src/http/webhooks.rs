@@ -1,15 +1,17 @@
-//! Receives deliveries of GitHub. A delivery is answered with 2xx only after its jobs are stored.
+//! Receives deliveries of GitHub, with the parts that other forges share. A delivery is answered with 2xx only after its jobs are stored.
 
 use std::time::Duration;
 
-use axum::body::{self, Body};
+use axum::body::{self, Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use secrecy::SecretString;
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::{ServerState, Shared};
+use crate::github_app::SecretError;
 use crate::job::{
     ChangeId, Enqueued, InstallationId, JobKey, JobKind, JobOrigin, NewJob, Priority,
 };
@@ -37,7 +39,13 @@ pub(super) async fn github(
     headers: HeaderMap,
     body: Body,
 ) -> Response {
-    let (status, message) = match receive(&state, &headers, body).await {
+    let received = receive(&state, &headers, body).await;
+    answer(&state, received)
+}
+
+/// The answer to a delivery.
+pub(super) fn answer(state: &ServerState, received: Result<Received, Refusal>) -> Response {
+    let (status, message) = match received {
         Ok(Received::Accepted(jobs)) => (StatusCode::ACCEPTED, format!("{jobs} jobs added")),
         Ok(Received::AlreadyHandled) => (StatusCode::OK, "handled before".to_owned()),
         Ok(Received::Ignored(why)) => (StatusCode::ACCEPTED, format!("ignored: {why}")),
@@ -54,53 +62,70 @@ pub(super) async fn github(
     response
 }
 
-enum Received {
+/// What happened to a delivery.
+pub(super) enum Received {
     Accepted(usize),
     AlreadyHandled,
     Ignored(&'static str),
 }
 
-type Refusal = (StatusCode, String);
+pub(super) type Refusal = (StatusCode, String);
 
-async fn receive(
+/// Reads the body of a delivery.
+pub(super) async fn read_body(
     state: &ServerState,
     headers: &HeaderMap,
     body: Body,
-) -> Result<Received, Refusal> {
+) -> Result<Bytes, Refusal> {
     let too_large = || (StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 25 MB".to_owned());
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let length = text("content-length").and_then(|length| length.parse::<usize>().ok());
     if length.is_some_and(|length| length > BODY_MAX) {
         return Err(too_large());
     }
-    let signature = headers.get("x-hub-signature-256").map(HeaderValue::as_bytes);
     // The sender is not known until the whole body was read, so few bodies are read at once.
     let _slot = state.bodies.acquire().await;
-    let body = match timeout(BODY_TIME_MAX, body::to_bytes(body, BODY_MAX)).await {
-        Ok(Ok(body)) => body,
+    match timeout(BODY_TIME_MAX, body::to_bytes(body, BODY_MAX)).await {
+        Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) => {
             // The limit is the only error that is not the connection's.
             let is_limit = std::error::Error::source(&error)
                 .is_some_and(|why| why.to_string().contains("length limit"));
             let incomplete = (StatusCode::BAD_REQUEST, "the body is incomplete".to_owned());
-            return Err(if is_limit { too_large() } else { incomplete });
+            Err(if is_limit { too_large() } else { incomplete })
         }
         Err(_) => {
             let message = format!("the body took more than {} seconds", BODY_TIME_MAX.as_secs());
-            return Err((StatusCode::REQUEST_TIMEOUT, message));
+            Err((StatusCode::REQUEST_TIMEOUT, message))
         }
-    };
-    let secrets = state.settings.webhook_secret.read_lines().map_err(|error| {
+    }
+}
+
+/// The secrets that a delivery may have.
+pub(super) fn readable_secrets(
+    secrets: Result<Vec<SecretString>, SecretError>,
+) -> Result<Vec<SecretString>, Refusal> {
+    secrets.map_err(|error| {
         tracing::error!(%error, "cannot check deliveries");
         (StatusCode::SERVICE_UNAVAILABLE, "the server cannot check deliveries".to_owned())
-    })?;
+    })
+}
+
+async fn receive(
+    state: &ServerState,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Received, Refusal> {
+    let no_app = || (StatusCode::NOT_FOUND, "this server has no GitHub App".to_owned());
+    let secret = state.settings.webhook_secret.as_ref().ok_or_else(no_app)?;
+    let github = state.access.github().ok_or_else(no_app)?;
+    let body = read_body(state, headers, body).await?;
+    let secrets = readable_secrets(secret.read_lines())?;
+    let signature = headers.get("x-hub-signature-256").map(HeaderValue::as_bytes);
     verify_signature(&secrets, signature, &body)
         .map_err(|error| (StatusCode::UNAUTHORIZED, error.to_string()))?;
-    let is_json = text("content-type").is_some_and(|kind| kind.starts_with("application/json"));
-    if !is_json {
-        let message = "set the content type of the webhook to `application/json`";
-        return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned()));
-    }
+    require_json(headers)?;
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let missing =
         |name: &str| (StatusCode::BAD_REQUEST, format!("the delivery has no valid `{name}`"));
     let event = text("x-github-event").ok_or_else(|| missing("X-GitHub-Event"))?;
@@ -109,16 +134,35 @@ async fn receive(
     let plan = plan_delivery(event, &body, &state.settings.rules)
         .map_err(|error| (StatusCode::BAD_REQUEST, error.to_string()))?;
     drop(body);
-    let forge = state.access.host().name().to_owned();
+    let forge = github.host().name().to_owned();
     let delivery = Delivery { forge, id: id.to_owned(), event: event.to_owned() };
-    accept(state, &delivery, plan).await.map_err(|error| {
-        // GitHub shows the failure, and a redelivery is a new chance.
+    accept(state, &delivery, plan).await
+}
+
+/// Refuses payloads in forms.
+pub(super) fn require_json(headers: &HeaderMap) -> Result<(), Refusal> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if kind.is_some_and(|kind| kind.starts_with("application/json")) {
+        return Ok(());
+    }
+    let message = "set the content type of the webhook to `application/json`";
+    Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, message.to_owned()))
+}
+
+/// Stores a delivery and its jobs.
+pub(super) async fn accept(
+    state: &ServerState,
+    delivery: &Delivery,
+    plan: WebhookPlan,
+) -> Result<Received, Refusal> {
+    store_delivery(state, delivery, plan).await.map_err(|error| {
+        // The forge shows the failure, and a redelivery is a new chance.
         tracing::error!(%error, "cannot store a delivery");
         (StatusCode::SERVICE_UNAVAILABLE, "the server cannot store the delivery".to_owned())
     })
 }
 
-async fn accept(
+async fn store_delivery(
     state: &ServerState,
     delivery: &Delivery,
     plan: WebhookPlan,
@@ -314,7 +358,7 @@ fn reconcile_job(
     }
 }
 
-fn is_delivery_id(id: &str) -> bool {
+pub(super) fn is_delivery_id(id: &str) -> bool {
     let is_id_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !id.is_empty() && id.len() <= DELIVERY_ID_MAX && id.bytes().all(is_id_byte)
 }

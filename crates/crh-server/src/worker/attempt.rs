@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::{
     child::{ChildCommand, ChildEnd, run_child},
     folders::{InstallationFolders, JobFolder},
-    settings::WorkerSettings,
+    settings::{RestForgeChildren, WorkerSettings},
     signal::{StopReason, StopSignal},
 };
 use crate::{
@@ -98,7 +98,12 @@ impl Attempt<'_> {
         let command = ChildCommand {
             program: self.settings.program.clone(),
             arguments,
-            environment: child_environment(self.settings, &self.folders(), access),
+            environment: child_environment(
+                self.settings,
+                &self.folders(),
+                &self.job().key.change.forge,
+                access,
+            ),
             folder: self.folder().root,
             timeout,
         };
@@ -136,6 +141,7 @@ impl Attempt<'_> {
 fn child_environment(
     settings: &WorkerSettings,
     folders: &InstallationFolders,
+    forge: &str,
     access: ChildAccess,
 ) -> Vec<(String, SecretString)> {
     let mut variables: Vec<(String, SecretString)> = settings
@@ -149,13 +155,18 @@ fn child_environment(
         let value = folder.to_string_lossy().into_owned();
         variables.push((name.to_owned(), SecretString::from(value)));
     }
+    let rest_forge = settings.rest_forges.get(forge);
+    variables.extend(rest_forge.map(RestForgeChildren::server));
     match access {
-        ChildAccess::Forge(token) => {
-            for (name, value) in &settings.forge_environment {
-                variables.push((name.clone(), SecretString::from(value.clone())));
+        ChildAccess::Forge(token) => match rest_forge {
+            Some(children) => variables.push((children.token_variable(), token)),
+            None => {
+                for (name, value) in &settings.forge_environment {
+                    variables.push((name.clone(), SecretString::from(value.clone())));
+                }
+                variables.push((settings.token_variable.clone(), token));
             }
-            variables.push((settings.token_variable.clone(), token));
-        }
+        },
         ChildAccess::Model => {
             for (name, value) in &settings.model_environment {
                 variables.push((name.clone(), value.clone()));
@@ -179,7 +190,7 @@ mod tests {
         settings.model_environment = vec![("ANTHROPIC_API_KEY".to_owned(), "k".to_owned().into())];
         let folders = InstallationFolders::new(&settings.state, "github.com", InstallationId(7));
         let names = |access| {
-            child_environment(&settings, &folders, access)
+            child_environment(&settings, &folders, "github.com", access)
                 .into_iter()
                 .map(|(name, _)| name)
                 .collect::<Vec<_>>()

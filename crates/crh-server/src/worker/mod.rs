@@ -24,7 +24,7 @@ use tokio::{
 pub use attempt::{Attempt, ChildAccess};
 pub use child::{ChildCommand, ChildEnd, PARENT_VARIABLE, end_with_parent, run_child};
 pub use folders::{InstallationFolders, JobFolder};
-pub use settings::{StepTimeouts, WorkerSettings};
+pub use settings::{RestForgeChildren, StepTimeouts, WorkerSettings};
 pub use signal::{StopReason, StopSignal};
 
 use crate::{

@@ -198,7 +198,7 @@ async fn prepare(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> Result<(), 
     let token = forge.token(&change.forge, job.installation, &change.repository).await?;
     let mut arguments = vec![
         "prepare".to_owned(),
-        format!("{}#{}", change.repository, change.number),
+        attempt.settings.change_arguments(change).prepare,
         "--head".to_owned(),
         job.key.head.clone(),
         "--pack".to_owned(),
@@ -309,14 +309,11 @@ async fn post(
     let mut arguments = vec![
         "post".to_owned(),
         run.folder.to_string_lossy().into_owned(),
-        "--repo".to_owned(),
-        change.repository.clone(),
-        "--pr".to_owned(),
-        change.number.clone(),
         "--head".to_owned(),
         job.key.head.clone(),
         "--quiet".to_owned(),
     ];
+    arguments.extend(attempt.settings.change_arguments(change).post);
     arguments.extend(attempt.settings.post_arguments.iter().cloned());
     let timeout = attempt.settings.timeouts.post;
     match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {

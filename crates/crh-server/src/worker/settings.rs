@@ -1,10 +1,12 @@
 //! Settings of a worker.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 
 use crate::{
+    forges::RestAccess,
+    job::ChangeId,
     queue::{RetryPolicy, StrangerPolicy},
     store::{BudgetLimits, MicroUsd},
 };
@@ -46,12 +48,45 @@ pub struct WorkerSettings {
     pub forge_environment: Vec<(String, String)>,
     /// Variable that carries the forge's token, such as `GITHUB_TOKEN`.
     pub token_variable: String,
+    /// The same for forges other than GitHub, by host name.
+    pub rest_forges: BTreeMap<String, RestForgeChildren>,
     /// Keys and addresses of models, for the review alone.
     pub model_environment: Vec<(String, SecretString)>,
     /// More arguments of `crh review`, such as `--model`.
     pub review_arguments: Vec<String>,
     /// More arguments of `crh post`, such as `--request-changes`.
     pub post_arguments: Vec<String>,
+}
+
+/// How children reach a forge with a plain REST API.
+#[derive(Debug, Clone)]
+pub struct RestForgeChildren(Arc<RestAccess>);
+
+impl RestForgeChildren {
+    /// The children of an access.
+    pub fn new(access: &Arc<RestAccess>) -> Self {
+        Self(access.clone())
+    }
+
+    /// Variable with the address of the server. Children need it to read addresses of changes, also
+    /// without a token.
+    pub(super) fn server(&self) -> (String, SecretString) {
+        let [name, _] = self.0.rules().variables();
+        (name.to_owned(), self.0.host().web().to_owned().into())
+    }
+
+    /// Name of the variable with the token.
+    pub(super) fn token_variable(&self) -> String {
+        let [_, name] = self.0.rules().variables();
+        name.to_owned()
+    }
+}
+
+/// How `crh prepare` and `crh post` name a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChangeArguments {
+    pub(super) prepare: String,
+    pub(super) post: Vec<String>,
 }
 
 /// Time limits of the children.
@@ -97,10 +132,27 @@ impl WorkerSettings {
             environment: Vec::new(),
             forge_environment: Vec::new(),
             token_variable: "GITHUB_TOKEN".to_owned(),
+            rest_forges: BTreeMap::new(),
             model_environment: Vec::new(),
             review_arguments: Vec::new(),
             post_arguments: Vec::new(),
         }
+    }
+
+    /// How children name a change.
+    pub(super) fn change_arguments(&self, change: &ChangeId) -> ChangeArguments {
+        let ChangeId { forge, repository, number } = change;
+        let (prepare, post) = match self.rest_forges.get(forge) {
+            Some(RestForgeChildren(access)) => {
+                let (url, sink) = (access.change_url(change), access.rules().name());
+                (url.clone(), ["--sink", sink, "--proposal", &url].map(str::to_owned))
+            }
+            None => (
+                format!("{repository}#{number}"),
+                ["--repo", repository, "--pr", number].map(str::to_owned),
+            ),
+        };
+        ChangeArguments { prepare, post: post.into() }
     }
 
     pub(super) fn lease_ms(&self) -> i64 {

@@ -21,6 +21,12 @@ pub(crate) struct ServeArgs {
     pub(crate) database: Option<String>,
     #[command(flatten)]
     pub(crate) app: AppArgs,
+    #[command(flatten)]
+    pub(crate) forges: RestForgeArgs,
+    /// File with the webhook secret of a forge, as `NAME=FILE` (default: `CRH_NAME_WEBHOOK_SECRET`,
+    /// such as `CRH_GITLAB_WEBHOOK_SECRET`)
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_value, help_heading = "Other forges")]
+    pub(crate) forge_secret: Vec<(String, String)>,
     /// File with the webhook secret of the App, during a rotation one secret per line (default:
     /// `CRH_WEBHOOK_SECRET`)
     #[arg(long, value_name = "FILE", help_heading = "GitHub App")]
@@ -47,6 +53,8 @@ pub(crate) struct WorkerArgs {
     #[command(flatten)]
     pub(crate) app: AppArgs,
     #[command(flatten)]
+    pub(crate) forges: RestForgeArgs,
+    #[command(flatten)]
     pub(crate) reviews: ServeReviewArgs,
     #[command(flatten)]
     pub(crate) limits: ServeLimitArgs,
@@ -65,6 +73,25 @@ pub(crate) struct AppArgs {
     /// `CRH_GITHUB_APP_KEY`)
     #[arg(long, value_name = "FILE")]
     pub(crate) app_key: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Other forges")]
+pub(crate) struct RestForgeArgs {
+    /// A forge and its address, such as `gitlab=https://gitlab.com` or `gitea=https://codeberg.org`
+    #[arg(long, value_name = "NAME=URL", value_parser = named_value)]
+    pub(crate) forge: Vec<(String, String)>,
+    /// File with the token of the forge's account, as `NAME=FILE` (default: `CRH_NAME_TOKEN`, such
+    /// as `CRH_GITLAB_TOKEN`)
+    #[arg(long, value_name = "NAME=FILE", value_parser = named_value)]
+    pub(crate) forge_token: Vec<(String, String)>,
+}
+
+/// Parses `NAME=VALUE`.
+fn named_value(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
+    let pair = pair.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    pair.ok_or_else(|| "expected `NAME=VALUE`, such as `gitlab=https://gitlab.com`".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::{github, models};
 use crate::cli::{
-    AppArgs, LogFormatArg, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs, StrangersArg,
+    AppArgs, LogFormatArg, RestForgeArgs, ServeArgs, ServeLimitArgs, ServeReviewArgs, SignInArgs,
+    StrangersArg,
 };
 use crate::config;
 use crate::config::environment::{Environment, GITHUB_APP_VARIABLES};
@@ -19,13 +20,14 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_server::comment_jobs::CommentJobRunner;
+use crh_server::forges::{RULES, RestAccess, RestAccessSettings, ServerForges};
 use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
 use crh_server::http::{HttpServer, HttpSettings, OAuthSettings, SignIn, StartError};
 use crh_server::logs::{LogFormat, start_logging};
 use crh_server::queue::StrangerPolicy;
 use crh_server::store::{BudgetLimits, DatabaseUrl, MicroUsd, ScopeLimits, Store};
 use crh_server::webhook::plan::WebhookRules;
-use crh_server::worker::{StopReason, StopSignal, Worker, WorkerSettings};
+use crh_server::worker::{RestForgeChildren, StopReason, StopSignal, Worker, WorkerSettings};
 
 /// Variables with secrets of the server.
 const APP_KEY: &str = "CRH_GITHUB_APP_KEY";
@@ -34,12 +36,12 @@ const PAGE_TOKEN: &str = "CRH_PAGE_TOKEN";
 const CLIENT_SECRET: &str = "CRH_CLIENT_SECRET";
 const DATABASE: &str = "CRH_DATABASE";
 
-const GUIDE: &str = "`docs/server.md` shows how to create a GitHub App";
+const GUIDE: &str = "`docs/server.md` shows how to set up a server";
 
 /// Everything that a server needs.
 struct ServerParts {
     store: Store,
-    access: Arc<GitHubAccess>,
+    access: ServerForges,
     worker: WorkerSettings,
     http: HttpSettings,
 }
@@ -105,16 +107,15 @@ pub(super) async fn wait_for_signal() -> Result<(), Failure> {
 
 async fn assemble(args: &ServeArgs, environment: &Environment) -> Result<ServerParts, Failure> {
     let state = state_folder(args.state.as_deref(), environment)?;
-    let access = app_access(&args.app, environment)?;
+    let access = forges(&args.app, &args.forges, Some(&args.forge_secret), environment)?;
+    if args.sign_in.client_id.is_some() && !access.rest().is_empty() {
+        return Err(Failure::usage("sign-in with GitHub cannot be combined with `--forge`")
+            .hint("use `--page-token`; people of other forges cannot sign in"));
+    }
     let limits = limits(&args.limits);
     let worker = worker_settings(&args.reviews, &args.limits, &state, &access, environment)?;
     let http = HttpSettings {
-        webhook_secret: required_secret(
-            args.webhook_secret.as_deref(),
-            WEBHOOK_SECRET,
-            "--webhook-secret",
-            environment,
-        )?,
+        webhook_secret: webhook_secret(args, &access, environment)?,
         rules: WebhookRules {
             strangers: stranger_policy(args.reviews.strangers),
             label: args.reviews.label.clone(),
@@ -151,17 +152,75 @@ pub(super) fn state_folder(
     Ok(folder)
 }
 
-pub(super) fn app_access(
-    args: &AppArgs,
+fn webhook_secret(
+    args: &ServeArgs,
+    access: &ServerForges,
     environment: &Environment,
-) -> Result<Arc<GitHubAccess>, Failure> {
+) -> Result<Option<SecretSource>, Failure> {
+    let file = args.webhook_secret.as_deref();
+    let secret = || required_secret(file, WEBHOOK_SECRET, "--webhook-secret", environment);
+    access.github().map(|_| secret()).transpose()
+}
+
+/// The forges of the server: GitHub if there is an App, and those of `--forge`. A worker has no
+/// webhook secrets.
+pub(super) fn forges(
+    app: &AppArgs,
+    args: &RestForgeArgs,
+    secrets: Option<&[(String, String)]>,
+    environment: &Environment,
+) -> Result<ServerForges, Failure> {
     let from_variable = || {
         environment.variable(GITHUB_APP_VARIABLES[0]).map(|id| id.to_string_lossy().into_owned())
     };
-    let id = args.app_id.clone().or_else(from_variable).ok_or_else(|| {
-        Failure::usage("the id of the GitHub App is missing")
-            .hint(format!("set `--app-id` or `{}`; {GUIDE}", GITHUB_APP_VARIABLES[0]))
-    })?;
+    let id = app.app_id.clone().or_else(from_variable);
+    if id.is_none() && args.forge.is_empty() {
+        return Err(Failure::usage("the id of the GitHub App is missing").hint(format!(
+            "set `--app-id` or `{}`, or `--forge gitlab=URL` without GitHub; {GUIDE}",
+            GITHUB_APP_VARIABLES[0]
+        )));
+    }
+    let names = RULES.map(|rules| rules.name());
+    let files = args.forge.iter().chain(&args.forge_token).chain(secrets.into_iter().flatten());
+    if let Some((name, _)) = files.into_iter().find(|(name, _)| !names.contains(&name.as_str())) {
+        return Err(Failure::usage(format!("`{name}` is not the name of a forge"))
+            .hint(format!("use one of {}", names.map(|name| format!("`{name}`")).join(", "))));
+    }
+    let github = id.map(|id| app_access(id, app, environment)).transpose()?;
+    let mut rest = Vec::new();
+    for rules in RULES {
+        let named = |list: &[(String, String)]| {
+            let of_forge =
+                |(name, value): &(String, String)| (name == rules.name()).then(|| value.clone());
+            list.iter().find_map(of_forge)
+        };
+        let Some(server) = named(&args.forge) else { continue };
+        let secret = |list: &[(String, String)], flag: &str, word: &str| {
+            let variable = format!("CRH_{}_{word}", rules.name().to_ascii_uppercase());
+            let file = named(list).map(PathBuf::from);
+            let flag = format!("{flag} {}=FILE", rules.name());
+            required_secret(file.as_deref(), &variable, &flag, environment)
+        };
+        let settings = RestAccessSettings {
+            rules,
+            server,
+            token: secret(&args.forge_token, "--forge-token", "TOKEN")?,
+            webhook_secret: secrets
+                .map(|secrets| secret(secrets, "--forge-secret", "WEBHOOK_SECRET"))
+                .transpose()?,
+            network: environment.network_settings(),
+            now: Environment::clock,
+        };
+        rest.push(Arc::new(RestAccess::new(settings).or_fail(FailureKind::Usage)?));
+    }
+    Ok(ServerForges::new(github, rest))
+}
+
+fn app_access(
+    id: String,
+    args: &AppArgs,
+    environment: &Environment,
+) -> Result<Arc<GitHubAccess>, Failure> {
     let key_file = environment.variable(GITHUB_APP_VARIABLES[1]).map(PathBuf::from);
     let key_file = args.app_key.clone().or(key_file);
     let key = required_secret(key_file.as_deref(), APP_KEY, "--app-key", environment)?;
@@ -283,7 +342,7 @@ pub(super) fn worker_settings(
     args: &ServeReviewArgs,
     limit_args: &ServeLimitArgs,
     state: &Path,
-    access: &GitHubAccess,
+    access: &ServerForges,
     environment: &Environment,
 ) -> Result<WorkerSettings, Failure> {
     let program = environment.program.clone().ok_or_else(|| {
@@ -291,12 +350,16 @@ pub(super) fn worker_settings(
     })?;
     let settings = config::load(environment, None, RawSettings::default())?;
     let name = format!("{}-{}", host_name(), std::process::id());
-    let host = access.host();
-    let variables = [
-        ("GITHUB_SERVER_URL", host.server()),
-        ("GITHUB_API_URL", host.api()),
-        ("GITHUB_GRAPHQL_URL", host.graphql()),
-    ];
+    let github = access.github().map(|github| github.host());
+    let variables = github.into_iter().flat_map(|host| {
+        [
+            ("GITHUB_SERVER_URL", host.server()),
+            ("GITHUB_API_URL", host.api()),
+            ("GITHUB_GRAPHQL_URL", host.graphql()),
+        ]
+    });
+    let rest = access.rest().iter();
+    let rest = rest.map(|rest| (rest.host().name().to_owned(), RestForgeChildren::new(rest)));
     Ok(WorkerSettings {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         slots: args.workers,
@@ -308,7 +371,8 @@ pub(super) fn worker_settings(
         environment: environment.child_variables(),
         forge_environment: variables
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+            .collect(),
+        rest_forges: rest.collect(),
         model_environment: models::model_variables(&settings, environment)?,
         ..WorkerSettings::new(&name, program, state.to_owned())
     })

@@ -24,7 +24,7 @@ async fn work(args: WorkerArgs, environment: &Environment) -> Result<(), Failure
             .hint("pass `--database`, or set `CRH_DATABASE`, to what `crh serve` has")
     })?;
     let state = serve::state_folder(args.state.as_deref(), environment)?;
-    let access = serve::app_access(&args.app, environment)?;
+    let access = serve::forges(&args.app, &args.forges, None, environment)?;
     let settings =
         serve::worker_settings(&args.reviews, &args.limits, &state, &access, environment)?;
     let store = Store::open(&url).await.or_fail(FailureKind::External)?;

@@ -34,6 +34,7 @@ pub(crate) mod review;
 mod runs;
 #[cfg(feature = "server")]
 mod server;
+mod server_rest;
 mod suppression;
 mod tool;
 mod tool_refused;

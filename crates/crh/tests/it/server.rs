@@ -159,7 +159,7 @@ impl ServerScenario {
     }
 }
 
-fn request(port: u16, text: &str) -> String {
+pub(crate) fn request(port: u16, text: &str) -> String {
     let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { return String::new() };
     let mut answer = String::new();
     // A server that just starts or stops may close the connection.
@@ -169,7 +169,7 @@ fn request(port: u16, text: &str) -> String {
     answer
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < PATIENCE, "waited too long until {what}");

@@ -1,0 +1,265 @@
+//! Gitea and Forgejo: webhooks, and the API calls of a server.
+
+use axum::http::HeaderMap;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::rules::{
+    ChangeAction, ChangeEvent, CommentEvent, EventHeaders, RestChange, RestEvent, RestForgeRules,
+};
+use crate::clock::UnixMillis;
+use crate::job::ChangeId;
+use crate::webhook::plan::{CommentPlace, CommentRef};
+use crate::webhook::signature::{SignatureError, verify_hex_signature};
+use crh_forge::gitea::host;
+use crh_forge::posting::{ForgeRequest, Verb};
+use crh_forge::rest::{RestHost, RestHostError, RestToken};
+
+/// Events and API of Gitea and Forgejo.
+#[derive(Debug)]
+pub(super) struct GiteaEvents;
+
+#[derive(Deserialize)]
+struct PullRequestHook {
+    #[serde(default)]
+    action: String,
+    pull_request: PullRequestReply,
+    repository: RepositoryPayload,
+    #[serde(default)]
+    sender: UserPayload,
+    changes: Option<ChangesPayload>,
+}
+
+#[derive(Default, Deserialize)]
+struct ChangesPayload {
+    /// Sent by newer versions with `label_updated`.
+    added_labels: Option<Vec<LabelPayload>>,
+}
+
+#[derive(Deserialize)]
+struct LabelPayload {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct RepositoryPayload {
+    full_name: String,
+    #[serde(default)]
+    private: bool,
+}
+
+#[derive(Default, Deserialize)]
+struct UserPayload {
+    #[serde(default)]
+    login: String,
+}
+
+/// A pull request, in payloads and replies.
+#[derive(Deserialize)]
+struct PullRequestReply {
+    number: u64,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    draft: bool,
+    #[serde(default)]
+    labels: Option<Vec<LabelPayload>>,
+    head: BranchReply,
+    base: BranchReply,
+    #[serde(default)]
+    updated_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct BranchReply {
+    #[serde(default)]
+    sha: String,
+    repo_id: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct CommentHook {
+    #[serde(default)]
+    action: String,
+    #[serde(default)]
+    is_pull: bool,
+    issue: IssuePayload,
+    comment: CommentPayload,
+    repository: RepositoryPayload,
+}
+
+#[derive(Deserialize)]
+struct IssuePayload {
+    number: u64,
+    #[serde(default)]
+    state: String,
+}
+
+#[derive(Deserialize)]
+struct CommentPayload {
+    id: u64,
+    #[serde(default)]
+    body: String,
+    user: Option<UserPayload>,
+}
+
+impl From<PullRequestReply> for RestChange {
+    fn from(pull: PullRequestReply) -> Self {
+        Self {
+            number: pull.number,
+            head: pull.head.sha,
+            is_open: pull.state == "open",
+            is_draft: pull.draft,
+            from_fork: pull.head.repo_id.is_none() || pull.head.repo_id != pull.base.repo_id,
+            updated_at: pull.updated_at.unwrap_or_default(),
+        }
+    }
+}
+
+impl RestForgeRules for GiteaEvents {
+    fn name(&self) -> &'static str {
+        "gitea"
+    }
+
+    fn host(&self, server: &str) -> Result<RestHost, RestHostError> {
+        host(server)
+    }
+
+    fn api_token(&self, token: SecretString) -> RestToken {
+        RestToken { header: "authorization", prefix: "token ", token }
+    }
+
+    fn variables(&self) -> [&'static str; 2] {
+        ["GITEA_SERVER_URL", "GITEA_TOKEN"]
+    }
+
+    fn change_url(&self, web: &str, change: &ChangeId) -> String {
+        let repository = &change.repository;
+        match change.number.as_str() {
+            "" => format!("{web}/{repository}"),
+            number => format!("{web}/{repository}/pulls/{number}"),
+        }
+    }
+
+    fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        secrets: &[SecretString],
+        _: UnixMillis,
+    ) -> Result<(), SignatureError> {
+        let names = ["x-gitea-signature", "x-forgejo-signature"];
+        let header = names.iter().find_map(|name| headers.get(*name));
+        verify_hex_signature(secrets, header.map(|value| value.as_bytes()), body)
+    }
+
+    fn event_headers(&self) -> EventHeaders {
+        EventHeaders {
+            event: &["x-gitea-event", "x-forgejo-event"],
+            id: &["x-gitea-delivery", "x-forgejo-delivery"],
+        }
+    }
+
+    fn read_event(&self, event: &str, body: &[u8]) -> Result<RestEvent, serde_json::Error> {
+        match event {
+            "pull_request" => {
+                serde_json::from_slice(body).map(|hook| RestEvent::Change(change_event(hook)))
+            }
+            // Reviews come as `pull_request_comment`, without the ids of their comments.
+            "issue_comment" => serde_json::from_slice(body).map(comment_event),
+            _ => Ok(RestEvent::Other),
+        }
+    }
+
+    fn change_path(&self, change: &ChangeId) -> String {
+        format!("/repos/{}/pulls/{}", change.repository, change.number)
+    }
+
+    fn open_changes_path(&self, repository: &str) -> String {
+        format!("/repos/{repository}/pulls?state=open")
+    }
+
+    fn read_change(&self, reply: Value) -> Result<RestChange, serde_json::Error> {
+        serde_json::from_value::<PullRequestReply>(reply).map(RestChange::from)
+    }
+
+    fn permission_path(&self, repository: &str, account: &str) -> String {
+        format!("/repos/{repository}/collaborators/{account}/permission")
+    }
+
+    fn may_write(&self, _: &str, reply: &Value) -> bool {
+        matches!(reply["permission"].as_str(), Some("write" | "admin" | "owner"))
+    }
+
+    fn login<'v>(&self, account: &'v Value) -> Option<&'v str> {
+        account["login"].as_str()
+    }
+
+    fn comments_path(&self, change: &ChangeId) -> String {
+        format!("/repos/{}/issues/{}/comments", change.repository, change.number)
+    }
+
+    fn comment_author<'v>(&self, comment: &'v Value) -> &'v Value {
+        &comment["user"]
+    }
+
+    fn comment_request(&self, change: &ChangeId, body: &str) -> ForgeRequest {
+        let path = self.comments_path(change);
+        ForgeRequest { verb: Verb::Post, path, body: json!({ "body": body }) }
+    }
+
+    fn approval_request(&self, change: &ChangeId, comment: &CommentRef) -> ForgeRequest {
+        let path = format!("/repos/{}/issues/comments/{}/reactions", change.repository, comment.id);
+        ForgeRequest { verb: Verb::Post, path, body: json!({ "content": "+1" }) }
+    }
+}
+
+/// Programs have no accounts of their own, except for Actions and deleted accounts.
+fn is_bot(login: &str) -> bool {
+    ["gitea-actions", "forgejo-actions", "ghost"].contains(&login.to_ascii_lowercase().as_str())
+}
+
+fn change_event(hook: PullRequestHook) -> ChangeEvent {
+    let PullRequestHook { action, mut pull_request, repository, sender, changes } = hook;
+    // Older versions do not say which label is new.
+    let added = changes.and_then(|changes| changes.added_labels);
+    let added = added.or_else(|| pull_request.labels.take()).unwrap_or_default();
+    let action = match action.as_str() {
+        "closed" => ChangeAction::Stop,
+        "opened" | "reopened" | "synchronized" => ChangeAction::Update,
+        // A prefix of the title makes a draft.
+        "edited" if pull_request.draft => ChangeAction::Stop,
+        "edited" => ChangeAction::Update,
+        "label_updated" => ChangeAction::Label(added.into_iter().map(|label| label.name).collect()),
+        _ => ChangeAction::Other,
+    };
+    ChangeEvent {
+        repository: repository.full_name,
+        is_private: repository.private,
+        change: pull_request.into(),
+        action,
+        by_bot: is_bot(&sender.login),
+    }
+}
+
+fn comment_event(hook: CommentHook) -> RestEvent {
+    let CommentHook { action, is_pull, issue, comment, repository } = hook;
+    let author = comment.user.map(|user| user.login).unwrap_or_default();
+    if action != "created" || !is_pull || author.is_empty() {
+        return RestEvent::Other;
+    }
+    RestEvent::Comment(CommentEvent {
+        repository: repository.full_name,
+        number: issue.number,
+        is_open: issue.state == "open",
+        id: comment.id,
+        by_bot: is_bot(&author),
+        author,
+        place: CommentPlace::Conversation,
+        body: comment.body,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,318 @@
+//! GitLab: webhooks, and the API calls of a server.
+
+use axum::http::HeaderMap;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::rules::{
+    ChangeAction, ChangeEvent, CommentEvent, EventHeaders, RestChange, RestEvent, RestForgeRules,
+};
+use crate::clock::UnixMillis;
+use crate::job::ChangeId;
+use crate::webhook::plan::{CommentPlace, CommentRef};
+use crate::webhook::signature::{SignatureError, verify_secret, verify_standard_signature};
+use crh_forge::gitlab::host;
+use crh_forge::posting::{ForgeRequest, Verb};
+use crh_forge::rest::{RestHost, RestHostError, RestToken};
+
+/// Access level from which a member may push: Developer.
+const DEVELOPER: u64 = 30;
+
+/// Visibility of a project that everybody sees.
+const PUBLIC: u32 = 20;
+
+/// GitLab's events and API.
+#[derive(Debug)]
+pub(super) struct GitLabEvents;
+
+#[derive(Deserialize)]
+struct MergeRequestHook {
+    project: ProjectPayload,
+    #[serde(default)]
+    user: UserPayload,
+    object_attributes: MergeRequestPayload,
+    #[serde(default)]
+    changes: ChangesPayload,
+}
+
+#[derive(Deserialize)]
+struct ProjectPayload {
+    path_with_namespace: String,
+    #[serde(default)]
+    visibility_level: u32,
+}
+
+#[derive(Default, Deserialize)]
+struct UserPayload {
+    #[serde(default)]
+    username: String,
+}
+
+#[derive(Deserialize)]
+struct MergeRequestPayload {
+    iid: u64,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    action: String,
+    /// Older versions write `work_in_progress`.
+    #[serde(default, alias = "work_in_progress")]
+    draft: bool,
+    source_project_id: Option<u64>,
+    target_project_id: u64,
+    #[serde(default)]
+    updated_at: String,
+    last_commit: Option<CommitPayload>,
+    /// Present if commits were pushed.
+    oldrev: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct CommitPayload {
+    id: String,
+}
+
+#[derive(Default, Deserialize)]
+struct ChangesPayload {
+    draft: Option<FlagChange>,
+    labels: Option<LabelChange>,
+}
+
+#[derive(Deserialize)]
+struct FlagChange {
+    current: Option<bool>,
+}
+
+#[derive(Default, Deserialize)]
+struct LabelChange {
+    #[serde(default)]
+    previous: Vec<LabelPayload>,
+    #[serde(default)]
+    current: Vec<LabelPayload>,
+}
+
+#[derive(Deserialize)]
+struct LabelPayload {
+    #[serde(default)]
+    title: String,
+}
+
+#[derive(Deserialize)]
+struct NoteHook {
+    project: ProjectPayload,
+    #[serde(default)]
+    user: UserPayload,
+    object_attributes: NotePayload,
+    merge_request: Option<NoteMergeRequest>,
+}
+
+#[derive(Deserialize)]
+struct NotePayload {
+    id: u64,
+    #[serde(default)]
+    note: String,
+    #[serde(default)]
+    system: bool,
+    /// Older versions send only new notes, without an action.
+    action: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct NoteMergeRequest {
+    iid: u64,
+    #[serde(default)]
+    state: String,
+}
+
+/// A merge request of the API.
+#[derive(Deserialize)]
+struct MergeRequestReply {
+    iid: u64,
+    #[serde(default)]
+    state: String,
+    #[serde(default)]
+    draft: bool,
+    sha: Option<String>,
+    source_project_id: Option<u64>,
+    target_project_id: u64,
+    #[serde(default)]
+    updated_at: String,
+}
+
+impl RestForgeRules for GitLabEvents {
+    fn name(&self) -> &'static str {
+        "gitlab"
+    }
+
+    fn host(&self, server: &str) -> Result<RestHost, RestHostError> {
+        host(server)
+    }
+
+    fn api_token(&self, token: SecretString) -> RestToken {
+        RestToken { header: "authorization", prefix: "Bearer ", token }
+    }
+
+    fn variables(&self) -> [&'static str; 2] {
+        ["GITLAB_HOST", "GITLAB_TOKEN"]
+    }
+
+    fn change_url(&self, web: &str, change: &ChangeId) -> String {
+        let repository = &change.repository;
+        match change.number.as_str() {
+            "" => format!("{web}/{repository}"),
+            number => format!("{web}/{repository}/-/merge_requests/{number}"),
+        }
+    }
+
+    /// GitLab sends the secret itself, or, with a signing token, a signature of id, time and body.
+    fn verify(
+        &self,
+        headers: &HeaderMap,
+        body: &[u8],
+        secrets: &[SecretString],
+        now: UnixMillis,
+    ) -> Result<(), SignatureError> {
+        match headers.get("x-gitlab-token") {
+            Some(token) => verify_secret(secrets, token.as_bytes()),
+            None => verify_standard_signature(secrets, headers, body, now),
+        }
+    }
+
+    fn event_headers(&self) -> EventHeaders {
+        EventHeaders {
+            event: &["x-gitlab-event"],
+            id: &["webhook-id", "idempotency-key", "x-gitlab-event-uuid"],
+        }
+    }
+
+    fn read_event(&self, event: &str, body: &[u8]) -> Result<RestEvent, serde_json::Error> {
+        match event {
+            "Merge Request Hook" => {
+                serde_json::from_slice(body).map(|hook| RestEvent::Change(change_event(hook)))
+            }
+            "Note Hook" => serde_json::from_slice(body).map(comment_event),
+            _ => Ok(RestEvent::Other),
+        }
+    }
+
+    fn change_path(&self, change: &ChangeId) -> String {
+        format!("{}/merge_requests/{}", project_path(&change.repository), change.number)
+    }
+
+    fn open_changes_path(&self, repository: &str) -> String {
+        format!("{}/merge_requests?state=opened", project_path(repository))
+    }
+
+    fn read_change(&self, reply: Value) -> Result<RestChange, serde_json::Error> {
+        let reply: MergeRequestReply = serde_json::from_value(reply)?;
+        Ok(RestChange {
+            number: reply.iid,
+            head: reply.sha.unwrap_or_default(),
+            is_open: reply.state == "opened",
+            is_draft: reply.draft,
+            from_fork: reply.source_project_id != Some(reply.target_project_id),
+            updated_at: reply.updated_at,
+        })
+    }
+
+    fn permission_path(&self, repository: &str, account: &str) -> String {
+        format!("{}/members/all?query={account}", project_path(repository))
+    }
+
+    fn may_write(&self, account: &str, reply: &Value) -> bool {
+        reply.as_array().into_iter().flatten().any(|member| {
+            self.login(member).is_some_and(|login| login.eq_ignore_ascii_case(account))
+                && member["access_level"].as_u64().is_some_and(|level| level >= DEVELOPER)
+        })
+    }
+
+    fn login<'v>(&self, account: &'v Value) -> Option<&'v str> {
+        account["username"].as_str()
+    }
+
+    fn comments_path(&self, change: &ChangeId) -> String {
+        format!("{}/notes", self.change_path(change))
+    }
+
+    fn comment_author<'v>(&self, comment: &'v Value) -> &'v Value {
+        &comment["author"]
+    }
+
+    fn comment_request(&self, change: &ChangeId, body: &str) -> ForgeRequest {
+        let path = self.comments_path(change);
+        ForgeRequest { verb: Verb::Post, path, body: json!({ "body": body }) }
+    }
+
+    fn approval_request(&self, change: &ChangeId, comment: &CommentRef) -> ForgeRequest {
+        let path = format!("{}/{}/award_emoji", self.comments_path(change), comment.id);
+        ForgeRequest { verb: Verb::Post, path, body: json!({ "name": "thumbsup" }) }
+    }
+}
+
+fn project_path(repository: &str) -> String {
+    format!("/projects/{}", repository.replace('/', "%2F"))
+}
+
+/// Names that GitLab gives to the accounts of access tokens, such as `project_7_bot_0a1b`.
+fn is_bot(username: &str) -> bool {
+    let is_token = ["project_", "group_"].iter().any(|prefix| username.starts_with(prefix));
+    (is_token && username.contains("_bot")) || username == "ghost"
+}
+
+fn change_event(hook: MergeRequestHook) -> ChangeEvent {
+    let MergeRequestHook { project, user, object_attributes: merge, changes } = hook;
+    let was_pushed = merge.oldrev.is_some();
+    let became_draft = changes.draft.as_ref().and_then(|draft| draft.current);
+    let labels = changes.labels.unwrap_or_default();
+    let is_old = |label: &&LabelPayload| {
+        labels.previous.iter().any(|previous| previous.title == label.title)
+    };
+    let added = labels.current.iter().filter(|label| !is_old(label));
+    let added: Vec<String> = added.map(|label| label.title.clone()).collect();
+    let action = match (merge.action.as_str(), became_draft) {
+        ("close" | "merge", _) | ("update", Some(true)) => ChangeAction::Stop,
+        ("open" | "reopen", _) | ("update", Some(false)) => ChangeAction::Update,
+        ("update", None) if was_pushed => ChangeAction::Update,
+        ("update", None) if !added.is_empty() => ChangeAction::Label(added),
+        (_, _) => ChangeAction::Other,
+    };
+    ChangeEvent {
+        repository: project.path_with_namespace,
+        is_private: project.visibility_level < PUBLIC,
+        change: RestChange {
+            number: merge.iid,
+            head: merge.last_commit.map(|commit| commit.id).unwrap_or_default(),
+            is_open: merge.state == "opened",
+            is_draft: merge.draft,
+            from_fork: merge.source_project_id != Some(merge.target_project_id),
+            updated_at: merge.updated_at,
+        },
+        action,
+        by_bot: is_bot(&user.username),
+    }
+}
+
+fn comment_event(hook: NoteHook) -> RestEvent {
+    let NoteHook { project, user, object_attributes: note, merge_request } = hook;
+    let is_new = note.action.as_deref().is_none_or(|action| action == "create");
+    let Some(merge) = merge_request.filter(|_| is_new && !note.system) else {
+        return RestEvent::Other;
+    };
+    let is_on_line = note.kind.as_deref() == Some("DiffNote");
+    RestEvent::Comment(CommentEvent {
+        repository: project.path_with_namespace,
+        number: merge.iid,
+        is_open: merge.state == "opened",
+        id: note.id,
+        by_bot: is_bot(&user.username),
+        author: user.username,
+        place: if is_on_line { CommentPlace::Line } else { CommentPlace::Conversation },
+        body: note.note,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! The forges that a server serves: GitHub through its App, and forges with a plain REST API through
+//! the token of an account.
+//!
+//! To add a forge with a REST API, add a file with its [`RestForgeRules`] and its name in [`RULES`].
+
+mod access;
+mod gitea;
+mod gitlab;
+mod rules;
+
+use std::sync::Arc;
+
+use secrecy::SecretString;
+
+pub use access::{RestAccess, RestAccessError, RestAccessSettings};
+pub use rules::{ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, RestForgeRules};
+pub(crate) use rules::{EventHead, plan_event};
+
+use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::github_app::GitHubAccess;
+use crate::job::{ChangeId, InstallationId};
+use crate::webhook::plan::CommentRef;
+
+/// All forges with a plain REST API.
+pub const RULES: [&dyn RestForgeRules; 2] = [&gitlab::GitLabEvents, &gitea::GiteaEvents];
+
+/// Installation of everything that an account of a REST forge can see.
+pub const ACCOUNT: InstallationId = InstallationId(1);
+
+/// The forges of a server. Clones share connections.
+#[derive(Debug, Clone)]
+pub struct ServerForges {
+    github: Option<Arc<GitHubAccess>>,
+    rest: Vec<Arc<RestAccess>>,
+}
+
+impl From<Arc<GitHubAccess>> for ServerForges {
+    fn from(github: Arc<GitHubAccess>) -> Self {
+        Self { github: Some(github), rest: Vec::new() }
+    }
+}
+
+impl ServerForges {
+    /// The forges of a server. At least one must be given.
+    pub fn new(github: Option<Arc<GitHubAccess>>, rest: Vec<Arc<RestAccess>>) -> Self {
+        Self { github, rest }
+    }
+
+    /// The GitHub App, if the server has one.
+    pub fn github(&self) -> Option<&Arc<GitHubAccess>> {
+        self.github.as_ref()
+    }
+
+    /// The GitHub App, if it serves this host.
+    pub(crate) fn github_at(&self, forge: &str) -> Option<&Arc<GitHubAccess>> {
+        self.github.as_ref().filter(|_| self.find_rest(forge).is_none())
+    }
+
+    /// The forges with a REST API.
+    pub fn rest(&self) -> &[Arc<RestAccess>] {
+        &self.rest
+    }
+
+    /// Host names of all forges.
+    pub fn names(&self) -> Vec<&str> {
+        let github = self.github.iter().map(|github| github.host().name());
+        github.chain(self.rest.iter().map(|rest| rest.host().name())).collect()
+    }
+
+    /// Web address of a change, or of its repository if it has no number.
+    pub fn change_url(&self, change: &ChangeId) -> String {
+        if let Some(rest) = self.find_rest(&change.forge) {
+            return rest.change_url(change);
+        }
+        let server = self.github.as_ref().map_or("", |github| github.host().server());
+        let repository = &change.repository;
+        match change.number.as_str() {
+            "" => format!("{server}/{repository}"),
+            number => format!("{server}/{repository}/pull/{number}"),
+        }
+    }
+
+    /// Whether a comment of the server's account has this text.
+    pub async fn has_comment(&self, change: &ChangeId, text: &str) -> Result<bool, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => {
+                github.has_comment(&change.repository, &change.number, text).await
+            }
+            FoundForge::Rest(rest) => rest.has_comment(change, text).await,
+        }
+    }
+
+    /// Comments in the conversation of a change.
+    pub async fn comment(&self, change: &ChangeId, body: &str) -> Result<(), ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => {
+                github.comment(&change.repository, &change.number, body).await
+            }
+            FoundForge::Rest(rest) => rest.comment(change, body).await,
+        }
+    }
+
+    /// Adds a thumbs-up to a comment. Repeating it changes nothing.
+    pub async fn approve_comment(
+        &self,
+        change: &ChangeId,
+        comment: &CommentRef,
+    ) -> Result<(), ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.react(&change.repository, comment, "+1").await,
+            FoundForge::Rest(rest) => rest.approve_comment(change, comment).await,
+        }
+    }
+
+    /// The REST forge with this host name.
+    pub fn find_rest(&self, forge: &str) -> Option<&Arc<RestAccess>> {
+        self.rest.iter().find(|rest| rest.host().name() == forge)
+    }
+
+    fn find(&self, forge: &str) -> Result<FoundForge<'_>, ForgeFailure> {
+        match (self.find_rest(forge), &self.github) {
+            (Some(rest), _) => Ok(FoundForge::Rest(rest)),
+            (None, Some(github)) => Ok(FoundForge::GitHub(github)),
+            (None, None) => {
+                Err(ForgeFailure::Denied(format!("this server has no token for `{forge}`")))
+            }
+        }
+    }
+}
+
+enum FoundForge<'a> {
+    GitHub(&'a Arc<GitHubAccess>),
+    Rest(&'a Arc<RestAccess>),
+}
+
+impl ForgeAccess for ServerForges {
+    async fn token(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+    ) -> Result<SecretString, ForgeFailure> {
+        match self.find(forge)? {
+            FoundForge::GitHub(github) => github.token(forge, installation, repository).await,
+            FoundForge::Rest(rest) => rest.token(),
+        }
+    }
+
+    async fn open_change(
+        &self,
+        installation: InstallationId,
+        change: &ChangeId,
+    ) -> Result<Option<OpenChange>, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.open_change(installation, change).await,
+            FoundForge::Rest(rest) => rest.open_change(change).await,
+        }
+    }
+
+    async fn open_changes(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+    ) -> Result<Vec<OpenChange>, ForgeFailure> {
+        match self.find(forge)? {
+            FoundForge::GitHub(github) => {
+                github.open_changes(forge, installation, repository).await
+            }
+            FoundForge::Rest(rest) => rest.open_changes(repository).await,
+        }
+    }
+
+    async fn may_write(
+        &self,
+        forge: &str,
+        installation: InstallationId,
+        repository: &str,
+        account: &str,
+    ) -> Result<bool, ForgeFailure> {
+        match self.find(forge)? {
+            FoundForge::GitHub(github) => {
+                github.may_write(forge, installation, repository, account).await
+            }
+            FoundForge::Rest(rest) => rest.may_write(repository, account).await,
+        }
+    }
+
+    async fn report_check(
+        &self,
+        installation: InstallationId,
+        change: &ChangeId,
+        head: &str,
+        notice: &CheckNotice,
+    ) -> Result<(), ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => {
+                github.report_check(installation, change, head, notice).await
+            }
+            FoundForge::Rest(rest) => rest.report_notice(change, notice).await,
+        }
+    }
+}
