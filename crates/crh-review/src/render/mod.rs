@@ -1,6 +1,7 @@
 //! Renderings of a report. Each is a pure function.
 
 mod annotations;
+mod code_quality;
 mod comment;
 mod envelope;
 pub(crate) mod html;
@@ -17,6 +18,7 @@ mod todo;
 use std::collections::BTreeMap;
 
 pub use annotations::annotations;
+pub use code_quality::code_quality;
 pub use comment::{
     COMMENT_MAX, IssueDisplay, SummaryEntry, SummaryList, SummaryOptions, comment,
     repo_link_prefix, summary,

@@ -21,20 +21,20 @@ const FINGERPRINT: &str = "crhDedupeKey/v1";
 /// Maximum number of results. Code scanning shows no more per upload.
 const MAX_RESULTS: usize = 5_000;
 
-/// One SARIF result: an issue, or a static finding over the limit on issues.
-struct ResultRow<'a> {
+/// One result: an issue, or a static finding over the limit on issues.
+pub(super) struct ResultRow<'a> {
     rule: Option<&'a str>,
-    severity: Severity,
+    pub(super) severity: Severity,
     category: Category,
-    title: &'a str,
-    why: &'a str,
+    pub(super) title: &'a str,
+    pub(super) why: &'a str,
     fix: Option<&'a str>,
     replacement: Option<&'a str>,
-    file: &'a str,
+    pub(super) file: &'a str,
     side: Side,
-    lines: (u32, u32),
+    pub(super) lines: (u32, u32),
     /// Only issues have one.
-    dedupe_key: Option<&'a str>,
+    pub(super) dedupe_key: Option<&'a str>,
     confidence: Confidence,
     reviewers: Vec<&'a str>,
     route: String,
@@ -46,13 +46,7 @@ struct ResultRow<'a> {
 /// suppressed findings are left out, because code scanning ignores `suppressions` and would raise
 /// an alert for each.
 pub fn sarif(report: &Report) -> serde_json::Result<String> {
-    let rows: Vec<ResultRow<'_>> = report
-        .issues
-        .iter()
-        .map(ResultRow::from_issue)
-        .chain(findings_over_cap(report))
-        .take(MAX_RESULTS)
-        .collect();
+    let rows = result_rows(report);
     // The first result of a rule describes it.
     let mut first_rows: BTreeMap<String, &ResultRow<'_>> = BTreeMap::new();
     for row in &rows {
@@ -78,6 +72,12 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
         run["automationDetails"] = json!({ "id": format!("crh/{}", report.review_id) });
     }
     stable_json(&json!({ "$schema": SCHEMA, "version": "2.1.0", "runs": [run] }))
+}
+
+/// The issues, and static findings over the limit on issues.
+pub(super) fn result_rows(report: &Report) -> Vec<ResultRow<'_>> {
+    let issues = report.issues.iter().map(ResultRow::from_issue);
+    issues.chain(findings_over_cap(report)).take(MAX_RESULTS).collect()
 }
 
 /// Static findings over the limit on issues, most severe first, without duplicates.
@@ -136,7 +136,7 @@ impl<'a> ResultRow<'a> {
         })
     }
 
-    fn rule_id(&self) -> String {
+    pub(super) fn rule_id(&self) -> String {
         match self.rule {
             Some(rule) => one_line(rule),
             None => format!("crh/{}", self.category),

@@ -204,6 +204,8 @@ fn full_report_in_every_format() {
     expect_file!["../../tests/data/render/envelope.txt"].assert_eq(&envelope(&report));
     expect_file!["../../tests/data/render/comment.md"].assert_eq(&comment(&report, "crh"));
     expect_file!["../../tests/data/render/report.sarif"].assert_eq(&sarif(&report).unwrap());
+    expect_file!["../../tests/data/render/code-quality.json"]
+        .assert_eq(&code_quality(&report).unwrap());
     expect_file!["../../tests/data/render/quickfix.txt"].assert_eq(&quickfix(&report, ""));
     expect_file!["../../tests/data/render/annotations.txt"].assert_eq(&annotations(&report));
     let diff = Diff::read(DIFF);

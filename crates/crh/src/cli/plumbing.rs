@@ -147,6 +147,8 @@ pub(crate) enum FormatArg {
     Markdown,
     /// SARIF 2.1.0, for code scanning
     Sarif,
+    /// GitLab's Code Quality report
+    CodeQuality,
     /// Compact text for coding agents; the default in headless mode
     Envelope,
     /// Body of a GitHub comment

@@ -78,6 +78,7 @@ pub(crate) fn print_rendered(text: &str, format: FormatArg) -> Result<(), Failur
         | FormatArg::Json
         | FormatArg::Markdown
         | FormatArg::Sarif
+        | FormatArg::CodeQuality
         | FormatArg::Envelope
         | FormatArg::Comment
         | FormatArg::Quickfix
@@ -105,6 +106,7 @@ pub(crate) fn render_report(
         FormatArg::Json => render::json(report).or_fail(FailureKind::Bug)?,
         FormatArg::Markdown => render::markdown(report),
         FormatArg::Sarif => render::sarif(report).or_fail(FailureKind::Bug)?,
+        FormatArg::CodeQuality => render::code_quality(report).or_fail(FailureKind::Bug)?,
         FormatArg::Envelope => render::envelope(report),
         FormatArg::Comment => render::comment(report, settings.instance.value.as_str()),
         FormatArg::Quickfix => render::quickfix(report, &folder_in_repository(environment)),

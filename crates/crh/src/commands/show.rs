@@ -25,6 +25,7 @@ fn list_format(format: FormatArg) -> Result<ListFormatArg, Failure> {
         FormatArg::Json => Ok(ListFormatArg::Json),
         FormatArg::Markdown
         | FormatArg::Sarif
+        | FormatArg::CodeQuality
         | FormatArg::Envelope
         | FormatArg::Comment
         | FormatArg::Html

@@ -17,6 +17,7 @@ pub(super) fn estimate_format(format: Option<FormatArg>) -> Result<ListFormatArg
         Some(
             FormatArg::Markdown
             | FormatArg::Sarif
+            | FormatArg::CodeQuality
             | FormatArg::Envelope
             | FormatArg::Comment
             | FormatArg::Quickfix
