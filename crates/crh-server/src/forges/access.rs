@@ -113,7 +113,7 @@ impl RestAccess {
         change: &ChangeId,
     ) -> Result<Option<OpenChange>, ForgeFailure> {
         let reply: Value = self.get(&self.rules().change_path(change)).await?;
-        Ok(self.read_change(&change.repository, reply)?)
+        self.read_change(&change.repository, reply)
     }
 
     pub(super) async fn open_changes(

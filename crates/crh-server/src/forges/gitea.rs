@@ -1,6 +1,6 @@
 //! Gitea and Forgejo: webhooks, and the API calls of a server.
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderValue};
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ impl RestForgeRules for GiteaEvents {
     ) -> Result<(), SignatureError> {
         let names = ["x-gitea-signature", "x-forgejo-signature"];
         let header = names.iter().find_map(|name| headers.get(*name));
-        verify_hex_signature(secrets, header.map(|value| value.as_bytes()), body)
+        verify_hex_signature(secrets, header.map(HeaderValue::as_bytes), body)
     }
 
     fn event_headers(&self) -> EventHeaders {
