@@ -497,6 +497,8 @@ pub enum Fate {
     Suppressed,
     /// Dismissed earlier by a person.
     Dismissed,
+    /// Held back by a lesson that maintainers confirmed.
+    Lesson,
     /// Asks to remove a protected document.
     ProtectedPath,
     /// Over the limit on issues.

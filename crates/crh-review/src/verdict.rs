@@ -197,12 +197,20 @@ pub fn has_gaps(report: &Report) -> bool {
 fn silenced_findings(report: &Report) -> String {
     let fates = report.fates();
     let count = |fate| fates.get(&fate).copied().unwrap_or_default();
-    match (count(Fate::Suppressed), count(Fate::Dismissed)) {
+    let by_rule_or_person = match (count(Fate::Suppressed), count(Fate::Dismissed)) {
         (0, 0) => String::new(),
         (suppressed, 0) => format!(" except {}", plural(suppressed, "suppressed finding")),
         (0, dismissed) => format!(" except {}", plural(dismissed, "dismissed finding")),
         (suppressed, dismissed) => {
             format!(" except {suppressed} suppressed and {dismissed} dismissed findings")
+        }
+    };
+    match count(Fate::Lesson) {
+        0 => by_rule_or_person,
+        held_back => {
+            let start = if by_rule_or_person.is_empty() { " except" } else { " and" };
+            let findings = plural(held_back, "finding");
+            format!("{by_rule_or_person}{start} {findings} held back by a lesson")
         }
     }
 }
@@ -212,7 +220,7 @@ fn silenced_findings(report: &Report) -> String {
 fn has_other_findings(report: &Report) -> bool {
     let is_silenced = |fate: Fate| match fate {
         // A merged finding is a part of an issue.
-        Fate::Suppressed | Fate::Dismissed | Fate::Merged => true,
+        Fate::Suppressed | Fate::Dismissed | Fate::Lesson | Fate::Merged => true,
         Fate::Kept
         | Fate::Minor
         | Fate::Malformed

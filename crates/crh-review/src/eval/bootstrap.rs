@@ -20,7 +20,7 @@ const INTERVAL_ENDS: [usize; 2] = [25, 975];
 const SEED: u64 = 0x6372_6820_6576_616c;
 
 /// Counts that add up over cases.
-pub(super) trait Counts: Copy + Default + Ord {
+pub trait Counts: Copy + Default + Ord {
     /// Adds counts `times` times.
     fn add(&mut self, other: &Self, times: u64);
 }
@@ -34,7 +34,7 @@ impl<C: Counts> Counts for (C, C) {
 }
 
 /// Counts of all cases and of every resample.
-pub(super) struct ResampledCounts<C> {
+pub struct ResampledCounts<C> {
     /// Total of all cases.
     pub(super) total: C,
     /// Counts per case.
@@ -45,7 +45,7 @@ pub(super) struct ResampledCounts<C> {
 
 impl<C: Counts> ResampledCounts<C> {
     /// Resamples the counts of cases.
-    pub(super) fn new(cases: &[C]) -> Self {
+    pub fn new(cases: &[C]) -> Self {
         let mut total = C::default();
         for case in cases {
             total.add(case, 1);
@@ -80,7 +80,7 @@ impl<C: Counts> ResampledCounts<C> {
     }
 
     /// A metric with its interval. A case contributes if the metric is defined for this case alone.
-    pub(super) fn estimate(&self, metric: impl Fn(&C) -> Option<f64>) -> Estimate {
+    pub fn estimate(&self, metric: impl Fn(&C) -> Option<f64>) -> Estimate {
         self.estimate_over(|case| metric(case).is_some(), &metric)
     }
 

@@ -23,6 +23,7 @@ mod scores;
 mod tests_support;
 
 pub use baselines::{BaselineCase, every_hunk, nothing, random_lines};
+pub use bootstrap::{Counts, ResampledCounts};
 pub use case::{Expected, KnownBad, LABELS_MAX, Labels, Span};
 pub use compare::{Better, Comparison, Difference, Flip, Regression, compare, regressions};
 pub use evaluation::{
@@ -32,4 +33,4 @@ pub use evaluation::{
 pub use funnel::{Funnel, FunnelCounts, FunnelReport, FunnelStep, RaisedFinding};
 pub use matching::{ReportClasses, Rule, classify_reports};
 pub use noise::{CommitRun, DistinctFindings, Noise, SampledFinding};
-pub use scores::{Agreement, Baseline, ReviewerCounts, Scores, Sheet, score};
+pub use scores::{Agreement, Baseline, Estimate, ReviewerCounts, Scores, Sheet, score};

@@ -244,6 +244,7 @@ fn fate_meaning(fate: Fate) -> &'static str {
         Fate::Softened => "listed under testing gaps or residual risks",
         Fate::Suppressed => "by an ignore comment, the baseline or a setting",
         Fate::Dismissed => "by a person in an earlier review",
+        Fate::Lesson => "a lesson of the maintainers holds it back",
         Fate::ProtectedPath => "asks to remove a protected document",
         Fate::OverCap => "there are too many issues to show",
     }

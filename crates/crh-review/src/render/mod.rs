@@ -120,6 +120,7 @@ fn fate_label(fate: Fate) -> &'static str {
         Fate::Softened => "listed as a gap or risk",
         Fate::Suppressed => "suppressed",
         Fate::Dismissed => "dismissed",
+        Fate::Lesson => "held back by a lesson",
         Fate::ProtectedPath => "protected document",
         Fate::OverCap => "over the limit",
     }

@@ -1,0 +1,337 @@
+//! Decides what became of a posted issue: from the code before and after, from later reviews, and
+//! from its comment thread. Code decides where it can. Where it can only guess, a judge may decide.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::cited_code::FileTexts;
+use crate::cited_code::{CodeChange, compare_cited_code};
+
+/// What became of an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutcomeKind {
+    /// The cited code, or the code next to it, changed so that the issue no longer stands.
+    FixedInPlace,
+    /// Other code changed so that the issue no longer stands.
+    FixedElsewhere,
+    /// The cited code moved, and the issue with it.
+    Moved,
+    /// Only the form of the cited code changed, and the issue stands.
+    Reformatted,
+    /// The file of the cited code was deleted.
+    FileDeleted,
+    /// A maintainer dismissed the issue.
+    Dismissed,
+    /// A person argued against the issue, and the code stayed.
+    ArguedAgainst,
+    /// The change was merged or closed, and the issue stands.
+    Ignored,
+    /// The change was merged with the issue and reverted later.
+    Reverted,
+    /// The proposal is open, and the issue stands.
+    Open,
+}
+
+/// Whether a maintainer acted on an issue, as a label for calibration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reception {
+    /// The issue was fixed, or its change was reverted.
+    ActedOn,
+    /// A person rejected the issue.
+    Rejected,
+    /// The issue was left alone.
+    LeftAlone,
+    /// Not decided yet.
+    Undecided,
+}
+
+impl OutcomeKind {
+    /// All kinds, in the order of tables.
+    pub const ALL: [Self; 10] = [
+        Self::FixedInPlace,
+        Self::FixedElsewhere,
+        Self::Moved,
+        Self::Reformatted,
+        Self::FileDeleted,
+        Self::Dismissed,
+        Self::ArguedAgainst,
+        Self::Ignored,
+        Self::Reverted,
+        Self::Open,
+    ];
+
+    /// Whether a maintainer acted on the issue.
+    pub fn reception(self) -> Reception {
+        match self {
+            Self::FixedInPlace | Self::FixedElsewhere | Self::Reverted => Reception::ActedOn,
+            Self::Dismissed | Self::ArguedAgainst => Reception::Rejected,
+            Self::Moved | Self::Reformatted | Self::Ignored => Reception::LeftAlone,
+            // A deleted file says nothing about the issue.
+            Self::FileDeleted | Self::Open => Reception::Undecided,
+        }
+    }
+
+    /// Name in tables: `fixed in place`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FixedInPlace => "fixed in place",
+            Self::FixedElsewhere => "fixed elsewhere",
+            Self::Moved => "moved",
+            Self::Reformatted => "reformatted",
+            Self::FileDeleted => "file deleted",
+            Self::Dismissed => "dismissed",
+            Self::ArguedAgainst => "argued against",
+            Self::Ignored => "ignored",
+            Self::Reverted => "reverted",
+            Self::Open => "open",
+        }
+    }
+}
+
+impl fmt::Display for OutcomeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An outcome, and whether code can be sure of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// What became of the issue.
+    pub kind: OutcomeKind,
+    /// How sure the decision is.
+    pub certainty: Certainty,
+}
+
+/// How sure a decision by code is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Certainty {
+    /// The facts decide.
+    Certain,
+    /// The facts permit several outcomes; this is the most frequent one.
+    Guess,
+}
+
+/// Whether a later review of the whole change raised the issue again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RaisedAgain {
+    /// A later review raised it.
+    Yes,
+    /// A later, complete review did not raise it.
+    No,
+    /// There was no later, complete review.
+    #[default]
+    Unknown,
+}
+
+/// State of the proposed change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProposalEnd {
+    /// Neither merged nor closed.
+    #[default]
+    Open,
+    /// Merged.
+    Merged,
+    /// Closed without a merge.
+    Closed,
+    /// Merged, and reverted later.
+    Reverted,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CitedLines {
+    /// Path from the repository root.
+    pub file: String,
+    /// First line, from 1.
+    pub first: u32,
+    /// Last line.
+    pub last: u32,
+}
+
+/// Everything that decides about an outcome.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct IssueHistory {
+    /// Cited code, the place of the issue first. Empty if the issue is about removed lines.
+    pub cited: Vec<CitedLines>,
+    /// Files when the issue was posted: those that are cited, and those that changed since.
+    pub before: FileTexts,
+    /// The same files now. Deleted files are missing.
+    pub after: FileTexts,
+    /// Whether a maintainer dismissed the issue.
+    pub is_dismissed: bool,
+    /// Replies of the author and of maintainers that are no dismissals.
+    pub replies: Vec<String>,
+    /// Whether a later review raised the issue again.
+    pub raised_again: RaisedAgain,
+    /// State of the proposed change.
+    pub end: ProposalEnd,
+}
+
+/// Decides the cases that code can only guess. An implementer may ask a model, and answers `None` if
+/// it cannot decide.
+pub trait OutcomeJudge {
+    /// The outcome of an issue, given the guess of the code.
+    fn judge(&self, history: &IssueHistory, guess: OutcomeKind) -> Option<OutcomeKind>;
+}
+
+/// Decides by code alone: guesses stay.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CodeOnly;
+
+impl OutcomeJudge for CodeOnly {
+    fn judge(&self, _history: &IssueHistory, _guess: OutcomeKind) -> Option<OutcomeKind> {
+        None
+    }
+}
+
+/// What became of an issue. The judge decides only where the code guesses.
+pub fn outcome_with(history: &IssueHistory, judge: &dyn OutcomeJudge) -> OutcomeKind {
+    let Outcome { kind, certainty } = outcome(history);
+    match certainty {
+        Certainty::Certain => kind,
+        Certainty::Guess => judge.judge(history, kind).unwrap_or(kind),
+    }
+}
+
+/// What became of an issue, by code.
+pub fn outcome(history: &IssueHistory) -> Outcome {
+    use Certainty::{Certain, Guess};
+    use OutcomeKind::{FileDeleted, FixedElsewhere, FixedInPlace, Moved, Reformatted};
+    let decided = |kind, certainty| Outcome { kind, certainty };
+    if history.is_dismissed {
+        return decided(OutcomeKind::Dismissed, Certain);
+    }
+    let change = history.cited.first().map_or(CodeChange::Unknown, |cited| history.compare(cited));
+    let raised = history.raised_again;
+    let by_raising = |no: OutcomeKind| match raised {
+        RaisedAgain::Yes => history.standing(),
+        RaisedAgain::No => decided(no, Certain),
+        RaisedAgain::Unknown => decided(no, Guess),
+    };
+    match change {
+        CodeChange::FileDeleted => decided(FileDeleted, Certain),
+        CodeChange::Changed => by_raising(FixedInPlace),
+        CodeChange::SameInNewContext if raised != RaisedAgain::Unknown => by_raising(FixedInPlace),
+        CodeChange::SameInNewContext | CodeChange::Same if history.has_changed_evidence() => {
+            by_raising(FixedElsewhere)
+        }
+        CodeChange::SameInNewContext => match history.standing() {
+            Outcome { kind: OutcomeKind::Ignored | OutcomeKind::Open, .. } => {
+                decided(FixedInPlace, Guess)
+            }
+            other => other,
+        },
+        CodeChange::Same | CodeChange::Unknown => match raised {
+            RaisedAgain::No if history.has_other_changes() => decided(FixedElsewhere, Guess),
+            RaisedAgain::No | RaisedAgain::Yes | RaisedAgain::Unknown => history.standing(),
+        },
+        CodeChange::Moved | CodeChange::Reformatted if history.has_changed_evidence() => {
+            by_raising(FixedElsewhere)
+        }
+        CodeChange::Moved => history.standing_as(Moved),
+        CodeChange::Reformatted => history.standing_as(Reformatted),
+    }
+}
+
+impl IssueHistory {
+    fn compare(&self, cited: &CitedLines) -> CodeChange {
+        let CitedLines { file, first, last } = cited;
+        compare_cited_code(file, (*first, *last), &self.before, &self.after)
+    }
+
+    /// Whether further quoted code changed.
+    fn has_changed_evidence(&self) -> bool {
+        self.cited.iter().skip(1).any(|cited| match self.compare(cited) {
+            CodeChange::Changed | CodeChange::FileDeleted | CodeChange::SameInNewContext => true,
+            CodeChange::Same
+            | CodeChange::Reformatted
+            | CodeChange::Moved
+            | CodeChange::Unknown => false,
+        })
+    }
+
+    fn has_other_changes(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// The outcome of an issue whose code has another place or form.
+    fn standing_as(&self, kind: OutcomeKind) -> Outcome {
+        match self.standing() {
+            Outcome { kind: OutcomeKind::Ignored | OutcomeKind::Open, certainty } => {
+                Outcome { kind, certainty }
+            }
+            other => other,
+        }
+    }
+
+    /// The outcome of an issue that stands.
+    fn standing(&self) -> Outcome {
+        let argument = self.replies.iter().map(|reply| stance(reply)).max();
+        let certainty = match argument {
+            Some(Stance::Unclear) => Certainty::Guess,
+            Some(Stance::Agrees | Stance::Argues) | None => Certainty::Certain,
+        };
+        let kind = match (self.end, argument) {
+            (ProposalEnd::Reverted, _) => OutcomeKind::Reverted,
+            (_, Some(Stance::Argues)) => OutcomeKind::ArguedAgainst,
+            (ProposalEnd::Open, _) => OutcomeKind::Open,
+            (ProposalEnd::Merged | ProposalEnd::Closed, _) => OutcomeKind::Ignored,
+        };
+        let certainty = if kind == OutcomeKind::Reverted { Certainty::Certain } else { certainty };
+        Outcome { kind, certainty }
+    }
+}
+
+/// What a reply says about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stance {
+    Agrees,
+    Unclear,
+    Argues,
+}
+
+/// Phrases that argue against an issue.
+const ARGUING: [&str; 16] = [
+    "disagree",
+    "can't happen",
+    "cannot happen",
+    "can never",
+    "is fine",
+    "are fine",
+    "isn't a problem",
+    "is not a problem",
+    "is wrong",
+    "not true",
+    "incorrect",
+    "on purpose",
+    "deliberate",
+    "don't think",
+    "do not think",
+    "no need",
+];
+/// Phrases that agree with an issue.
+const AGREEING: [&str; 8] = [
+    "good catch",
+    "nice catch",
+    "you're right",
+    "will fix",
+    "thanks",
+    "fixed in",
+    "follow-up",
+    "agreed",
+];
+
+fn stance(reply: &str) -> Stance {
+    let text = reply.to_lowercase().replace('’', "'");
+    let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
+    match (says(&AGREEING), says(&ARGUING)) {
+        (true, false) => Stance::Agrees,
+        (false, true) => Stance::Argues,
+        (true, true) | (false, false) => Stance::Unclear,
+    }
+}
