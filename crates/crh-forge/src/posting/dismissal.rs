@@ -47,8 +47,44 @@ pub struct ThreadDismissal {
     pub method: DismissalMethod,
     /// Whether the person may dismiss issues. Otherwise the issue still counts.
     pub is_effective: bool,
+    /// Whether a maintainer dismissed it with a reply. Only such a dismissal can become a lesson.
+    pub by_maintainer: bool,
+    /// Words of the reply after the phrase; empty if there are none.
+    pub words: String,
     /// Web address of the comment.
     pub url: String,
+}
+
+/// What people did with an own comment thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadReception {
+    /// Key of the issue.
+    pub key: String,
+    /// Title, as the comment has it now.
+    pub title: String,
+    /// The dismissal, if it is effective.
+    pub dismissal: Option<ThreadDismissal>,
+    /// Replies of maintainers and of the author that are no dismissals.
+    pub replies: Vec<String>,
+}
+
+/// What people did with the threads of this instance, oldest first. Replies of strangers do not
+/// count.
+pub fn receptions(proposal_state: &ProposalState, instance: &str) -> Vec<ThreadReception> {
+    let reception = |own: OwnThread<'_>| {
+        let counts = |reply: &&InlineComment| {
+            let is_author = reply.author.as_deref().is_some_and(|it| is_author(it, proposal_state));
+            !is_dismissal(&reply.body) && (reply.association.is_trusted() || is_author)
+        };
+        let replies = own.replies(instance).filter(counts).map(|reply| reply.body.clone());
+        ThreadReception {
+            key: own.key.to_owned(),
+            title: own.title.to_owned(),
+            dismissal: dismissal(own, proposal_state, instance).filter(|it| it.is_effective),
+            replies: replies.collect(),
+        }
+    };
+    own_threads(proposal_state, instance).into_iter().map(reception).collect()
 }
 
 /// How a person dismisses an issue.
@@ -84,6 +120,8 @@ pub(super) fn dismissal(
             by: reply.author.clone().unwrap_or_else(|| "ghost".to_owned()),
             method: DismissalMethod::Reply,
             is_effective: can_dismiss(reply, proposal_state),
+            by_maintainer: reply.association.is_trusted(),
+            words: words_after_phrase(&reply.body),
             url: reply.url.clone(),
         }
     });
@@ -140,6 +178,8 @@ fn dismissal_by_resolving(
         by: by.to_owned(),
         method: DismissalMethod::Resolved,
         is_effective: !is_author(by, proposal_state) || is_trusted_author(by, proposal_state),
+        by_maintainer: false,
+        words: String::new(),
         url: own.url().unwrap_or_default(),
     })
 }
@@ -161,6 +201,22 @@ fn is_dismissal(reply: &str) -> bool {
             _ => ends_or_explains(rest),
         })
     })
+}
+
+/// The reason in a dismissal: its words without quoted lines and without the phrase.
+fn words_after_phrase(reply: &str) -> String {
+    let lines: Vec<&str> =
+        reply.lines().filter(|line| !line.trim_start().starts_with('>')).collect();
+    let text = lines.join(" ");
+    let text =
+        text.trim_start_matches(|char: char| char.is_whitespace() || "*_'\"`".contains(char));
+    let lower = text.to_ascii_lowercase().replace('’', "'");
+    // The longest phrase: `dismiss` is the start of no other, but `intended` may be.
+    let phrases = DISMISSAL_PHRASES.iter().filter(|phrase| lower.starts_with(*phrase));
+    let length = phrases.map(|phrase| phrase.chars().count()).max().unwrap_or_default();
+    let rest: String = text.chars().skip(length).collect();
+    let is_mark = |char: char| char.is_whitespace() || "*_'\"`:,.!;()-–—".contains(char);
+    rest.trim_start_matches(is_mark).trim_end_matches([')', ' ', '*', '_', '`']).to_owned()
 }
 
 /// Whether a word ends with a question mark. A `?` inside a word, as in an address, does not count.

@@ -387,7 +387,13 @@ impl<'a> PostingMachine<'a> {
         let notes = notes.map(|why| format!("no inline comments were posted: {why}"));
         let notes = self.notes.iter().cloned().chain(notes).collect();
         let url = self.rules.summary_url(&self.posting, &self.proposal_state);
-        PostingOutcome { refusal: self.refusal.clone(), receipts, notes, url }
+        PostingOutcome {
+            refusal: self.refusal.clone(),
+            receipts,
+            notes,
+            url,
+            receptions: Vec::new(),
+        }
     }
 }
 

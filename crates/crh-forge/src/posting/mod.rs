@@ -25,7 +25,9 @@ mod threads;
 use std::fmt;
 
 pub(crate) use commit_status::commit_status;
-pub use dismissal::{DISMISSAL_PHRASES, DismissalMethod, ThreadDismissal, dismissals};
+pub use dismissal::{
+    DISMISSAL_PHRASES, DismissalMethod, ThreadDismissal, ThreadReception, dismissals, receptions,
+};
 pub use forge::{ForgePoster, ForgeProfile, ForgeRules, PostingDelays, SuggestionSyntax};
 pub use machine::{PostingMachine, PostingStep, WriteAnswer};
 pub(crate) use mask_report::mask_report;
@@ -109,6 +111,9 @@ pub struct PostingOutcome {
     /// Address of the summary, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
+    /// What people did with own threads before this posting.
+    #[serde(skip)]
+    pub receptions: Vec<ThreadReception>,
 }
 
 /// Result of one item.

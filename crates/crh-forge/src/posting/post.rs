@@ -2,7 +2,7 @@
 
 use super::machine::{PostingMachine, PostingStep};
 use super::plan::plan;
-use super::{ForgePoster, PostingDelays, PostingOutcome, PostingSteps, ReviewPosting};
+use super::{ForgePoster, PostingDelays, PostingOutcome, PostingSteps, ReviewPosting, receptions};
 use crate::ForgeError;
 
 /// Number of writes without a pause: inline comments, vote, summary. Forges ask for pauses between
@@ -17,6 +17,7 @@ pub async fn post_review(
     delays: &PostingDelays,
 ) -> Result<PostingOutcome, ForgeError> {
     let state = Box::pin(poster.read_state(posting.instance)).await?;
+    let receptions = receptions(&state, posting.instance);
     let mut machine = PostingMachine::new(poster.rules(), *posting);
     machine.record_state(state);
     let (mut writes, mut url) = (0, None);
@@ -24,7 +25,7 @@ pub async fn post_review(
         match machine.next() {
             PostingStep::Done(outcome) => {
                 let url = url.or(outcome.url.clone());
-                return Ok(PostingOutcome { url, ..outcome });
+                return Ok(PostingOutcome { url, receptions, ..outcome });
             }
             PostingStep::Write(write) => {
                 if writes >= WRITES_WITHOUT_PAUSE {

@@ -338,6 +338,17 @@ impl FakeGitHub {
         id
     }
 
+    /// Changes the text of the first comment of a thread, as an account with write access may.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such thread.
+    pub fn edit_first_comment(&self, thread: &str, edit: impl Fn(&str) -> String) {
+        let mut state = self.service.state();
+        let comment = &mut state.thread_mut(thread).unwrap().comments[0];
+        comment.body = edit(&comment.body);
+    }
+
     /// Resolves a thread.
     pub fn resolve(&self, thread: &str, login: &str) {
         let mut state = self.service.state();

@@ -170,3 +170,38 @@ fn resolving_dismisses_only_by_person_without_code_change() {
     check(&fork, Some(("author", DismissalMethod::Resolved, false)));
     check(&pull_with_thread(InlineThread { resolved: true, ..thread(vec![]) }), None);
 }
+
+#[test]
+fn reason_is_what_follows_the_phrase() {
+    for (reply, reason) in [
+        ("won't fix", ""),
+        ("Won’t fix.", ""),
+        ("Not a bug: the lock is held.", "the lock is held."),
+        ("false positive -- see the caller", "see the caller"),
+        ("> The list may be empty.\n\nNot a bug, it has one entry.", "it has one entry."),
+        ("  **False positive**: see above", "see above"),
+        ("not a bug (the caller checks)", "the caller checks"),
+        ("/crh dismiss the caller holds the lock", "the caller holds the lock"),
+    ] {
+        assert_eq!(words_after_phrase(reply), reason, "{reply}");
+    }
+}
+
+#[test]
+fn only_replies_of_maintainers_and_the_author_are_heard() {
+    let replies = vec![
+        reply("stranger", Association::Stranger, "by design: trust me"),
+        reply("stranger", Association::Stranger, "This is wrong."),
+        reply("member", Association::Member, "This cannot happen."),
+    ];
+    let state = pull_with_thread(thread(replies));
+    let heard = receptions(&state, "crh");
+    let replies: Vec<&str> = heard.iter().flat_map(|it| &it.replies).map(String::as_str).collect();
+    assert_eq!(replies, ["This cannot happen."]);
+    assert!(heard.iter().all(|it| it.dismissal.is_none()), "{heard:?}");
+    let by_member = reply("member", Association::Member, "by design: it is checked before");
+    let heard = receptions(&pull_with_thread(thread(vec![by_member])), "crh");
+    let dismissal = heard[0].dismissal.as_ref().unwrap();
+    assert!(dismissal.by_maintainer);
+    assert_eq!(dismissal.words, "it is checked before");
+}
