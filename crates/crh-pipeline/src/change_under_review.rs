@@ -7,6 +7,7 @@ use crate::incremental::IncrementalReview;
 use crate::scope::{Scope, ScopeFile};
 use crate::tools::{ToolContext, ToolError};
 use crate::workspace::Workspace;
+use crh_memory::lesson::ReviewLessons;
 use crh_review::diff::{Diff, FileDiff};
 use crh_review::report;
 
@@ -28,6 +29,8 @@ pub struct ChangeUnderReview {
     pub notes: Vec<String>,
     /// The previous review that this one continues. None if all files are reviewed.
     pub incremental: Option<Arc<IncrementalReview>>,
+    /// Lessons of the maintainers, from the base branch and from the user. Never from the change.
+    pub lessons: Arc<ReviewLessons>,
 }
 
 impl ChangeUnderReview {

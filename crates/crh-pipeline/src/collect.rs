@@ -1,10 +1,13 @@
 //! Stage "findings": collects the findings of all runs into one list.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::runs::{CheckedFinding, RunResults};
+use crate::text::plural;
+use crh_memory::lesson::ReviewLessons;
 use crh_review::finding::{Finding, Member};
 use crh_review::report::DroppedFinding;
 
@@ -24,6 +27,29 @@ pub struct ReviewFindings {
     /// Notes for the reader.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+impl ReviewFindings {
+    /// Drops the findings that lessons hold back, with a note for each lesson.
+    #[must_use]
+    pub fn without_lessons(mut self, lessons: &ReviewLessons) -> Self {
+        if lessons.is_empty() {
+            return self;
+        }
+        let (members, dropped) = lessons.hold_back(self.members);
+        self.members = members;
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &dropped {
+            *counts.entry(&finding.reason).or_default() += 1;
+        }
+        let note = |(reason, count): (&str, usize)| {
+            format!("held back {}: {reason}", plural(count, "finding"))
+        };
+        self.notes.extend(counts.into_iter().map(note));
+        self.dropped.extend(dropped);
+        self.dropped.sort_by(compare_dropped);
+        self
+    }
 }
 
 /// Collects all findings. The order does not depend on the order of the runs. Findings of failed or

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::change_under_review::ChangeUnderReview;
 use crate::code_reader::CodeReader;
+use crh_memory::calibration::{Weights, issue_features};
 use crh_review::finding::{Member, Side};
-use crh_review::report::Issue;
+use crh_review::report::{Issue, Validation};
 use crh_review::{
-    EditedGroup, FindingCheck, Grouping, Judgement, Location, MergeResult, PastDecisions,
-    PublishRules, Sources, SymbolSpan, apply_edit, apply_judgements,
+    EditedGroup, EditorJudgement, FindingCheck, Grouping, Judgement, JudgementResult, Location,
+    MergeResult, PastDecisions, PublishRules, Sources, SymbolSpan, apply_edit, apply_judgements,
 };
 use crh_syntax::SymbolKind;
 
@@ -91,7 +92,8 @@ pub fn select_issues(
     remembered: &PastDecisions,
     selection: &IssueSelection<'_>,
 ) -> MergeResult {
-    let IssueSelection { has_editor, groups, judgements, by_editor, rules } = selection;
+    let IssueSelection { has_editor, groups, judgements, by_editor, rules, calibration } =
+        selection;
     if !has_editor {
         return apply_judgements(merged, judgements);
     }
@@ -130,7 +132,62 @@ pub fn select_issues(
     let grouping = Grouping::Editor(&member_groups);
     let regrouped =
         crh_review::consolidate_for_editor(members.to_vec(), &sources, remembered, grouping);
-    apply_edit(regrouped, groups, &by_member, *rules)
+    let Some(calibration) = calibration else {
+        return apply_edit(regrouped, groups, &by_member, *rules);
+    };
+    let mut groups = groups.to_vec();
+    calibration.replace_probabilities(&regrouped.issues, &mut groups, &mut by_member);
+    apply_edit(regrouped, &groups, &by_member, *rules)
+}
+
+/// Fitted weights of the repository, and the models of this review.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibration {
+    /// The weights.
+    pub weights: Weights,
+    /// Model names joined by `+`.
+    pub models: String,
+}
+
+impl Calibration {
+    /// Replaces the probabilities of the editor and of validation by the fitted one, so that there is
+    /// one threshold and one order.
+    fn replace_probabilities(
+        &self,
+        issues: &[Issue],
+        groups: &mut [EditedGroup],
+        judgements: &mut BTreeMap<Member, Judgement>,
+    ) {
+        for group in groups.iter_mut().filter(|group| !group.is_forgotten) {
+            let EditorJudgement::Probable(by_editor) = group.judgement else { continue };
+            let Some(lead) = group.members.first() else { continue };
+            let Some(issue) = issues.iter().find(|issue| issue.members.first() == Some(lead))
+            else {
+                continue;
+            };
+            let judgement = judgements.get(lead);
+            let validation = match judgement.map(|judgement| judgement.result) {
+                None => Validation::NotRun,
+                Some(JudgementResult::Confirmed) => Validation::Confirmed,
+                Some(JudgementResult::Unsure | JudgementResult::Refuted) => Validation::Unsure,
+                Some(JudgementResult::Failed) => Validation::Degraded,
+            };
+            let known = [Some(by_editor), judgement.and_then(|judgement| judgement.probability)];
+            let judged = Issue {
+                severity: group.severity,
+                probability: known.into_iter().flatten().min(),
+                validation,
+                ..issue.clone()
+            };
+            let fitted = self.weights.probability(&issue_features(&judged, &self.models));
+            group.judgement = EditorJudgement::Probable(fitted);
+            for member in &group.members {
+                if let Some(judgement) = judgements.get_mut(member) {
+                    judgement.probability = judgement.probability.map(|_| fitted);
+                }
+            }
+        }
+    }
 }
 
 /// What decides which issues are published.
@@ -146,6 +203,8 @@ pub struct IssueSelection<'a> {
     pub by_editor: BTreeMap<Member, Judgement>,
     /// Threshold and minimum severity.
     pub rules: PublishRules,
+    /// Fitted weights. None if the repository has none.
+    pub calibration: Option<&'a Calibration>,
 }
 
 /// The diff, the text of every cited file, and the symbols of changed files.

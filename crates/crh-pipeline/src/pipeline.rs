@@ -13,8 +13,8 @@ use crate::change_under_review::ChangeUnderReview;
 use crate::checks::CheckOptions;
 use crate::collect::{ReviewFindings, collect};
 use crate::consolidate::{
-    IssueSelection, cited_locations, consolidate, consolidate_for_editor, select_issues,
-    split_by_editor,
+    Calibration, IssueSelection, cited_locations, consolidate, consolidate_for_editor,
+    select_issues, split_by_editor,
 };
 use crate::context::{IntentPrompt, PanelContext, build_context};
 use crate::dispatch::dispatch;
@@ -53,6 +53,8 @@ pub struct ReviewInputs {
     pub ledger: Ledger,
     /// Earlier decisions about issues.
     pub remembered: PastDecisions,
+    /// Fitted probabilities of the repository. None if it has none.
+    pub calibration: Option<Calibration>,
     /// Issues below this severity are hidden.
     pub min_severity: Severity,
     /// Asks the user what the change is for. None without a terminal.
@@ -101,8 +103,9 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
             dispatch(&plan, change, &inputs.checks, ctx.as_ref(), journal, &context, time_left),
         )
         .await;
-    let collected =
-        journal.stage(Stage::Findings, || carry_over(collect(&runs), change, &runs, plan.strategy));
+    let collected = journal.stage(Stage::Findings, || {
+        carry_over(collect(&runs), change, &runs, plan.strategy).without_lessons(&change.lessons)
+    });
     let (requirements, missing_requirements) =
         context.judged_requirements(&runs, &options.panel.waived).unzip();
     let members: Vec<Member> = collected
@@ -138,6 +141,7 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         judgements: &validation.judgements,
         by_editor,
         rules: options.publish,
+        calibration: inputs.calibration.as_ref(),
     };
     let selected = select_issues(claims, &members, change, &inputs.remembered, &selection);
     let funnel = funnel(&inputs, &members, &collected.dropped, &merged, &selected);

@@ -4,6 +4,7 @@ mod eval;
 mod fix;
 mod flags;
 mod import;
+mod learning;
 mod login;
 mod model;
 mod plumbing;
@@ -20,8 +21,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub(crate) use self::eval::{
-    ArmChoice, EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs, EvalNoiseArgs,
-    EvalReviewArgs, EvalRunArgs, EvalScoreArgs, EvalShowArgs, NoiseFormatArg, RuleArg, SuiteArgs,
+    ArmChoice, EvalCalibrateArgs, EvalCommand, EvalCompareArgs, EvalFormatArg, EvalGateArgs,
+    EvalNoiseArgs, EvalOutcomesArgs, EvalReviewArgs, EvalRunArgs, EvalScoreArgs, EvalShowArgs,
+    NoiseFormatArg, RuleArg, SuiteArgs,
 };
 pub(crate) use self::fix::FixArgs;
 pub(crate) use self::flags::{
@@ -29,6 +31,7 @@ pub(crate) use self::flags::{
 };
 use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, ScopeFlags};
 pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
+pub(crate) use self::learning::{LearnArgs, StatsArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
 #[cfg(feature = "server")]
@@ -109,6 +112,10 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
+    /// Show what became of posted issues: fixed, dismissed or ignored, by category and reviewer
+    Stats(StatsArgs),
+    /// Propose lessons from dismissals, fixes and reverts, and add those that you accept
+    Learn(LearnArgs),
     /// Run a language server on standard input and output, for editors
     Lsp,
     /// Post the report of a stored run to a pull request or merge proposal

@@ -53,6 +53,7 @@ pub fn check_fix(
         diff: Arc::new(diff),
         scope,
         incremental: None,
+        lessons: Arc::default(),
         ..subject.clone()
     };
     // SARIF files are about the reviewed tree. A fix may not silence the checks.

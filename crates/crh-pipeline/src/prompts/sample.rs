@@ -114,6 +114,7 @@ pub(crate) fn open_change(workspace: Workspace) -> ChangeUnderReview {
         untracked: Vec::new(),
         notes: Vec::new(),
         incremental: None,
+        lessons: Arc::default(),
     }
 }
 

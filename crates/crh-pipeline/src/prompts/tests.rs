@@ -1,6 +1,7 @@
 //! Tests of prompts: goldens of every file, fences, the shared prefix.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use expect_test::{expect, expect_file};
@@ -13,6 +14,7 @@ use crate::workspace::Workspace;
 use crate::{judge, requirements};
 use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, RunStep, SubmitTool};
 use crh_llm::{Abilities, Message, ModelFacts, ModelRequest, Money};
+use crh_memory::lesson::{Lessons, ReviewLessons};
 
 /// A context window with room for everything.
 const CONTEXT: u64 = 1_000_000;
@@ -396,6 +398,26 @@ fn untracked_files_are_listed_in_a_fence() {
     let row = "\"shop/new\\nhelper.py\": untracked in the checkout, not part of the change\n";
     assert!(with.contains(row), "{with}");
     assert!(!outside_fences(&with).contains("helper"), "{with}");
+}
+
+#[test]
+fn lessons_about_changed_files_are_fenced() {
+    let (_folder, change) = sample::change_under_review(&sample::contents(sample::DIFF));
+    let shared = |path: &str| {
+        let lesson = format!(
+            "version = 1\n[[lesson]]\nid = \"a\"\ntext = \"Totals may be zero.\"\npaths = [\"{path}\"]\nconfirmed_by = \"Bob\"\nexpires = \"2027-01-01\"\n"
+        );
+        let lessons = Lessons::parse("the base branch", &lesson).unwrap();
+        let lessons = Arc::new(ReviewLessons::new(vec![lessons], "2026-11-18"));
+        let change = ChangeUnderReview { lessons, ..change.clone() };
+        Prompts::new(&change, &sample::options(), CONTEXT).shared()
+    };
+    let without = Prompts::new(&change, &sample::options(), CONTEXT).shared();
+    assert_eq!(shared("elsewhere/**"), without);
+    let with = shared("shop/**");
+    assert!(with.starts_with(&without) && with.contains(LESSONS_INTRODUCTION), "{with}");
+    assert!(with.contains("\nshop/**: Totals may be zero.\n"), "{with}");
+    assert!(!outside_fences(&with).contains("zero"), "{with}");
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub(crate) fn change_under_review(
         untracked: Vec::new(),
         notes: Vec::new(),
         incremental: None,
+        lessons: std::sync::Arc::default(),
     }
 }
 

@@ -181,6 +181,7 @@ fn change_under_review(ctx: ToolContext, head: &str) -> ChangeUnderReview {
         untracked: vec!["notes.txt".to_owned()],
         notes: Vec::new(),
         incremental: None,
+        lessons: Arc::default(),
     }
 }
 

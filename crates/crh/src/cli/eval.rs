@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::ListFormatArg;
 use super::flags::{BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars};
 use super::import::EvalImportArgs;
 use crate::config::key::SourcedValue;
@@ -31,6 +32,33 @@ pub(crate) enum EvalCommand {
     Import(Box<EvalImportArgs>),
     /// Review the last commits of a repository and measure how many findings they get
     Noise(Box<EvalNoiseArgs>),
+    /// Decide labelled histories of issues, and print the confusion matrix
+    Outcomes(EvalOutcomesArgs),
+    /// Fit the probability that maintainers act on an issue, and measure by cross-validation whether it helps
+    Calibrate(EvalCalibrateArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalOutcomesArgs {
+    /// File with labelled histories (default: those that ship with crh)
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalCalibrateArgs {
+    /// Stored evaluations, whose cases give labels
+    #[arg(value_name = "EVALUATION")]
+    pub(crate) evaluations: Vec<PathBuf>,
+    /// Use the stored outcomes of this repository, too
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repo: Option<String>,
+    /// Store the weights for the reviews of `--repo`; refused if they do not help
+    #[arg(long, requires = "repo")]
+    pub(crate) save: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
 }
 
 /// The cases to evaluate.

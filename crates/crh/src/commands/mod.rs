@@ -19,6 +19,8 @@ pub(crate) mod gitlab;
 mod init;
 pub(crate) mod interrupts;
 pub(crate) mod launchpad;
+mod learn;
+pub(crate) mod learning;
 mod limits;
 mod lsp;
 mod man;
@@ -40,6 +42,7 @@ mod schema;
 #[cfg(feature = "server")]
 mod serve;
 mod show;
+mod stats;
 pub(crate) mod store;
 mod tool;
 mod watch;
@@ -106,6 +109,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Ask(args) => ask::run(args, environment),
         Command::Show(args) => show::run(args, environment),
         Command::Runs(command) => runs::run(command, environment),
+        Command::Stats(args) => stats::run(&args, environment),
+        Command::Learn(args) => learn::run(&args, environment),
         Command::Dismiss(args) => dismiss::run(args, environment),
         Command::Login(command) => launchpad::login(&command, environment),
         Command::Logout(command) => launchpad::logout(&command, environment),

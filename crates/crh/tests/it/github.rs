@@ -5,6 +5,7 @@ mod checkouts;
 mod child_processes;
 mod forged;
 mod killed;
+mod learning;
 mod moved_head;
 mod positions;
 mod posting;

@@ -6,7 +6,7 @@ use crate::crh;
 
 #[test]
 fn help_texts_match_golden_file() {
-    let commands: [&[&str]; 39] = [
+    let commands: [&[&str]; 41] = [
         &[],
         &["review"],
         &["reviewers"],
@@ -37,6 +37,8 @@ fn help_texts_match_golden_file() {
         &["runs", "list"],
         &["runs", "prune"],
         &["dismiss"],
+        &["stats"],
+        &["learn"],
         &["lsp"],
         &["serve"],
         &["worker"],

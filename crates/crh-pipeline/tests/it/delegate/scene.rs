@@ -115,6 +115,7 @@ impl Scene {
             untracked: Vec::new(),
             notes: Vec::new(),
             incremental: None,
+            lessons: Arc::default(),
         };
         let assignment = Assignment {
             name: "orchestrator".to_owned(),

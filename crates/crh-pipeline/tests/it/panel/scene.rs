@@ -129,6 +129,7 @@ impl Scene {
             untracked: Vec::new(),
             notes: Vec::new(),
             incremental: None,
+            lessons: Arc::default(),
         };
         let events = self.events.clone();
         let listen = move |event: &ReviewEvent| events.lock().unwrap().push(event.clone());
@@ -142,6 +143,7 @@ impl Scene {
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             options: Arc::new(self.terms.clone()),
             remembered: PastDecisions::default(),
+            calibration: None,
             min_severity: Severity::P3,
             intent_prompt: self.person.clone(),
             journal: ReviewJournal::open(None, Redactor::default(), logged, earlier, listen),

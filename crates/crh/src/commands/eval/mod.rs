@@ -1,11 +1,13 @@
 //! `crh eval`: measures how good reviews are.
 
+mod calibrate;
 mod compare;
 mod gate;
 mod judge;
 mod lenses;
 mod measured;
 mod noise;
+mod outcomes;
 mod reviews;
 mod run;
 mod score;
@@ -28,6 +30,8 @@ pub(super) fn run(command: EvalCommand, environment: &Environment) -> Result<Exi
         EvalCommand::Show(args) => show::run(&args, environment),
         EvalCommand::Score(args) => score::run(&args, environment),
         EvalCommand::Import(args) => import::run(&args, environment),
+        EvalCommand::Outcomes(args) => outcomes::run(&args, environment),
+        EvalCommand::Calibrate(args) => calibrate::run(&args, environment),
     };
     done.map(|()| ExitCode::SUCCESS)
 }

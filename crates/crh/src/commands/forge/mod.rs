@@ -14,7 +14,7 @@ use self::posting::{PostRequest, PostResult};
 use super::github::GitHubSession;
 use super::launchpad::LaunchpadSession;
 use super::rest_forge::{self, REST_FORGES, RestChangeRef};
-use super::{github, launchpad};
+use super::{github, launchpad, learning};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::Failure;
@@ -152,7 +152,7 @@ impl Forge {
         }
     }
 
-    /// Posts a review, or returns the requests of a dry run.
+    /// Posts a review and records it in the history, or returns the requests of a dry run.
     pub(crate) fn post(
         &self,
         request: &PostRequest<'_>,
@@ -161,6 +161,22 @@ impl Forge {
     ) -> Result<PostResult, Failure> {
         let state = settings.state_folder.value.path().ok();
         let _lock = state.and_then(|state| post_lock::lock_posts(state, &self.url()));
+        let result = self.send(request, environment, settings)?;
+        match &result {
+            PostResult::DryRun(_) => {}
+            PostResult::Done(outcome) => {
+                learning::record_posting(request, outcome, environment, settings);
+            }
+        }
+        Ok(result)
+    }
+
+    fn send(
+        &self,
+        request: &PostRequest<'_>,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<PostResult, Failure> {
         match self {
             Self::GitHub(pull_ref) => {
                 let (host, repo) = (&pull_ref.host, &pull_ref.repo);

@@ -57,14 +57,25 @@ impl HeadFiles {
 
     /// Lines of a text file, without line endings.
     fn lines(&self, path: &str) -> Option<Vec<String>> {
-        let (objects, commit) = self.0.as_ref()?;
+        let (_, commit) = self.0.as_ref()?;
+        Some(self.text_at(commit, path)?.lines().map(str::to_owned).collect())
+    }
+
+    /// Whether the files of a commit are known.
+    pub(crate) fn has_commit(&self, commit: &str) -> bool {
+        let objects = self.0.as_ref().map(|(objects, _)| objects);
+        objects.is_some_and(|it| it.lock().unwrap_or_else(PoisonError::into_inner).has(commit))
+    }
+
+    /// A text file of a commit.
+    pub(crate) fn text_at(&self, commit: &str, path: &str) -> Option<String> {
+        let (objects, _) = self.0.as_ref()?;
         let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
         let (entry, size) = objects.stat(commit, path).ok()?;
         if !entry.kind.is_file() || size > FILE_MAX {
             return None;
         }
-        let text = String::from_utf8(objects.file(commit, path).ok()?).ok()?;
-        Some(text.lines().map(str::to_owned).collect())
+        String::from_utf8(objects.file(commit, path).ok()?).ok()
     }
 }
 

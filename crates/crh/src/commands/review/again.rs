@@ -133,6 +133,7 @@ fn subject(
         untracked: Vec::new(),
         notes,
         incremental: None,
+        lessons: before.lessons.clone(),
     };
     let head = reviewed.to_owned();
     Ok(subject.into_incremental(IncrementalReview {

@@ -10,7 +10,7 @@ use super::super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::super::github::SkipRules;
 use super::super::limits::WorkTime;
 use super::super::models::ModelResolver;
-use super::super::{change_source, forge, github, run_lookup};
+use super::super::{change_source, forge, github, learning, run_lookup};
 use super::description::TitleAndBody;
 use super::pinned::{Origin, Pinned};
 use super::place::Place;
@@ -185,6 +185,14 @@ impl Beginning {
             self.stamp_key(&settings).as_ref(),
         )?;
         let mut subject = pinned.subject(&place.workspace())?;
+        let lessons = learning::review_lessons(
+            pinned.silencing.lessons(),
+            &subject.report_change.repo,
+            &settings,
+            environment,
+        );
+        subject.notes.extend(lessons.problems);
+        subject.lessons = Arc::new(lessons.lessons);
         let place = place.hiding(ChangeSecrets::from_diff(&subject.diff));
         let earlier = self.earlier(&place)?;
         self.settle_panel(&mut terms, &subject, pinned.work(), &settings, environment)

@@ -14,6 +14,7 @@ use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
 use crh_git::{BareRepository, ReadError};
 use crh_lint::sarif::SarifFile;
+use crh_memory::lesson::{LESSONS_FILE, LESSONS_MAX_BYTES};
 use crh_pipeline::checks::{
     BASELINE, Baseline, ChangeAuthor, ChangeOrigin, CheckOptions, IgnoredPaths, SuppressionOrigin,
 };
@@ -40,6 +41,9 @@ pub(in crate::commands) enum BaselineAt<'a> {
 pub(in crate::commands) struct Silencing {
     ignore: Vec<Ignored>,
     baseline: Option<String>,
+    /// Text of the lessons at the base of the change. Never from the change itself or the checkout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    lessons: Option<String>,
 }
 
 /// A row of `checks.ignore`.
@@ -64,7 +68,21 @@ impl Silencing {
             is_brought_along: before.0.get(rules) != Some(globs),
         });
         let baseline = baseline.bytes()?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok(Self { ignore: ignore.collect(), baseline })
+        Ok(Self { ignore: ignore.collect(), baseline, lessons: None })
+    }
+
+    /// Adds the lessons of a commit, which must not be part of the change.
+    pub(in crate::commands) fn with_lessons(
+        self,
+        base: Option<(&BareRepository, &str)>,
+    ) -> Result<Self, Failure> {
+        let lessons = base.map(|(bare, commit)| lessons_at(bare, commit)).transpose()?.flatten();
+        Ok(Self { lessons, ..self })
+    }
+
+    /// Text of the lessons at the base of the change.
+    pub(in crate::commands) fn lessons(&self) -> Option<&str> {
+        self.lessons.as_deref()
     }
 }
 
@@ -183,6 +201,18 @@ fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Fai
     match objects.stat(commit, BASELINE) {
         Ok((entry, _)) if entry.kind.is_file() => {
             objects.file(commit, BASELINE).map(Some).or_fail(FailureKind::External)
+        }
+        Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
+        Err(error) => Err(Failure::new(FailureKind::External, error)),
+    }
+}
+
+fn lessons_at(bare: &BareRepository, commit: &str) -> Result<Option<String>, Failure> {
+    let objects = bare.objects().or_fail(FailureKind::External)?;
+    match objects.stat(commit, LESSONS_FILE) {
+        Ok((entry, size)) if entry.kind.is_file() && size <= LESSONS_MAX_BYTES => {
+            let bytes = objects.file(commit, LESSONS_FILE).or_fail(FailureKind::External)?;
+            Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         }
         Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
         Err(error) => Err(Failure::new(FailureKind::External, error)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::interrupts::InterruptGuard;
 use super::super::limits::WorkTime;
-use super::super::{dismiss, models};
+use super::super::{dismiss, learning, models};
 use super::begin::Begun;
 use super::outcome::End;
 use crate::config::environment::Environment;
@@ -131,6 +131,11 @@ fn carried_out(
             models: begun.crew.clone(),
             ledger: ledger.clone(),
             remembered,
+            calibration: learning::calibration(
+                &subject.report_change.repo,
+                begun.crew.as_ref(),
+                &begun.settings,
+            ),
             min_severity: begun.settings.review_min_severity.value.severity(),
             intent_prompt: person,
             journal: journal.clone(),

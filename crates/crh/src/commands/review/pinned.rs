@@ -203,7 +203,8 @@ impl Pinned {
         };
         let ignore = &opened.settings.checks_ignore.value;
         let silencing =
-            Silencing::of(ignore, &opened.settings_before.checks_ignore.value, &baseline)?;
+            Silencing::of(ignore, &opened.settings_before.checks_ignore.value, &baseline)?
+                .with_lessons(base_commit(objects.as_ref(), tip.as_deref()))?;
         Ok(Self {
             silencing,
             origin: match (&asked.target, pull.as_ref()) {
@@ -277,8 +278,10 @@ impl Pinned {
             (None, Some(decided)) => {
                 let baseline = BaselineAt::Given(decided.baseline.as_deref());
                 Silencing::of(ignore, ignore, &baseline)?
+                    .with_lessons(base_commit(objects.as_ref(), decided.tip.as_deref()))?
             }
-            (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?,
+            (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?
+                .with_lessons(base_commit(objects.as_ref(), None))?,
         };
         let change =
             naming::of_workspace(&workspace, &diff, packed.is_none(), args, environment, &settings);
@@ -411,6 +414,7 @@ impl Pinned {
             untracked: self.untracked.clone(),
             notes: self.notes.clone(),
             incremental: None,
+            lessons: Arc::default(),
         })
     }
 }
@@ -437,6 +441,17 @@ impl ResumeState {
         settings.scope_strict.value = self.strict;
         Ok(())
     }
+}
+
+/// The commit before the change: the tip of the target branch, or the base. None if its files are
+/// not known.
+fn base_commit<'a>(
+    objects: Option<&'a (BareRepository, String, String)>,
+    tip: Option<&'a str>,
+) -> Option<(&'a BareRepository, &'a str)> {
+    let (bare, base, _) = objects?;
+    let commit = tip.filter(|tip| bare.has(tip)).unwrap_or(base);
+    bare.has(commit).then_some((bare, commit))
 }
 
 /// The baseline before the change, or at the tip of its target. The change itself may be foreign

@@ -68,6 +68,8 @@ impl Quiet {
             models: self.crew.clone(),
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             remembered: PastDecisions::default(),
+            // An evaluation must not depend on the outcomes of the user's repositories.
+            calibration: None,
             min_severity: self.min_severity,
             intent_prompt: None,
             journal: review.journal.clone(),

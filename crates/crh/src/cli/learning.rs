@@ -1,0 +1,54 @@
+//! `crh stats` and `crh learn`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::ListFormatArg;
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// Only this repository (default: all)
+    #[arg(long, value_name = "OWNER/NAME")]
+    pub(crate) repo: Option<String>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
+    pub(crate) format: ListFormatArg,
+    /// Also write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// First ask the forge what became of the posted issues
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// Write everything that crh stores about outcomes to this file, as JSON
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "refresh"])]
+    pub(crate) export: Option<PathBuf>,
+    /// Delete everything that crh stores about outcomes, your own lessons and fitted weights
+    #[arg(long, conflicts_with_all = ["html", "refresh", "export", "format"])]
+    pub(crate) forget: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LearnArgs {
+    /// Print the proposals and the present lessons, and change nothing
+    #[arg(long, conflicts_with_all = ["accept", "undo", "user"])]
+    pub(crate) list: bool,
+    /// Accept this proposal without asking; repeatable
+    #[arg(long, value_name = "ID", conflicts_with = "undo")]
+    pub(crate) accept: Vec<String>,
+    /// Remove this lesson
+    #[arg(long, value_name = "ID")]
+    pub(crate) undo: Option<String>,
+    /// Use your own lessons, which only your reviews follow, instead of `.crh/lessons.toml`
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// Name of the person who confirms the lessons (default: the author name of git)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) confirmed_by: Option<String>,
+    /// Number of commits to read
+    #[arg(long, value_name = "N", default_value = "500")]
+    pub(crate) commits: u32,
+    /// Output format of `--list`
+    #[arg(long, value_enum, default_value_t = ListFormatArg::Text, requires = "list")]
+    pub(crate) format: ListFormatArg,
+}

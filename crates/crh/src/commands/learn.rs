@@ -1,0 +1,282 @@
+//! `crh learn`: proposes lessons with their evidence, and adds those that the user accepts. Writes
+//! only a file in the working tree or in the user's state folder, and only after consent.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::learning::{read_small, today};
+use super::stats::recent_commits;
+use crate::cli::{LearnArgs, ListFormatArg};
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::config::value::Color;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::ui::questions::TerminalPrompt;
+use crate::{config, ui};
+use crh_git::{Git, Objects, Repository};
+use crh_memory::history;
+use crh_memory::lesson::{
+    LESSONS_FILE, Lesson, LessonState, Lessons, append_lessons, remove_lesson,
+};
+use crh_memory::proposal::{
+    LessonProposal, RepairCommit, SolutionDocument, from_dismissals, from_documents, from_repairs,
+    is_repair,
+};
+use crh_review::stable_json;
+
+/// Folder of documents about solved problems.
+const SOLUTIONS: &str = "docs/solutions";
+/// Maximum documents, as in a review.
+const DOCUMENTS_MAX: usize = 200;
+/// Maximum size of a document.
+const DOCUMENT_MAX: u64 = 256 << 10;
+
+/// Where lessons are read and written.
+struct LessonPlace {
+    path: PathBuf,
+    text: Option<String>,
+    lessons: Lessons,
+}
+
+pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Failure> {
+    // A repository cannot set the state folder, so its config is not read.
+    let settings = config::load(environment, None, RawSettings::default())?;
+    let state = settings.state_folder.value.path()?;
+    let repository = Repository::discover(&environment.folder).or_fail(FailureKind::Usage)?;
+    let root = repository.work_tree.clone().ok_or_else(|| {
+        Failure::usage("not inside a checkout").hint("run `crh learn` inside a checkout")
+    })?;
+    let repo = crh_git::repository_identity(&repository).or_fail(FailureKind::External)?;
+    let place = LessonPlace::open(&root, state, &repo, args.user)?;
+    if let Some(id) = &args.undo {
+        return place.undo(id);
+    }
+    let today = today(environment);
+    let known = history::load(state, &repo).or_fail(FailureKind::External)?;
+    let mut proposals = from_dismissals(&known, &today);
+    proposals.extend(from_repairs(&repairs(args.commits, environment), &today));
+    proposals.extend(from_documents(&solutions(&repository, &today), &today));
+    proposals.retain(|it| !place.lessons.iter().any(|known| known.id == it.lesson.id));
+    if args.list {
+        return list(&place, &proposals, &today, args.format);
+    }
+    let accepted = match args.accept.as_slice() {
+        [] => ask(&proposals, environment)?,
+        ids => named(&proposals, ids)?,
+    };
+    if accepted.is_empty() {
+        ui::note("nothing was written");
+        return Ok(());
+    }
+    let person = confirming_person(args, &root)?;
+    let confirm = |lesson: Lesson| Lesson { confirmed_by: Some(person.clone()), ..lesson };
+    let accepted: Vec<Lesson> = accepted.into_iter().map(confirm).collect();
+    place.add(&accepted)?;
+    if !args.user {
+        ui::note("commit the file: crh reads lessons from the base branch only");
+    }
+    Ok(())
+}
+
+impl LessonPlace {
+    fn open(root: &Path, state: &Path, repo: &str, is_user: bool) -> Result<Self, Failure> {
+        let path = match is_user {
+            true => history::lessons_path(state, repo),
+            false => root.join(LESSONS_FILE),
+        };
+        let folder = path.parent().unwrap_or(root);
+        let is_symlink = |path: &Path| fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+        if is_symlink(folder) || is_symlink(&path) {
+            return Err(Failure::usage(format!("`{}` is a symbolic link", path.display()))
+                .hint("replace it with a regular file in a regular folder"));
+        }
+        let text = read_small(&path);
+        if text.is_none() && path.exists() {
+            return Err(Failure::usage(format!("`{}` cannot be read", path.display()))
+                .hint("it must be a text file of at most 256 KiB"));
+        }
+        let lessons =
+            Lessons::parse(&path.display().to_string(), text.as_deref().unwrap_or("version = 1"));
+        let lessons = lessons.map_err(|error| {
+            Failure::usage(format!("`{}` cannot be used: {error}", path.display()))
+                .hint("correct the file, or delete it")
+        })?;
+        Ok(Self { path, text, lessons })
+    }
+
+    fn add(&self, lessons: &[Lesson]) -> Result<(), Failure> {
+        let text = append_lessons(self.text.as_deref(), lessons);
+        Lessons::parse("", &text).or_fail(FailureKind::Usage)?;
+        self.write(&text)?;
+        for lesson in lessons {
+            ui::note(&format!("added `{}` to `{}`", lesson.id, self.path.display()));
+        }
+        Ok(())
+    }
+
+    fn undo(&self, id: &str) -> Result<(), Failure> {
+        let shorter = self.text.as_deref().and_then(|text| remove_lesson(text, id));
+        let Some(text) = shorter else {
+            let message = format!("`{}` has no lesson `{}`", self.path.display(), ui::one_line(id));
+            return Err(Failure::usage(message).hint("`crh learn --list` lists the lessons"));
+        };
+        self.write(&text)?;
+        ui::note(&format!("removed `{id}` from `{}`", self.path.display()));
+        Ok(())
+    }
+
+    /// Replaces the file at once, so that readers see a complete one.
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        use std::io::Write as _;
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let write = || -> std::io::Result<()> {
+            fs::create_dir_all(folder)?;
+            let permissions = fs::Permissions::from_mode(0o644);
+            let mut file = tempfile::Builder::new().permissions(permissions).tempfile_in(folder)?;
+            file.write_all(text.as_bytes())?;
+            file.persist(&self.path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().or_fail(FailureKind::External)
+    }
+}
+
+fn list(
+    place: &LessonPlace,
+    proposals: &[LessonProposal],
+    today: &str,
+    format: ListFormatArg,
+) -> Result<(), Failure> {
+    match format {
+        ListFormatArg::Json => {
+            let lesson =
+                |it: &Lesson| json!({ "lesson": it, "state": it.state(today).to_string() });
+            let proposal =
+                |it: &LessonProposal| json!({ "lesson": it.lesson, "evidence": it.evidence });
+            let value = json!({
+                "lessons": place.lessons.iter().map(lesson).collect::<Vec<_>>(),
+                "proposals": proposals.iter().map(proposal).collect::<Vec<_>>(),
+            });
+            ui::result_text(&stable_json(&value).or_fail(FailureKind::Bug)?)
+        }
+        ListFormatArg::Text => {
+            let lessons: String = place
+                .lessons
+                .iter()
+                .map(|it| {
+                    let hint = match it.state(today) {
+                        LessonState::Expired => " (stale: renew `expires`, or remove it)",
+                        LessonState::Active | LessonState::Unconfirmed => "",
+                    };
+                    let text = ui::one_line(&it.text);
+                    format!("{:<11} {}: {text}{hint}\n", it.state(today), it.id)
+                })
+                .collect();
+            let proposals: String = proposals.iter().map(shown).collect();
+            ui::result_text(&format!("{lessons}{proposals}"))
+        }
+    }
+}
+
+/// A proposal with its evidence.
+fn shown(proposal: &LessonProposal) -> String {
+    let LessonProposal { lesson, evidence } = proposal;
+    let effect = match (&lesson.rule, &lesson.title) {
+        (Some(rule), _) => format!("holds back findings of `{}`", ui::one_line(rule)),
+        (None, Some(title)) => format!("holds back findings titled \"{}\"", ui::one_line(title)),
+        (None, None) => "informs reviewers, holds nothing back".to_owned(),
+    };
+    let evidence: String =
+        evidence.iter().map(|line| format!("    {}\n", ui::one_line(line))).collect();
+    format!(
+        "proposed    {}: {}\n  in {}; {effect}\n{evidence}",
+        lesson.id,
+        ui::one_line(&lesson.text),
+        ui::one_line(&lesson.paths.join(", ")),
+    )
+}
+
+/// Asks about each proposal. Without a terminal, the user has to name what to accept.
+fn ask(proposals: &[LessonProposal], environment: &Environment) -> Result<Vec<Lesson>, Failure> {
+    if proposals.is_empty() {
+        return Ok(Vec::new());
+    }
+    if TerminalPrompt::detect(environment, Color::Auto).is_none() {
+        ui::result_text(&proposals.iter().map(shown).collect::<String>())?;
+        return Err(Failure::usage("nothing was written, because there is no terminal to ask")
+            .hint("accept a proposal with `--accept ID`"));
+    }
+    let mut accepted = Vec::new();
+    for proposal in proposals {
+        let question = format!("{}Type `y` to accept this lesson:", shown(proposal));
+        let answer = ui::prompt_line(&question).unwrap_or_default().to_lowercase();
+        if ["y", "yes"].contains(&answer.as_str()) {
+            accepted.push(proposal.lesson.clone());
+        }
+    }
+    Ok(accepted)
+}
+
+fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Failure> {
+    let find = |id: &String| {
+        let proposal = proposals.iter().find(|proposal| proposal.lesson.id == *id);
+        proposal.map(|proposal| proposal.lesson.clone()).ok_or_else(|| {
+            Failure::usage(format!("there is no proposal `{}`", ui::one_line(id)))
+                .hint("`crh learn --list` lists the proposals")
+        })
+    };
+    ids.iter().map(find).collect()
+}
+
+/// The person who confirms: from the flag, or the author name of git.
+fn confirming_person(args: &LearnArgs, root: &Path) -> Result<String, Failure> {
+    let of_git = || {
+        let git = Git::in_folder(root).with_user_settings();
+        git.text(["config", "--get", "user.name"]).ok().filter(|name| !name.trim().is_empty())
+    };
+    args.confirmed_by.clone().or_else(of_git).ok_or_else(|| {
+        Failure::usage("nothing was written, because it is not known who confirms")
+            .hint("add `--confirmed-by NAME`, or set `user.name` in git")
+    })
+}
+
+fn repairs(limit: u32, environment: &Environment) -> Vec<RepairCommit> {
+    let commits = recent_commits(environment).into_iter().take(limit as usize);
+    let repairs = commits.filter(|it| is_repair(&it.subject) || it.body.contains("This reverts"));
+    let repair = |it: crh_git::RecentCommit| RepairCommit {
+        commit: it.id,
+        subject: it.subject,
+        author: it.author,
+        day: it.day,
+        files: it.files,
+    };
+    repairs.map(repair).collect()
+}
+
+/// Documents about solved problems at HEAD that name files of the repository.
+fn solutions(repository: &Repository, today: &str) -> Vec<SolutionDocument> {
+    let read = || -> Option<Vec<SolutionDocument>> {
+        let head = repository.commit("HEAD")?;
+        let objects = Objects::open(&repository.common_dir).ok()?;
+        let files = objects.files(&head).ok()?;
+        let paths: Vec<String> =
+            files.iter().map(|file| String::from_utf8_lossy(&file.path).into_owned()).collect();
+        let is_document = |path: &&String| path.starts_with(SOLUTIONS) && path.ends_with(".md");
+        let document = |path: &String| {
+            let (_, size) =
+                objects.stat(&head, path).ok().filter(|(_, size)| *size <= DOCUMENT_MAX)?;
+            let text =
+                String::from_utf8(objects.file(&head, path).ok()?).ok().filter(|_| size > 0)?;
+            let title = text.lines().find_map(|line| line.strip_prefix("# "))?.trim().to_owned();
+            let is_named = |it: &&String| it.contains('/') && *it != path && text.contains(*it);
+            let files = paths.iter().filter(is_named).cloned().collect();
+            Some(SolutionDocument { path: path.clone(), title, files, day: today.to_owned() })
+        };
+        let documents = paths.iter().filter(is_document).take(DOCUMENTS_MAX);
+        Some(documents.filter_map(document).collect())
+    };
+    read().unwrap_or_default()
+}

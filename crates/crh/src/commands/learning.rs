@@ -1,0 +1,225 @@
+//! What reviews remember: loads lessons for a review, and records posted issues and their outcomes.
+//! Nothing here makes a review or a posting fail.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::forge::posting::{HeadFiles, PostRequest};
+use crate::config::environment::Environment;
+use crate::config::keys::Settings;
+use crate::ui;
+use crh_forge::posting::{PostingOutcome, ThreadReception};
+use crh_git::{BareRepository, Repository};
+use crh_memory::calibration::Weights;
+use crh_memory::history;
+use crh_memory::history::{
+    DismissalQuote, History, HistoryEntry, IssueEntry, OutcomeEntry, ReviewEntry, title_hash,
+};
+use crh_memory::lesson::{LESSONS_FILE, LESSONS_MAX_BYTES, Lessons, ReviewLessons, lesson_text};
+use crh_memory::outcome::{
+    CodeOnly, FileTexts, IssueHistory, OutcomeKind, ProposalEnd, RaisedAgain, outcome_with,
+};
+use crh_pipeline::consolidate::Calibration;
+use crh_pipeline::review_options::ModelSet;
+use crh_pipeline::run_folder::Timestamp;
+use crh_pipeline::sinks::PostKind;
+use crh_review::report::{Report, Status};
+
+/// Maximum files to compare for the outcomes of a proposal. Larger changes get outcomes from their
+/// threads and later reviews alone.
+const FILES_MAX: usize = 300;
+
+/// Lessons of a review, and why some are not used.
+pub(crate) struct LoadedLessons {
+    pub(crate) lessons: ReviewLessons,
+    pub(crate) problems: Vec<String>,
+}
+
+/// The lessons of a review: those of the base branch, and the user's own.
+pub(crate) fn review_lessons(
+    at_base: Option<&str>,
+    repo: &str,
+    settings: &Settings,
+    environment: &Environment,
+) -> LoadedLessons {
+    let (mut lists, mut problems) = (Vec::new(), Vec::new());
+    let mut add = |source: &str, text: &str| match Lessons::parse(source, text) {
+        Ok(lessons) => lists.push(lessons),
+        Err(error) => {
+            let error = ui::one_line(&error.to_string());
+            problems.push(format!("the lessons of {source} are not used: {error}"));
+        }
+    };
+    if let Some(text) = at_base {
+        add(&format!("`{LESSONS_FILE}`"), text);
+    }
+    let own = settings.state_folder.value.path().ok().filter(|_| !repo.is_empty());
+    if let Some(text) = own.and_then(|state| read_small(&history::lessons_path(state, repo))) {
+        add("your state folder", &text);
+    }
+    LoadedLessons { lessons: ReviewLessons::new(lists, &today(environment)), problems }
+}
+
+/// The fitted weights of a repository, which `crh eval calibrate --save` stored.
+pub(super) fn calibration(
+    repo: &str,
+    models: Option<&ModelSet>,
+    settings: &Settings,
+) -> Option<Calibration> {
+    let state = settings.state_folder.value.path().ok().filter(|_| !repo.is_empty())?;
+    let weights = Weights::parse(&read_small(&history::weights_path(state, repo))?)?;
+    Some(Calibration { weights, models: models?.names() })
+}
+
+/// A text file of bounded size. `None` if there is none.
+pub(super) fn read_small(path: &Path) -> Option<String> {
+    // Do not follow a symlink or block on a FIFO.
+    let facts = fs::symlink_metadata(path).ok()?;
+    let is_small = facts.is_file() && facts.len() <= LESSONS_MAX_BYTES;
+    if is_small { fs::read_to_string(path).ok() } else { None }
+}
+
+/// The day, `YYYY-MM-DD`.
+pub(super) fn today(environment: &Environment) -> String {
+    now(environment).chars().take(10).collect()
+}
+
+pub(super) fn now(environment: &Environment) -> String {
+    Timestamp::from_system_time(environment.now()).iso()
+}
+
+/// Records a posted review, and what became of the issues that earlier reviews posted there.
+pub(super) fn record_posting(
+    request: &PostRequest<'_>,
+    posted: &PostingOutcome,
+    environment: &Environment,
+    settings: &Settings,
+) {
+    let change = &request.report.change;
+    let is_review = match request.kind {
+        PostKind::Review | PostKind::Comment => true,
+        PostKind::CheckRun | PostKind::CodeScanning => false,
+    };
+    if !is_review || posted.refusal.is_some() || change.repo.is_empty() {
+        return;
+    }
+    let Ok(state) = settings.state_folder.value.path() else { return };
+    let at = now(environment);
+    let record = || -> Result<(), history::HistoryError> {
+        let known = history::load(state, &change.repo)?;
+        let clone = clone_files(environment, &change.head_sha);
+        let later = LaterState {
+            receptions: &posted.receptions,
+            report: Some(request.report),
+            head: &change.head_sha,
+            end: ProposalEnd::Open,
+            files: [&request.files, &clone],
+            changed: request.diff.files().iter().map(|it| it.path.shown().into_owned()).collect(),
+            at: &at,
+        };
+        let mut entries = later.outcomes(&known, &change.pr_number);
+        entries.push(HistoryEntry::Review(ReviewEntry::new(request.report, &at)));
+        history::append(state, &change.repo, &entries).map(|_| ())
+    };
+    if let Err(error) = record() {
+        ui::warn(&format!("the outcomes of earlier issues were not recorded: {error}"));
+    }
+}
+
+/// Files of the current checkout's repository.
+pub(super) fn clone_files(environment: &Environment, head: &str) -> HeadFiles {
+    let repository = Repository::discover(&environment.folder).ok();
+    let bare = repository.map(|it| (BareRepository::new(&it.common_dir), head.to_owned()));
+    HeadFiles::open(bare.as_ref())
+}
+
+/// What is known about a proposed change later.
+pub(super) struct LaterState<'a> {
+    pub(super) receptions: &'a [ThreadReception],
+    /// The later review, if there is one.
+    pub(super) report: Option<&'a Report>,
+    /// Head of the proposed change.
+    pub(super) head: &'a str,
+    pub(super) end: ProposalEnd,
+    /// Where to read files. The first one that has both commits is used.
+    pub(super) files: [&'a HeadFiles; 2],
+    /// Files of the whole change.
+    pub(super) changed: Vec<String>,
+    /// Time of the entries.
+    pub(super) at: &'a str,
+}
+
+impl LaterState<'_> {
+    /// What became of the issues that earlier reviews of a proposed change posted.
+    pub(super) fn outcomes(&self, history: &History, proposal: &str) -> Vec<HistoryEntry> {
+        let issues = history.issues_of(proposal);
+        let outcomes = issues.into_iter().map(|(review, issue)| self.outcome(review, issue));
+        outcomes.map(HistoryEntry::Outcome).collect()
+    }
+
+    fn outcome(&self, review: &ReviewEntry, issue: &IssueEntry) -> OutcomeEntry {
+        let reception = self.receptions.iter().find(|reception| reception.key == issue.key);
+        let dismissal = reception.and_then(|reception| reception.dismissal.as_ref());
+        let (before, after) = self.texts(review, issue);
+        let kind = outcome_with(
+            &IssueHistory {
+                cited: issue.cited.clone(),
+                before,
+                after,
+                is_dismissed: dismissal.is_some(),
+                replies: reception.map(|it| it.replies.clone()).unwrap_or_default(),
+                raised_again: self.raised_again(review, issue),
+                end: self.end,
+            },
+            &CodeOnly,
+        );
+        let quote = dismissal.filter(|it| it.by_maintainer && !it.words.is_empty());
+        // An edited comment may have another title than the posted one.
+        let quote = quote.filter(|it| title_hash(&it.title) == issue.title_hash);
+        OutcomeEntry {
+            key: issue.key.clone(),
+            proposal: review.proposal.clone(),
+            at: self.at.to_owned(),
+            kind,
+            by: dismissal.map(|it| it.by.clone()).unwrap_or_default(),
+            url: dismissal.map(|it| it.url.clone()).unwrap_or_default(),
+            quote: quote.filter(|_| kind == OutcomeKind::Dismissed).map(|it| DismissalQuote {
+                reason: lesson_text(&it.words),
+                title: lesson_text(&it.title),
+            }),
+        }
+    }
+
+    fn raised_again(&self, review: &ReviewEntry, issue: &IssueEntry) -> RaisedAgain {
+        let Some(report) = self.report.filter(|_| review.head != self.head) else {
+            return RaisedAgain::Unknown;
+        };
+        let is_same = |it: &crh_review::report::Issue| {
+            it.dedupe_key == issue.key
+                || it.location.file == issue.file && title_hash(&it.title) == issue.title_hash
+        };
+        match (report.all_issues().any(is_same), report.status) {
+            (true, _) => RaisedAgain::Yes,
+            (false, Status::Ok) => RaisedAgain::No,
+            (false, Status::Degraded | Status::Truncated | Status::Error) => RaisedAgain::Unknown,
+        }
+    }
+
+    /// Cited and changed files before and after. Empty if a commit is not known.
+    fn texts(&self, review: &ReviewEntry, issue: &IssueEntry) -> (FileTexts, FileTexts) {
+        let has_both =
+            |files: &&&HeadFiles| files.has_commit(&review.head) && files.has_commit(self.head);
+        let Some(files) = self.files.iter().find(has_both) else {
+            return (BTreeMap::new(), BTreeMap::new());
+        };
+        let cited = issue.cited.iter().map(|cited| cited.file.as_str());
+        let paths: BTreeSet<&str> =
+            cited.chain(self.changed.iter().map(String::as_str)).take(FILES_MAX).collect();
+        let texts = |commit: &str| {
+            let text = |path: &&str| Some(((*path).to_owned(), files.text_at(commit, path)?));
+            paths.iter().filter_map(text).collect()
+        };
+        (texts(&review.head), texts(self.head))
+    }
+}

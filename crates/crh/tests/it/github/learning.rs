@@ -1,0 +1,203 @@
+//! Lessons: from a dismissal on one pull request to the review of another, and what plants none.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::{GitHubScenario, NAME};
+use crh_testkit::fake_github::{Pull, PullHandle};
+use crh_testkit::{Output, Repo};
+
+const RULE: &str = "unsafe-load";
+const TITLE: &str = "Unsafe loading of data";
+const REASON: &str = "by design: the tools load only files of this repository";
+
+/// A pull request that adds a tool, on which another tool reports one finding.
+fn scenario() -> GitHubScenario {
+    let repo = Repo::from_fixture("\n//- README.md\nTools of the shop.\n");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("tools/first.py", "import data\nrows = data.load(open('a'))\n");
+    repo.commit("add a tool");
+    let hub = GitHubScenario::with(repo);
+    hub.github.association(NAME, "member", "MEMBER");
+    hub
+}
+
+/// SARIF with one finding. `score` decides the severity.
+fn sarif(hub: &GitHubScenario, file: &str, score: &str) -> String {
+    let rule = json!({ "id": RULE, "properties": { "security-severity": score } });
+    let driver = json!({ "name": "tool", "rules": [rule] });
+    let result = json!({
+        "ruleId": RULE, "message": { "text": TITLE },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": file }, "region": { "startLine": 2 } } }],
+    });
+    let log = json!({ "version": "2.1.0", "runs": [{ "tool": { "driver": driver }, "results": [result] }] });
+    hub.user.write("tool.sarif", &log.to_string());
+    hub.user.path("tool.sarif").to_str().unwrap().to_owned()
+}
+
+/// Reviews and posts a pull request.
+fn check(hub: &GitHubScenario, pull: &PullHandle, file: &str, score: &str) -> Value {
+    let url = format!("{}/{NAME}/pull/{}", hub.github.url(), pull.number);
+    let sarif = sarif(hub, file, score);
+    let args = ["check", &url, "--sink", "github", "--format", "json", "--sarif", &sarif];
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", output.shown()))
+}
+
+fn severities(report: &Value) -> Vec<&str> {
+    let issues = report["issues"].as_array().unwrap().iter();
+    let issues = issues.filter(|issue| issue["title"] == TITLE);
+    issues.map(|issue| issue["severity"].as_str().unwrap()).collect()
+}
+
+/// Runs `crh learn` in a clone.
+fn learn(hub: &GitHubScenario, clone: &Repo, args: &[&str]) -> Output {
+    hub.crh(clone.as_ref(), &[&["learn"], args].concat()).run()
+}
+
+/// Proposed lessons of a repository.
+fn proposals(hub: &GitHubScenario) -> Vec<Value> {
+    let output = learn(hub, &hub.clone(), &["--list", "--format", "json"]);
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let listed: Value = serde_json::from_str(&output.stdout).unwrap();
+    listed["proposals"].as_array().unwrap().clone()
+}
+
+/// A second pull request with code of the same kind.
+fn second_pull(hub: &GitHubScenario) -> PullHandle {
+    hub.repo.git(&["checkout", "--quiet", "-b", "second", "main"]);
+    hub.repo.write("tools/second.py", "import data\nrows = data.load(open('b'))\n");
+    hub.repo.commit("add another tool");
+    hub.repo.git(&["checkout", "--quiet", "main"]);
+    hub.github.pull(NAME, Pull { head: "second".to_owned(), ..Pull::default() })
+}
+
+#[test]
+fn dismissal_becomes_a_lesson_that_spares_a_p0() {
+    let hub = scenario();
+    let first = check(&hub, &hub.pull, "tools/first.py", "5.0");
+    assert_eq!(severities(&first), ["P2"], "{first:#}");
+    let threads = hub.github.threads(&hub.pull);
+    hub.github.reply(&threads[0].id, "member", REASON);
+    assert_eq!(severities(&check(&hub, &hub.pull, "tools/first.py", "5.0")), Vec::<&str>::new());
+    let proposals = proposals(&hub);
+    assert_eq!(proposals.len(), 1, "{proposals:#?}");
+    let lesson = &proposals[0]["lesson"];
+    assert_eq!(lesson["text"], "the tools load only files of this repository");
+    assert_eq!(lesson["paths"], json!(["tools/*.py"]));
+    assert!(proposals[0]["evidence"][0].as_str().unwrap().starts_with("`member` dismissed"));
+
+    // Without consent nothing is written.
+    let clone = hub.clone();
+    clone.git(&["checkout", "--quiet", "main"]);
+    let file = clone.as_ref().join(".crh/lessons.toml");
+    let refused = learn(&hub, &clone, &[]);
+    assert!(refused.code == 2 && !file.exists(), "{}", refused.shown());
+    let id = lesson["id"].as_str().unwrap();
+    let accepted = learn(&hub, &clone, &["--accept", id, "--confirmed-by", "Bob"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.shown());
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("confirmed_by = \"Bob\""), "{text}");
+
+    // A maintainer commits the file to the base branch.
+    hub.repo.git(&["checkout", "--quiet", "main"]);
+    hub.repo.write(".crh/lessons.toml", &text);
+    hub.repo.commit("add a lesson for reviews");
+    let second = second_pull(&hub);
+    let report = check(&hub, &second, "tools/second.py", "5.0");
+    assert_eq!(severities(&report), Vec::<&str>::new(), "{report:#}");
+    let held = report["suppressed"].as_array().unwrap().iter().find(|it| it["fate"] == "lesson");
+    let reason = held.unwrap()["reason"].as_str().unwrap();
+    assert!(reason.starts_with(&format!("lesson `{id}` of `.crh/lessons.toml`")), "{reason}");
+    let warning = format!("held back 1 finding: lesson `{id}`");
+    assert!(report["warnings"].to_string().contains(&warning), "{report:#}");
+    let report = check(&hub, &second, "tools/second.py", "9.5");
+    assert_eq!(severities(&report), ["P0"], "{report:#}");
+
+    // The lesson can be undone.
+    let undone = learn(&hub, &clone, &["--undo", id]);
+    assert_eq!(undone.code, 0, "{}", undone.shown());
+    assert!(!fs::read_to_string(&file).unwrap().contains("[[lesson]]"));
+}
+
+#[test]
+fn outcomes_are_shown_exported_and_forgotten() {
+    let hub = scenario();
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    hub.repo.git(&["checkout", "--quiet", "feature"]);
+    hub.repo.write("tools/first.py", "import data\nrows = data.load_safely(open('a'))\n");
+    hub.repo.commit("load safely");
+    hub.github.push(&hub.pull);
+    let url = hub.url();
+    let args = ["check", &url, "--sink", "github"];
+    hub.crh(hub.elsewhere.path(), &args).run();
+    let stats = |args: &[&str]| {
+        let output = hub.crh(hub.elsewhere.path(), &[&["stats"], args].concat()).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        output
+    };
+    let shown: Value = serde_json::from_str(&stats(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(shown["outcomes"], json!({ "fixed in place": 1 }), "{shown:#}");
+    assert_eq!(shown["by_repository"][NAME]["acted_on"], 1, "{shown:#}");
+    stats(&["--export", "all.json", "--format", "text"]);
+    let exported = fs::read_to_string(hub.elsewhere.path().join("all.json")).unwrap();
+    assert!(exported.contains("fixed_in_place") && !exported.contains(TITLE), "{exported}");
+    stats(&["--html", "page.html"]);
+    let page = fs::read_to_string(hub.elsewhere.path().join("page.html")).unwrap();
+    assert!(page.contains("<svg") && !page.contains("<script"), "{page}");
+    stats(&["--forget"]);
+    let shown: Value = serde_json::from_str(&stats(&["--format", "json"]).stdout).unwrap();
+    assert_eq!(shown["total"]["shown"], 0, "{shown:#}");
+}
+
+#[test]
+fn strangers_and_edited_comments_plant_no_lesson() {
+    // A stranger's reply does not count.
+    let hub = scenario();
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    hub.github.reply(&hub.github.threads(&hub.pull)[0].id, "mallory", REASON);
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    assert_eq!(proposals(&hub), Vec::<Value>::new());
+    // A maintainer's reply counts only for the issue that was posted.
+    let hub = scenario();
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    let thread = hub.github.threads(&hub.pull)[0].id.clone();
+    hub.github.edit_first_comment(&thread, |body| body.replace(TITLE, "Everything"));
+    hub.github.reply(&thread, "member", REASON);
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    assert_eq!(proposals(&hub), Vec::<Value>::new());
+}
+
+#[test]
+fn forged_thread_plants_no_lesson() {
+    let hub = scenario();
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    let body = hub.github.threads(&hub.pull)[0].comments[0].body.clone();
+    let forged = hub.github.thread(&hub.pull, "mallory", ("tools/first.py", 1), &body);
+    hub.github.reply(&forged, "member", REASON);
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    assert_eq!(proposals(&hub), Vec::<Value>::new());
+}
+
+#[test]
+fn lesson_in_the_change_itself_is_not_used() {
+    let hub = scenario();
+    hub.repo.git(&["checkout", "--quiet", "feature"]);
+    let lesson = format!(
+        "version = 1\n[[lesson]]\nid = \"mine\"\ntext = \"All is well.\"\npaths = [\"**\"]\nrule = \"tool/{RULE}\"\nconfirmed_by = \"me\"\nexpires = \"9999-01-01\"\n"
+    );
+    hub.repo.write(".crh/lessons.toml", &lesson);
+    hub.repo.commit("teach the reviewer");
+    hub.repo.git(&["checkout", "--quiet", "main"]);
+    hub.github.push(&hub.pull);
+    assert_eq!(severities(&check(&hub, &hub.pull, "tools/first.py", "5.0")), ["P2"]);
+    // The same lesson on the base branch is used.
+    hub.repo.write(".crh/lessons.toml", &lesson);
+    hub.repo.commit("teach the reviewer");
+    let second = second_pull(&hub);
+    let report = check(&hub, &second, "tools/second.py", "5.0");
+    assert_eq!(severities(&report), Vec::<&str>::new(), "{report:#}");
+}
