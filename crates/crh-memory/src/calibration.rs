@@ -472,8 +472,8 @@ impl CalibrationReport {
         format!(
             "labels                                 {} ({} positive) of {} reviews\n\
              expected calibration error             {}\n\
-             F1 of {COMMENT_BUDGET} comments, by probability        {}\n\
-             F1 of {COMMENT_BUDGET} comments, by severity           {}\n\
+             F1 of {COMMENT_BUDGET} comments, by probability       {}\n\
+             F1 of {COMMENT_BUDGET} comments, by severity          {}\n\
              gain                                   {}\n\
              calibration                            {decision}\n",
             self.labels,
