@@ -524,12 +524,12 @@ fn review_gets_dismissals_and_stores_settings_of_the_base_branch() {
             review: 0,
         };
         scene.store.dismiss(&dismissal).await.unwrap();
-        scene.script("prepare", r#"echo '{"settings": "[review]\ndepth = 1"}'"#);
+        scene.script("prepare", r#"echo '{"settings": "depth = 1"}'"#);
         scene.script("review", "cp dismissals.json \"$state/dismissals\"");
         let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
         scene.run_until(id, JobState::Done).await;
         let repositories = scene.store.repositories_of("github.com", seven).await.unwrap();
-        assert_eq!(repositories[0].settings, "[review]\ndepth = 1");
+        assert_eq!(repositories[0].settings, "depth = 1");
         assert_eq!(
             read(&scene.folder.path().join("dismissals")),
             r#"{"00112233445566aa":"dismissed by ann: intended"}"#
