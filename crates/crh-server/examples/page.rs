@@ -81,8 +81,12 @@ async fn main() {
         webhook_secret: Some(SecretSource::Value("secret".into())),
         rules: WebhookRules { strangers: Default::default(), label: "crh-review".to_owned() },
         public_url: Some(format!("http://{address}")),
-        sign_in: SignIn { token: Some(SecretSource::Value("token".into())), github: Some(oauth) },
+        sign_in: SignIn {
+            token: Some(SecretSource::Value("a token of the example".into())),
+            github: Some(oauth),
+        },
         state_folder: folder.path().to_owned(),
+        runs: None,
         limits: LIMITS,
     };
     let server = HttpServer::bind(address, store, Arc::new(access), settings).await.unwrap();

@@ -14,6 +14,7 @@ use crate::forges::ServerForges;
 use crate::job::{
     AttemptFailure, Enqueued, JobKey, JobKind, JobOrigin, NewJob, Priority, RetryAdvice,
 };
+use crate::run_store::load_report;
 use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoredReview};
 use crate::tasks::{CommandTask, ReplyTask};
 use crate::webhook::plan::CommentRef;
@@ -22,7 +23,7 @@ use crh_review::render::{comment_title, ticket};
 use crh_review::report::{Issue, Report};
 
 /// Largest report that crh reads.
-const REPORT_MAX: u64 = 32 << 20;
+pub(crate) const REPORT_MAX: u64 = 32 << 20;
 
 /// Carries out jobs about comments.
 #[derive(Debug, Clone)]
@@ -263,8 +264,12 @@ pub(crate) async fn last_report(
         return Ok(None);
     };
     let stored = attempt.store.report(review.id).await?;
-    let report = stored.and_then(|text| serde_json::from_str(&text).ok());
-    match report.or_else(|| read_report(&attempt.settings.state, &review.folder)) {
+    let mut report = stored.and_then(|text| serde_json::from_str(&text).ok());
+    if report.is_none() {
+        let (state, runs) = (&attempt.settings.state, attempt.settings.runs.as_ref());
+        report = load_report(state, runs, &review.folder).await;
+    }
+    match report {
         Some(report) => Ok(Some((review, report))),
         None => {
             // A report that is too large for the database may be on another worker's machine.

@@ -86,10 +86,30 @@ impl SecretSource {
 
     /// The secrets of a file with one secret per line, for a rotation; a value is one secret.
     pub fn read_lines(&self) -> Result<Vec<SecretString>, SecretError> {
-        let secret = self.read()?;
-        let lines = secret.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
-        Ok(lines.map(|line| line.to_owned().into()).collect())
+        Ok(secret_lines(&self.read()?))
     }
+
+    /// Like [`Self::read`], for a handler of requests: a slow disk blocks no other request.
+    pub async fn load(&self) -> Result<SecretString, SecretError> {
+        let source = self.clone();
+        let path = match self {
+            Self::Value(_) => return source.read(),
+            Self::File(path) => path.clone(),
+        };
+        tokio::task::spawn_blocking(move || source.read())
+            .await
+            .unwrap_or_else(|error| Err(SecretError { path, message: error.to_string() }))
+    }
+
+    /// Like [`Self::read_lines`], for a handler of requests.
+    pub async fn load_lines(&self) -> Result<Vec<SecretString>, SecretError> {
+        Ok(secret_lines(&self.load().await?))
+    }
+}
+
+fn secret_lines(secret: &SecretString) -> Vec<SecretString> {
+    let lines = secret.expose_secret().lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(|line| line.to_owned().into()).collect()
 }
 
 /// Settings of the App.

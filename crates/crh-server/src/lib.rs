@@ -21,8 +21,11 @@ pub mod job;
 pub mod logs;
 pub mod page;
 pub mod queue;
+pub mod run_store;
 pub mod session;
 pub mod store;
 pub mod tasks;
+#[cfg(feature = "otel")]
+mod traces;
 pub mod webhook;
 pub mod worker;

@@ -1,6 +1,12 @@
-//! Structured logs on standard error.
+//! Structured logs on standard error, and traces for a collector of OpenTelemetry.
 
 use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{Layer, Registry, fmt};
+
+#[cfg(feature = "otel")]
+pub use crate::traces::{TraceExport, TraceExportError};
 
 /// Format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,16 +17,30 @@ pub enum LogFormat {
     Json,
 }
 
+/// A part of the log that receives events and spans.
+pub(crate) type LogLayer = Box<dyn Layer<Registry> + Send + Sync>;
+
 /// Starts logging. A second call changes nothing.
 pub fn start_logging(format: LogFormat) {
-    let builder = tracing_subscriber::fmt()
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .with_max_level(LevelFilter::INFO);
+    start_with(vec![stderr_layer(format)]);
+}
+
+/// Starts logging, and sends the spans of requests and jobs to a collector.
+#[cfg(feature = "otel")]
+pub fn start_logging_and_traces(format: LogFormat, export: &TraceExport) {
+    start_with(vec![stderr_layer(format), export.layer()]);
+}
+
+fn stderr_layer(format: LogFormat) -> LogLayer {
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    match format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    }
+}
+
+fn start_with(layers: Vec<LogLayer>) {
+    let subscriber = tracing_subscriber::registry().with(layers).with(LevelFilter::INFO);
     // An error means that logging has started already.
-    let result = match format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().try_init(),
-    };
-    drop(result);
+    drop(subscriber.try_init());
 }

@@ -19,6 +19,9 @@ const ACCESS_MS: i64 = 5 * 60_000;
 /// Most sessions kept. The oldest ones go first.
 const SESSIONS_MAX: usize = 10_000;
 
+/// Fewest characters of the page's token.
+pub const TOKEN_CHARS_MIN: usize = 16;
+
 /// Random bytes of a session id.
 const ID_BYTES: usize = 32;
 
@@ -81,6 +84,8 @@ pub struct Session {
     pub viewer: Viewer,
     /// The person's GitHub token.
     pub token: Option<SecretString>,
+    /// Mark of the page's token that started the session. Another token ends it.
+    pub page_token: Option<String>,
     /// Text that forms must send back.
     pub csrf: String,
     /// Time of sign-in.
@@ -117,11 +122,12 @@ impl Sessions {
         &self,
         viewer: Viewer,
         token: Option<SecretString>,
+        page_token: Option<String>,
         now: UnixMillis,
     ) -> Option<String> {
         let id = self.random_text()?;
         let csrf = self.derive("csrf", &id);
-        let session = Session { viewer, token, csrf, started_at: now, access_at: now };
+        let session = Session { viewer, token, page_token, csrf, started_at: now, access_at: now };
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|_, session| session.is_valid(now));
         if sessions.len() >= SESSIONS_MAX
@@ -167,6 +173,11 @@ impl Sessions {
         hex(hmac::sign(&self.key, format!("{purpose}:{cookie}").as_bytes()).as_ref())
     }
 
+    /// A mark of the page's token, which says nothing about the token.
+    pub fn token_mark(&self, token: &SecretString) -> String {
+        self.derive("page token", token.expose_secret())
+    }
+
     /// Whether two secret texts are equal, in constant time.
     pub fn same(&self, left: &str, right: &str) -> bool {
         let signature = hmac::sign(&self.key, left.as_bytes());
@@ -197,6 +208,11 @@ pub fn is_page_token(sessions: &Sessions, typed: &str, expected: &SecretString) 
     sessions.same(typed.trim(), expected.expose_secret())
 }
 
+/// Whether a token for the page is long enough.
+pub fn is_long_token(token: &SecretString) -> bool {
+    token.expose_secret().chars().count() >= TOKEN_CHARS_MIN
+}
+
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -210,11 +226,11 @@ mod tests {
     #[test]
     fn session_ends_after_its_lifetime_or_sign_out() {
         let sessions = Sessions::new().unwrap();
-        let cookie = sessions.start(Viewer::Operator, None, NOW).unwrap();
+        let cookie = sessions.start(Viewer::Operator, None, None, NOW).unwrap();
         assert!(sessions.find(&cookie, NOW.plus_ms(SESSION_MS - 1)).is_some());
         assert!(sessions.find(&cookie, NOW.plus_ms(SESSION_MS)).is_none());
         assert!(sessions.find("0", NOW).is_none());
-        let other = sessions.start(Viewer::Operator, None, NOW).unwrap();
+        let other = sessions.start(Viewer::Operator, None, None, NOW).unwrap();
         assert_ne!(cookie, other);
         let csrf = |cookie: &str| sessions.find(cookie, NOW).unwrap().csrf;
         assert_ne!(csrf(&cookie), csrf(&other));
@@ -225,9 +241,9 @@ mod tests {
     #[test]
     fn number_of_sessions_is_bounded() {
         let sessions = Sessions::new().unwrap();
-        let first = sessions.start(Viewer::Operator, None, NOW).unwrap();
+        let first = sessions.start(Viewer::Operator, None, None, NOW).unwrap();
         for _ in 0..SESSIONS_MAX {
-            sessions.start(Viewer::Operator, None, NOW.plus_ms(1)).unwrap();
+            sessions.start(Viewer::Operator, None, None, NOW.plus_ms(1)).unwrap();
         }
         assert!(sessions.find(&first, NOW.plus_ms(2)).is_none());
     }

@@ -1,17 +1,20 @@
 //! The queue and reviews as JSON, for programs. The same people see the same things as on the page.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
-use super::Shared;
 use super::pages::{
     JobChoice, require_viewer, store_failure, visible_counts, visible_jobs, visible_reviews,
 };
+use super::sign_in::has_page_token;
+use super::{ServerState, Shared};
+use crate::session::Viewer;
 
 pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match require_viewer(&state, &headers).await {
-        Ok(signed_in) => signed_in.viewer,
+    let viewer = match api_viewer(&state, &headers).await {
+        Ok(viewer) => viewer,
         Err(response) => return response,
     };
     match visible_counts(&state, &viewer).await {
@@ -21,8 +24,8 @@ pub(super) async fn queue(State(state): State<Shared>, headers: HeaderMap) -> Re
 }
 
 pub(super) async fn jobs(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match require_viewer(&state, &headers).await {
-        Ok(signed_in) => signed_in.viewer,
+    let viewer = match api_viewer(&state, &headers).await {
+        Ok(viewer) => viewer,
         Err(response) => return response,
     };
     match visible_jobs(&state, &viewer, JobChoice::All).await {
@@ -32,13 +35,32 @@ pub(super) async fn jobs(State(state): State<Shared>, headers: HeaderMap) -> Res
 }
 
 pub(super) async fn reviews(State(state): State<Shared>, headers: HeaderMap) -> Response {
-    let viewer = match require_viewer(&state, &headers).await {
-        Ok(signed_in) => signed_in.viewer,
+    let viewer = match api_viewer(&state, &headers).await {
+        Ok(viewer) => viewer,
         Err(response) => return response,
     };
     match visible_reviews(&state, &viewer, None).await {
         Ok(reviews) => json_response(&reviews),
         Err(error) => store_failure(&error),
+    }
+}
+
+/// The person of a session, or everything for a program with the page's token.
+async fn api_viewer(state: &ServerState, headers: &HeaderMap) -> Result<Viewer, Response> {
+    if has_page_token(state, headers).await {
+        return Ok(Viewer::Operator);
+    }
+    match require_viewer(state, headers).await {
+        Ok(signed_in) => Ok(signed_in.viewer),
+        // A program cannot follow the way to the form.
+        Err(_) => {
+            let error = "sign in, or send the token of the page as bearer token";
+            let mut response = json_response(&json!({ "error": error }));
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+            let challenge = HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+            Err(response)
+        }
     }
 }
 

@@ -1,15 +1,22 @@
 //! What every request to the page passes: headers, host, and the origin of forms.
 
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
 
 use super::Shared;
 
 /// Scripts and styles only from this server, no frames, no plugins, forms only to this server.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// Largest form.
+const FORM_MAX: usize = 64 << 10;
 
 /// Headers of every page.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -34,6 +41,11 @@ pub(super) async fn guard_page(
         refusal("this server has another name: set `--public-url`")
     } else if request.method() == Method::POST && !is_same_origin(request.headers(), public_url) {
         refusal("the form comes from another site")
+    } else if request.method() == Method::POST {
+        match with_whole_body(request, state.body_time).await {
+            Ok(request) => next.run(request).await,
+            Err(refusal) => refusal,
+        }
     } else {
         next.run(request).await
     };
@@ -49,13 +61,25 @@ pub(super) async fn guard_page(
     response
 }
 
+/// Reads the form before its handler runs, so that a slow sender holds nothing.
+async fn with_whole_body(request: Request, time: Duration) -> Result<Request, Response> {
+    let (parts, body) = request.into_parts();
+    match timeout(time, to_bytes(body, FORM_MAX)).await {
+        Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
+        Ok(Err(_)) => {
+            Err((StatusCode::PAYLOAD_TOO_LARGE, "the form is too large\n").into_response())
+        }
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the form took too long\n").into_response()),
+    }
+}
+
 fn refusal(message: &str) -> Response {
     (StatusCode::FORBIDDEN, format!("{message}\n")).into_response()
 }
 
 /// Without sign-in, only loopback names are served, so that no web site can read the page through
 /// a name of its own that leads here.
-fn is_own_host(headers: &HeaderMap, has_sign_in: bool) -> bool {
+pub(super) fn is_own_host(headers: &HeaderMap, has_sign_in: bool) -> bool {
     let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else {
         return false;
     };
@@ -70,7 +94,7 @@ pub(super) fn is_known_host(headers: &HeaderMap, public_url: Option<&str>) -> bo
 }
 
 /// Whether the host of an address, with or without a port, is a name of this machine.
-fn is_loopback_host(host: &str) -> bool {
+pub(crate) fn is_loopback_host(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         Some(_) | None => host,

@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use super::Shared;
-use crate::session::is_page_token;
+use super::guard::is_own_host;
+use super::sign_in::has_page_token;
 use crate::store::{QueueTotals, StoreError};
 
 /// Counters of this process.
@@ -49,17 +50,14 @@ pub(super) async fn metrics(
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
     headers: HeaderMap,
 ) -> Response {
-    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
     let allowed = match &state.settings.sign_in.token {
-        Some(token) => token.read().is_ok_and(|token| {
-            bearer.is_some_and(|typed| is_page_token(&state.sessions, typed, &token))
-        }),
-        // Behind a proxy every peer is local.
+        Some(_) => has_page_token(&state, &headers).await,
         None => {
+            // Behind a proxy every peer is local. A web site may give this address a name of its own.
             let is_proxied =
                 headers.contains_key("x-forwarded-for") || headers.contains_key("forwarded");
-            peer.ip().to_canonical().is_loopback() && !is_proxied
+            let is_local = peer.ip().to_canonical().is_loopback();
+            is_local && !is_proxied && is_own_host(&headers, false)
         }
     };
     if !allowed {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod api;
+mod connections;
 mod guard;
 mod health;
 mod live;
@@ -14,6 +15,7 @@ mod webhooks;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
@@ -24,14 +26,21 @@ use axum::routing::{get, post};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
+use tracing::Instrument;
 
 use crate::forges::ServerForges;
 use crate::github_app::SecretSource;
 use crate::page::PageTemplates;
-use crate::session::Sessions;
+use crate::run_store::RunStore;
+use crate::session::{Sessions, TOKEN_CHARS_MIN, is_long_token};
 use crate::store::{BudgetLimits, Store};
 use crate::webhook::plan::WebhookRules;
+use connections::{ConnectionLimits, serve_connections};
+pub(crate) use guard::is_loopback_host;
 pub use sign_in::OAuthSettings;
+
+/// Longest time to read a body. GitHub itself waits ten seconds for an answer.
+const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of the HTTP server.
 #[derive(Debug)]
@@ -46,6 +55,8 @@ pub struct HttpSettings {
     pub sign_in: SignIn,
     /// Folder of the runs.
     pub state_folder: PathBuf,
+    /// Copies of the runs of all machines.
+    pub runs: Option<RunStore>,
     /// Limits, for the page.
     pub limits: BudgetLimits,
 }
@@ -80,6 +91,9 @@ pub enum StartError {
         /// Cause.
         message: String,
     },
+    /// The token of the page is easy to guess.
+    #[error("the token of the page has fewer than {TOKEN_CHARS_MIN} characters")]
+    ShortToken,
     /// The system has no random numbers.
     #[error("the system has no random numbers")]
     Random,
@@ -102,6 +116,10 @@ struct ServerState {
     counters: health::HttpCounters,
     /// Bodies of deliveries that are read at the same time.
     bodies: Semaphore,
+    /// Checks of typed tokens at the same time.
+    guesses: Semaphore,
+    /// Longest time to read a body.
+    body_time: Duration,
     /// Changes when the queue changes.
     version: watch::Receiver<u64>,
 }
@@ -125,6 +143,16 @@ impl HttpServer {
         access: impl Into<ServerForges>,
         settings: HttpSettings,
     ) -> Result<Self, StartError> {
+        Self::bind_with_body_time(address, store, access, settings, BODY_TIME_MAX).await
+    }
+
+    async fn bind_with_body_time(
+        address: SocketAddr,
+        store: Store,
+        access: impl Into<ServerForges>,
+        settings: HttpSettings,
+        body_time: Duration,
+    ) -> Result<Self, StartError> {
         let public_url = settings.public_url.as_deref().unwrap_or_default();
         if !settings.sign_in.is_configured() {
             if !address.ip().is_loopback() {
@@ -138,8 +166,10 @@ impl HttpServer {
         if let Some(secret) = &settings.webhook_secret {
             secret.read_lines()?;
         }
-        if let Some(token) = &settings.sign_in.token {
-            token.read()?;
+        if let Some(token) = &settings.sign_in.token
+            && !is_long_token(&token.read()?)
+        {
+            return Err(StartError::ShortToken);
         }
         let listen_error =
             |error: std::io::Error| StartError::Listen { address, message: error.to_string() };
@@ -154,6 +184,8 @@ impl HttpServer {
             templates: PageTemplates::new()?,
             counters: health::HttpCounters::default(),
             bodies: Semaphore::new(webhooks::BODIES_MAX),
+            guesses: Semaphore::new(sign_in::GUESSES_MAX),
+            body_time,
         };
         Ok(Self { listener, router: router(Arc::new(state)), address })
     }
@@ -164,12 +196,9 @@ impl HttpServer {
     }
 
     /// Serves until `stop` ends, then finishes the requests that run.
-    pub async fn serve(
-        self,
-        stop: impl Future<Output = ()> + Send + 'static,
-    ) -> std::io::Result<()> {
-        let service = self.router.into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(self.listener, service).with_graceful_shutdown(stop).await
+    pub async fn serve(self, stop: impl Future<Output = ()>) {
+        let limits = ConnectionLimits::default();
+        serve_connections(self.listener, self.router, limits, stop).await;
     }
 }
 
@@ -221,8 +250,10 @@ async fn log_request(
     next: Next,
 ) -> Response {
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let mut response = next.run(request).await;
+    let span = tracing::info_span!("request", %method, path, status = tracing::field::Empty);
+    let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status().as_u16();
+    span.record("status", status);
     tracing::info!(%method, path, status, peer = %peer.ip(), "request");
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, header::HeaderValue::from_static("nosniff"));

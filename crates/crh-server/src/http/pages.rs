@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 
 use super::sign_in::ask_viewer;
 use super::{ServerState, Shared};
-use crate::comment_jobs::read_report;
 use crate::forge_time::{format_day, format_span, format_time};
 use crate::job::{InstallationId, Job, JobId, JobState};
 use crate::page::{SCRIPT, STYLE_SHEET};
+use crate::run_store::load_report;
 use crate::session::{Session, Viewer};
 use crate::store::{
     AuditEntry, BudgetScope, JobFilter, MicroUsd, QueueCounts, ReviewFilter, StoreError,
     StoredReview,
 };
+use crh_review::report::Report;
 
 /// Cookie of a session.
 pub(super) const SESSION_COOKIE: &str = "crh_session";
@@ -73,6 +74,18 @@ pub(super) async fn require_viewer(
 pub(super) async fn find_session(state: &ServerState, id: &str) -> Option<Session> {
     let now = state.store.now();
     let mut session = state.sessions.find(id, now)?;
+    if let Some(mark) = &session.page_token {
+        // The token may have been replaced meanwhile.
+        let current = match &state.settings.sign_in.token {
+            Some(source) => source.load().await.ok(),
+            None => None,
+        };
+        let is_same = |token| state.sessions.same(&state.sessions.token_mark(&token), mark);
+        if !current.is_some_and(is_same) {
+            state.sessions.end(id);
+            return None;
+        }
+    }
     let Some(token) = session.token.as_ref().filter(|_| session.is_outdated(now)) else {
         return Some(session);
     };
@@ -317,7 +330,7 @@ pub(super) async fn review(
     };
     let title = format!("Review of {}#{}", review.change.repository, review.change.number);
     let mut values = review_values(&state, &review);
-    values["has_report"] = json!(has_report(&state, &review));
+    values["has_report"] = json!(find_report(&state, &review).await.is_some());
     show(&state, &who, "review.html", &title, json!({ "review": values }))
 }
 
@@ -334,30 +347,25 @@ pub(super) async fn report(
         Ok(review) => review,
         Err(response) => return response,
     };
-    if !has_report(&state, &review) {
-        return hidden(&state, &who);
-    }
-    let (state_folder, folder) = (state.settings.state_folder.clone(), review.folder.clone());
-    let page = tokio::task::spawn_blocking(move || {
-        crh_review::render::html(&read_report(&state_folder, &folder)?, None).ok()
-    });
-    let page = page.await;
+    let Some(report) = find_report(&state, &review).await else { return hidden(&state, &who) };
+    let page = tokio::task::spawn_blocking(move || crh_review::render::html(&report, None)).await;
     match page {
-        Ok(Some(text)) => {
+        Ok(Ok(text)) => {
             let mut response = Html(text).into_response();
             let policy = HeaderValue::from_static(REPORT_POLICY);
             response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
             response
         }
-        Ok(None) | Err(_) => {
+        Ok(Err(_)) | Err(_) => {
             (StatusCode::INTERNAL_SERVER_ERROR, "the report cannot be read\n").into_response()
         }
     }
 }
 
-/// Whether the stored report of a review is on this machine.
-fn has_report(state: &ServerState, review: &StoredReview) -> bool {
-    read_report(&state.settings.state_folder, &review.folder).is_some()
+/// The stored report of a review, from this machine or from the store of runs.
+async fn find_report(state: &ServerState, review: &StoredReview) -> Option<Report> {
+    let settings = &state.settings;
+    load_report(&settings.state_folder, settings.runs.as_ref(), &review.folder).await
 }
 
 pub(super) async fn repositories(State(state): State<Shared>, headers: HeaderMap) -> Response {

@@ -15,7 +15,7 @@ use url::form_urlencoded;
 use super::pages::{self, SESSION_COOKIE, cookie, require_viewer};
 use super::{ServerState, Shared};
 use crate::github_app::{SecretSource, list_pages};
-use crate::session::{RepositoryRole, Viewer, is_page_token};
+use crate::session::{RepositoryRole, Viewer, is_long_token, is_page_token};
 use crh_forge::github::{
     GitHubClient, GitHubClientConfig, GitHubCredentials, ReplyCache, TIMEOUTS,
 };
@@ -27,6 +27,10 @@ const STATE_COOKIE: &str = "crh_sign_in";
 
 /// Delay of a wrong token, so that guessing takes long.
 pub(super) const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(500);
+
+/// Tokens that are checked at the same time. Together with the delay, this limits how many tokens
+/// can be guessed per second, over all connections.
+pub(super) const GUESSES_MAX: usize = 8;
 
 /// Longest typed token.
 pub(super) const TYPED_MAX: usize = 1_024;
@@ -71,19 +75,59 @@ pub(super) async fn with_token(
     let Some(source) = &state.settings.sign_in.token else {
         return sign_in_page(&state, StatusCode::NOT_FOUND, "This server has no token.");
     };
-    let Ok(expected) = source.read() else {
-        return sign_in_page(&state, StatusCode::SERVICE_UNAVAILABLE, "The token cannot be read.");
-    };
-    if form.token.len() > TYPED_MAX || !is_page_token(&state.sessions, &form.token, &expected) {
-        tokio::time::sleep(WRONG_TOKEN_DELAY).await;
-        tracing::warn!("sign-in with a wrong token");
-        return sign_in_page(
-            &state,
-            StatusCode::UNAUTHORIZED,
-            "This is not the token of the server.",
-        );
+    match check_token(&state, source, &form.token).await {
+        TokenCheck::Right(mark) => start_session(&state, Viewer::Operator, None, Some(mark)),
+        TokenCheck::Wrong => {
+            let message = "This is not the token of the server.";
+            sign_in_page(&state, StatusCode::UNAUTHORIZED, message)
+        }
+        TokenCheck::Unusable(message) => {
+            sign_in_page(&state, StatusCode::SERVICE_UNAVAILABLE, message)
+        }
     }
-    start_session(&state, Viewer::Operator, None)
+}
+
+/// What a typed token is.
+pub(super) enum TokenCheck {
+    /// The page's token, with its mark.
+    Right(String),
+    /// Another text.
+    Wrong,
+    /// The page's token cannot be used.
+    Unusable(&'static str),
+}
+
+/// Compares a typed token with the page's token. A wrong one takes a while.
+pub(super) async fn check_token(
+    state: &ServerState,
+    source: &SecretSource,
+    typed: &str,
+) -> TokenCheck {
+    let _guess = state.guesses.acquire().await;
+    let Ok(expected) = source.load().await else {
+        return TokenCheck::Unusable("The token cannot be read.");
+    };
+    if !is_long_token(&expected) {
+        return TokenCheck::Unusable("The token of the server is too short.");
+    }
+    if typed.len() <= TYPED_MAX && is_page_token(&state.sessions, typed, &expected) {
+        return TokenCheck::Right(state.sessions.token_mark(&expected));
+    }
+    tokio::time::sleep(WRONG_TOKEN_DELAY).await;
+    tracing::warn!("wrong token");
+    TokenCheck::Wrong
+}
+
+/// Whether a request carries the page's token as bearer token. A request without one is no guess.
+pub(super) async fn has_page_token(state: &ServerState, headers: &HeaderMap) -> bool {
+    let bearer = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let bearer = bearer.and_then(|value| value.strip_prefix("Bearer "));
+    match (&state.settings.sign_in.token, bearer) {
+        (Some(source), Some(typed)) => {
+            matches!(check_token(state, source, typed).await, TokenCheck::Right(_))
+        }
+        _ => false,
+    }
 }
 
 /// Sends the browser to GitHub.
@@ -131,7 +175,7 @@ pub(super) async fn callback(
         return sign_in_page(&state, StatusCode::BAD_REQUEST, message);
     }
     let mut response = match finish_sign_in(&state, &query.code).await {
-        Ok((viewer, token)) => start_session(&state, viewer, Some(token)),
+        Ok((viewer, token)) => start_session(&state, viewer, Some(token), None),
         Err(error) => {
             tracing::warn!(error, "sign-in with GitHub failed");
             sign_in_page(&state, StatusCode::BAD_GATEWAY, "GitHub refused the sign-in. Try again.")
@@ -161,9 +205,14 @@ pub(super) async fn sign_out(
     response
 }
 
-fn start_session(state: &ServerState, viewer: Viewer, token: Option<SecretString>) -> Response {
+fn start_session(
+    state: &ServerState,
+    viewer: Viewer,
+    token: Option<SecretString>,
+    page_token: Option<String>,
+) -> Response {
     tracing::info!(who = viewer.name(), "signed in");
-    let Some(id) = state.sessions.start(viewer, token, state.store.now()) else {
+    let Some(id) = state.sessions.start(viewer, token, page_token, state.store.now()) else {
         return (StatusCode::INTERNAL_SERVER_ERROR, "no random numbers\n").into_response();
     };
     let mut response = Redirect::to("/").into_response();
@@ -194,7 +243,7 @@ async fn finish_sign_in(state: &ServerState, code: &str) -> Result<(Viewer, Secr
     }
     let github = state.settings.sign_in.github.as_ref().ok_or("no sign-in with GitHub")?;
     let access = state.access.github().ok_or("no GitHub App")?;
-    let secret = github.client_secret.read().map_err(|error| error.to_string())?;
+    let secret = github.client_secret.load().await.map_err(|error| error.to_string())?;
     let http = crh_http::build_client(&github.network).map_err(|error| error.to_string())?;
     let form = form_urlencoded::Serializer::new(String::new())
         .append_pair("client_id", &github.client_id)

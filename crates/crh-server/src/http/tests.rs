@@ -26,6 +26,7 @@ use crh_testkit::FakeGitHub;
 use crh_testkit::fake_github::{APP_KEY, Permission};
 
 const SECRET: &str = "webhook secret";
+const PAGE_TOKEN: &str = "the page token of the tests";
 const HEAD: &str = "1111111111111111111111111111111111111111";
 
 #[expect(clippy::disallowed_methods, reason = "the fake compares tokens with real time")]
@@ -68,6 +69,7 @@ fn settings(folder: &TempDir, sign_in: SignIn, public_url: Option<String>) -> Ht
         public_url,
         sign_in,
         state_folder: folder.path().to_owned(),
+        runs: None,
         limits: BudgetLimits::default(),
     }
 }
@@ -84,7 +86,9 @@ impl TestServer {
         let (sign_in, public_url) = match kind {
             TestSignIn::None => (SignIn::default(), None),
             TestSignIn::Token => {
-                let token = Some(SecretSource::Value("page token".into()));
+                let token_file = folder.path().join("page-token");
+                std::fs::write(&token_file, PAGE_TOKEN).unwrap();
+                let token = Some(SecretSource::File(token_file));
                 (SignIn { token, github: None }, None)
             }
             TestSignIn::GitHub => {
@@ -103,7 +107,7 @@ impl TestServer {
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
             let stopped = async move { drop(stopped.await) };
-            server.serve(stopped).await.unwrap();
+            server.serve(stopped).await;
         });
         let http = crh_http::build_client(&NetworkSettings::default()).unwrap();
         Self { url, store, github, http, folder, stop: Some(stop), task: Some(task) }

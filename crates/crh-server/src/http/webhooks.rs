@@ -1,7 +1,5 @@
 //! Receives deliveries of GitHub, with the parts that other forges share. A delivery is answered with 2xx only after its jobs are stored.
 
-use std::time::Duration;
-
 use axum::body::{self, Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -27,9 +25,6 @@ const BODY_MAX: usize = 25 << 20;
 
 /// Bodies that are read at the same time. Together they need at most 800 MB.
 pub(super) const BODIES_MAX: usize = 32;
-
-/// Longest time to read a body. GitHub itself waits ten seconds for an answer.
-const BODY_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Longest id of a delivery. GitHub sends 36 characters.
 const DELIVERY_ID_MAX: usize = 64;
@@ -85,7 +80,7 @@ pub(super) async fn read_body(
     }
     // The sender is not known until the whole body was read, so few bodies are read at once.
     let _slot = state.bodies.acquire().await;
-    match timeout(BODY_TIME_MAX, body::to_bytes(body, BODY_MAX)).await {
+    match timeout(state.body_time, body::to_bytes(body, BODY_MAX)).await {
         Ok(Ok(body)) => Ok(body),
         Ok(Err(error)) => {
             // The limit is the only error that is not the connection's.
@@ -95,7 +90,7 @@ pub(super) async fn read_body(
             Err(if is_limit { too_large() } else { incomplete })
         }
         Err(_) => {
-            let message = format!("the body took more than {} seconds", BODY_TIME_MAX.as_secs());
+            let message = format!("the body took more than {} seconds", state.body_time.as_secs());
             Err((StatusCode::REQUEST_TIMEOUT, message))
         }
     }
@@ -120,7 +115,7 @@ async fn receive(
     let secret = state.settings.webhook_secret.as_ref().ok_or_else(no_app)?;
     let github = state.access.github().ok_or_else(no_app)?;
     let body = read_body(state, headers, body).await?;
-    let secrets = readable_secrets(secret.read_lines())?;
+    let secrets = readable_secrets(secret.load_lines().await)?;
     let signature = headers.get("x-hub-signature-256").map(HeaderValue::as_bytes);
     verify_signature(&secrets, signature, &body)
         .map_err(|error| (StatusCode::UNAUTHORIZED, error.to_string()))?;

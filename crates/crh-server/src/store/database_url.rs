@@ -32,6 +32,19 @@ impl DatabaseUrl {
         }
     }
 
+    /// Where the database is, without user and password.
+    #[must_use]
+    pub fn place(&self) -> String {
+        match self {
+            Self::Sqlite(path) => path.display().to_string(),
+            Self::Postgres(url) => {
+                let url = url::Url::parse(url.expose_secret()).ok();
+                let host = url.as_ref().and_then(|url| url.host_str()).unwrap_or("localhost");
+                format!("{host}:{}", url.as_ref().and_then(url::Url::port).unwrap_or(5432))
+            }
+        }
+    }
+
     pub(super) fn connect_options(&self) -> StoreResult<AnyConnectOptions> {
         let url = match self {
             Self::Sqlite(path) => sqlite_url(path)?,
@@ -75,6 +88,9 @@ mod tests {
         assert!(!error.contains("hunter2"), "{error}");
         let url = DatabaseUrl::parse("postgres://user:hunter2@host:notaport/db").unwrap();
         assert!(!format!("{url:?}").contains("hunter2"));
+        let place = |text| DatabaseUrl::parse(text).unwrap().place();
+        assert_eq!(place("postgres://user:hunter2@host:7/db"), "host:7");
+        assert_eq!(place("postgres://user:hunter2@host/db"), "host:5432");
         let error = url.connect_options().unwrap_err().to_string();
         assert!(!error.contains("hunter2"), "{error}");
     }

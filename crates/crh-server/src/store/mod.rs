@@ -18,10 +18,10 @@ mod spending;
 mod workers;
 
 use sqlx::{
-    Any, AnyPool, Transaction,
+    Any, AnyPool, ConnectOptions as _, Connection as _, Transaction,
     any::{AnyPoolOptions, AnyRow},
 };
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::clock::{Clock, UnixMillis};
 
@@ -120,6 +120,11 @@ impl Store {
             DatabaseUrl::Sqlite(_) => (Dialect::Sqlite, 1),
             DatabaseUrl::Postgres(_) => (Dialect::Postgres, CONNECTIONS),
         };
+        if let DatabaseUrl::Sqlite(path) = url {
+            create_file(path)?;
+        }
+        // One connection without a pool says why there is none. A pool would only say that it waited.
+        url.connect_options()?.connect().await?.close().await?;
         let writer = pool(url, dialect, writers).await?;
         let reader = match dialect {
             Dialect::Sqlite => pool(url, dialect, CONNECTIONS).await?,
@@ -128,6 +133,9 @@ impl Store {
         let batch = Arc::new(AcceptBatch::default());
         let store = Self { writer, reader, dialect, clock, batch };
         store.migrate().await?;
+        if let DatabaseUrl::Sqlite(path) = url {
+            protect_file(path);
+        }
         store.sync_clock().await?;
         Ok(store)
     }
@@ -210,6 +218,39 @@ async fn pool(url: &DatabaseUrl, dialect: Dialect, connections: u32) -> StoreRes
     Ok(options.connect_with(url.connect_options()?).await?)
 }
 
+/// Creates the file of a new database for this user alone. SQLite gives its other files the same mode.
+fn create_file(path: &Path) -> StoreResult<()> {
+    use std::io::ErrorKind;
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = std::fs::OpenOptions::new();
+    match options.create_new(true).write(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            let reason = format!("cannot create `{}`: {error}", path.display());
+            Err(StoreError::Unavailable(reason))
+        }
+    }
+}
+
+/// Takes other users' access to an existing database away.
+fn protect_file(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    for suffix in ["", "-wal", "-shm"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(suffix);
+        let private = std::fs::Permissions::from_mode(0o600);
+        match std::fs::set_permissions(&file, private) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            // The file may belong to another user who lets this one write.
+            Err(error) => {
+                tracing::warn!(%error, "cannot keep other users from reading the database");
+            }
+        }
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error {
@@ -219,6 +260,22 @@ impl From<sqlx::Error> for StoreError {
             | sqlx::Error::Decode(_)
             | sqlx::Error::Encode(_)
             | sqlx::Error::AnyDriverError(_) => Self::Content(error.to_string()),
+            sqlx::Error::PoolTimedOut => {
+                let seconds = CONNECT_TIMEOUT.as_secs();
+                Self::Unavailable(format!("it gave no connection within {seconds} seconds"))
+            }
+            sqlx::Error::PoolClosed => Self::Unavailable("the server stops".to_owned()),
+            sqlx::Error::Io(error) => Self::Unavailable(error.to_string()),
+            sqlx::Error::Database(error) => {
+                let message = error.message().to_owned();
+                // PostgreSQL's codes of a wrong login and of a missing database.
+                let is_setting = |code: &str| code.starts_with("28") || code == "3D000";
+                if error.code().is_some_and(|code| is_setting(&code)) {
+                    Self::Address(format!("the database refuses the login: {message}"))
+                } else {
+                    Self::Unavailable(message)
+                }
+            }
             other => Self::Unavailable(other.to_string()),
         }
     }

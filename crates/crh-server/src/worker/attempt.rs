@@ -2,8 +2,9 @@
 
 use std::{path::Path, time::Duration};
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use tokio::time::{Instant, sleep, timeout_at};
+use tracing::Instrument;
 
 use super::{
     child::{ChildCommand, ChildEnd, run_child},
@@ -107,7 +108,9 @@ impl Attempt<'_> {
             folder: self.folder().root,
             timeout,
         };
-        run_child(&command, &self.stop).await
+        let name = command.arguments.first().map(String::as_str).unwrap_or_default();
+        let span = tracing::info_span!("step", name);
+        run_child(&command, &self.stop).instrument(span).await
     }
 
     /// Renews the lease until the attempt ends. If the store does not answer, the lease counts as lost before another
@@ -168,13 +171,39 @@ fn child_environment(
             }
         },
         ChildAccess::Model => {
-            for (name, value) in &settings.model_environment {
-                variables.push((name.clone(), value.clone()));
-            }
+            // Of two variables with one name, the child gets the last.
+            variables.extend(settings.model_environment.iter().cloned());
+            variables.extend(settings.model_keys.iter().flat_map(|file| read_keys(file)));
         }
         ChildAccess::Nothing => {}
     }
     variables
+}
+
+/// Largest file with keys.
+const KEYS_MAX: u64 = 64 << 10;
+
+/// Keys of models in a file: one `NAME=VALUE` per line. The worker forgets them after the start of the child.
+fn read_keys(file: &Path) -> Vec<(String, SecretString)> {
+    let text = std::fs::metadata(file).and_then(|data| {
+        if data.len() <= KEYS_MAX {
+            std::fs::read_to_string(file)
+        } else {
+            Err(std::io::ErrorKind::FileTooLarge.into())
+        }
+    });
+    let text = SecretString::from(text.unwrap_or_else(|error| {
+        tracing::warn!(file = %file.display(), %error, "cannot read the keys of models");
+        String::new()
+    }));
+    let lines = text.expose_secret().lines().filter_map(|line| line.trim().split_once('='));
+    lines
+        .filter(|(name, _)| {
+            let is_name_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+            !name.is_empty() && name.bytes().all(is_name_byte)
+        })
+        .map(|(name, value)| (name.to_owned(), SecretString::from(value.trim().to_owned())))
+        .collect()
 }
 
 #[cfg(test)]
@@ -201,5 +230,25 @@ mod tests {
             "PATH HOME CRH_STORE CRH_STATE GITHUB_API_URL GITHUB_TOKEN"
         );
         assert_eq!(names(ChildAccess::Model), "PATH HOME CRH_STORE CRH_STATE ANTHROPIC_API_KEY");
+        assert_eq!(names(ChildAccess::Nothing), "PATH HOME CRH_STORE CRH_STATE");
+    }
+
+    #[test]
+    fn keys_of_models_are_read_before_each_review() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut settings = WorkerSettings::new("w", "/bin/crh".into(), "/state".into());
+        settings.model_keys = Some(file.path().to_owned());
+        settings.model_environment = vec![("A_KEY".to_owned(), "old".to_owned().into())];
+        let folders = InstallationFolders::new(&settings.state, "github.com", InstallationId(7));
+        let keys = || -> Vec<String> {
+            let variables = child_environment(&settings, &folders, ChildAccess::Model);
+            let keys = variables.into_iter().filter(|(name, _)| name.ends_with("_KEY"));
+            keys.map(|(name, value)| format!("{name}={}", value.expose_secret())).collect()
+        };
+        assert_eq!(keys(), ["A_KEY=old"]);
+        std::fs::write(file.path(), "# keys\nA_KEY= new=1 \n\nnonsense\nB-KEY=x\nC_KEY=y").unwrap();
+        assert_eq!(keys(), ["A_KEY=old", "A_KEY=new=1", "C_KEY=y"]);
+        std::fs::write(file.path(), "A_KEY=newer").unwrap();
+        assert_eq!(keys(), ["A_KEY=old", "A_KEY=newer"]);
     }
 }

@@ -98,10 +98,16 @@ impl JobFolder {
     pub fn posted_mark(&self, run: &Path) -> PathBuf {
         self.root.join("posted").join(run.file_name().unwrap_or_default())
     }
+
+    /// File that says that the store of runs has a copy of a run folder.
+    #[must_use]
+    pub fn copied_mark(&self, run: &Path) -> PathBuf {
+        self.root.join("copied").join(run.file_name().unwrap_or_default())
+    }
 }
 
 /// A host name as the name of a folder. A forge cannot name a folder outside of the state folder.
-fn folder_name(forge: &str) -> String {
+pub(super) fn folder_name(forge: &str) -> String {
     let name: String = forge
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' })

@@ -8,6 +8,7 @@ mod child;
 mod folders;
 mod reconcile;
 mod review;
+mod run_copies;
 mod runs;
 mod settings;
 mod signal;
@@ -20,6 +21,8 @@ use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
+
+use tracing::Instrument;
 
 pub use attempt::{Attempt, ChildAccess};
 pub use child::{ChildCommand, ChildEnd, PARENT_VARIABLE, end_with_parent, run_child};
@@ -90,10 +93,14 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
                 Ok(Some(leased)) => {
                     pause = worker.settings.poll;
                     let (worker, stop) = (worker.clone(), stop_jobs.clone());
-                    jobs.spawn(async move {
+                    let job = &leased.job;
+                    let (kind, attempt) = (job.key.kind.name(), job.attempts);
+                    let span = tracing::info_span!("job", job = job.id.0, kind, attempt);
+                    let work = async move {
                         worker.work(leased, stop).await;
                         drop(slot);
-                    });
+                    };
+                    jobs.spawn(work.instrument(span));
                     continue;
                 }
                 Ok(None) => pause = worker.settings.poll,
@@ -144,12 +151,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             stop: stop.clone(),
         };
         let id = leased.job.id.0;
-        tracing::info!(
-            job = id,
-            kind = leased.job.key.kind.name(),
-            attempt = leased.job.attempts,
-            "started"
-        );
+        tracing::info!("started");
         let keep_lease = attempt.keep_lease();
         let forward_shutdown = async {
             shutdown.stopped().await;
@@ -190,7 +192,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
             JobKind::Review => review::run_review(attempt, &self.forge).await,
             JobKind::Reconcile => reconcile::run_reconcile(attempt, &self.forge).await,
             JobKind::Cleanup => {
-                upkeep::remove_old_rows(&self.store, self.settings.keep_days).await?;
+                upkeep::remove_old_rows(&self.store, &self.settings).await?;
                 Ok(LeaseEnd::Done(None))
             }
             JobKind::Command | JobKind::Reply => {
@@ -220,12 +222,13 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
                 retry: RetryAdvice::Backoff,
             }),
         });
-        tracing::info!(job = id, ?end, "ended");
+        tracing::info!(?end, "ended");
         while attempt.stop.reason() != Some(StopReason::LeaseLost) {
             match self.store.end(&attempt.leased.lease, &end, &self.settings.retry).await {
                 Ok(()) => {
                     if let LeaseEnd::Done(Some(review)) = &end {
                         attempt.mark_posted(&review.folder);
+                        run_copies::copy_posted_runs(&self.settings, &attempt.folder()).await;
                     }
                     return;
                 }

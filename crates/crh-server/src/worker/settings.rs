@@ -8,6 +8,7 @@ use crate::{
     forges::RestAccess,
     job::ChangeId,
     queue::{RetryPolicy, StrangerPolicy},
+    run_store::RunStore,
     store::{BudgetLimits, MicroUsd},
 };
 
@@ -24,6 +25,8 @@ pub struct WorkerSettings {
     pub program: PathBuf,
     /// State folder of this machine: one folder per installation.
     pub state: PathBuf,
+    /// Store that gets a copy of every run, for all machines.
+    pub runs: Option<RunStore>,
     /// Length of a lease. Heartbeats come three times as often.
     pub lease: Duration,
     /// Time between two looks into an empty queue.
@@ -50,6 +53,8 @@ pub struct WorkerSettings {
     pub token_variable: String,
     /// The same for forges other than GitHub, by host name.
     pub rest_forges: BTreeMap<String, RestForgeChildren>,
+    /// File with keys of models, one `NAME=VALUE` per line, read before each review.
+    pub model_keys: Option<PathBuf>,
     /// Keys and addresses of models, for the review alone.
     pub model_environment: Vec<(String, SecretString)>,
     /// More arguments of `crh review`, such as `--model`.
@@ -120,6 +125,7 @@ impl WorkerSettings {
             slots: 2,
             program,
             state,
+            runs: None,
             lease: Duration::from_secs(60),
             poll: Duration::from_secs(1),
             shutdown: Duration::from_secs(30),
@@ -133,6 +139,7 @@ impl WorkerSettings {
             forge_environment: Vec::new(),
             token_variable: "GITHUB_TOKEN".to_owned(),
             rest_forges: BTreeMap::new(),
+            model_keys: None,
             model_environment: Vec::new(),
             review_arguments: Vec::new(),
             post_arguments: Vec::new(),

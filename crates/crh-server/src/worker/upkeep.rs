@@ -6,8 +6,9 @@ use std::{
 };
 
 use super::{
-    folders::{INSTALLATIONS, InstallationFolders},
+    folders::{INSTALLATIONS, InstallationFolders, JobFolder},
     reconcile::reconcile_job,
+    run_copies::{copy_posted_runs, remove_unknown_copies},
     settings::WorkerSettings,
 };
 use crate::{
@@ -50,9 +51,15 @@ pub(super) async fn add_periodic_jobs(store: &Store) -> StoreResult<()> {
     Ok(())
 }
 
-/// Deletes rows that are past their retention.
-pub(super) async fn remove_old_rows(store: &Store, keep_days: u32) -> StoreResult<()> {
-    let before = UnixMillis(store.now().0.saturating_sub(i64::from(keep_days) * DAY_MS));
+/// Deletes rows and copies of runs that are past their retention.
+pub(super) async fn remove_old_rows(store: &Store, settings: &WorkerSettings) -> StoreResult<()> {
+    let keep_ms = i64::from(settings.keep_days) * DAY_MS;
+    let before = UnixMillis(store.now().0.saturating_sub(keep_ms));
+    if let Some(runs) = &settings.runs
+        && let Err(error) = runs.remove(Path::new(INSTALLATIONS), Some(before)).await
+    {
+        tracing::warn!(%error, "cannot delete old copies of runs");
+    }
     let removed = store.remove_before(before).await?;
     tracing::info!(?removed, "deleted what is past its retention");
     let released = store.release_lost().await?;
@@ -106,9 +113,14 @@ pub(super) async fn remove_old_folders(
                     .and_then(|modified| now.duration_since(modified).ok());
                 if age.is_some_and(|age| age > keep) {
                     remove_folder(&job);
+                } else {
+                    copy_posted_runs(settings, &JobFolder { root: job }).await;
                 }
             }
         }
+    }
+    if let Some(runs) = &settings.runs {
+        remove_unknown_copies(store, runs).await?;
     }
     Ok(())
 }

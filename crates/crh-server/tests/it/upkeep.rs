@@ -195,6 +195,25 @@ fn several_processes_can_open_a_new_database_at_once() {
 }
 
 #[test]
+fn database_file_is_for_its_user_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("crh.db");
+        for _ in 0..2 {
+            let store = Store::open(&crh_server::store::DatabaseUrl::Sqlite(file.clone())).await;
+            for entry in std::fs::read_dir(folder.path()).unwrap() {
+                let metadata = entry.unwrap().metadata().unwrap();
+                assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+            }
+            store.unwrap().close().await;
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+        }
+    });
+}
+
+#[test]
 fn wrong_database_is_an_error_and_not_a_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

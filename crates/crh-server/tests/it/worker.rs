@@ -474,15 +474,27 @@ fn reconciliation_adds_missed_reviews_but_none_of_strangers() {
 #[test]
 fn folders_of_a_removed_installation_are_deleted() {
     on_runtime(async {
-        let scene = Scene::new().await;
+        let mut scene = Scene::new().await;
         let gone = scene.folder.path().join("installations/github_com/99/jobs/1");
         let kept = scene.folder.path().join("installations/github_com/7/jobs/1");
-        for folder in [&gone, &kept] {
+        // The same in the store that all machines share.
+        let shared = scene.folder.path().join("shared");
+        let gone_copy = shared.join("installations/github_com/99/jobs/1");
+        for folder in [&gone, &kept, &gone_copy] {
             std::fs::create_dir_all(folder).unwrap();
         }
+        std::fs::write(gone_copy.join("review.json"), "{}").unwrap();
+        let address = format!("file://{}", shared.display());
+        let network = crh_http::NetworkSettings::default();
+        let runs = crh_server::run_store::RunStore::open(&address, [], &network);
+        scene.settings.runs = Some(runs.unwrap());
         let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
         scene.run_until(id, JobState::Done).await;
         assert!(!gone.exists() && kept.exists());
+        assert!(!gone_copy.exists());
+        let filter = ReviewFilter { limit: 9, ..ReviewFilter::default() };
+        let run = scene.store.reviews(&filter).await.unwrap().remove(0).folder;
+        assert!(shared.join(run).join("review.json").exists());
     });
 }
 

@@ -120,6 +120,13 @@ pub(crate) struct ServeReviewArgs {
     /// Label that asks for a review of a stranger's pull request
     #[arg(long, value_name = "NAME", default_value = "crh-review")]
     pub(crate) label: String,
+    /// Store that gets a copy of every run, so that all machines can read its report:
+    /// `s3://BUCKET/PREFIX`, with keys from `AWS_…`, or `file:///FOLDER`
+    #[arg(long, value_name = "URL")]
+    pub(crate) runs: Option<String>,
+    /// File with keys of models, one `NAME=VALUE` per line; read before each review
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model_keys: Option<PathBuf>,
     /// Days after which runs, ended jobs and the audit log are deleted
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     pub(crate) keep_days: u32,

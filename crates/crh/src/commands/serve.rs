@@ -1,13 +1,18 @@
 //! `crh serve`: webhooks, the page and workers in one process.
 
+mod traces;
+
+use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinHandle;
 
 use super::{github, models};
 use crate::cli::{
@@ -23,9 +28,10 @@ use crh_server::comment_jobs::CommentJobRunner;
 use crh_server::forges::{RULES, RestAccess, RestAccessSettings, ServerForges};
 use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
 use crh_server::http::{HttpServer, HttpSettings, OAuthSettings, SignIn, StartError};
-use crh_server::logs::{LogFormat, start_logging};
+use crh_server::logs::LogFormat;
 use crh_server::queue::StrangerPolicy;
-use crh_server::store::{BudgetLimits, DatabaseUrl, MicroUsd, ScopeLimits, Store};
+use crh_server::run_store::{self, RunStore};
+use crh_server::store::{BudgetLimits, DatabaseUrl, MicroUsd, ScopeLimits, Store, StoreError};
 use crh_server::webhook::plan::WebhookRules;
 use crh_server::worker::{RestForgeChildren, StopReason, StopSignal, Worker, WorkerSettings};
 
@@ -47,50 +53,75 @@ struct ServerParts {
 }
 
 pub(crate) fn run(args: ServeArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    run_with_log(args.log, serve(args, environment))
+    run_with_log(args.log, environment, serve(args, environment))
 }
 
 /// Runs a command that serves until a signal ends it.
 pub(super) fn run_with_log(
     format: LogFormatArg,
+    environment: &Environment,
     command: impl Future<Output = Result<(), Failure>>,
 ) -> Result<ExitCode, Failure> {
-    start_logging(match format {
+    let format = match format {
         LogFormatArg::Text => LogFormat::Text,
         LogFormatArg::Json => LogFormat::Json,
-    });
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.or_fail(FailureKind::External)?;
-    runtime.block_on(command)?;
+    let traces = traces::start_logging(format, runtime.handle(), environment)?;
+    let result = runtime.block_on(command);
+    traces.finish();
+    result?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn serve(args: ServeArgs, environment: &Environment) -> Result<(), Failure> {
     let parts = assemble(&args, environment).await?;
-    let ServerParts { store, access, worker, http } = parts;
-    let slots = worker.slots;
-    let label = http.rules.label.clone();
-    let server = HttpServer::bind(args.listen, store.clone(), access.clone(), http).await;
-    let server = server.map_err(start_failure)?;
-    ui::note(&format!("crh listens on http://{}", server.address()));
-    let stop = StopSignal::default();
-    let worker = (slots > 0).then(|| {
-        let comments = CommentJobRunner::new(access.clone(), label);
-        let worker = Worker::new(store.clone(), worker, access, comments);
-        tokio::spawn(worker.run(stop.clone()))
-    });
-    let http_stop = stop.clone();
-    let http = tokio::spawn(server.serve(async move { http_stop.stopped().await }));
-    wait_for_signal().await?;
-    ui::note("crh stops: running reviews end or go back to the queue");
-    stop.stop(StopReason::Shutdown);
-    if let Some(worker) = worker {
-        worker.await.or_fail(FailureKind::Bug)?;
+    note_missing_model(&parts.worker);
+    RunningServer::start(parts, args.listen).await?.run_until_signal().await
+}
+
+/// A server that answers requests and runs jobs.
+struct RunningServer {
+    address: SocketAddr,
+    store: Store,
+    stop: StopSignal,
+    worker: Option<JoinHandle<()>>,
+    http: JoinHandle<()>,
+}
+
+impl RunningServer {
+    async fn start(parts: ServerParts, listen: SocketAddr) -> Result<Self, Failure> {
+        let ServerParts { store, access, worker, http } = parts;
+        let slots = worker.slots;
+        let label = http.rules.label.clone();
+        let server = HttpServer::bind(listen, store.clone(), access.clone(), http).await;
+        let server = server.map_err(start_failure)?;
+        let address = server.address();
+        ui::note(&format!("crh listens on http://{address}"));
+        let stop = StopSignal::default();
+        let worker = (slots > 0).then(|| {
+            let comments = CommentJobRunner::new(access.clone(), label);
+            let worker = Worker::new(store.clone(), worker, access, comments);
+            tokio::spawn(worker.run(stop.clone()))
+        });
+        let http_stop = stop.clone();
+        let http = tokio::spawn(server.serve(async move { http_stop.stopped().await }));
+        Ok(Self { address, store, stop, worker, http })
     }
-    // Browsers keep the stream of events open.
-    http.abort();
-    store.close().await;
-    Ok(())
+
+    async fn run_until_signal(self) -> Result<(), Failure> {
+        wait_for_signal().await?;
+        ui::note("crh stops: running reviews end or go back to the queue");
+        self.stop.stop(StopReason::Shutdown);
+        if let Some(worker) = self.worker {
+            worker.await.or_fail(FailureKind::Bug)?;
+        }
+        // Browsers keep the stream of events open.
+        self.http.abort();
+        self.store.close().await;
+        Ok(())
+    }
 }
 
 pub(super) async fn wait_for_signal() -> Result<(), Failure> {
@@ -123,10 +154,11 @@ async fn assemble(args: &ServeArgs, environment: &Environment) -> Result<ServerP
         public_url: args.public_url.as_deref().map(parse_public_url).transpose()?,
         sign_in: sign_in(&args.sign_in, environment)?,
         state_folder: state.clone(),
+        runs: worker.runs.clone(),
         limits,
     };
     let url = database_url(args.database.as_deref(), &state, environment)?;
-    let store = Store::open(&url).await.or_fail(FailureKind::External)?;
+    let store = open_store(&url).await?;
     Ok(ServerParts { store, access, worker, http })
 }
 
@@ -314,6 +346,35 @@ pub(super) fn named_database(
     text.map(|text| DatabaseUrl::parse(&text).or_fail(FailureKind::Usage)).transpose()
 }
 
+/// Longest wait for a database at the start. Both may start at the same time.
+const DATABASE_WAIT: Duration = Duration::from_secs(60);
+
+/// Opens the database. Waits for a PostgreSQL server that does not answer yet.
+pub(super) async fn open_store(url: &DatabaseUrl) -> Result<Store, Failure> {
+    let start = Instant::now();
+    let mut is_told = false;
+    loop {
+        let error = match Store::open(url).await {
+            Ok(store) => return Ok(store),
+            Err(error) => error,
+        };
+        let may_come =
+            matches!((&error, url), (StoreError::Unavailable(_), DatabaseUrl::Postgres(_)));
+        if !may_come || start.elapsed() > DATABASE_WAIT {
+            let hint = format!("check the database at {}", url.place());
+            return Err(Failure::new(FailureKind::External, error).hint(hint));
+        }
+        if !is_told {
+            let (place, seconds) = (url.place(), DATABASE_WAIT.as_secs());
+            ui::note(&format!(
+                "waiting up to {seconds} seconds for the database at {place}: {error}"
+            ));
+            is_told = true;
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
 fn stranger_policy(choice: StrangersArg) -> StrangerPolicy {
     match choice {
         StrangersArg::Ask => StrangerPolicy::NeedApproval,
@@ -349,6 +410,13 @@ pub(super) fn worker_settings(
         Failure::new(FailureKind::External, anyhow::anyhow!("cannot find the program `crh` itself"))
     })?;
     let settings = config::load(environment, None, RawSettings::default())?;
+    let model_environment = models::model_variables(&settings, environment)?;
+    let model_keys = args.model_keys.as_ref().map(|file| environment.folder.join(file));
+    if let Some(file) = &model_keys {
+        fs::read_to_string(file)
+            .with_context(|| format!("cannot read the keys of models in `{}`", file.display()))
+            .or_fail(FailureKind::Usage)?;
+    }
     let name = format!("{}-{}", host_name(), std::process::id());
     let github = access.github().map(|github| github.host());
     let variables = github.into_iter().flat_map(|host| {
@@ -373,9 +441,28 @@ pub(super) fn worker_settings(
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect(),
         rest_forges: rest.collect(),
-        model_environment: models::model_variables(&settings, environment)?,
+        runs: args.runs.as_deref().map(|url| open_runs(url, environment)).transpose()?,
+        model_keys,
+        model_environment,
         ..WorkerSettings::new(&name, program, state.to_owned())
     })
+}
+
+fn open_runs(url: &str, environment: &Environment) -> Result<RunStore, Failure> {
+    let variables = environment.secrets(run_store::VARIABLES);
+    RunStore::open(url, &variables, &environment.network_settings())
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("`docs/server.md` shows the values of `--runs`"))
+}
+
+/// Says at the start that no review can ask a model, not only in the first report.
+pub(super) fn note_missing_model(settings: &WorkerSettings) {
+    if settings.slots > 0 && settings.model_environment.is_empty() && settings.model_keys.is_none()
+    {
+        ui::note(
+            "no key of a model is set: without a local model, reviews run only the static checks; `crh doctor` lists the variables",
+        );
+    }
 }
 
 fn host_name() -> String {
@@ -387,6 +474,9 @@ fn start_failure(error: StartError) -> Failure {
         StartError::OpenPage(_) => Failure::new(FailureKind::Usage, error).hint(
             "set `--page-token`, or `--client-id` and `--public-url`, or listen on 127.0.0.1",
         ),
+        StartError::ShortToken => {
+            Failure::new(FailureKind::Usage, error).hint("create one with `openssl rand -hex 32`")
+        }
         StartError::Listen { .. } => Failure::new(FailureKind::External, error)
             .hint("choose another address with `--listen`"),
         StartError::Random | StartError::Templates(_) => Failure::new(FailureKind::Bug, error),

@@ -8,11 +8,10 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_server::comment_jobs::CommentJobRunner;
-use crh_server::store::Store;
 use crh_server::worker::{StopReason, StopSignal, Worker};
 
 pub(crate) fn run(args: WorkerArgs, environment: &Environment) -> Result<ExitCode, Failure> {
-    serve::run_with_log(args.log, work(args, environment))
+    serve::run_with_log(args.log, environment, work(args, environment))
 }
 
 async fn work(args: WorkerArgs, environment: &Environment) -> Result<(), Failure> {
@@ -27,7 +26,8 @@ async fn work(args: WorkerArgs, environment: &Environment) -> Result<(), Failure
     let access = serve::forges(&args.app, &args.forges, None, environment)?;
     let settings =
         serve::worker_settings(&args.reviews, &args.limits, &state, &access, environment)?;
-    let store = Store::open(&url).await.or_fail(FailureKind::External)?;
+    serve::note_missing_model(&settings);
+    let store = serve::open_store(&url).await?;
     ui::note(&format!("worker {} takes jobs", settings.name));
     let stop = StopSignal::default();
     let comments = CommentJobRunner::new(access.clone(), args.reviews.label);

@@ -127,7 +127,7 @@ async fn delivery_is_accepted_again_after_the_database_failed() {
     let old = TestServer { url, ..server };
     assert_eq!(old.deliver("pull_request", "d-1", &payload).await, 202);
     drop(stop);
-    task.await.unwrap().unwrap();
+    task.await.unwrap();
     old.stop().await;
 }
 
@@ -148,4 +148,29 @@ async fn installation_comes_and_goes() {
     assert!(server.store.installations().await.unwrap().is_empty());
     assert!(server.jobs().await.is_empty());
     server.stop().await;
+}
+
+#[tokio::test]
+async fn slow_body_is_cut_off() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let (github, folder) = (FakeGitHub::start(), TempDir::new().unwrap());
+    let url = DatabaseUrl::Sqlite(folder.path().join("crh.db"));
+    let store = Store::open(&url).await.unwrap();
+    let settings = settings(&folder, SignIn::default(), None);
+    let (address, time) = ("127.0.0.1:0".parse().unwrap(), Duration::from_millis(200));
+    let access = access(&github);
+    let server = HttpServer::bind_with_body_time(address, store, access, settings, time).await;
+    let server = server.unwrap();
+    let address = server.address();
+    let task = tokio::spawn(server.serve(std::future::pending()));
+    for path in ["/webhooks/github", "/sign-in"] {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head =
+            format!("POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert_eq!(std::str::from_utf8(&answer).unwrap(), "HTTP/1.1 408", "{path}");
+    }
+    task.abort();
 }

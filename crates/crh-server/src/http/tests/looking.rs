@@ -3,6 +3,10 @@
 use super::*;
 use crate::job::JobState;
 
+fn token_form() -> String {
+    format!("token={}", PAGE_TOKEN.replace(' ', "+"))
+}
+
 /// The hidden field of the first form.
 fn csrf(page: &str) -> String {
     let start = page.split("name=\"csrf\" value=\"").nth(1).unwrap();
@@ -31,20 +35,12 @@ async fn dead_letter_is_retried_with_the_token_of_the_form() {
     let server = TestServer::start(TestSignIn::Token).await;
     server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
     let job = server.kill_next_job("the disk is <full>").await;
-    for path in [
-        "/",
-        "/reviews",
-        "/repositories",
-        "/audit",
-        "/api/jobs",
-        "/events",
-        &format!("/jobs/{job}"),
-    ] {
+    for path in ["/", "/reviews", "/repositories", "/audit", "/events", &format!("/jobs/{job}")] {
         let (status, location, _) = server.get(path, "").await;
         assert_eq!((status, location.as_str()), (303, "/sign-in"), "{path}");
     }
     assert_eq!(server.post("/sign-in", "", "token=wrong").await.0, 401);
-    let (status, location, cookie) = server.post("/sign-in", "", "token=page+token").await;
+    let (status, location, cookie) = server.post("/sign-in", "", &token_form()).await;
     assert_eq!((status, location.as_str()), (303, "/"));
     let path = format!("/jobs/{job}");
     let (status, page, _) = server.get(&path, &cookie).await;
@@ -146,9 +142,8 @@ async fn pages_have_safe_headers_and_an_own_host() {
 async fn cookies_are_protected() {
     let server = TestServer::start(TestSignIn::Token).await;
     let request = server.http.post(format!("{}/sign-in", server.url));
-    let request = request
-        .header("content-type", "application/x-www-form-urlencoded")
-        .body("token=page+token");
+    let request =
+        request.header("content-type", "application/x-www-form-urlencoded").body(token_form());
     let answer = request.send().await.unwrap();
     let cookie = answer.headers().get("set-cookie").unwrap().to_str().unwrap();
     assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax"), "{cookie}");
@@ -161,9 +156,19 @@ async fn metrics_need_the_token_and_count() {
     server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
     server.deliver("pull_request", "d-2", &push("acme/shop", 13, HEAD, 1)).await;
     server.kill_next_job("no").await;
-    assert_eq!(server.get("/metrics", "").await.0, 401);
+    for path in ["/metrics", "/api/queue", "/api/jobs", "/api/reviews"] {
+        let (status, text, _) = server.get(path, "").await;
+        assert_eq!(status, 401, "{path}: {text}");
+        let request = server.http.get(format!("{}{path}", server.url));
+        let (status, _, _) = answer(request.header("authorization", "Bearer wrong")).await;
+        assert_eq!(status, 401, "{path}");
+    }
+    let request = server.http.get(format!("{}/api/queue", server.url));
+    let request = request.header("authorization", format!("Bearer {PAGE_TOKEN}"));
+    assert!(answer(request).await.1.contains("\"waiting\":1"));
     let request = server.http.get(format!("{}/metrics", server.url));
-    let (status, text, _) = answer(request.header("authorization", "Bearer page token")).await;
+    let (status, text, _) =
+        answer(request.header("authorization", format!("Bearer {PAGE_TOKEN}"))).await;
     assert_eq!(status, 200);
     for line in [
         "crh_queue_jobs{state=\"waiting\"} 1",
@@ -185,8 +190,36 @@ async fn queue_change_reaches_the_browser() {
     let mut answer = server.http.get(format!("{}/events", server.url)).send().await.unwrap();
     assert_eq!(answer.headers()["content-type"], "text/event-stream");
     server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await;
-    let event = tokio::time::timeout(std::time::Duration::from_secs(30), answer.chunk()).await;
+    let event = tokio::time::timeout(Duration::from_secs(30), answer.chunk()).await;
     assert!(event.unwrap().unwrap().unwrap().starts_with(b"data: "));
     drop(answer);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn replaced_page_token_ends_its_sessions() {
+    let server = TestServer::start(TestSignIn::Token).await;
+    let (_, _, cookie) = server.post("/sign-in", "", &token_form()).await;
+    assert_eq!(server.get("/", &cookie).await.0, 200);
+    let file = server.folder.path().join("page-token");
+    std::fs::write(&file, "another token of the page").unwrap();
+    assert_eq!(server.get("/", &cookie).await.1, "/sign-in");
+    assert_eq!(server.post("/sign-in", "", &token_form()).await.0, 401);
+    // The old session is gone for good.
+    std::fs::write(&file, PAGE_TOKEN).unwrap();
+    assert_eq!(server.get("/", &cookie).await.1, "/sign-in");
+    std::fs::write(&file, "short").unwrap();
+    assert_eq!(server.post("/sign-in", "", "token=short").await.0, 503);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn metrics_without_a_token_are_only_for_local_names() {
+    let server = TestServer::start(TestSignIn::None).await;
+    let ask = |host: &'static str| {
+        answer(server.http.get(format!("{}/metrics", server.url)).header("host", host))
+    };
+    assert_eq!(ask("localhost:1").await.0, 200);
+    assert_eq!(ask("evil.example").await.0, 401);
     server.stop().await;
 }
