@@ -17,24 +17,26 @@ pub struct DemoCommit<'a> {
     pub files: &'a [(&'a str, &'a str)],
 }
 
-/// Creates a repository in an empty folder: `base` on `main`, then `change` on a branch, which is
-/// checked out.
+/// Creates a repository in an empty folder: `base` on `main`, and on each branch one commit after it.
+/// The first branch is checked out.
 pub fn create_demo_repository(
     folder: &Path,
     base: &DemoCommit<'_>,
-    branch: &str,
-    change: &DemoCommit<'_>,
+    changes: &[(&str, &DemoCommit<'_>)],
 ) -> Result<(), GitError> {
     let git = Git::in_folder(folder);
     git.run(["init", "--quiet", "--initial-branch=main", "--template="])?;
     let mut import = FastImport::default();
-    for (branch, from, commit) in [("main", "", base), (branch, "main", change)] {
+    let changes_from_main = changes.iter().map(|(branch, commit)| (*branch, "main", *commit));
+    for (branch, from, commit) in [("main", "", base)].into_iter().chain(changes_from_main) {
         import.commit(branch, COMMITTER, commit.message, from);
         for (path, text) in commit.files {
             import.file(path, text.as_bytes());
         }
     }
     import.run(&git)?;
-    git.run(["checkout", "--quiet", branch])?;
+    if let Some((branch, _)) = changes.first() {
+        git.run(["checkout", "--quiet", branch])?;
+    }
     Ok(())
 }

@@ -11,6 +11,7 @@ pub mod comment_commands;
 mod comment_fix;
 pub mod comment_jobs;
 mod comment_reply;
+pub mod demo;
 pub mod forge_access;
 pub mod forge_time;
 pub mod forges;

@@ -5,8 +5,26 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+/// Flags of a real server, which the demo does not use.
+const DEMO_CONFLICTS: [&str; 11] = [
+    "public_url",
+    "state",
+    "database",
+    "app_id",
+    "app_key",
+    "webhook_secret",
+    "page_token",
+    "client_id",
+    "client_secret",
+    "runs",
+    "model_keys",
+];
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
+    /// Shows a server with an example repository and a recorded model; needs no App, key or network
+    #[arg(long, conflicts_with_all = DEMO_CONFLICTS)]
+    pub(crate) demo: bool,
     /// Address to listen on; an address that others can reach needs a sign-in
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8780")]
     pub(crate) listen: SocketAddr,

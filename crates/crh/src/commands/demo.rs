@@ -24,12 +24,12 @@ use crh_git::{DemoCommit, create_demo_repository};
 use crh_review::verdict::CommandKind;
 
 /// Recorded model exchanges, which match only the current prompts and this change.
-const RECORDING: &str = include_str!("../../demo/recording.jsonl");
+pub(super) const RECORDING: &str = include_str!("../../demo/recording.jsonl");
 /// File name of the recording, next to the example repository.
-const RECORDING_FILE: &str = "recording.jsonl";
+pub(super) const RECORDING_FILE: &str = "recording.jsonl";
 const REPOSITORY: &str = "tickets";
 
-const BASE: DemoCommit<'_> = DemoCommit {
+pub(super) const BASE: DemoCommit<'_> = DemoCommit {
     message: "A help desk",
     files: &[
         ("README.md", include_str!("../../demo/base/README.md")),
@@ -38,7 +38,7 @@ const BASE: DemoCommit<'_> = DemoCommit {
         ("tickets/store.py", include_str!("../../demo/base/tickets/store.py")),
     ],
 };
-const CHANGE: DemoCommit<'_> = DemoCommit {
+pub(super) const CHANGE: DemoCommit<'_> = DemoCommit {
     message: "Search, page counts, and a login for the mail server\n\nCustomers can search their tickets by words of the title.\n",
     files: &[
         ("tickets/api.py", include_str!("../../demo/change/tickets/api.py")),
@@ -61,7 +61,8 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
     result
         .with_context(|| format!("cannot write to `{}`", folder.display()))
         .or_fail(FailureKind::External)?;
-    create_demo_repository(&repository, &BASE, "search", &CHANGE).or_fail(FailureKind::External)?;
+    create_demo_repository(&repository, &BASE, &[("search", &CHANGE)])
+        .or_fail(FailureKind::External)?;
     let replay_model = format!("replay:{}", recording.display());
     if args.model.is_none() {
         ui::note(

@@ -1,5 +1,6 @@
 //! `crh serve`: webhooks, the page and workers in one process.
 
+mod demo;
 mod traces;
 
 use std::fs;
@@ -76,6 +77,9 @@ pub(super) fn run_with_log(
 }
 
 async fn serve(args: ServeArgs, environment: &Environment) -> Result<(), Failure> {
+    if args.demo {
+        return demo::serve(args, environment).await;
+    }
     let parts = assemble(&args, environment).await?;
     note_missing_model(&parts.worker);
     RunningServer::start(parts, args.listen).await?.run_until_signal().await

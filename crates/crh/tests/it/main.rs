@@ -34,6 +34,9 @@ pub(crate) mod review;
 mod runs;
 #[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
+mod server_demo;
+#[cfg(feature = "server")]
 mod server_rest;
 mod suppression;
 mod tool;
