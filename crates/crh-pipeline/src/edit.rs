@@ -26,7 +26,7 @@ use crate::text::plural;
 use crate::tools::session::ReportEdit;
 use crate::validate::is_new;
 use crh_agent::CallPurpose;
-use crh_review::finding::{Member, Severity};
+use crh_review::finding::{Category, Member, Severity};
 use crh_review::identity::content_id;
 use crh_review::report::{Issue, Strategy};
 use crh_review::{
@@ -43,6 +43,23 @@ const TOOL_CALLS: u32 = 30;
 /// Maximum wait for rate limits. Without the editor a review has more and weaker comments.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 
+/// Words for dangers that are seldom P3, in lower case.
+const DANGERS: &[&str] = &[
+    "bypass",
+    "credential",
+    "cross-site",
+    "data loss",
+    "deserialization",
+    "injection",
+    "password",
+    "path traversal",
+    "private key",
+    "remote code execution",
+    "secret",
+    "ssrf",
+    "xss",
+];
+
 /// Result of the stage.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct EditOutcome {
@@ -56,8 +73,9 @@ pub struct EditOutcome {
 }
 
 impl EditOutcome {
-    /// Keys of the issues that validation has to check: one per group that is to be published, and
-    /// one per group with a P0 or P1. None if the editor gave no answer.
+    /// Keys of the issues that validation has to check: one per group that is to be published, one
+    /// per group with a P0 or P1, and one per group that may be graded too low. None if the editor
+    /// gave no answer.
     pub fn undecided_issues(
         &self,
         merged: &MergeResult,
@@ -68,7 +86,9 @@ impl EditOutcome {
                 group.judgement,
                 EditorJudgement::Probable(probability) if probability >= rules.threshold
             );
-            is_probable && group.severity <= rules.min_severity || is_urgent(group)
+            is_probable && group.severity <= rules.min_severity
+                || is_urgent(group)
+                || may_be_graded_too_low(group)
         };
         let groups = self.groups.as_ref()?.iter().filter(is_undecided);
         Some(groups.filter_map(|group| lead_issue(group, merged)).collect())
@@ -102,6 +122,18 @@ impl EditOutcome {
 fn is_urgent(group: &EditedGroup) -> bool {
     group.severity <= Severity::P1
         || group.members.iter().any(|member| member.finding.severity <= Severity::P1)
+}
+
+/// Whether a group names a danger that its severity does not show, such as an SQL injection that is
+/// P3. Validation can raise the severity. What the editor refutes stays refuted.
+fn may_be_graded_too_low(group: &EditedGroup) -> bool {
+    let names_danger = |member: &Member| {
+        let title = member.finding.title.to_lowercase();
+        matches!(member.finding.category, Category::Security | Category::Data)
+            || DANGERS.iter().any(|danger| title.contains(danger))
+    };
+    !matches!(group.judgement, EditorJudgement::Refuted(_))
+        && group.members.iter().any(names_danger)
 }
 
 /// Key of the issue with the first finding of a group.

@@ -9,7 +9,7 @@ use super::scene::{CART, Scene, confirms, divides, finding, last_message, report
 use crate::test_change;
 use crh_pipeline::review_options::{MIN_CONTEXT, Profile};
 use crh_review::report::{CoverageState, Report, Status, Strategy, Validation};
-use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, says};
+use crh_testkit::fake_model::{ScriptedReply, calls, calls_raw, computed, says};
 use crh_testkit::{FakeModel, Repo};
 
 fn single(scene: Scene, profile: Profile) -> Scene {
@@ -48,6 +48,40 @@ async fn finder_editor_and_validation_share_the_prompt() {
     let prompt = last_message(&fake.requests()[0]);
     assert!(prompt.contains("# How to find defects"), "{prompt}");
     assert!(prompt.contains("You have tools that read the repository."), "{prompt}");
+}
+
+/// Neither the finder nor the editor sees how severe the finding is. Validation does.
+#[tokio::test]
+async fn dangerous_p3_is_validated_and_raised() {
+    let review = async |title: &str, validation: Option<ScriptedReply>| {
+        let group = json!({
+            "findings": ["F1"], "verdict": "publish", "probability": 0.9, "severity": "P3",
+            "reason": "line 3 shows it",
+        });
+        let fake = FakeModel::start()
+            .on("single", [reports(&[divides("P3", 0.9, title)])])
+            .on("editor", [calls("report_edit", json!({ "groups": [group] }))])
+            .on("validate-1", validation);
+        let output = single(Scene::new(CART), Profile::Standard).review(&fake).await;
+        super::scene::render(&output.report)
+    };
+    let raises = computed(|asked| {
+        let text = last_message(asked);
+        let id = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+        let check = json!({
+            "id": id, "verdict": "confirmed", "severity": "P0", "probability": 0.9,
+            "reason": "An attacker reads every order.",
+        });
+        calls("report_checks", json!({ "checks": [check] }))
+    });
+    expect![[r#"
+        NotReady: 1 P0 issue must be fixed before the merge
+          single (the strategy is `single`) Completed
+        #1 P0 shop/cart.py:3 SQL injection through the order number (0.9, Confirmed, manual -> downstream-resolver) by single | single (P3), validation (P0) -- raised to P0: An attacker reads every order.
+    "#]]
+    .assert_eq(&review("SQL injection through the order number", Some(raises)).await);
+    let harmless = review("The name of the variable is vague", None).await;
+    assert!(harmless.ends_with("[single]: P3 is not published\n"), "{harmless}");
 }
 
 #[tokio::test]
