@@ -11,12 +11,17 @@ use crate::finding::Finding;
 
 /// Verbs that ask to remove a file.
 const REMOVE_VERBS: &str = "\
-    cleanup delete discard drop erase exclude gitignore ignore purge remove rm trash unlink \
-    untrack";
+    axe cleanup delete discard drop erase exclude gitignore ignore kill nuke omit prune purge \
+    remove revert rm scrap strip trash unlink untrack wipe";
 /// Verbs with a particle that ask to remove a file. The object may stand between the two words.
 const PHRASAL_VERBS: &[(&str, &str)] = &[
     ("clean", "up"),
     ("clear", "out"),
+    ("leave", "out"),
+    ("leaving", "out"),
+    ("left", "out"),
+    ("take", "out"),
+    ("taken", "out"),
     ("throw", "away"),
     ("throw", "out"),
     ("thrown", "away"),
@@ -47,8 +52,9 @@ const DOCUMENT_WORDS: &str = "\
     directory doc docs document documents file files folder it plan plans them";
 /// Words for the document that the text named before.
 const PRONOUNS: &str = "it them";
-/// Words for all documents of a folder: "everything in docs/plans".
-const WHOLE_WORDS: &str = "all anything content contents everything";
+/// Words for all documents of a folder, or for the whole of one: "everything in docs/plans", "the
+/// addition of docs/plans/x.md".
+const WHOLE_WORDS: &str = "addition all anything content contents everything";
 /// Words for a part of a document, or for a text about it: "the docs/plans/x.md link".
 const PART_WORDS: &str = "\
     entry formatting heading item line lines link links mention path reference references \
@@ -242,10 +248,15 @@ fn is_passive_of_phrasal_verb(request: &[&str]) -> bool {
         .any(|pair| is_phrasal_verb(pair[0], pair[1]))
 }
 
-/// Whether words are "go" or "go away", but not "go first" or "go to".
+/// Whether words are "go", "go away" or "live elsewhere", but not "go first" or "go to".
 fn lets_go(request: &[&str]) -> bool {
     let request = request.strip_prefix(&["to"]).unwrap_or(request);
-    matches!(request, ["go"] | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..])
+    matches!(
+        request,
+        ["go"]
+            | ["go", "away" | "altogether" | "entirely" | "now" | "too", ..]
+            | ["live" | "move", "elsewhere", ..]
+    )
 }
 
 /// Whether the words after "needs" are a removal: "needs cleanup", "needs deleting".
@@ -396,6 +407,35 @@ mod tests {
         ] {
             check("docs/plans/x.md", wording, None, true);
             check("docs/readme.md", wording, None, false);
+        }
+    }
+
+    #[test]
+    fn request_to_keep_the_document_out_of_the_repository_is_detected() {
+        for wording in [
+            "Leave docs/plans/x.md out of the commit",
+            "docs/plans/x.md should be left out of this change",
+            "Take docs/plans/x.md out of the pull request",
+            "The plan in docs/plans is outdated; prune it",
+            "docs/plans/x.md should live elsewhere, not in the repo",
+            "Please revert the addition of docs/plans/x.md",
+            "docs/plans/x.md is dead weight; kill it",
+            "Strip docs/plans/x.md before merging",
+            "docs/plans/x.md should be stripped",
+        ] {
+            check("src/a.rs", wording, None, true);
+            check("src/a.rs", "Noise in the change", Some(wording), true);
+        }
+        for kept in [
+            "Strip trailing spaces in docs/plans/x.md",
+            "Prune the list of steps in docs/plans/x.md",
+            "Revert the change of the retry limit that docs/plans/x.md describes",
+            "docs/plans/x.md leaves the failure case out",
+            "Do not leave docs/plans/x.md out",
+            "The step about rollback is missing in docs/plans/x.md",
+        ] {
+            check("src/a.rs", kept, None, false);
+            check("docs/plans/x.md", kept, None, false);
         }
     }
 
