@@ -55,22 +55,33 @@ fn action_depends_on_class_and_fix() {
     assert_eq!(action_with(AutofixClass::Manual, None, None), Action::Defer);
 }
 
+/// Only a fix in words depends on the owner: crh has no fixer for a person or a release.
 #[test]
-fn owner_does_not_change_the_action() {
+fn owner_changes_only_the_action_for_a_fix_in_words() {
     for (owner, class) in OWNERS.into_iter().flat_map(|owner| CLASSES.map(|class| (owner, class))) {
         let member = |replacement: Option<&str>| {
             let replacement = replacement.map(str::to_owned);
             Member::new("r", Finding { autofix_class: class, owner, replacement, ..finding() })
         };
-        let action = |members: &[&Member]| IssueRoute::from_members(members).action;
+        let action = |members: &[&Member]| {
+            let replacement = members[0].finding.replacement.as_deref();
+            issue_action(&IssueRoute::from_members(members), replacement)
+        };
         let (exact, other, without) = (member(Some("x")), member(Some("y")), member(None));
+        let mut in_words = member(None);
+        in_words.finding.suggested_fix = Some("Check the length.".to_owned());
         let (with_fix, without_fix) = match class {
             AutofixClass::Advisory => (Action::Acknowledge, Action::Acknowledge),
             AutofixClass::SafeAuto | AutofixClass::GatedAuto | AutofixClass::Manual => {
                 (Action::Apply, Action::Defer)
             }
         };
+        let with_words = match owner {
+            Owner::ReviewFixer | Owner::DownstreamResolver => with_fix,
+            Owner::Human | Owner::Release => without_fix,
+        };
         assert_eq!(action(&[&exact]), with_fix, "{class} {owner}");
+        assert_eq!(action(&[&in_words]), with_words, "{class} {owner}");
         assert_eq!(action(&[&without]), without_fix, "{class} {owner}");
         assert_eq!(action(&[&exact, &without]), without_fix, "{class} {owner}");
         assert_eq!(action(&[&exact, &other]), Action::Skip, "{class} {owner}");
