@@ -95,7 +95,7 @@ pub fn assemble(inputs: ReportInputs<'_>) -> Report {
         mode: inputs.options.mode,
         strategy: inputs.plan.strategy,
         status: status::status(&inputs, &review_runs, &coverage),
-        model_used: inputs.models.clone(),
+        model_used: models_used(&inputs),
         warnings: report_text::warnings(&inputs, &records),
         change: inputs.change.report_change.clone(),
         scope: report_scope(inputs.change),
@@ -163,6 +163,16 @@ fn counts_as_review(record: &RunRecord, strategy: Strategy) -> bool {
 /// since the results of that run have their own section.
 fn is_reviewer(record: &RunRecord) -> bool {
     record.assignment.name != requirements::REVIEWER
+}
+
+/// The models of the review. Empty if no model answered.
+fn models_used(inputs: &ReportInputs<'_>) -> String {
+    let is_used = |run: &RunRecord| run.totals.llm_calls > 0;
+    let later_runs = inputs.edit.run.iter().chain(&inputs.validation.runs);
+    let mut runs = inputs.context.scout.iter().chain(&inputs.runs.records).chain(later_runs);
+    // The ledger also counts calls of runs that have no record.
+    let has_answer = inputs.spent.llm_calls > 0 || runs.any(is_used);
+    if has_answer { inputs.models.clone() } else { String::new() }
 }
 
 fn review_id_for(inputs: &ReportInputs<'_>) -> String {

@@ -25,10 +25,14 @@ pub(crate) fn plural(number: usize, thing: &str) -> String {
     if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
 }
 
-/// A line of code with its number, truncated to a number of characters.
+/// A line of code with its number, truncated to a number of characters. A truncated line ends with
+/// the number of characters that are missing.
 pub(crate) fn numbered_line(number: u32, line: &str, chars: usize) -> String {
     match line.char_indices().nth(chars) {
-        Some((end, _)) => format!("{number:>5}  {}… [cut]\n", &line[..end]),
+        Some((end, _)) => {
+            let missing = line[end..].chars().count();
+            format!("{number:>5}  {}… [cut: {missing} more characters]\n", &line[..end])
+        }
         None => format!("{number:>5}  {line}\n"),
     }
 }

@@ -34,6 +34,17 @@ fn refusal(ctx: &ToolContext, tool: &str, arguments: &Value) -> String {
 }
 
 #[test]
+fn long_line_ends_with_the_number_of_missing_characters() {
+    let repo = Repo::new();
+    repo.commit("base");
+    repo.write("big.js", &"x".repeat(200_000));
+    repo.commit("a long line");
+    let ctx = tool_context(&repo, "HEAD~1", "HEAD");
+    let read = text_reply(&ctx, "repo_read", &json!({ "path": "big.js" }));
+    assert!(read.ends_with("x… [cut: 198000 more characters]\n"), "{read}");
+}
+
+#[test]
 fn quoted_path_can_be_requested() {
     let repo = Repo::new();
     repo.commit("base");

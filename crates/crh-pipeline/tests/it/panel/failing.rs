@@ -61,6 +61,7 @@ async fn all_reviewers_failed_means_not_reviewed() {
         Review complete
     "#]]
     .assert_eq(&crh_review::render::envelope(&reviewed.report));
+    assert_eq!(reviewed.report.model_used, "", "no model answered");
 }
 
 /// The scout takes all the time of the review. The static checks do not depend on it.
