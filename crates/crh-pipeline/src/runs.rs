@@ -153,6 +153,8 @@ impl RunRecord {
             return;
         };
         if self.ended == RunEnd::Completed {
+            // The failure says it already.
+            self.notes.retain(|note| !note.ends_with(&first.reason));
             self.ended = RunEnd::Failed(format!("could not read any file: {}", first.reason));
         }
     }

@@ -757,17 +757,27 @@ impl Report {
         self.reviewers.iter().filter(|reviewer| reviewer.outcome == RunOutcome::Failed)
     }
 
-    /// Reasons why reviewers failed, each with the names of its reviewers, in the order of the
-    /// report. An error that affects all reviewers, such as a stopped server, is listed once.
-    pub fn failures(&self) -> Vec<(Vec<&str>, &str)> {
-        let mut failures: Vec<(Vec<&str>, &str)> = Vec::new();
-        for reviewer in self.failed_reviewers() {
-            match failures.iter_mut().find(|(_, note)| *note == reviewer.note) {
-                Some((names, _)) => names.push(&reviewer.name),
-                None => failures.push((vec![&reviewer.name], &reviewer.note)),
+    /// Who failed and why, in the order of the report: `("reviewers security, testing", "timed
+    /// out")`. An error that affects all reviewers, such as a stopped server, is listed once.
+    pub fn failures(&self) -> Vec<(String, &str)> {
+        let mut failures: Vec<(Vec<&ReviewerRow>, &str)> = Vec::new();
+        for row in self.failed_reviewers() {
+            let is_same = |(rows, note): &&mut (Vec<&ReviewerRow>, &str)| {
+                *note == row.note && rows.iter().all(|other| other.origin == row.origin)
+            };
+            match failures.iter_mut().find(is_same) {
+                Some((rows, _)) => rows.push(row),
+                None => failures.push((vec![row], &row.note)),
             }
         }
-        failures
+        let label = |rows: &[&ReviewerRow]| {
+            let is_check = rows.iter().all(|row| row.origin == Origin::Code);
+            let kind = if is_check { "check" } else { "reviewer" };
+            let plural = if rows.len() > 1 { "s" } else { "" };
+            let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+            format!("{kind}{plural} {}", names.join(", "))
+        };
+        failures.into_iter().map(|(rows, note)| (label(&rows), note)).collect()
     }
 
     /// The applied fix of an issue. The issue may be open nevertheless.

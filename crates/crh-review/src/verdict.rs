@@ -331,7 +331,7 @@ fn incomplete_reasons(report: &Report, command: CommandKind) -> Vec<String> {
 }
 
 /// Gaps in the coverage.
-fn coverage_problems(report: &Report) -> Vec<String> {
+pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
     let mut gaps = Vec::new();
     let (failed_checks, failed_reviewers): (Vec<&ReviewerRow>, Vec<&ReviewerRow>) =
         report.failed_reviewers().partition(|reviewer| reviewer.origin == Origin::Code);

@@ -362,13 +362,8 @@ fn remarks(report: &Report, links: Option<&str>) -> Vec<String> {
         }
     }
     items.extend(hidden_findings(report));
-    for (names, note) in report.failures() {
-        let plural = if names.len() > 1 { "s" } else { "" };
-        items.push(format!(
-            "Reviewer{plural} {} failed: {}",
-            prose(&names.join(", ")),
-            prose(note)
-        ));
+    for (failed, note) in report.failures() {
+        items.push(format!("{} failed: {}", prose(&capitalise(&failed)), prose(note)));
     }
     items.extend(coverage_gaps(report).map(|gap| prose(&gap)));
     items.extend(report.warnings.iter().map(|warning| prose(warning)));

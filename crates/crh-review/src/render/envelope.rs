@@ -246,6 +246,9 @@ fn coverage(report: &Report) -> Vec<String> {
     if !failed_names.is_empty() {
         items.push(format!("Failed reviewers: {}", failed_names.join(", ")));
     }
+    // The line above is specified; the reasons have their own lines.
+    let reasons = report.failures().into_iter().filter(|(_, note)| !note.is_empty());
+    items.extend(reasons.map(|(failed, note)| format!("Failure of {failed}: {note}")));
     items.extend(report.plan.iter().flat_map(requirements));
     fates.remove(&Fate::Merged);
     if !report.over_cap.is_empty() {

@@ -184,9 +184,9 @@ fn coverage(report: &Report) -> Vec<String> {
     for gap in &report.testing_gaps {
         push_item("Testing gap", prose(gap));
     }
-    for (names, note) in report.failures() {
-        let label = if names.len() > 1 { "Failed reviewers" } else { "Failed reviewer" };
-        push_item(label, format!("{} ({})", prose(&names.join(", ")), prose(note)));
+    for (failed, note) in report.failures() {
+        let (kind, names) = failed.split_once(' ').unwrap_or(("", &failed));
+        push_item(&format!("Failed {kind}"), format!("{} ({})", prose(names), prose(note)));
     }
     for file in &report.scope.untracked {
         push_item("Untracked file, not reviewed", sanitise::code_span(file));

@@ -36,11 +36,12 @@ pub use todo::{todo, todo_key, todo_name};
 
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner};
 use crate::report::{
-    Action, Fate, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow, Validation,
+    Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
+    Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
-use crate::verdict::{Verdict, has_gaps, plural, unreviewed_files};
+use crate::verdict::{Verdict, has_gaps, is_actionable, plural, unreviewed_files};
 
 /// How many digits of a commit hash a report shows.
 const COMMIT_CHARS: usize = 12;
@@ -129,6 +130,10 @@ fn fate_label(fate: Fate) -> &'static str {
 /// What the reader can do about an issue of this report, such as `fix by hand`. If the run is not
 /// stored, `crh fix` would act on an issue of another run.
 fn next_step_in(report: &Report, issue: &Issue) -> String {
+    // `crh fix` does not apply the same fix twice.
+    if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
+        return "its fix did not help; fix by hand".to_owned();
+    }
     let step = next_step(issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
         true => "crh can fix this in a review that stores its run".to_owned(),
@@ -166,9 +171,9 @@ fn next_step(issue: &Issue) -> String {
     }
 }
 
-/// Whether an open issue needs work after the review.
+/// Whether an open issue needs work after the review, by crh or by a person.
 fn is_residual(report: &Report, issue: &Issue) -> bool {
-    !report.is_fixed(issue.number) && issue.queue != Queue::Report
+    !report.is_fixed(issue.number) && (issue.queue != Queue::Report || is_actionable(issue))
 }
 
 /// What the reader can do about an issue that needs work.

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use super::model_remarks;
 use super::text::percent_encode;
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
-use crate::report::{Fate, Issue, Report, Status};
+use crate::report::{Fate, Issue, Report};
 use crate::sanitise::one_line;
 use crate::stable_json;
+use crate::verdict::coverage_problems;
 
 /// URL of the SARIF schema.
 const SCHEMA: &str =
@@ -63,7 +64,9 @@ pub fn sarif(report: &Report) -> serde_json::Result<String> {
         }},
         "columnKind": "unicodeCodePoints",
         "invocations": [{
-            "executionSuccessful": report.status != Status::Error,
+            // Viewers show an incomplete review as failed, so that an empty list is not mistaken for
+            // a clean change.
+            "executionSuccessful": coverage_problems(report).is_empty(),
             "toolExecutionNotifications": notifications(report),
         }],
         "results": results,
@@ -263,13 +266,16 @@ fn fix(row: &ResultRow<'_>) -> Option<Value> {
     }))
 }
 
+/// What the review did not cover, then its warnings.
 fn notifications(report: &Report) -> Vec<Value> {
-    let failures = report.failed_reviewers().map(|reviewer| {
-        json!({ "level": "error", "message": { "text": one_line(&format!("reviewer {} failed: {}", reviewer.name, reviewer.note)) } })
-    });
-    let warnings = report
-        .warnings
-        .iter()
-        .map(|warning| json!({ "level": "warning", "message": { "text": one_line(warning) } }));
-    failures.chain(warnings).collect()
+    let notification =
+        |level: &str, text: &str| json!({ "level": level, "message": { "text": one_line(text) } });
+    let failures = report.failures().into_iter();
+    let failures =
+        failures.map(|(failed, note)| notification("error", &format!("{failed} failed: {note}")));
+    let problems = coverage_problems(report).join("; ");
+    let gaps = (!problems.is_empty())
+        .then(|| notification("error", &format!("the review is incomplete: {problems}")));
+    let warnings = report.warnings.iter().map(|warning| notification("warning", warning));
+    failures.chain(gaps).chain(warnings).collect()
 }

@@ -467,6 +467,63 @@ fn failed_review_uses_specified_wording() {
 }
 
 #[test]
+fn sarif_reports_files_that_were_not_read() {
+    let invocation = |state: CoverageState| {
+        let file = FileCoverage { path: "run.bin".to_owned(), state, reason: String::new() };
+        let report = Report { coverage: vec![file], ..Report::default() };
+        let log: serde_json::Value = serde_json::from_str(&sarif(&report).unwrap()).unwrap();
+        log["runs"][0]["invocations"][0].clone()
+    };
+    let complete = json!({ "executionSuccessful": true, "toolExecutionNotifications": [] });
+    assert_eq!(invocation(CoverageState::Reviewed), complete);
+    let text = "the review is incomplete: 1 file not fully reviewed (run.bin)";
+    let notification = json!({ "level": "error", "message": { "text": text } });
+    assert_eq!(
+        invocation(CoverageState::NotReviewed),
+        json!({ "executionSuccessful": false, "toolExecutionNotifications": [notification] })
+    );
+}
+
+#[test]
+fn envelope_has_the_reason_of_a_failure() {
+    let rendered = envelope(&full_report());
+    let lines = "- Failed reviewers: performance\n- Failure of reviewer performance: timed out\n";
+    assert!(rendered.contains(lines), "{rendered}");
+}
+
+#[test]
+fn urgent_issue_for_a_person_is_residual_work() {
+    let mut report = full_report();
+    let issue = &mut report.issues[0];
+    (issue.queue, issue.owner) = (Queue::Report, Owner::Human);
+    report.applied_fixes.clear();
+    let issue = &report.issues[0];
+    assert!(issue.severity <= crate::finding::Severity::P1);
+    let line = format!("{} {} {}: ", issue.number, issue.severity, location_label(issue));
+    let rendered = text(&report, &TextStyle::default());
+    let (_, residual) = rendered.split_once("Residual work").unwrap();
+    assert!(residual.contains(&line), "{rendered}");
+}
+
+#[test]
+fn fix_that_did_not_help_is_not_offered_again() {
+    let mut report = full_report();
+    report.issues.truncate(1);
+    let issue = &mut report.issues[0];
+    (issue.autofix_class, issue.owner) = (AutofixClass::GatedAuto, Owner::DownstreamResolver);
+    let number = issue.number;
+    report.applied_fixes = vec![AppliedFix {
+        number,
+        description: String::new(),
+        files: Vec::new(),
+        outcome: FixOutcome::FoundAgain,
+    }];
+    let rendered = text(&report, &TextStyle::default());
+    assert!(rendered.contains("its fix did not help; fix by hand"), "{rendered}");
+    assert!(!rendered.contains("`crh fix --issue"), "{rendered}");
+}
+
+#[test]
 fn envelope_shows_findings_if_models_failed() {
     let mut report = full_report();
     report.status = Status::Error;

@@ -327,10 +327,8 @@ fn residual_work(report: &Report) -> Vec<String> {
 fn coverage(report: &Report) -> Vec<String> {
     let mut items = Vec::new();
     items.extend(hidden_findings(report));
-    for (names, note) in report.failures() {
-        let plural = if names.len() > 1 { "s" } else { "" };
-        items.push(one_line(&format!("reviewer{plural} {} failed: {note}", names.join(", "))));
-    }
+    let failures = report.failures().into_iter();
+    items.extend(failures.map(|(failed, note)| one_line(&format!("{failed} failed: {note}"))));
     for file in &report.scope.untracked {
         items.push(format!("untracked file, not reviewed: {}", path(file)));
     }

@@ -184,6 +184,16 @@ fn edits_after_snapshot_are_ignored() {
 }
 
 #[test]
+fn check_of_a_diff_without_repository_is_incomplete() {
+    let user = User::new();
+    let diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n a = 1\n-b = 2\n+b = 3\n";
+    user.write("change.diff", diff);
+    let output = user.crh(&user.path(""), &["check", "--diff", "change.diff"]).run();
+    assert_eq!(output.code, 4, "{}", output.shown());
+    expect![[]].assert_eq(&output.stdout);
+}
+
+#[test]
 fn diff_file_needs_no_repository() {
     let repo = work_in_progress();
     let diff = repo.git(&["diff", "main", "work"]);
