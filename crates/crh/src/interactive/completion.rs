@@ -41,10 +41,14 @@ pub(super) fn verdict(report: &Report, columns: usize) -> String {
 struct Groups {
     failed: Vec<String>,
     applied: Vec<String>,
+    /// Issues whose fix is in the tree and did not close them.
+    still_open: Vec<String>,
     deferred: Vec<String>,
     skipped: Vec<String>,
     acknowledged: Vec<String>,
     dismissed: Vec<String>,
+    /// Number of fixes in the tree, with or without effect.
+    fixes: usize,
     /// Number of issues without a decision.
     left: usize,
 }
@@ -62,6 +66,7 @@ impl Groups {
         let title = one_line(&issue.title);
         let line = |what: &str| format!("#{} {} {title}: {what}", issue.number, issue.severity);
         let fix = report.fix_of(issue.number);
+        self.fixes += usize::from(fix.is_some());
         if let Some(fix) = fix.filter(|fix| fix.outcome.is_done()) {
             let done = one_line(&fix.description);
             self.applied.push(line(if done.is_empty() { "fixed" } else { &done }));
@@ -103,18 +108,20 @@ impl Groups {
                 self.failed.push(line(&format!("not dismissed: {}", one_line(why))));
             }
             Some(Decision::Applied(_) | Decision::ToApply | Decision::ToDismiss) | None => {
-                match &before {
-                    Some(_) => self.failed.push(line("left in the report")),
-                    None => self.left += 1,
+                match (fix, &before) {
+                    (Some(_), _) => self.still_open.push(line("left in the report")),
+                    (None, Some(_)) => self.failed.push(line("left in the report")),
+                    (None, None) => self.left += 1,
                 }
             }
         }
     }
 
-    fn named(&self) -> [(&'static str, &Vec<String>); 6] {
+    fn named(&self) -> [(&'static str, &Vec<String>); 7] {
         [
             ("Failed", &self.failed),
             ("Applied", &self.applied),
+            ("Applied, still open", &self.still_open),
             ("Deferred", &self.deferred),
             ("Skipped", &self.skipped),
             ("Acknowledged", &self.acknowledged),
@@ -125,7 +132,7 @@ impl Groups {
     /// The counts of all groups. "failed", "dismissed" and "left" appear only if they are not zero.
     fn counts(&self) -> String {
         let mut counts = vec![
-            format!("{} applied", self.applied.len()),
+            format!("{} applied", self.fixes),
             format!("{} deferred", self.deferred.len()),
             format!("{} skipped", self.skipped.len()),
             format!("{} acknowledged", self.acknowledged.len()),

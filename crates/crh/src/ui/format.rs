@@ -103,6 +103,12 @@ pub(super) fn team(team: &[(String, String)]) -> String {
     format!("Review team:\n{}", members.join("\n"))
 }
 
+/// The names of the reviewers on one line, for a terminal whose report lists them with reasons.
+pub(super) fn team_names(team: &[(String, String)]) -> String {
+    let names: Vec<&str> = team.iter().map(|(name, _)| name.as_str()).collect();
+    one_line(&format!("reviewers: {}", names.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,8 +117,9 @@ mod tests {
     #[test]
     fn team_is_a_list() {
         let member = |name: &str, why: &str| (name.to_owned(), why.to_owned());
-        let team = team(&[member("correctness", "always"), member("data", "a\n  fake: b")]);
-        assert_eq!(team, "Review team:\n  correctness: always\n  data: a fake: b");
+        let members = [member("correctness", "always"), member("data", "a\n  fake: b")];
+        assert_eq!(team(&members), "Review team:\n  correctness: always\n  data: a fake: b");
+        assert_eq!(team_names(&members), "reviewers: correctness, data");
     }
 
     #[test]

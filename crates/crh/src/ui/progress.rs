@@ -11,7 +11,7 @@ use super::lines::{LinePriority, LineThrottle};
 use super::panel::panel_lines;
 use super::state::ProgressState;
 use super::style::{LineDetail, ProgressStyle, Verbosity};
-use super::{lines, screen};
+use super::{format, lines, screen};
 use crate::config::environment::Environment;
 use crh_pipeline::events::ReviewEvent;
 
@@ -100,7 +100,11 @@ impl SharedDisplay {
                 }
             }
             ProgressStyle::Panel(detail) => {
-                let line = lines::line(event, &latest.state, detail);
+                let mut line = lines::line(event, &latest.state, detail);
+                // The report on the same terminal lists the team with the reasons.
+                if let (ReviewEvent::TeamChosen { team }, Some(line)) = (event, &mut line) {
+                    line.text = format::team_names(team);
+                }
                 let is_printed = |priority| match priority {
                     // The panel shows the status.
                     LinePriority::Status => false,

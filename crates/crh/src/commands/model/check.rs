@@ -90,10 +90,15 @@ pub(crate) fn run(args: &ModelCheckArgs, environment: &Environment) -> Result<()
         ListFormatArg::Text => report_text(&checked, client.spent()),
         ListFormatArg::Json => stable_json(&checked).or_fail(FailureKind::Bug)?,
     })?;
-    if works(&checked.checks, "text") {
-        return Ok(());
-    }
-    let error = anyhow::anyhow!("`{}` gave an empty answer", checked.model);
+    let works = |name: &str| works(&checked.checks, name);
+    let is_large = client.model().facts().context >= MIN_CONTEXT;
+    let problem = match (works("text"), works("tools") || works("schema")) {
+        (true, true) if is_large => return Ok(()),
+        (true, true) => "has too small a context for reviews",
+        (true, false) => "is too weak for reviews",
+        (false, _) => "gave an empty answer",
+    };
+    let error = anyhow::anyhow!("`{}` {problem}", checked.model);
     Err(Failure::new(FailureKind::External, error).hint("use another model"))
 }
 

@@ -526,7 +526,14 @@ fn model_flags(settings: &Settings) -> String {
         (ModelChoice::Named(name), [SettingOrigin::Flag(flag)]) => Some(format!(" {flag} {name}")),
         (ModelChoice::Named(_) | ModelChoice::Detected, _) => None,
     });
-    flags.collect()
+    // `--model` sets several roles, and crh accepts each flag once.
+    let mut unique_flags: Vec<String> = Vec::new();
+    for flag in flags {
+        if !unique_flags.contains(&flag) {
+            unique_flags.push(flag);
+        }
+    }
+    unique_flags.concat()
 }
 
 /// Prints the report in the requested format. The sink `stdout` has printed it already.
@@ -573,6 +580,15 @@ mod tests {
         };
         let environment = Environment::new(PathBuf::new(), []);
         let settings = |flags| config::load(&environment, None, flags).unwrap();
+        let one = || Some(SourcedValue::from_flag("--model", model("openai:gpt-5.4")));
+        let all_roles = RawSettings {
+            model_reviewer: one(),
+            model_cheap: one(),
+            model_escalation: one(),
+            model_editor: one(),
+            ..RawSettings::default()
+        };
+        assert_eq!(model_flags(&settings(all_roles)), " --model openai:gpt-5.4");
         let repeated = model_flags(&settings(flags));
         assert_eq!(repeated, " --model openai:gpt-5.4 --editor-model openai:gpt-6");
         assert_eq!(model_flags(&settings(RawSettings::default())), "");

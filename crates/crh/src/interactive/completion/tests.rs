@@ -92,6 +92,8 @@ fn fix_that_did_not_help_is_listed_as_applied() {
     ] {
         assert!(said.contains(&line), "{said}");
     }
+    assert!(said.contains("\nApplied, still open\n  - #1 ") && !said.contains("Failed"), "{said}");
+    assert!(said.contains("\n3 applied, 1 deferred, 1 skipped, "), "{said}");
 }
 
 #[test]
