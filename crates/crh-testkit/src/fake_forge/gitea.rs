@@ -82,6 +82,7 @@ fn repository_answer(
             ForgeReply::new(if is_new { 201 } else { 200 }, reply)
         }
         ("PATCH", ["issues", "comments", id]) => edit_comment(state, call, repository, id, &login),
+        ("DELETE", ["issues", "comments", id]) => delete_comment(state, repository, id, &login),
         ("GET", ["issues", number, "comments"]) => {
             with_change(state, repository, number, |change| {
                 let comments = change.comments.iter();
@@ -141,6 +142,20 @@ fn with_change<T>(
     run: impl FnOnce(&ProposedChange) -> T,
 ) -> Option<T> {
     state.change(repository, number.parse().ok()?).map(run)
+}
+
+fn delete_comment(state: &mut State, repository: &str, id: &str, login: &str) -> ForgeReply {
+    let project = state.projects.get_mut(repository).unwrap();
+    for change in &mut project.changes {
+        let is_wanted = |comment: &ForgeComment| comment.id.to_string() == id;
+        let Some(index) = change.comments.iter().position(is_wanted) else { continue };
+        if change.comments[index].author != login {
+            return ForgeReply::refused(403, "user is not the poster of the comment");
+        }
+        change.comments.remove(index);
+        return ForgeReply::new(204, Value::Null);
+    }
+    not_found()
 }
 
 fn edit_comment(

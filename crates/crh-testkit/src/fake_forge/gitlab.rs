@@ -188,6 +188,19 @@ fn merge_request_answer(
                 }
             }
         }
+        ("DELETE", ["notes", id]) => {
+            let change = state.change_mut(project, number).unwrap();
+            match change.comments.iter().position(|comment| comment.id.to_string() == **id) {
+                None => ForgeReply::refused(404, "404 Note Not Found"),
+                Some(index) if change.comments[index].author != login => {
+                    ForgeReply::refused(403, "403 Forbidden")
+                }
+                Some(index) => {
+                    change.comments.remove(index);
+                    ForgeReply::new(204, Value::Null)
+                }
+            }
+        }
         ("POST", ["discussions"]) => new_discussion(state, call, (project, number), &login),
         ("POST", ["discussions", id, "notes"]) => {
             state.add_reply(project, number, id, &login, &call.text("body"));

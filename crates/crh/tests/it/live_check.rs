@@ -1,11 +1,13 @@
 //! `scripts/live-check` against fakes.
 
+use std::io::Write;
 use std::path::Path;
 
 use expect_test::expect;
 use serde_json::json;
 
 use crate::user::User;
+use crh_testkit::fake_forge::{Change, Dialect, FakeForge};
 use crh_testkit::fake_github::{Pull, TOKEN};
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, says};
 use crh_testkit::{FakeGitHub, FakeModel, Program, Repo};
@@ -34,6 +36,11 @@ fn has_python() -> bool {
     let folders = std::env::var_os("PATH").unwrap();
     let has = std::env::split_paths(&folders).any(|folder| folder.join("python3").is_file());
     assert!(has || !crh_testkit::runs_all_cases(), "python3 is missing");
+    if !has {
+        // The test harness hides what `eprintln` prints.
+        let notice = "\nNOT SHOWN: `scripts/live-check` was not tried: python3 is missing\n";
+        std::io::stderr().write_all(notice.as_bytes()).unwrap();
+    }
     has
 }
 
@@ -45,6 +52,74 @@ fn live_check(user: &User, args: &[&str]) -> Program {
     program.env("HOME", home.to_str().unwrap()).env("CRH_ANALYSERS", "never")
 }
 
+/// A repository with a branch `feature`.
+fn repo_with_feature() -> Repo {
+    let repo = Repo::from_fixture("//- a.py\na = 1\n//- head\n//- a.py\na = 2\n");
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("a.py", "a = 3\n");
+    repo.commit("three");
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo
+}
+
+#[test]
+fn live_check_removes_its_comment_from_gitlab_and_gitea() {
+    if !has_python() {
+        return;
+    }
+    let repo = repo_with_feature();
+    for (dialect, name, path) in
+        [(Dialect::GitLab, "GitLab", "acme/web/shop"), (Dialect::Gitea, "Gitea", "acme/shop")]
+    {
+        let forge = FakeForge::start_below(dialect, "/forge");
+        forge.repository(path, &repo);
+        let change = forge.change(path, Change::default());
+        // More comments than one page has.
+        for number in 0..120 {
+            forge.comment(&change, "ann", &format!("Comment {number}"));
+        }
+        let user = User::new();
+        let program = live_check(&user, &["--pull", &forge.change_url(&change)]);
+        let environment = forge.environment();
+        let output = environment
+            .iter()
+            .fold(program, |program, (name, value)| program.env(name, value))
+            .run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        for result in ["read: works: 1 files", "post a comment: works", "remove the comment: works"]
+        {
+            assert!(output.stdout.contains(&format!("{name}: {result}")), "{}", output.shown());
+        }
+        assert_eq!(forge.comments(&change).len(), 120);
+        assert_eq!(forge.surprises(), Vec::<String>::new());
+    }
+}
+
+/// With the cheapest and one of the dearest models.
+#[test]
+fn live_check_stays_below_its_cost_limit() {
+    if !has_python() {
+        return;
+    }
+    let user = User::new();
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "ask" => says("one"),
+        _ => answer(asked),
+    });
+    let program = live_check(&user, &["--model", "openai:gpt-5.5"]);
+    let program = program.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &model.url());
+    let output = program.run();
+    let report = std::fs::read_to_string(user.path("live-check.md")).unwrap();
+    let costs: Vec<f64> = report
+        .lines()
+        .filter(|line| line.contains("| cost |"))
+        .map(|line| line.split_whitespace().rev().nth(2).unwrap().parse().unwrap())
+        .collect();
+    assert!(costs.len() >= 2 && costs.iter().all(|cost| *cost <= 0.05), "{}", output.shown());
+    let untested = "cancelled stream: not tested: the whole answer came within two seconds";
+    assert!(output.stdout.contains(untested), "{}", output.shown());
+}
+
 #[test]
 fn live_check_reports_without_secrets_and_leaves_no_comment() {
     if !has_python() {
@@ -52,11 +127,7 @@ fn live_check_reports_without_secrets_and_leaves_no_comment() {
     }
     let user = User::new();
     let model = FakeModel::answering(answer);
-    let repo = Repo::from_fixture("//- a.py\na = 1\n//- head\n//- a.py\na = 2\n");
-    repo.git(&["checkout", "--quiet", "-b", "feature"]);
-    repo.write("a.py", "a = 3\n");
-    repo.commit("three");
-    repo.git(&["checkout", "--quiet", "main"]);
+    let repo = repo_with_feature();
     let github = FakeGitHub::start();
     github.repository("acme/shop", &repo);
     let pull = github.pull("acme/shop", Pull::default());
@@ -85,12 +156,12 @@ fn live_check_reports_without_secrets_and_leaves_no_comment() {
         openai:gpt-6-luna: tools: works: called the tool and used its result: `-7`
         openai:gpt-6-luna: schema: works: `{"capital":"Oslo","letters":4}`
         openai:gpt-6-luna: caching: works: 4390 of 4397 tokens read from the vendor's cache
-        openai:gpt-6-luna: cost: works: 0.00051423 USD
         openai:gpt-6-luna: cancelled stream: works: note: openai:gpt-6-luna: 1 call, 78 tokens in, 2000 out, cost 0.0010 USD; calls without token counts are charged at their maximum error: timed out: no answer within the time limit hint: try again, or raise `crh ask --max-seconds`
+        openai:gpt-6-luna: cost: works: 0.0015 USD
         GitHub: read: works: 1 files
         GitHub: post a comment: works: posted
         GitHub: remove the comment: works: HTTP status 204
-        11 tests, 0 failed; wrote live-check.md
+        11 results, 0 failed; wrote live-check.md
     "#]].assert_eq(&shown(&output.stdout));
     assert_eq!(output.code, 0, "{}", output.shown());
     let report = std::fs::read_to_string(user.path("live-check.md")).unwrap();

@@ -288,11 +288,13 @@ fn model_check_reports_failures_and_missing_model() {
     );
     let output = user_of(&user, &model, &["model", "check", "openai:gpt-4.1-mini"]).run();
     expect![[r#"
-        exit 0
+        exit 3
         note: testing text, streaming and usage
         note: testing tools
         note: testing schema
         note: testing caching
+        error: `openai:gpt-4.1-mini` is too weak for reviews
+        hint: use another model
         ---
         openai:gpt-4.1-mini
           text        works  `1`

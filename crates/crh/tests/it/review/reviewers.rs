@@ -495,6 +495,30 @@ fn wrong_api_key_is_reported_once() {
 }
 
 #[test]
+fn wrong_api_key_with_a_static_issue_is_incomplete() {
+    let conflict = "//- a.py\na = 1\n//- head\n//- a.py\n<<<<<<< ours\na = 2\n=======\na = 3\n>>>>>>> theirs\n";
+    let desk = ReviewFixture::with(conflict);
+    let model = FakeModel::start().on("orchestrator", [bad_key()]);
+    let reviewed = desk.review(&model, &[]);
+    assert_eq!(reviewed.end(), (1, "error", "Incomplete"), "{}", reviewed.output.shown());
+    let counts = "1 issue (1 P1); no file was fully reviewed";
+    assert!(reviewed.output.stdout.contains(counts), "{}", reviewed.output.shown());
+    assert_eq!(reviewed.report["model_used"], "", "no model answered");
+}
+
+/// The server is asked for its context length with requests of their own, which do not count.
+#[test]
+fn stopped_server_costs_one_attempt_per_run() {
+    let desk = ReviewFixture::new();
+    // Port 9 of the loopback interface is closed.
+    let name = "ollama:qwen3:8b@http://127.0.0.1:9/v1";
+    let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--model", name];
+    let reviewed = desk.reviewed(desk.crh(&args).run());
+    assert_eq!(reviewed.end(), (3, "error", "Incomplete"), "{}", reviewed.output.shown());
+    assert_eq!(reviewed.report["stats"]["failed_calls"], 1, "{}", reviewed.output.shown());
+}
+
+#[test]
 fn idle_orchestrator_is_replaced_by_code() {
     let desk = ReviewFixture::new();
     let model = FakeModel::start()
