@@ -204,6 +204,7 @@ fn keep_going_marks_reviewer_failed_and_incomplete() {
 
         Coverage:
         - Failed reviewers: reviewer
+        - Failure of reviewer reviewer: invalid JSON: expected ident at line 2 column 2
 
         Review complete
     "#]]
