@@ -307,8 +307,7 @@ impl ParsedLesson {
 impl Lesson {
     /// Whether the lesson is used on a day.
     pub fn state(&self, today: &str) -> LessonState {
-        let places: BTreeSet<&str> =
-            self.learned_from.iter().map(|provenance| provenance.proposal()).collect();
+        let places: BTreeSet<&str> = self.learned_from.iter().map(Provenance::proposal).collect();
         let is_confirmed = self.confirmed_by.is_some() || places.len() >= CONFIRMING_OCCURRENCES;
         if self.expires.as_str() < today {
             LessonState::Expired

@@ -52,7 +52,8 @@ fn few_or_random_labels_leave_calibration_off() {
     assert_eq!(few.reasons_against, ["160 labels, fewer than 200"]);
     let mut random = labels(40);
     for (index, label) in random.iter_mut().enumerate() {
-        label.is_positive = content_id(index.to_string().as_bytes()).as_bytes()[0] % 2 == 0;
+        label.is_positive =
+            content_id(index.to_string().as_bytes()).as_bytes()[0].is_multiple_of(2);
     }
     let report = cross_validate(&random);
     let no_gain = "the interval of the gain in F1 contains zero".to_owned();
