@@ -269,6 +269,7 @@ fn prompts_for_properties() -> Prompts {
         change: String::new(),
         overview: String::new(),
         context_code: String::new(),
+        lessons: String::new(),
         panel_text: String::new(),
         tools: Vec::new(),
         reviewer: "{{context}}".to_owned(),
