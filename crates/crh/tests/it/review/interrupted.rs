@@ -135,6 +135,9 @@ fn ctrl_c_reports_partial_results() {
             The second item is returned as the first: an order of two items shows it.
             bug; found by delegate; confidence 0.75; crh cannot fix this; a person must
 
+        Residual work
+          - 1 P1 a.py:2: crh cannot fix this; a person must
+
         Review coverage
           - reviewers orchestrator, sub-agent-2, sub-agent-3 failed: stopped by the user
           - b.py: not reviewed (the review was stopped before this file was reviewed)

@@ -132,6 +132,10 @@ fn findings_are_shown_with_quotes() {
             bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
+        Residual work
+          - 1 P0 shop/orders.py:9: crh cannot fix this; a person must
+          - 2 P1 shop/orders.py:5: crh cannot fix this; a person must
+
         Review coverage
           - 2 findings not shown (1 minor, 1 nitpick)
 
@@ -185,6 +189,9 @@ fn crashed_reviewer_does_not_affect_others() {
             A failed mail is swallowed: an order of two items shows it.
             bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
+
+        Residual work
+          - 1 P1 shop/mail.py:4: crh cannot fix this; a person must
 
         Review coverage
           - reviewer sub-agent-1 failed: sub-agent ended without calling

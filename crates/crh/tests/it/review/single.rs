@@ -135,6 +135,10 @@ fn quick_makes_at_most_two_calls() {
             bug; found by single; probability 0.90; confirmed by a second model run; crh
             cannot fix this; a person must
 
+        Residual work
+          - 1 P0 shop/orders.py:9: crh cannot fix this; a person must
+          - 2 P1 shop/orders.py:5: crh cannot fix this; a person must
+
         Not ready: 1 P0 issue must be fixed before the merge
         Fix order: 1, 2
     "#]]

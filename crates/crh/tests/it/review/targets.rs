@@ -243,6 +243,9 @@ fn diff_is_reviewed_without_repository() {
             bug; found by delegate; probability 0.75; confirmed by a second model run;
             crh cannot fix this; a person must
 
+        Residual work
+          - 1 P1 shop/orders.py:5: crh cannot fix this; a person must
+
         Review coverage
           - syntax: nothing was checked: the change is only a diff: there is no
             repository to read from

@@ -78,6 +78,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             check; fix by hand
 
         Residual work
+          - 1 P0 a.py:2: crh cannot fix this; a person must
           - 2 P1 b.py:1: fix by hand
 
         Not ready: 1 P0 issue must be fixed before the merge
