@@ -36,7 +36,8 @@ pub(super) async fn create_token(
         return render(&state, &headers, &who, None);
     };
     tracing::info!(who = who.viewer.name(), "token for an agent created");
-    match state.sessions.start(session.viewer, session.token, state.store.now()) {
+    match state.sessions.start(session.viewer, session.token, session.page_token, state.store.now())
+    {
         Some(token) => render(&state, &headers, &who, Some(&token)),
         None => (StatusCode::INTERNAL_SERVER_ERROR, "no random numbers\n").into_response(),
     }

@@ -564,7 +564,7 @@ fn pre_push_hook_blocks_issues() {
 fn credentials_in_the_diff_are_masked() {
     let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
     let key = format!("AKIA{}", "5ZJ3XQ7N2WKD4RTM");
-    repo.write("shop.py", &format!("KEY = \"{key}\"\n\ndef total(items):\n    return 1\n"));
+    repo.write("shop.py", format!("KEY = \"{key}\"\n\ndef total(items):\n    return 1\n"));
     repo.commit("key");
     let mut client = McpClient::ready(&user, repo.path(), None, &[]);
     let report = client.call("check_change", change());

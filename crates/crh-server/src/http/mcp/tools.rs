@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use super::Caller;
 use super::arguments::{DismissArguments, IssueArguments, PullRequestArguments, tools};
 use super::clients::ClientSessions;
-use crate::comment_jobs::{fix_text, read_report};
+use crate::comment_jobs::fix_text;
 use crate::forge_access::{ForgeAccess as _, ForgeFailure};
 use crate::http::Shared;
 use crate::http::pages::visible_reviews;
@@ -31,6 +31,7 @@ use crate::job::{
     ChangeId, Enqueued, InstallationId, Job, JobId, JobKey, JobKind, JobOrigin, JobState, NewJob,
     Priority,
 };
+use crate::run_store::load_report;
 use crate::store::{AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoredReview};
 use crh_mcp::mcp::{IssueView, ReportView, explain, fence, numbered_diff};
 use crh_review::finding::Severity;
@@ -280,15 +281,17 @@ impl ReviewTools {
         if !caller.viewer.sees(repository) {
             return Err(hidden());
         }
-        let forge = self.state.access.host().name();
-        let installation = match self.state.store.installation_of(forge, repository).await {
-            Ok(installation) => installation,
-            Err(StoreError::Missing(_)) => return Err(hidden()),
-            Err(error) => return Err(error.into()),
-        };
-        let (forge, repository) = (forge.to_owned(), repository.to_owned());
-        let change = ChangeId { forge, repository, number: number.to_string() };
-        Ok(SeenChange { change, installation })
+        for forge in self.state.access.names() {
+            let installation = match self.state.store.installation_of(forge, repository).await {
+                Ok(installation) => installation,
+                Err(StoreError::Missing(_)) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let (forge, repository) = (forge.to_owned(), repository.to_owned());
+            let change = ChangeId { forge, repository, number: number.to_string() };
+            return Ok(SeenChange { change, installation });
+        }
+        Err(hidden())
     }
 
     async fn read_newest(
@@ -317,10 +320,10 @@ impl ReviewTools {
     }
 
     async fn read(&self, review: StoredReview) -> Result<ReadReview, ToolFailure> {
-        let (state, folder) = (self.state.settings.state_folder.clone(), review.folder.clone());
-        let path = state.join(&folder);
-        let report = tokio::task::spawn_blocking(move || read_report(&state, &folder)).await;
-        let report = report.ok().flatten().ok_or(ToolFailure::NoReport(review.id))?;
+        let settings = &self.state.settings;
+        let path = settings.state_folder.join(&review.folder);
+        let report = load_report(&settings.state_folder, settings.runs.as_ref(), &review.folder);
+        let report = report.await.ok_or(ToolFailure::NoReport(review.id))?;
         let view = ReportView::from_json(serde_json::to_value(&report)?)?;
         Ok(ReadReview { review, report, view, folder: path })
     }
