@@ -200,6 +200,10 @@ async fn pool(url: &DatabaseUrl, dialect: Dialect, connections: u32) -> StoreRes
     let options = AnyPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(CONNECT_TIMEOUT)
+        // A full disk can end a transaction in a way that its connection does not notice.
+        .before_acquire(|connection, _| {
+            Box::pin(async move { Ok(!connection.is_in_transaction()) })
+        })
         .after_connect(move |connection, _| {
             Box::pin(async move {
                 if dialect == Dialect::Sqlite {

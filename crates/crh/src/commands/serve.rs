@@ -179,7 +179,7 @@ pub(super) fn state_folder(
             settings.state_folder.value.path()?.join("server")
         }
     };
-    std::fs::DirBuilder::new()
+    fs::DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(&folder)
