@@ -37,7 +37,7 @@ fn refusal(ctx: &ToolContext, tool: &str, arguments: &Value) -> String {
 fn long_line_ends_with_the_number_of_missing_characters() {
     let repo = Repo::new();
     repo.commit("base");
-    repo.write("big.js", &"x".repeat(200_000));
+    repo.write("big.js", "x".repeat(200_000));
     repo.commit("a long line");
     let ctx = tool_context(&repo, "HEAD~1", "HEAD");
     let read = text_reply(&ctx, "repo_read", &json!({ "path": "big.js" }));
