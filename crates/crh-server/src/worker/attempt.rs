@@ -241,7 +241,8 @@ mod tests {
         settings.model_environment = vec![("A_KEY".to_owned(), "old".to_owned().into())];
         let folders = InstallationFolders::new(&settings.state, "github.com", InstallationId(7));
         let keys = || -> Vec<String> {
-            let variables = child_environment(&settings, &folders, ChildAccess::Model);
+            let variables =
+                child_environment(&settings, &folders, "github.com", ChildAccess::Model);
             let keys = variables.into_iter().filter(|(name, _)| name.ends_with("_KEY"));
             keys.map(|(name, value)| format!("{name}={}", value.expose_secret())).collect()
         };

@@ -131,7 +131,7 @@ impl TestServer {
             self.github.repository(name, &repo);
             InstalledRepository { name: name.to_owned(), private: true, settings: String::new() }
         });
-        self.store.save_repositories(&forge, id, &repositories).await.unwrap();
+        self.store.change_repositories(&forge, id, &repositories, &[]).await.unwrap();
         self.github.pull("acme/secret", Pull::default());
         self.github.pull("acme/shop", Pull::default())
     }
@@ -155,6 +155,7 @@ impl TestServer {
             folder,
             worker: "w".to_owned(),
             posted: true,
+            report: None,
         };
         let end = LeaseEnd::Done(Some(review));
         self.store.end(&leased.lease, &end, &retry).await.unwrap();

@@ -22,6 +22,7 @@ use crh_http::NetworkSettings;
 use crh_pipeline::prompts::fence;
 use crh_review::identity::content_id;
 use crh_server::demo::{APP_KEY, DemoContent, DemoForge, DemoPull, UploadPack};
+use crh_server::forges::ServerForges;
 use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
 use crh_server::http::{HttpSettings, SignIn};
 use crh_server::session::Sessions;
@@ -148,7 +149,7 @@ async fn assemble(
         network: NetworkSettings::default(),
         now: Environment::clock,
     });
-    let access = Arc::new(access.or_fail(FailureKind::Bug)?);
+    let access = ServerForges::from(Arc::new(access.or_fail(FailureKind::Bug)?));
     // Settings, keys and proxies of the user do not change the demo.
     let demo_environment = environment.isolated(folder, folder);
     let mut worker =
@@ -162,7 +163,7 @@ async fn assemble(
         .map(str::to_owned)
         .into();
     let http = HttpSettings {
-        webhook_secret: SecretSource::Value(secret.into()),
+        webhook_secret: Some(SecretSource::Value(secret.into())),
         rules: WebhookRules {
             strangers: stranger_policy(args.reviews.strangers),
             label: args.reviews.label.clone(),
