@@ -21,8 +21,8 @@ async function connect(url) {
   const client = new Client({ name: "check-mcp", version: "1" }, { capabilities });
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: `${pathToFileURL(repository)}` }] }));
   client.setRequestHandler(ElicitRequestSchema, (request) => {
-    assert.match(request.params.message, /Apply the fix of issue 1/);
-    return { action: "accept", content: { apply: true } };
+    assert.match(request.params.message, /(Apply the fix of|Hide) issue 1/);
+    return { action: "accept", content: { agree: true } };
   });
   await client.connect(transport);
   return client;

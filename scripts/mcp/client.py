@@ -24,8 +24,8 @@ async def roots(_context):
 
 
 async def agree(_context, params):
-    assert "Apply the fix of issue 1" in params.message
-    return types.ElicitResult(action="accept", content={"apply": True})
+    assert "issue 1" in params.message
+    return types.ElicitResult(action="accept", content={"agree": True})
 
 
 def connect(url):

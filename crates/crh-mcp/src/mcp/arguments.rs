@@ -108,9 +108,9 @@ pub(crate) struct DismissArguments {
     /// Name of the run, as `review_change` returns it; default: the newest
     run: Option<String>,
     /// Number of the issue in the report
-    issue: u32,
+    pub(crate) issue: u32,
     /// Why the issue is no problem
-    reason: String,
+    pub(crate) reason: String,
 }
 
 impl ChangeArguments {
@@ -194,6 +194,14 @@ impl IssueArguments {
 }
 
 impl DismissArguments {
+    pub(crate) fn with_run(self, run: String) -> Self {
+        Self { run: Some(run), ..self }
+    }
+
+    pub(crate) fn run(&self) -> Result<Option<&str>, ArgumentError> {
+        checked_run(self.run.as_deref())
+    }
+
     /// The issue as `crh dismiss` takes it, and the reason.
     pub(crate) fn command_line(&self) -> Result<[String; 2], ArgumentError> {
         let issue = match checked_run(self.run.as_deref())? {

@@ -162,6 +162,11 @@ impl ReportView {
 }
 
 impl IssueView {
+    /// Whether it is a P0 or P1.
+    pub(crate) fn is_urgent(&self) -> bool {
+        ["P0", "P1"].contains(&self.severity.as_str())
+    }
+
     /// The issue in a few lines.
     pub fn text(&self) -> String {
         let Self { number, severity, title, file, line_start, description, .. } = self;

@@ -76,10 +76,10 @@ enum ToolError {
     Sampling(#[from] SamplingError),
     #[error("the run has no issue {0}; `get_report` lists the issues")]
     NoIssue(u32),
-    #[error("the user did not agree to the fix")]
+    #[error("the user did not agree")]
     NotAgreed,
     #[error(
-        "this client cannot ask its user; start the server with `crh mcp --allow-fixes`, or let the user run `crh fix`"
+        "this client cannot ask its user: let the user run `crh fix` or `crh dismiss`, or start the server with `crh mcp --allow-fixes` to allow fixes"
     )]
     CannotAsk,
 }
@@ -185,7 +185,21 @@ impl CrhServer {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ToolError> {
         let repository = self.repository(arguments.repository.as_deref(), context).await?;
-        let [issue, reason] = arguments.command_line()?;
+        let report = self.stored_report(&repository, arguments.run()?, context).await?;
+        let report = view(report)?;
+        let number = arguments.issue;
+        let issue = report.issue(number).ok_or(ToolError::NoIssue(number))?;
+        // Text of the change can steer the agent that calls this tool.
+        if issue.is_urgent() {
+            let question = format!(
+                "Hide issue {number} in all later reviews of {}?\n\n{}\nReason: {}",
+                repository.display(),
+                issue.text(),
+                arguments.reason
+            );
+            ask_user(question, context).await?;
+        }
+        let [issue, reason] = arguments.with_run(report.run).command_line()?;
         let args = vec!["dismiss".to_owned(), issue, reason];
         let text = self.runner.text(quick_call(&repository, args, context)).await?;
         Ok(text_result(fence(&text)))
@@ -213,7 +227,13 @@ impl CrhServer {
         let patch = self.patch(&repository, &arguments, context).await?;
         match self.settings.fixes {
             FixConsent::Given => {}
-            FixConsent::AskUser => ask_user(&repository, arguments.issue, &patch, context).await?,
+            FixConsent::AskUser => {
+                let shown: String = patch.chars().take(QUESTION_PATCH).collect();
+                let (issue, folder) = (arguments.issue, repository.display());
+                let question =
+                    format!("Apply the fix of issue {issue} to the files in {folder}?\n\n{shown}");
+                ask_user(question, context).await?;
+            }
         }
         let args = fix_command(&arguments)?;
         let text = self.runner.text(quick_call(&repository, args, context)).await?;
@@ -535,23 +555,13 @@ async fn send_progress(
     }
 }
 
-/// Asks the user, through the client, whether to apply a patch.
-async fn ask_user(
-    repository: &Path,
-    issue: u32,
-    patch: &str,
-    context: &RequestContext<RoleServer>,
-) -> Result<(), ToolError> {
+/// Asks the user a question through the client. Other answers than yes are an error.
+async fn ask_user(message: String, context: &RequestContext<RoleServer>) -> Result<(), ToolError> {
     let capabilities = context.client_capabilities();
     if capabilities.is_none_or(|capabilities| capabilities.elicitation.is_none()) {
         return Err(ToolError::CannotAsk);
     }
-    let shown: String = patch.chars().take(QUESTION_PATCH).collect();
-    let message = format!(
-        "Apply the fix of issue {issue} to the files in {}?\n\n{shown}",
-        repository.display()
-    );
-    let schema = ElicitationSchema::builder().required_bool("apply").build();
+    let schema = ElicitationSchema::builder().required_bool("agree").build();
     let requested_schema = schema.map_err(|_| ToolError::CannotAsk)?;
     let params =
         ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
@@ -560,7 +570,7 @@ async fn ask_user(
         answer = asked => answer.map_err(|_| ToolError::CannotAsk)?,
         () = context.ct.cancelled() => return Err(CallError::Cancelled.into()),
     };
-    let is_agreed = |content: Value| content.get("apply").and_then(Value::as_bool) == Some(true);
+    let is_agreed = |content: Value| content.get("agree").and_then(Value::as_bool) == Some(true);
     match answer.action {
         ElicitationAction::Accept if answer.content.is_some_and(is_agreed) => Ok(()),
         // Declined or cancelled.

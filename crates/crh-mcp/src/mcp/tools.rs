@@ -67,7 +67,7 @@ pub(crate) fn tools() -> Vec<Tool> {
             "dismiss_issue",
             "Dismiss one issue",
             "Hide an issue in all later reviews of this repository. Only if the user agrees that it is no \
-             problem.",
+             problem; crh asks the user about a P0 or P1.",
             ToolEffect::Records,
         ),
         describe_tool::<IssueArguments>(

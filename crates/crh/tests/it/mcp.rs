@@ -152,7 +152,7 @@ impl McpClient {
             let result = match method {
                 "roots/list" => Some(self.roots.clone().unwrap()),
                 "elicitation/create" => {
-                    Some(json!({ "action": "accept", "content": { "apply": self.agrees } }))
+                    Some(json!({ "action": "accept", "content": { "agree": self.agrees } }))
                 }
                 "sampling/createMessage" => Some(self.sampled.clone()).filter(|it| !it.is_null()),
                 _ => None,
@@ -274,7 +274,7 @@ fn agent_reviews_dismisses_and_fixes() {
     let before = fs::read_to_string(repo.path().join("shop.py")).unwrap();
     client.agrees = false;
     let refused = client.refused("apply_fix", json!({ "issue": 1 }));
-    assert_eq!(refused, "the user did not agree to the fix");
+    assert_eq!(refused, "the user did not agree");
     assert_eq!(fs::read_to_string(repo.path().join("shop.py")).unwrap(), before);
     client.agrees = true;
     let result = client.call("apply_fix", json!({ "issue": 1 }));
@@ -282,6 +282,10 @@ fn agent_reviews_dismisses_and_fixes() {
     let after = fs::read_to_string(repo.path().join("shop.py")).unwrap();
     assert_eq!(after, before.replace("result / len(items)", "result"));
 
+    client.agrees = false;
+    let refused = client.refused("dismiss_issue", json!({ "issue": 1, "reason": "not a total" }));
+    assert_eq!(refused, "the user did not agree");
+    client.agrees = true;
     let dismissed = client.call("dismiss_issue", json!({ "issue": 1, "reason": "not a total" }));
     assert_ne!(dismissed["isError"], true, "{dismissed}");
     let missing = client.refused("get_issue", json!({ "issue": 7 }));
@@ -526,10 +530,11 @@ fn init_writes_agent_files_once_and_only_with_consent() {
 
     // The folder of an agent may be a symlink to anywhere.
     let other = Repo::from_fixture(SHOP);
-    std::os::unix::fs::symlink(user.path(""), other.path().join(".cursor")).unwrap();
-    let refused = user.crh(other.path(), &["init", "--agent", "cursor", "--yes"]).run();
+    std::os::unix::fs::symlink(user.path(""), other.path().join(".claude")).unwrap();
+    let refused = user.crh(other.path(), &["init", "--agent", "claude", "--yes"]).run();
     assert_eq!(refused.code, 2, "{}", refused.shown());
-    assert!(!user.path("mcp.json").exists());
+    assert!(!user.path("commands").exists());
+    assert!(!other.path().join(".mcp.json").exists(), "nothing is written if a part is refused");
 }
 
 /// The hook blocks a push with a new syntax error, and lets others pass.
