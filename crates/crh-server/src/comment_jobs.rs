@@ -25,6 +25,9 @@ use crh_review::report::{Issue, Report};
 /// Largest report that crh reads.
 pub(crate) const REPORT_MAX: u64 = 32 << 20;
 
+/// Answer to a command that was written before the last review ended.
+const NEWER: &str = "There is a newer review than when you wrote this. Read its report, and repeat the command with the number of the issue there.";
+
 /// Carries out jobs about comments.
 #[derive(Debug, Clone)]
 pub struct CommentJobRunner {
@@ -172,7 +175,8 @@ impl CommentJobRunner {
                     let review = review.id;
                     let dismissal = NewDismissal { change, issue_key, reason, who, review };
                     store.dismiss(&dismissal).await?;
-                    Ok(None)
+                    let title = comment_title(&issue, None);
+                    Ok(Some(format!("Later reviews hide issue {}: {title}", issue.number)))
                 }
                 Err(answer) => Ok(Some(answer)),
             },
@@ -243,6 +247,10 @@ pub(crate) async fn find_issue(
     let Some((review, report)) = last_report(attempt).await? else {
         return Ok(Err("There is no review of this pull request yet.".to_owned()));
     };
+    // The person saw an earlier report, whose numbers mean other issues.
+    if review.ended_at > attempt.job().created_at {
+        return Ok(Err(NEWER.to_owned()));
+    }
     match report.issue(number).cloned() {
         Some(issue) => Ok(Ok((review, report, issue))),
         None => Ok(Err(format!("The last report has no issue {number}."))),

@@ -46,7 +46,8 @@ pub trait ForgeAccess: Send + Sync + 'static {
         account: &str,
     ) -> impl Future<Output = Result<bool, ForgeFailure>> + Send;
 
-    /// Shows a neutral check run at a commit. Doing it twice shows one.
+    /// Shows a check run that does not pass at a commit: a required check must not pass for a change
+    /// that was not reviewed. Doing it twice shows one.
     fn report_check(
         &self,
         installation: InstallationId,

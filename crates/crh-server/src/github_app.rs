@@ -477,7 +477,7 @@ impl ForgeAccess for Arc<GitHubAccess> {
             return Ok(());
         }
         let body = json!({
-            "name": CHECK_NAME, "head_sha": head, "status": "completed", "conclusion": "neutral",
+            "name": CHECK_NAME, "head_sha": head, "status": "completed", "conclusion": "action_required",
             "output": { "title": notice.title, "summary": notice.summary },
         });
         self.write(repository, &format!("/repos/{repository}/check-runs"), body).await

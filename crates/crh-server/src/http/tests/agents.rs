@@ -265,12 +265,14 @@ async fn agent_reviews_a_pull_request_and_reads_the_report() {
     let refused = session.refused("dismiss_issue", dismissal.clone()).await;
     assert_eq!(refused, "invalid arguments: `reason` must be one line of 1 to 1000 bytes");
     dismissal["reason"] = json!("intended");
-    let stream = session.start_call(3, "dismiss_issue", dismissal).await;
-    let job = server.wait_for_job(JobState::Waiting).await;
-    assert_eq!(job.payload["task"], "dismiss", "{job:?}");
-    server.kill_next_job("the run is gone").await;
-    let failed = stream.answer().await["result"].take();
-    assert!(text(&failed).ends_with("is dead: the run is gone"), "{failed}");
+    let urgent = session.refused("dismiss_issue", dismissal.clone()).await;
+    assert!(urgent.starts_with("issue 1 is a P0 or P1: a person dismisses it"), "{urgent}");
+    dismissal["issue"] = json!(3);
+    let dismissed = session.call("dismiss_issue", dismissal).await;
+    assert!(text(&dismissed).starts_with("Later reviews of acme/shop hide"), "{dismissed}");
+    let forge = access(&server.github).host().name().to_owned();
+    let stored = server.store.dismissals(&forge, "acme/shop").await.unwrap();
+    assert!(stored.values().any(|reason| reason.contains("intended")), "{stored:?}");
     server.stop().await;
 }
 
