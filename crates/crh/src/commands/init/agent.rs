@@ -84,7 +84,10 @@ pub(super) fn run(
         return Err(Failure::usage("nothing was written").hint("`--yes` writes the new files"));
     }
     for file in &new {
-        write(file, root, repository)?;
+        require_inside(file, root, repository)?;
+    }
+    for file in &new {
+        write(file)?;
         ui::note(&format!("wrote `{}`", environment.display_path(&file.path)));
     }
     Ok(())
@@ -141,19 +144,30 @@ fn is_agreed(files: usize, environment: &Environment) -> bool {
     answer.is_some_and(|answer| ["y", "yes"].contains(&answer.to_lowercase().as_str()))
 }
 
-fn write(file: &IntegrationFile, root: &Path, repository: &Repository) -> Result<(), Failure> {
+/// Refuses a file whose folder is outside of the checkout: a symlink of the checkout may lead
+/// anywhere.
+fn require_inside(
+    file: &IntegrationFile,
+    root: &Path,
+    repository: &Repository,
+) -> Result<(), Failure> {
+    let existing = file.path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok());
+    let is_inside = |top: &Path| {
+        let real = existing.and_then(|folder| fs::canonicalize(folder).ok());
+        real.zip(fs::canonicalize(top).ok()).is_some_and(|(folder, top)| folder.starts_with(top))
+    };
+    if is_inside(root) || is_inside(&repository.common_dir) {
+        return Ok(());
+    }
+    let folder = existing.unwrap_or(&file.path).display();
+    Err(Failure::usage(format!("`{folder}` is a symlink out of the checkout"))
+        .hint("nothing was written"))
+}
+
+fn write(file: &IntegrationFile) -> Result<(), Failure> {
     let path = &file.path;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| write_failure(folder, error))?;
-        // A symlink of the checkout may lead anywhere.
-        let is_inside = |top: &Path| {
-            let folders = fs::canonicalize(folder).and_then(|to| Ok((to, fs::canonicalize(top)?)));
-            folders.is_ok_and(|(folder, top)| folder.starts_with(top))
-        };
-        if !is_inside(root) && !is_inside(&repository.common_dir) {
-            let folder = folder.display();
-            return Err(Failure::usage(format!("`{folder}` is a symlink out of the checkout")));
-        }
     }
     create(path, file.text)?;
     match file.mode {
