@@ -305,7 +305,7 @@ fn disk_full_at_any_write_leaves_before_or_after() {
         let (before, begin) = (stage.state(), stage.save());
         stage.next(&[], DONE);
         let after = stage.state();
-        let step = if runs_all_cases() { FAILED } else { 3 * FAILED };
+        let step = if runs_all_cases() { FAILED } else { 2 * FAILED };
         for (at, number) in (1..).step_by(step).enumerate() {
             stage.bring_back(&begin);
             let program = stage.desk.crh(&["fix", &stage.run]);

@@ -365,7 +365,7 @@ fn archive_uses_settings_of_base_branch() {
     let report = |args: &[&str]| -> serde_json::Value {
         let args = [&["check", "--format", "json"], args].concat();
         let output = hub.crh(hub.elsewhere.path(), &args).run();
-        serde_json::from_str(&output.stdout).unwrap()
+        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{}", output.shown()))
     };
     let (packed, straight) = (report(&["--packed", pack]), report(&[&hub.url()]));
     for part in ["issues", "suppressed", "coverage", "verdict"] {
