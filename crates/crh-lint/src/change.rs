@@ -105,7 +105,8 @@ impl<'a> ChangeView<'a> {
 
     /// Whether an added line is only moved: the change removes a line with the same text (apart
     /// from white space) from a file of the same language. Each removed line explains one added
-    /// line, in diff order.
+    /// line, in diff order. A line that moves from a test, fixture, example or document to code in
+    /// use is new.
     pub(crate) fn is_moved_line(&self, path: &str, line: u32) -> bool {
         let moved_lines = self.moved_lines.get_or_init(|| moved_lines(self.all_files));
         moved_lines.get(path).is_some_and(|lines| lines.contains(&line))
@@ -113,27 +114,33 @@ impl<'a> ChangeView<'a> {
 }
 
 fn moved_lines(files: &[ChangedFile]) -> HashMap<String, HashSet<u32>> {
-    let key = |kind: &str, text: &[u8]| {
-        (kind.to_owned(), fold_whitespace(&String::from_utf8_lossy(text)))
+    let key = |kind: &str, text: &[u8], is_in_use: bool| {
+        (kind.to_owned(), fold_whitespace(&String::from_utf8_lossy(text)), is_in_use)
     };
-    let mut removed_counts: HashMap<(String, String), usize> = HashMap::new();
+    let mut removed_counts: HashMap<(String, String, bool), usize> = HashMap::new();
     for file in files {
-        let kind = paths::language_key(file.old_path.as_deref().unwrap_or(&file.path));
+        let path = file.old_path.as_deref().unwrap_or(&file.path);
+        let (kind, is_in_use) = (paths::language_key(path), paths::is_in_use(path));
         for text in &file.removed {
-            *removed_counts.entry(key(&kind, text)).or_default() += 1;
+            *removed_counts.entry(key(&kind, text, is_in_use)).or_default() += 1;
         }
     }
     let mut moved_lines: HashMap<String, HashSet<u32>> = HashMap::new();
-    for file in files {
+    // Only removed lines of code in use explain lines added to it, so these come first.
+    let (files_in_use, samples): (Vec<&ChangedFile>, Vec<&ChangedFile>) =
+        files.iter().partition(|file| paths::is_in_use(&file.path));
+    let files_in_use = files_in_use.into_iter().map(|file| (file, [true].as_slice()));
+    let samples = samples.into_iter().map(|file| (file, [false, true].as_slice()));
+    for (file, origins) in files_in_use.chain(samples) {
         let kind = paths::language_key(&file.path);
         for line in &file.added {
-            let Some(count) =
-                removed_counts.get_mut(&key(&kind, &line.text)).filter(|left| **left > 0)
-            else {
-                continue;
-            };
-            *count -= 1;
-            moved_lines.entry(file.path.clone()).or_default().insert(line.number);
+            let is_moved = origins.iter().any(|is_in_use| {
+                let count = removed_counts.get_mut(&key(&kind, &line.text, *is_in_use));
+                count.filter(|left| **left > 0).map(|left| *left -= 1).is_some()
+            });
+            if is_moved {
+                moved_lines.entry(file.path.clone()).or_default().insert(line.number);
+            }
         }
     }
     moved_lines

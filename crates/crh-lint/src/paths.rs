@@ -79,6 +79,18 @@ pub(crate) fn is_in_test_folder(path: &str) -> bool {
     is_in_listed_folder(path, &[&TEST_FOLDERS, &FIXTURE_FOLDERS])
 }
 
+/// Whether a file is a sample or a document.
+pub(crate) fn is_sample_or_document(path: &str) -> bool {
+    // HTML pages count as programs, although `is_document` lists them.
+    let is_page = matches!(extension(path).as_str(), "html" | "htm");
+    is_sample(path) || is_document(path) && !is_page
+}
+
+/// Whether a file belongs to the program: it is no test, fixture, example or document.
+pub(crate) fn is_in_use(path: &str) -> bool {
+    !is_sample_or_document(path) && !is_fixture(path)
+}
+
 /// The folder above the first test folder in a path, with a trailing slash. Empty if no test folder
 /// is in the path.
 pub(crate) fn folder_above_tests(folder: &str) -> &str {

@@ -8,7 +8,7 @@ use crate::findings::FindingDraft;
 use crate::secrets::CredentialMask;
 use crate::suppress::IgnoreComments;
 use crate::whitespace::fold_whitespace;
-use crate::{ChangeView, ChangedFile, Project};
+use crate::{ChangeView, ChangedFile, Project, paths};
 use crh_review::finding::Side;
 
 /// Findings listed per analyser. More come from generated code; the most severe are listed.
@@ -54,7 +54,7 @@ fn removed_lines(file: &ChangedFile) -> impl Iterator<Item = String> {
 
 /// Returns the diagnostics that the change introduces. The same rule on a line with the same text
 /// (ignoring white space) is not new, neither in the same file nor in the file that the line was
-/// moved from. If the old file could not be checked, only diagnostics on added lines are new.
+/// moved from, unless that is a sample and the line is now in use. If the old file could not be checked, only diagnostics on added lines are new.
 pub(super) fn new_diagnostics(
     change: &ChangeView<'_>,
     after: Vec<Diagnostic>,
@@ -80,7 +80,8 @@ pub(super) fn new_diagnostics(
             .get(diagnostic.path.as_str())
             .is_some_and(|removed| removed.contains(&line))
         {
-            moved_lines.insert((diagnostic.rule.clone(), line.clone()));
+            let is_in_use = paths::is_in_use(&diagnostic.path);
+            moved_lines.insert((diagnostic.rule.clone(), line.clone(), is_in_use));
         }
         let path = new_paths.get(&diagnostic.path).unwrap_or(&diagnostic.path);
         known_lines.insert((path.clone(), diagnostic.rule.clone(), line));
@@ -89,6 +90,13 @@ pub(super) fn new_diagnostics(
         old_side.unread_files.iter().map(|(path, _)| path.as_str()).collect();
     let files: BTreeMap<&str, &ChangedFile> =
         change.files.iter().map(|file| (file.path.as_str(), file)).collect();
+    // A line that moves from a test, fixture, example or document to code in use is new.
+    let was_moved = |diagnostic: &Diagnostic, line: String| {
+        let origins: &[bool] =
+            if paths::is_in_use(&diagnostic.path) { &[true] } else { &[true, false] };
+        let key = |is_in_use: &bool| (diagnostic.rule.clone(), line.clone(), *is_in_use);
+        origins.iter().any(|is_in_use| moved_lines.contains(&key(is_in_use)))
+    };
     let mut introduced_diagnostics = Vec::new();
     for diagnostic in after {
         let Some(file) = files.get(diagnostic.path.as_str()) else { continue };
@@ -100,7 +108,7 @@ pub(super) fn new_diagnostics(
                 diagnostic.rule.clone(),
                 line.clone(),
             ))
-            && !moved_lines.contains(&(diagnostic.rule.clone(), line))
+            && !was_moved(&diagnostic, line)
             && (!old_side_is_unknown || file.adds(diagnostic.line));
         if is_new {
             introduced_diagnostics.push(diagnostic);

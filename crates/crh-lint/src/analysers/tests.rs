@@ -89,6 +89,12 @@ fn diagnostic_on_moved_line_is_not_new() {
         b.py:2 lint/X1: bad. (lint X1) | bad(1)
     "#]];
     check_new(fixture, &[diagnostic("a.py", 1, "X2", "bad")], &after, new);
+    // It was in a test.
+    let test = fixture.replace("- a.py", "- tests/a.py");
+    let new = expect![[r#"
+        b.py:2 lint/X1: bad. (lint X1) | bad(1)
+    "#]];
+    check_new(&test, &[diagnostic("tests/a.py", 1, "X1", "bad")], &after, new);
     // The file that the line was moved from must be checked too.
     let asked = Fixture::new(fixture).with(|change| {
         let mut texts = SourceCache::new(change.project.unwrap());

@@ -221,6 +221,24 @@ fn old_and_moved_lines_are_not_reported() {
 }
 
 #[test]
+fn line_moved_from_a_sample_into_use_is_reported() {
+    let moved = |from: &str, to: &str| {
+        places(&format!(
+            "//- {from}\ndebugger;\nf();\n//- {to}\ng();\n//- head\n//- {from}\nf();\n//- {to}\ng();\ndebugger;\n"
+        ))
+    };
+    for sample in ["tests/a.js", "examples/a.js", "docs/a.js", "a.test.js", "src/snapshots/a.js"] {
+        assert_eq!(moved(sample, "src/b.js"), ["src/b.js:2"], "{sample}");
+        assert_eq!(moved("src/b.js", sample), [""; 0], "{sample}");
+        assert_eq!(moved(sample, "tests/other/b.js"), [""; 0], "{sample}");
+    }
+    // A line that a sample takes over does not make the one in use new.
+    let both = "//- src/a.js\ndebugger;\nf();\n//- src/b.js\ng();\n//- examples/c.js\nh();\n//- head\n\
+                //- examples/c.js\nh();\ndebugger;\n//- src/a.js\nf();\n//- src/b.js\ng();\ndebugger;\n";
+    assert_eq!(places(both), ["examples/c.js:2"]);
+}
+
+#[test]
 fn merge_file_is_reported() {
     let check = |text: &str| Fixture::new(text).findings_of(&LeftoverCheck).len();
     for path in ["src/a.py.orig", "src/a.py.rej", "src/a_BASE_4711.py", "src/a.BACKUP.4711.py"] {

@@ -187,8 +187,13 @@ fn finding(
     hit: &SecretMatch,
 ) -> StaticFinding {
     let value = &line.text[hit.range.clone()];
-    let mut removed = files.iter().flat_map(|file| &file.removed);
-    // If a removed line has the same value, the change only moves the credential.
+    // If a removed line has the same value, the change only moves the credential. A sample that
+    // becomes part of the program is new.
+    let is_in_use = paths::is_in_use(&file.path);
+    let origins = files.iter().filter(|origin| {
+        !is_in_use || paths::is_in_use(origin.old_path.as_deref().unwrap_or(&origin.path))
+    });
+    let mut removed = origins.flat_map(|origin| &origin.removed);
     let was_removed = !value.is_empty() && removed.any(|line| contains(line, value));
     let draft =
         FindingDraft::new(hit.rule, &file.path, line.number, &mask_line(&line.text, hits, hit));

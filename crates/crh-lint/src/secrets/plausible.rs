@@ -71,7 +71,7 @@ pub(super) fn is_password_in_url(path: &str, user: &[u8], password: &[u8], host:
         && !is_common_password(password)
         && !is_made_of_placeholders(password)
         && is_real_host(&host)
-        && (!is_sample_or_document(path) || is_machine_read_text(path))
+        && (!paths::is_sample_or_document(path) || is_machine_read_text(path))
 }
 
 /// Whether a password in a field of its own is real and not a reference. A value of letters only
@@ -88,7 +88,7 @@ pub(super) fn is_quoted(before: &[u8]) -> bool {
 
 /// Whether a value is random, in a file that is not a sample.
 pub(super) fn is_random_secret(path: &str, value: &[u8]) -> bool {
-    !is_sample_or_document(path)
+    !paths::is_sample_or_document(path)
         && !is_placeholder(value)
         && !is_reference(value)
         && is_random(value)
@@ -104,27 +104,20 @@ pub(super) fn is_signed_token(path: &str, value: &[u8]) -> bool {
     let is_sample = ["1234567890", "john", "jane", "example", "\"test", "\"foo", "\"some"]
         .into_iter()
         .any(|word| claims.contains(word));
-    claims.starts_with('{') && !is_sample && !is_sample_or_document(path)
+    claims.starts_with('{') && !is_sample && !paths::is_sample_or_document(path)
 }
 
 /// Whether a value is a secret, judged by its name, its line and its randomness.
 pub(super) fn is_named_secret(path: &str, text: &[u8], name: &[u8], value: &[u8]) -> bool {
     let name = String::from_utf8_lossy(name).to_ascii_lowercase();
     let is_password = name.contains("pass") || name.ends_with("pwd");
-    !is_sample_or_document(path)
+    !paths::is_sample_or_document(path)
         && !name.ends_with("id")
         && !NON_SECRET_NAMES.into_iter().any(|word| name.contains(word))
         && !is_placeholder(value)
         && !is_reference(value)
         && !is_hash_line(text)
         && (is_random(value) || is_password && is_complex_password(value))
-}
-
-/// Whether a file is a sample or a document.
-pub(super) fn is_sample_or_document(path: &str) -> bool {
-    // HTML pages count as programs, although `is_document` lists them.
-    let is_page = matches!(paths::extension(path).as_str(), "html" | "htm");
-    paths::is_sample(path) || paths::is_document(path) && !is_page
 }
 
 /// Whether a text file is read by programs, such as `requirements.txt`, not by people.

@@ -7,7 +7,7 @@ use regex::bytes::Regex;
 
 use super::{SecretMatch, plausible};
 use crate::lazy_option::bytes_regex;
-use crate::{ChangedFile, LintRule};
+use crate::{ChangedFile, LintRule, paths};
 use crh_review::finding::{Category, Confidence, Severity};
 
 pub(super) const RULE: LintRule = LintRule {
@@ -51,7 +51,7 @@ static ROW: LazyLock<Option<Regex>> = LazyLock::new(|| bytes_regex(r"[A-Za-z0-9+
 /// The private key that starts on a line. Keys in tests and documents are skipped.
 pub(super) fn find_match(file: &ChangedFile, at: usize) -> Option<SecretMatch> {
     let path = file.path.as_str();
-    if plausible::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
+    if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return None;
     }
     let line = &file.added[at];
@@ -89,7 +89,7 @@ pub(super) fn key_rows(file: &ChangedFile, number: u32, hit: &SecretMatch) -> Ve
 /// not have added the key.
 pub(super) fn rows_without_header(file: &ChangedFile) -> Vec<String> {
     let path = file.path.as_str();
-    if plausible::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
+    if paths::is_sample_or_document(path) && !plausible::is_machine_read_text(path) {
         return Vec::new();
     }
     let mut masked_rows = Vec::new();

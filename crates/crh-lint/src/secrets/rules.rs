@@ -338,7 +338,7 @@ impl SecretFormat {
     /// A valid checksum proves a key in any file. Without one, a key in a sample or document may be
     /// made up.
     fn judge_format(&self, path: &str, value: &[u8]) -> Option<(Severity, Confidence)> {
-        let is_example = plausible::is_sample_or_document(path);
+        let is_example = paths::is_sample_or_document(path);
         let rating = match checksum::verify(value) {
             Checksum::Valid => (self.rule.severity, Confidence::thousandths(990)),
             Checksum::Invalid if is_example => return None,

@@ -281,6 +281,11 @@ fn moved_credential_is_pre_existing() {
         ChangedFile { removed: vec![format!("  {line}").into_bytes()], ..file("b.py", "x") };
     assert!(review(&[file("a.py", &line), moved]).findings[0].finding.pre_existing);
     assert!(!review(&[file("a.py", &line)]).findings[0].finding.pre_existing);
+    for sample in ["tests/fixtures/key.py", "examples/b.py", "docs/b.py", "README.md"] {
+        let moved = ChangedFile { removed: vec![line.clone().into_bytes()], ..file(sample, "x") };
+        let findings = review(&[file("a.py", &line), moved]).findings;
+        assert!(!findings[0].finding.pre_existing, "{sample}");
+    }
 }
 
 #[test]
