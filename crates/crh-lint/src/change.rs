@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use crate::whitespace::fold_whitespace;
 use crate::{paths, workflows};
 use crh_review::finding::Side;
+use crh_syntax::Language;
 
 /// The change under review.
 pub struct ChangeView<'a> {
@@ -101,6 +102,20 @@ impl<'a> ChangeView<'a> {
     ) -> Self {
         let (moved_lines, workflows) = (OnceLock::new(), workflows::RepoWorkflows::default());
         Self { files, all_files, project, moved_lines, workflows }
+    }
+
+    /// Language of a changed file, by its name or its first line. `None` if crh has no grammar for
+    /// it.
+    pub(crate) fn language(&self, file: &ChangedFile) -> Option<Language> {
+        let first_line = |project: &dyn Project| {
+            let text = match file.new_path() {
+                Some(path) => project.file(Side::New, path),
+                None => project.file(Side::Old, file.old_path.as_deref()?),
+            };
+            Language::of_file(&file.path, &text.ok()??)
+        };
+        let read_language = || first_line(self.project.filter(|_| !paths::is_data(&file.path))?);
+        Language::from_path(&file.path).or_else(read_language)
     }
 
     /// Whether an added line is only moved: the change removes a line with the same text (apart

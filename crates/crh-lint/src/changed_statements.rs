@@ -86,8 +86,10 @@ fn compare(
 /// The touched statements of the new text, each on its own line numbers. `None` if they cannot be
 /// determined or are more than [`PERCENT_MAX`] of the text.
 pub(crate) fn changed_text(path: &str, old_path: &str, texts: [&str; 2]) -> Option<String> {
-    let language = Language::from_path(path)?;
-    if Language::from_path(old_path) != Some(language) {
+    let [old_language, language] = [(old_path, texts[0]), (path, texts[1])]
+        .map(|(path, text)| Language::of_file(path, text.as_bytes()));
+    let language = language?;
+    if old_language != Some(language) {
         return None;
     }
     let [old, new] = changed_statements(language, texts)?;

@@ -6,6 +6,7 @@ use crate::findings::FindingDraft;
 use crate::source::SourceText;
 use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile};
+use crh_syntax::Language;
 
 /// A changed file with its texts. Invalid UTF-8 is replaced, as in the diff.
 pub(crate) struct FileContext<'a> {
@@ -35,8 +36,8 @@ pub(crate) struct FileFindings {
 pub(crate) trait FileReviewer: Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether the reviewer checks such a file.
-    fn handles(&self, file: &ChangedFile) -> bool;
+    /// Whether the reviewer checks such a file. `language` is `None` if crh has no grammar for it.
+    fn handles(&self, file: &ChangedFile, language: Option<Language>) -> bool;
 
     fn review(&self, ctx: &FileContext<'_>) -> FileFindings;
 }

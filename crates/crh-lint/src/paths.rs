@@ -69,6 +69,12 @@ pub(crate) fn is_code(path: &str) -> bool {
     Language::from_path(path).is_some() || CODE_EXTENSIONS.contains(&extension(path).as_str())
 }
 
+/// Whether a file has the extension of a common data format, whose programs ignore a first line
+/// such as `#!/usr/bin/python`.
+pub(crate) fn is_data(path: &str) -> bool {
+    matches!(extension(path).as_str(), "json" | "yaml" | "yml" | "toml" | "md" | "lock" | "svg")
+}
+
 /// Whether a file is test data, in any language.
 pub(crate) fn is_fixture(path: &str) -> bool {
     is_in_listed_folder(path, &[&FIXTURE_FOLDERS, &SNAPSHOT_FOLDERS])

@@ -19,6 +19,7 @@ use crate::{
     references, secrets, syntax, workflows,
 };
 use crh_review::finding::Side;
+use crh_syntax::Language;
 
 /// Threads that review files. More would compete for memory bandwidth.
 const WORKERS_MAX: usize = 8;
@@ -119,9 +120,13 @@ struct CollectedFindings {
 }
 
 fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec<StaticRun> {
-    let handled_files: Vec<(usize, &ChangedFile)> = (0..)
+    let files: Vec<FileToReview<'_>> = (0..)
         .zip(change.files)
-        .filter(|(_, file)| reviewers.iter().any(|reviewer| handles(*reviewer, file)))
+        .map(|(index, file)| FileToReview { index, file, language: change.language(file) })
+        .collect();
+    let handled_files: Vec<&FileToReview<'_>> = files
+        .iter()
+        .filter(|file| reviewers.iter().any(|reviewer| file.is_handled_by(*reviewer)))
         .collect();
     let next_file = AtomicUsize::new(0);
     let collected: Vec<Mutex<CollectedFindings>> =
@@ -131,10 +136,9 @@ fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
-                while let Some((file_index, file)) =
-                    handled_files.get(next_file.fetch_add(1, Ordering::Relaxed))
+                while let Some(file) = handled_files.get(next_file.fetch_add(1, Ordering::Relaxed))
                 {
-                    review_file(change, *file_index, file, reviewers, &collected);
+                    review_file(change, file, reviewers, &collected);
                 }
             });
         }
@@ -145,22 +149,31 @@ fn run_per_file(change: &ChangeView<'_>, reviewers: &[&dyn FileReviewer]) -> Vec
     reviewers
         .iter()
         .zip(collected)
-        .map(|(it, collected)| finish_run(*it, change, collected))
+        .map(|(it, collected)| finish_run(*it, &files, collected))
         .collect()
 }
 
-/// Whether a reviewer handles a file. A deleted file has no text to check.
-fn handles(reviewer: &dyn FileReviewer, file: &ChangedFile) -> bool {
-    file.new_path().is_some() && reviewer.handles(file)
+/// A file of the change, with its index and language.
+struct FileToReview<'c> {
+    index: usize,
+    file: &'c ChangedFile,
+    language: Option<Language>,
+}
+
+impl FileToReview<'_> {
+    /// Whether a reviewer handles the file. A deleted file has no text to check.
+    fn is_handled_by(&self, reviewer: &dyn FileReviewer) -> bool {
+        self.file.new_path().is_some() && reviewer.handles(self.file, self.language)
+    }
 }
 
 fn review_file(
     change: &ChangeView<'_>,
-    file_index: usize,
-    file: &ChangedFile,
+    file_to_review: &FileToReview<'_>,
     reviewers: &[&dyn FileReviewer],
     collected: &[Mutex<CollectedFindings>],
 ) {
+    let FileToReview { index: file_index, file, language } = *file_to_review;
     let texts = change
         .project
         .ok_or(ONLY_A_DIFF.to_owned())
@@ -174,7 +187,7 @@ fn review_file(
         Ok(texts) => texts,
         Err(why) => {
             for (reviewer, collected) in reviewers.iter().zip(collected) {
-                if handles(*reviewer, file) {
+                if file_to_review.is_handled_by(*reviewer) {
                     lock(collected).skip_reasons.insert(file_index, why.clone());
                 }
             }
@@ -190,11 +203,12 @@ fn review_file(
     };
     let old = old.as_deref().map(|text| SourceText::new(old_path, text));
     let new = new.as_deref().map(|text| SourceText::new(&file.path, text));
-    let touched_text = touched_text.as_deref().map(|text| SourceText::new(&file.path, text));
+    let touched_text =
+        touched_text.as_deref().map(|text| SourceText::with_language(&file.path, text, language));
     // All reviewers share one context, so that each text is parsed once.
     let ctx = FileContext { change, file, old, new, touched_text };
     for (reviewer, collected) in reviewers.iter().zip(collected) {
-        if !handles(*reviewer, file) {
+        if !file_to_review.is_handled_by(*reviewer) {
             continue;
         }
         let start = Instant::now();
@@ -210,7 +224,7 @@ fn review_file(
         [&ctx.new, &ctx.old].into_iter().flatten().find_map(SourceText::parse_failure);
     if let Some(why) = parse_failure {
         for (reviewer, collected) in reviewers.iter().zip(collected) {
-            if handles(*reviewer, file) {
+            if file_to_review.is_handled_by(*reviewer) {
                 lock(collected).parse_failures.insert(file_index, why.to_string());
             }
         }
@@ -238,13 +252,13 @@ fn file_texts(project: &dyn Project, file: &ChangedFile) -> Result<[Option<Strin
 /// Combines the findings of a reviewer in file order.
 fn finish_run(
     reviewer: &dyn FileReviewer,
-    change: &ChangeView<'_>,
+    files: &[FileToReview<'_>],
     collected: CollectedFindings,
 ) -> StaticRun {
     let path = |file_index: usize| {
-        change.files.get(file_index).map(|file| file.path.clone()).unwrap_or_default()
+        files.get(file_index).map(|it| it.file.path.clone()).unwrap_or_default()
     };
-    let files = change.files.iter().filter(|file| handles(reviewer, file));
+    let handled_files = files.iter().filter(|it| it.is_handled_by(reviewer));
     let (mut drafts, mut notes): (Vec<FindingDraft>, Vec<String>) = (Vec::new(), Vec::new());
     let mut partly_checked = collected.parse_failures;
     for (file_index, file_findings) in collected.by_file {
@@ -263,7 +277,7 @@ fn finish_run(
     };
     StaticRun {
         name: reviewer.name(),
-        files: files.map(|file| file.path.clone()).collect(),
+        files: handled_files.map(|it| it.file.path.clone()).collect(),
         skipped_files: with_paths(collected.skip_reasons),
         partly_checked_files: with_paths(partly_checked),
         outcome: Ok(output.with_limit()),
@@ -289,7 +303,7 @@ mod tests {
             "syntax"
         }
 
-        fn handles(&self, _: &ChangedFile) -> bool {
+        fn handles(&self, _: &ChangedFile, _: Option<Language>) -> bool {
             true
         }
 

@@ -8,21 +8,28 @@ use crh_syntax::{Language, ParseError, SyntaxTree};
 pub(crate) struct SourceText<'t> {
     pub(crate) path: &'t str,
     pub(crate) text: &'t str,
+    /// `None` if crh has no grammar for the language.
+    pub(crate) language: Option<Language>,
     syntax_tree: OnceCell<Option<Result<SyntaxTree<'t>, ParseError>>>,
     lines: OnceCell<Vec<&'t str>>,
 }
 
 impl<'t> SourceText<'t> {
     pub(crate) fn new(path: &'t str, text: &'t str) -> Self {
-        Self { path, text, syntax_tree: OnceCell::new(), lines: OnceCell::new() }
+        Self::with_language(path, text, Language::of_file(path, text.as_bytes()))
+    }
+
+    /// For a part of a file, which may lack the first line.
+    pub(crate) fn with_language(path: &'t str, text: &'t str, language: Option<Language>) -> Self {
+        Self { path, text, language, syntax_tree: OnceCell::new(), lines: OnceCell::new() }
     }
 
     /// The parsed text; `None` if crh has no grammar for its language, an error if parsing was
     /// refused.
     pub(crate) fn syntax_tree(&self) -> Option<Result<&SyntaxTree<'t>, ParseError>> {
-        let cached_tree = self.syntax_tree.get_or_init(|| {
-            Language::from_path(self.path).map(|language| SyntaxTree::new(language, self.text))
-        });
+        let cached_tree = self
+            .syntax_tree
+            .get_or_init(|| self.language.map(|language| SyntaxTree::new(language, self.text)));
         cached_tree.as_ref().map(|tree| tree.as_ref().map_err(|why| *why))
     }
 

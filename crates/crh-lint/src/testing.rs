@@ -103,10 +103,9 @@ impl Fixture {
 
     fn review_files(&self, reviewer: &dyn FileReviewer, knows: TouchedText) -> Vec<FileFindings> {
         self.with(|change| {
-            let files = change
-                .files
-                .iter()
-                .filter(|file| file.new_path().is_some() && reviewer.handles(file));
+            let files = change.files.iter().filter(|file| {
+                file.new_path().is_some() && reviewer.handles(file, change.language(file))
+            });
             files
                 .map(|file| {
                     let source = |side: usize, path: &'_ str| self.sides[side].get_key_value(path);
@@ -118,8 +117,10 @@ impl Fixture {
                         changed_statements::changed_text(new.path, old.path, [old.text, new.text])
                     });
                     let touched_text = touched_text.filter(|_| knows == TouchedText::Known);
-                    let touched_text =
-                        touched_text.as_deref().map(|text| SourceText::new(&file.path, text));
+                    let language = new.as_ref().and_then(|new| new.language);
+                    let touched_text = touched_text
+                        .as_deref()
+                        .map(|text| SourceText::with_language(&file.path, text, language));
                     reviewer.review(&FileContext { change, file, old, new, touched_text })
                 })
                 .collect()

@@ -18,6 +18,7 @@ use crate::file_context::{FileContext, FileFindings, FileReviewer};
 use crate::findings::FindingDraft;
 use crate::source::SourceText;
 use crate::{ChangedFile, LintRule, paths};
+use crh_syntax::Language;
 
 pub(crate) const RULES: &[LintRule] = &[
     script::SCRIPT_INJECTION,
@@ -34,7 +35,7 @@ impl FileReviewer for WorkflowCheck {
         "workflows"
     }
 
-    fn handles(&self, file: &ChangedFile) -> bool {
+    fn handles(&self, file: &ChangedFile, _: Option<Language>) -> bool {
         is_workflow(&file.path) || is_action(&file.path)
     }
 

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// How many bytes of a first line are read. Systems read no more.
+const INTERPRETER_LINE_MAX: usize = 256;
+
 /// A language with a grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Language {
@@ -97,6 +100,25 @@ impl Language {
         }
     }
 
+    /// Language of a file by its name, otherwise by the interpreter in its first line.
+    pub fn of_file(path: &str, text: &[u8]) -> Option<Self> {
+        Self::from_path(path).or_else(|| Self::from_interpreter(text))
+    }
+
+    fn from_interpreter(text: &[u8]) -> Option<Self> {
+        match interpreter(text)?.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.') {
+            "python" | "pypy" | "uv" => Some(Self::Python),
+            "node" | "nodejs" => Some(Self::JavaScript),
+            "bun" | "deno" | "ts-node" | "tsx" => Some(Self::TypeScript),
+            "ruby" | "jruby" | "rake" => Some(Self::Ruby),
+            "php" => Some(Self::Php),
+            "swift" => Some(Self::Swift),
+            "kotlin" => Some(Self::Kotlin),
+            "rust-script" => Some(Self::Rust),
+            _ => None,
+        }
+    }
+
     /// Language by a common name, in any case: `python`, `ts`, `c++`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name.trim().to_ascii_lowercase().as_str() {
@@ -161,6 +183,14 @@ impl Language {
         };
         grammar.into()
     }
+}
+
+/// The program that a script's first line names: `bash` for `#!/usr/bin/env -S bash -e`.
+pub fn interpreter(text: &[u8]) -> Option<&str> {
+    let line = text.split(|byte| *byte == b'\n').next()?.strip_prefix(b"#!")?;
+    let line = std::str::from_utf8(&line[..line.len().min(INTERPRETER_LINE_MAX)]).ok()?;
+    let mut words = line.split_whitespace().filter_map(|word| word.rsplit('/').next());
+    words.find(|word| *word != "env" && !word.starts_with('-') && !word.contains('='))
 }
 
 impl fmt::Display for Language {

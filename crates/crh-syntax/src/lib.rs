@@ -61,7 +61,7 @@ mod work_budget;
 pub use context::{FunctionContext, function_context};
 pub use guess::{GuessedSpan, fallback_spans};
 pub use imports::{IMPORT_BYTES_MAX, IMPORTS_MAX, ImportList, ImportStatement, imports};
-pub use language::Language;
+pub use language::{Language, interpreter};
 pub use members::ClassMembers;
 pub use mentions::{MENTIONS_MAX, MentionRole, NameMention, mentions};
 pub use parse::{ErrorAllowance, Hazard, ParseError, SyntaxTree, TEXT_MAX, refusal};

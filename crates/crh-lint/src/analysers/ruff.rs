@@ -11,6 +11,7 @@ use super::{
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
+use crh_syntax::Language;
 
 pub(super) const NAME: &str = "ruff";
 /// About 1,000 times what the files of a change take.
@@ -78,8 +79,11 @@ struct RuffJsonLocation {
 }
 
 impl Analyser for RuffAnalyser {
-    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
-        extension(path) == "py"
+    fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
+        let is_script = || {
+            extension(path).is_empty() && Language::of_file(path, &text()) == Some(Language::Python)
+        };
+        extension(path) == "py" || is_script()
     }
 
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {

@@ -10,6 +10,7 @@ use super::{Analyser, Scratch, parse_json, path_argument};
 use crate::paths::extension;
 use crate::process::ProcessOutput;
 use crh_review::finding::{Category, Confidence, Severity};
+use crh_syntax::{Language, interpreter};
 
 pub(super) const NAME: &str = "shellcheck";
 /// About 100 times what the scripts of a change take.
@@ -48,8 +49,7 @@ impl Analyser for ShellcheckAnalyser {
     fn handles(&self, path: &str, text: &dyn Fn() -> Vec<u8>) -> bool {
         match extension(path).as_str() {
             "sh" | "bash" | "ksh" | "dash" => true,
-            "" => is_shell(&text()),
-            _ => false,
+            _ => Language::from_path(path).is_none() && is_shell(&text()),
         }
     }
 
@@ -107,14 +107,9 @@ fn without_directive(line: &[u8]) -> Vec<u8> {
     line
 }
 
-/// Whether the shebang names a supported shell.
+/// Whether the first line names a supported shell.
 fn is_shell(text: &[u8]) -> bool {
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let Some(line) = line.strip_prefix(b"#!") else { return false };
-    let line = String::from_utf8_lossy(line);
-    let mut words = line.split_whitespace().filter_map(|word| word.rsplit('/').next());
-    let program = words.find(|word| *word != "env" && !word.starts_with('-'));
-    matches!(program, Some("sh" | "bash" | "dash" | "ksh"))
+    matches!(interpreter(text), Some("sh" | "bash" | "dash" | "ksh"))
 }
 
 #[cfg(test)]
@@ -129,6 +124,7 @@ mod tests {
             ("bin/run", "#! /usr/bin/env -S bash -e\n", true),
             ("bin/run", "#!/usr/bin/env python3\n", false),
             ("bin/run", "echo #!/bin/sh\n", false),
+            ("deploy.command", "#!/bin/bash\n", true),
             ("a.zsh", "#!/bin/zsh\n", false),
             ("a.py", "#!/bin/sh\n", false),
         ] {

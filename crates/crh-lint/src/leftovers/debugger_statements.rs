@@ -37,7 +37,7 @@ pub(super) fn find_statements(source: &SourceText<'_>) -> Vec<FindingDraft> {
     if source.path.to_ascii_lowercase().contains("debug") {
         return Vec::new();
     }
-    let Some(language) = Language::from_path(source.path) else { return Vec::new() };
+    let Some(language) = source.language else { return Vec::new() };
     // The matcher of the language, and words of which the text must contain one.
     let (matcher, words): (DebuggerMatcher, &[&str]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => (in_script, &["debugger"]),

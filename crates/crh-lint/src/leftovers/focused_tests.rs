@@ -30,7 +30,7 @@ const GO_FOCUSED: [&str; 8] = [
 
 /// Finds the focused tests of a text.
 pub(super) fn find_tests(source: &SourceText<'_>) -> Vec<FindingDraft> {
-    let Some(language) = Language::from_path(source.path) else { return Vec::new() };
+    let Some(language) = source.language else { return Vec::new() };
     // The matcher of the language, and words of which the text must contain one.
     let (matcher, words): (FocusMatcher, [&[&str]; 2]) = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {

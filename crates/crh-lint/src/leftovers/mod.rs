@@ -71,8 +71,8 @@ impl FileReviewer for LeftoverCheck {
         "leftovers"
     }
 
-    fn handles(&self, file: &ChangedFile) -> bool {
-        Language::from_path(&file.path).is_some() || merge_files::original(file).is_some()
+    fn handles(&self, file: &ChangedFile, language: Option<Language>) -> bool {
+        language.is_some() || merge_files::original(file).is_some()
     }
 
     fn review(&self, ctx: &FileContext<'_>) -> FileFindings {

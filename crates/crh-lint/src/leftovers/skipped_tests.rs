@@ -94,7 +94,7 @@ fn has_comment(ctx: &FileContext<'_>, source: &SourceText<'_>, line: u32) -> boo
 
 /// Whether a text contains a word that every skipped test needs.
 fn may_skip(source: &SourceText<'_>) -> bool {
-    let words: &[&str] = match Language::from_path(source.path) {
+    let words: &[&str] = match source.language {
         Some(Language::JavaScript | Language::TypeScript | Language::Tsx) => {
             &["skip", "xit", "xtest", "xdescribe", "xcontext", "xspecify"]
         }

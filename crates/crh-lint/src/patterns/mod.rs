@@ -209,8 +209,8 @@ impl FileReviewer for PatternRules {
         "patterns"
     }
 
-    fn handles(&self, file: &ChangedFile) -> bool {
-        let language = Language::from_path(&file.path).filter(|_| !paths::is_vendored(&file.path));
+    fn handles(&self, file: &ChangedFile, language: Option<Language>) -> bool {
+        let language = language.filter(|_| !paths::is_vendored(&file.path));
         language.is_some_and(|language| {
             !built_in::for_language(language).is_empty()
                 || self.repo_rules_for(language).next().is_some()
@@ -219,8 +219,9 @@ impl FileReviewer for PatternRules {
 
     fn review(&self, ctx: &FileContext<'_>) -> FileFindings {
         let mut output = self.new_findings(RuleSource::BuiltIn, ctx);
-        let has_repo_rules = Language::from_path(&ctx.file.path)
-            .is_some_and(|language| self.repo_rules_for(language).next().is_some());
+        let language = ctx.new.as_ref().and_then(|new| new.language);
+        let has_repo_rules =
+            language.is_some_and(|language| self.repo_rules_for(language).next().is_some());
         if has_repo_rules {
             let repo_output = self.new_findings(RuleSource::Repository, ctx);
             output.findings.extend(repo_output.findings);

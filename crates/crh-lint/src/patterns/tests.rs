@@ -48,6 +48,15 @@ fn only_new_matches_are_reported() {
         "//- a.py\nraise NotImplemented\nx = 1\n//- head\n//- a.py\nx = 1\n//- b.py\nraise NotImplemented\n",
         &[],
     );
+    // The first line names the language, whether the change touches it or not.
+    let script = "#!/usr/bin/env python3\nx = 1\n";
+    let broken = format!("{script}raise NotImplemented\n");
+    check(&format!("//- head\n//- bin/a\n{broken}"), &[&format!("bin/a:3 {title}")]);
+    check(
+        &format!("//- bin/a\n{script}//- head\n//- bin/a\n{broken}"),
+        &[&format!("bin/a:3 {title}")],
+    );
+    check("//- head\n//- bin/a\n#!/bin/sh\nraise NotImplemented\n", &[]);
     // In unparsable text no match is reported.
     check("//- head\n//- a.py\nassert (x, 'b' c)\n", &[]);
     check("//- head\n//- a.txt\nraise NotImplemented\n", &[]);

@@ -112,7 +112,8 @@ pub(super) fn find_broken_uses(
         );
         let mut results = BrokenUses::new();
         for path in &hit_paths {
-            let Some(family) = LanguageFamily::from_path(path) else { continue };
+            let language = repo.language(Side::New, path);
+            let Some(family) = language.and_then(LanguageFamily::from_language) else { continue };
             let followed_symbols = followed_symbols.iter().copied();
             let symbol_indexes: Vec<usize> =
                 followed_symbols.filter(|at| removed_symbols[*at].family == family).collect();

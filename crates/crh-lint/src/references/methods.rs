@@ -6,7 +6,7 @@ use super::suspects::{LanguageFamily, SuspectFile, is_method};
 use super::{REMOVED, messages};
 use crate::findings::FindingDraft;
 use crh_review::finding::Side;
-use crh_syntax::{ClassMembers, Language, SyntaxTree};
+use crh_syntax::{ClassMembers, SyntaxTree};
 
 /// Lines searched for a method name. A name on more lines is an ordinary word, and its method is
 /// not reported.
@@ -24,7 +24,7 @@ pub(super) fn find_removed_methods(
         let texts = [(Side::Old, old_path), (Side::New, file.path.as_str())]
             .map(|(side, path)| repo.source(side, path).filter(|it| !it.surface.has_errors));
         let [Some(old), Some(new)] = texts else { continue };
-        let Some(language) = Language::from_path(&file.path) else { continue };
+        let Some(language) = repo.language(Side::New, &file.path) else { continue };
         let [Ok(old_tree), Ok(new_tree)] =
             [&old.text, &new.text].map(|text| SyntaxTree::new(language, text))
         else {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use super::gitignore::GitIgnore;
 use super::rust;
-use crate::{Project, source};
+use crate::{Project, paths, source};
 use crh_review::finding::Side;
 use crh_review::identity::content_id;
 use crh_syntax::{Language, NameUse, Surface, SyntaxTree};
@@ -111,12 +111,20 @@ impl<'a> RepoIndex<'a> {
         source::text(self.project.file(side, path).ok()??)
     }
 
+    /// Language of a file. A file without an extension may name its interpreter.
+    pub(super) fn language(&self, side: Side, path: &str) -> Option<Language> {
+        Language::from_path(path).or_else(|| {
+            let text = self.text(side, path).filter(|_| paths::extension(path).is_empty())?;
+            Language::of_file(path, text.as_bytes())
+        })
+    }
+
     fn parse_file(&self, side: Side, path: &str) -> Option<Rc<SourceFile>> {
-        let language = Language::from_path(path)?;
         if self.parsed_count.get() > FILES_MAX {
             return None;
         }
         let text = self.text(side, path)?;
+        let language = Language::of_file(path, text.as_bytes())?;
         let key = (language, content_id(text.as_bytes()));
         if let Some(parsed) = self.parsed_texts.borrow().get(&key) {
             return parsed.clone();

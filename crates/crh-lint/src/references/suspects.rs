@@ -1,5 +1,5 @@
-//! Selects the files that may break references, by the diff alone. No file is read, so a change
-//! that removes nothing costs almost nothing.
+//! Selects the files that may break references, by the diff alone. Only files without a known name
+//! are read, so a change that removes nothing costs almost nothing.
 
 use crate::{ChangeView, ChangedFile, paths};
 use crh_syntax::Language;
@@ -29,7 +29,11 @@ pub(super) enum LanguageFamily {
 
 impl LanguageFamily {
     pub(super) fn from_path(path: &str) -> Option<Self> {
-        match Language::from_path(path)? {
+        Self::from_language(Language::from_path(path)?)
+    }
+
+    pub(super) fn from_language(language: Language) -> Option<Self> {
+        match language {
             Language::Python => Some(Self::Python),
             Language::JavaScript | Language::TypeScript | Language::Tsx => Some(Self::Script),
             Language::Go => Some(Self::Go),
@@ -49,13 +53,13 @@ impl LanguageFamily {
 /// Files that may remove names, whether they are under review or not: other code breaks all the
 /// same.
 pub(super) fn suspect_files<'a>(change: &ChangeView<'a>) -> Vec<SuspectFile<'a>> {
-    change.all_files.iter().filter_map(suspect_file).collect()
+    change.all_files.iter().filter_map(|file| suspect_file(change, file)).collect()
 }
 
-fn suspect_file(file: &ChangedFile) -> Option<SuspectFile<'_>> {
+fn suspect_file<'a>(change: &ChangeView<'a>, file: &'a ChangedFile) -> Option<SuspectFile<'a>> {
     let old_path = file.old_path.as_deref();
-    let family = LanguageFamily::from_path(&file.path)
-        .or_else(|| old_path.and_then(LanguageFamily::from_path))?;
+    let language = change.language(file).or_else(|| old_path.and_then(Language::from_path))?;
+    let family = LanguageFamily::from_language(language)?;
     if !file.has_lines || is_excluded_path(&file.path) {
         return None;
     }

@@ -10,7 +10,7 @@ use super::broken_uses::HITS_MAX;
 use super::methods;
 use super::suspects::{LanguageFamily, SuspectFile, is_excluded_path};
 use crate::changed_statements::{StatementPart, changed_statements};
-use crate::{ChangedFile, Project, SearchHit, source};
+use crate::{ChangedFile, Project, SearchHit, paths, source};
 use crh_review::finding::Side;
 use crh_syntax::{DeclarationKind, Language, Surface, SyntaxTree};
 
@@ -158,8 +158,9 @@ fn used_names<'n>(project: &dyn Project, names: &BTreeSet<&'n str>) -> Option<Ha
     let hits = project.search(Side::New, &words, HITS_MAX).ok().filter(|it| it.is_complete)?;
     let mut used = HashSet::new();
     let in_code = |hit: &&SearchHit| {
-        LanguageFamily::from_path(&hit.path) == Some(LanguageFamily::Python)
-            && !is_excluded_path(&hit.path)
+        let is_python = LanguageFamily::from_path(&hit.path) == Some(LanguageFamily::Python);
+        // A file without an extension may be a script.
+        (is_python || paths::extension(&hit.path).is_empty()) && !is_excluded_path(&hit.path)
     };
     for hit in hits.lines.iter().filter(in_code) {
         let mut names_in_line = hit

@@ -109,7 +109,7 @@ pub(super) fn shell_command_lines(lines: &[&str], comment: &IgnoreComment) -> Op
 
 /// Reads the comments of a text; `None` if none can suppress anything.
 pub(super) fn read(path: &str, text: &str) -> Option<ParsedComments> {
-    let language = Language::from_path(path);
+    let language = Language::of_file(path, text.as_bytes());
     let is_rust = language == Some(Language::Rust);
     let has_attribute =
         is_rust && LINT_ATTRIBUTES.iter().any(|word| text.contains(&format!("{word}(")));

@@ -69,8 +69,8 @@ impl FileReviewer for SyntaxCheck {
         "syntax"
     }
 
-    fn handles(&self, file: &ChangedFile) -> bool {
-        Language::from_path(&file.path).is_some()
+    fn handles(&self, file: &ChangedFile, language: Option<Language>) -> bool {
+        language.is_some()
             || data_files::DataFormat::from_path(&file.path).is_some()
             || conflict_markers::may_have_conflict(file)
     }

@@ -1,6 +1,6 @@
 //! Languages of paths and names.
 
-use crh_syntax::Language;
+use crh_syntax::{Language, interpreter};
 
 #[test]
 fn language_is_known_by_name_or_extension() {
@@ -31,6 +31,27 @@ fn other_paths_have_no_language() {
     for path in ["", "/", "README.md", "Makefile", ".py", "dir.py/", "a.rs.txt", "x."] {
         assert_eq!(Language::from_path(path), None, "{path}");
     }
+}
+
+#[test]
+fn script_without_known_extension_has_the_language_of_its_first_line() {
+    for (path, text, expected) in [
+        ("tool", "#!/usr/bin/env python3\nx = 1\n", Some(Language::Python)),
+        ("bin/tool.cgi", "#! /usr/bin/python3.12 -u\r\n", Some(Language::Python)),
+        ("tool", "#!/usr/bin/env -S LANG=C node --no-warnings", Some(Language::JavaScript)),
+        ("tool", "#!/usr/bin/env -S deno run", Some(Language::TypeScript)),
+        ("tool", "#!/usr/bin/ruby", Some(Language::Ruby)),
+        ("tool.py", "#!/bin/sh\n", Some(Language::Python)),
+        ("tool", "#!/bin/bash\n", None),
+        ("tool", "# python\n", None),
+        ("tool", "\n#!/usr/bin/python\n", None),
+        ("tool", "#!", None),
+        ("tool", "", None),
+    ] {
+        assert_eq!(Language::of_file(path, text.as_bytes()), expected, "{path} {text}");
+    }
+    assert_eq!(interpreter(b"#! /usr/bin/env -S bash -e\n"), Some("bash"));
+    assert_eq!(interpreter(b"#!/bin/\xff\n"), None);
 }
 
 #[test]

@@ -56,6 +56,20 @@ fn possibly_existing_python_symbols_are_not_reported() {
 }
 
 #[test]
+fn references_of_scripts_without_extension_are_checked() {
+    must_find(&[
+        (
+            "//- a.py\ndef load():\n    pass\n//- tool\n#!/usr/bin/env python3\nimport a\na.load()\n//- head\n//- a.py\ndef read():\n    pass\n",
+            "a.py:1 removed `load` is gone, and 1 place still uses it",
+        ),
+        (
+            "//- pkg/__init__.py\n//- pkg/util.py\nx = 1\n//- head\n//- tool\n#!/usr/bin/python3\nfrom pkg.utils import x\n",
+            "tool:2 missing-import `pkg.utils` is imported, but there is no such module",
+        ),
+    ]);
+}
+
+#[test]
 fn moved_python_module_is_missing_at_old_path() {
     let base = "//- p/__init__.py\n//- p/a.py\nX = 1\n";
     let head = "//- head\n//- p/b.py from p/a.py\nX = 1\n";
