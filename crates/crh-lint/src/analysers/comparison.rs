@@ -16,18 +16,22 @@ const FINDINGS_MAX: usize = 50;
 /// How many diagnostics are checked against ignore comments.
 const IGNORE_CHECKS_MAX: usize = 2_000;
 
-/// Old paths needed to tell whether a diagnostic is new: those of the files with diagnostics, and
-/// those of files that such a line was moved from.
+/// Old paths needed to tell whether a diagnostic is new: those of the files with diagnostics, those
+/// of files that such a line was moved from, and those of files that cannot be parsed.
 pub(super) fn origin_paths(
     change: &ChangeView<'_>,
     checked: &[&ChangedFile],
-    after: &[Diagnostic],
+    after: &SideDiagnostics,
     texts: &mut SourceCache<'_>,
 ) -> Result<Vec<String>, String> {
-    let reported_paths: BTreeSet<&str> =
-        after.iter().map(|diagnostic| diagnostic.path.as_str()).collect();
+    let diagnostics = &after.diagnostics;
+    let reported_paths: BTreeSet<&str> = diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.path.as_str())
+        .chain(after.unparsed_files.iter().map(String::as_str))
+        .collect();
     let mut lines = HashSet::new();
-    for diagnostic in after {
+    for diagnostic in diagnostics {
         lines.insert(fold_whitespace(texts.line(Side::New, &diagnostic.path, diagnostic.line)?));
     }
     let files_with_diagnostics =
@@ -50,6 +54,21 @@ fn old_path(file: &ChangedFile) -> Option<&str> {
 
 fn removed_lines(file: &ChangedFile) -> impl Iterator<Item = String> {
     file.removed.iter().map(|line| fold_whitespace(&String::from_utf8_lossy(line)))
+}
+
+/// Files in use that the analyser cannot parse after the change, and that are new or were parsed
+/// before.
+pub(super) fn newly_unparsed_files(
+    checked: &[&ChangedFile],
+    after: &SideDiagnostics,
+    before: &SideDiagnostics,
+) -> Vec<String> {
+    let is_newly_unparsed = |file: &&&ChangedFile| {
+        paths::is_in_use(&file.path)
+            && after.unparsed_files.contains(&file.path)
+            && !old_path(file).is_some_and(|path| before.unparsed_files.contains(path))
+    };
+    checked.iter().filter(is_newly_unparsed).map(|file| file.path.clone()).collect()
 }
 
 /// Returns the diagnostics that the change introduces. The same rule on a line with the same text
@@ -86,8 +105,13 @@ pub(super) fn new_diagnostics(
         let path = new_paths.get(&diagnostic.path).unwrap_or(&diagnostic.path);
         known_lines.insert((path.clone(), diagnostic.rule.clone(), line));
     }
-    let unchecked_paths: BTreeSet<&str> =
-        old_side.unread_files.iter().map(|(path, _)| path.as_str()).collect();
+    let unchecked_paths: BTreeSet<&str> = old_side
+        .unread_files
+        .iter()
+        .map(|(path, _)| path)
+        .chain(&old_side.unparsed_files)
+        .map(String::as_str)
+        .collect();
     let files: BTreeMap<&str, &ChangedFile> =
         change.files.iter().map(|file| (file.path.as_str(), file)).collect();
     // A line that moves from a test, fixture, example or document to code in use is new.

@@ -22,6 +22,14 @@ pub(super) struct Diagnostic {
     pub(super) why: String,
 }
 
+/// What an analyser reports about files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct AnalyserReport {
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Paths, as printed, of files that the analyser could not parse and therefore did not check.
+    pub(super) unparsed_files: Vec<String>,
+}
+
 impl Diagnostic {
     /// `line` is the text of the diagnostic's line.
     pub(super) fn into_draft(self, analyser: &str, line: &str) -> FindingDraft {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{AnalyserReport, Diagnostic};
 use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, parse_json, path_argument};
 use crate::Project;
 use crate::paths::extension;
@@ -67,6 +67,9 @@ struct EslintMessage {
     severity: u8,
     message: String,
     line: Option<u32>,
+    /// Whether the file cannot be parsed.
+    #[serde(default)]
+    fatal: bool,
 }
 
 /// Whether the project has an eslint configuration.
@@ -107,14 +110,20 @@ impl Analyser for EslintAnalyser<'_> {
         Ok(args)
     }
 
-    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String> {
         // eslint exits with 1 if it reports anything.
         let files: Vec<EslintFile> = parse_json(output)?;
-        let diagnostics = files.into_iter().flat_map(|file| {
+        let mut report = AnalyserReport::default();
+        for file in files {
+            if file.messages.iter().any(|message| message.fatal) {
+                report.unparsed_files.push(file.file_path.clone());
+            }
             let messages = file.messages.into_iter().chain(file.suppressed_messages);
-            messages.filter_map(move |message| self.diagnostic(&file.file_path, message))
-        });
-        Ok(diagnostics.collect())
+            report
+                .diagnostics
+                .extend(messages.filter_map(|message| self.diagnostic(&file.file_path, message)));
+        }
+        Ok(report)
     }
 }
 

@@ -26,7 +26,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::comparison::SourceCache;
-use self::diagnostic::Diagnostic;
+use self::diagnostic::{AnalyserReport, Diagnostic};
 use self::installation::InstalledProgram;
 pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
@@ -115,7 +115,7 @@ trait Analyser: Sync {
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String>;
 
     /// Parses the output. The error is a sentence.
-    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String>;
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String>;
 }
 
 /// What an analyser needs besides the files it checks.
@@ -253,9 +253,10 @@ impl Analysers {
         }
         let checked_files = &candidates[..candidates.len().min(FILES_MAX)];
         let mut files: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
-        let mut unread_files = Vec::new();
-        let outcome = self.new_findings(installed, change, checked_files, &mut unread_files).map(
-            |mut output| {
+        let (mut unread_files, mut unfinished_files) = (Vec::new(), Vec::new());
+        let outcome = self.new_findings(installed, change, checked_files).map(
+            |ChangeCheck { mut output, unread_files: unread, unfinished_files: unfinished }| {
+                (unread_files, unfinished_files) = (unread, unfinished);
                 // Unread files that are not listed do not count as checked.
                 let unlisted_files =
                     unread_files.split_off(unread_files.len().min(UNREAD_LISTED_MAX));
@@ -277,22 +278,20 @@ impl Analysers {
             name: installed.name,
             files,
             skipped_files: unread_files,
-            partly_checked_files: Vec::new(),
+            partly_checked_files: unfinished_files,
             outcome: Ok(output),
             duration: start.elapsed(),
         })
     }
 
-    /// Returns the findings that the change introduces. Adds files that the analyser could not be
-    /// given to `unread_files`.
+    /// Returns the findings that the change introduces.
     fn new_findings(
         &self,
         installed: &InstalledAnalyser<'_>,
         change: &ChangeView<'_>,
         checked_files: &[&ChangedFile],
-        unread_files: &mut Vec<(String, String)>,
-    ) -> Result<StaticOutput, String> {
-        let Some(project) = change.project else { return Ok(StaticOutput::default()) };
+    ) -> Result<ChangeCheck, String> {
+        let Some(project) = change.project else { return Ok(ChangeCheck::default()) };
         let analyser = installed.analyser.as_ref();
         if let Some(why) = analyser.missing_config(project) {
             return Err(why);
@@ -300,13 +299,11 @@ impl Analysers {
         let mask = CredentialMask::for_change(change);
         let paths: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
         let after = self.analyse_side(installed, project, Side::New, &paths, &mask)?;
-        unread_files.extend(after.unread_files);
-        let mut notes: Vec<String> = after.cleanup_error.into_iter().collect();
-        let mut findings = Vec::new();
-        if !after.diagnostics.is_empty() {
+        let mut notes: Vec<String> = after.cleanup_error.clone().into_iter().collect();
+        let (mut findings, mut unfinished_files) = (Vec::new(), Vec::new());
+        if !after.diagnostics.is_empty() || !after.unparsed_files.is_empty() {
             let mut texts = SourceCache::new(project);
-            let paths =
-                comparison::origin_paths(change, checked_files, &after.diagnostics, &mut texts)?;
+            let paths = comparison::origin_paths(change, checked_files, &after, &mut texts)?;
             let handled_paths = paths.into_iter().filter(|path| {
                 let text = || project.file(Side::Old, path).ok().flatten().unwrap_or_default();
                 analyser.handles(path, &text)
@@ -314,15 +311,19 @@ impl Analysers {
             let paths: Vec<String> = handled_paths.take(FILES_MAX).collect();
             let before = self.analyse_side(installed, project, Side::Old, &paths, &mask)?;
             notes.extend(before.cleanup_error.clone());
+            let unparsed_files =
+                comparison::newly_unparsed_files(checked_files, &after, &before).into_iter();
+            unfinished_files.extend(
+                unparsed_files.map(|path| (path, format!("{} cannot parse it", installed.name))),
+            );
             let new = comparison::new_diagnostics(change, after.diagnostics, &before, &mut texts)?;
             let limited_findings = comparison::limit(installed.name, new, &mut texts, &mask)?;
             notes.extend(limited_findings.note());
             findings = limited_findings.findings;
         }
-        Ok(StaticOutput {
-            findings: findings.into_iter().map(FindingDraft::into_finding).collect(),
-            notes,
-        })
+        let findings = findings.into_iter().map(FindingDraft::into_finding).collect();
+        let output = StaticOutput { findings, notes };
+        Ok(ChangeCheck { output, unread_files: after.unread_files, unfinished_files })
     }
 
     /// Runs an analyser on one side of the change.
@@ -357,22 +358,22 @@ impl Analysers {
         let written_paths: Vec<String> =
             paths.iter().filter(|path| !unread_paths.contains(path.as_str())).cloned().collect();
         if written_paths.is_empty() && analyser.is_per_file() {
-            return Ok(SideDiagnostics {
-                diagnostics: Vec::new(),
-                unread_files,
-                cleanup_error: scratch.remove(),
-            });
+            let cleanup_error = scratch.remove();
+            return Ok(SideDiagnostics { unread_files, cleanup_error, ..Default::default() });
         }
         let args = analyser.args(&written_paths, &scratch)?;
         let mut output =
             self.run(installed.program, args, &scratch, readable, installed.timeout)?;
         output.stderr = mask.apply(&String::from_utf8_lossy(&output.stderr)).into_bytes();
-        let mut diagnostics = analyser.parse_output(&output).map_err(|why| mask.apply(&why))?;
+        let AnalyserReport { mut diagnostics, unparsed_files } =
+            analyser.parse_output(&output).map_err(|why| mask.apply(&why))?;
         for diagnostic in &mut diagnostics {
             diagnostic.path = scratch.repo_path(&diagnostic.path);
             diagnostic.message = mask.apply(&diagnostic.message);
         }
-        Ok(SideDiagnostics { diagnostics, unread_files, cleanup_error: scratch.remove() })
+        let unparsed_files = unparsed_files.iter().map(|path| scratch.repo_path(path)).collect();
+        let cleanup_error = scratch.remove();
+        Ok(SideDiagnostics { diagnostics, unread_files, unparsed_files, cleanup_error })
     }
 
     fn run(
@@ -420,12 +421,24 @@ fn files_for<'c>(analyser: &dyn Analyser, change: &'c ChangeView<'_>) -> Vec<&'c
     change.files.iter().filter(is_handled).collect()
 }
 
+/// What an analyser says about a change.
+#[derive(Default)]
+struct ChangeCheck {
+    output: StaticOutput,
+    /// Files that could not be given to the analyser, each with the reason.
+    unread_files: Vec<(String, String)>,
+    /// Files that the analyser got and could not check, each with the reason.
+    unfinished_files: Vec<(String, String)>,
+}
+
 /// Diagnostics of one side of the change.
 #[derive(Debug, Default)]
 struct SideDiagnostics {
     diagnostics: Vec<Diagnostic>,
     /// Files that could not be given to the analyser, each with the reason.
     unread_files: Vec<(String, String)>,
+    /// Files that the analyser could not parse.
+    unparsed_files: BTreeSet<String>,
     /// Why the scratch folder could not be removed, as a sentence.
     cleanup_error: Option<String>,
 }

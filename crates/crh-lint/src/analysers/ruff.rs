@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{AnalyserReport, Diagnostic};
 use super::{
     Analyser, Analysers, InstalledProgram, Scratch, parse_json, path_argument, stderr_summary,
 };
@@ -50,6 +50,9 @@ const MISLEADING_RULES: &[&str] = &[
     "YTT101", "YTT102", "YTT103", "YTT201", "YTT202", "YTT203", "YTT204", "YTT301", "YTT302", "YTT303",
 ];
 
+/// Names of syntax errors. In some versions they have no name.
+const SYNTAX_ERRORS: [&str; 2] = ["invalid-syntax", "E999"];
+
 pub(super) struct RuffAnalyser;
 
 /// A ruff diagnostic for a single text.
@@ -90,12 +93,16 @@ impl Analyser for RuffAnalyser {
         Ok(args(files))
     }
 
-    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
-        let diagnostics = parse_findings(output)?.into_iter().filter_map(|finding| {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String> {
+        let mut report = AnalyserReport::default();
+        for finding in parse_findings(output)? {
             let RuffJsonFinding { code, message, filename, location } = finding;
-            let rule = code?;
-            let severity = severity(&rule)?;
-            Some(Diagnostic {
+            let Some(rule) = code.filter(|code| !SYNTAX_ERRORS.contains(&code.as_str())) else {
+                report.unparsed_files.push(filename);
+                continue;
+            };
+            let Some(severity) = severity(&rule) else { continue };
+            report.diagnostics.push(Diagnostic {
                 path: filename,
                 line: location.row,
                 severity,
@@ -104,9 +111,9 @@ impl Analyser for RuffAnalyser {
                 why: why(&rule, severity).to_owned(),
                 rule,
                 message,
-            })
-        });
-        Ok(diagnostics.collect())
+            });
+        }
+        Ok(report)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{AnalyserReport, Diagnostic};
 use super::{Analyser, Scratch, path_argument, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
@@ -91,10 +91,11 @@ impl Analyser for SemgrepAnalyser {
         Ok(args)
     }
 
-    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String> {
         let json: Result<SemgrepOutput, _> = serde_json::from_slice(&output.stdout);
         let json = json.map_err(|_| format!("failed: {}", stderr_summary(&output.stderr)))?;
-        Ok(json.results.into_iter().filter_map(diagnostic).collect())
+        let diagnostics = json.results.into_iter().filter_map(diagnostic).collect();
+        Ok(AnalyserReport { diagnostics, unparsed_files: Vec::new() })
     }
 }
 

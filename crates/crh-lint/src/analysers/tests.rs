@@ -99,23 +99,49 @@ fn diagnostic_on_moved_line_is_not_new() {
     let asked = Fixture::new(fixture).with(|change| {
         let mut texts = SourceCache::new(change.project.unwrap());
         let asked: Vec<&ChangedFile> = change.files.iter().filter(|it| it.path == "b.py").collect();
+        let after = SideDiagnostics { diagnostics: after.to_vec(), ..SideDiagnostics::default() };
         comparison::origin_paths(change, &asked, &after, &mut texts).unwrap()
     });
     assert_eq!(asked, ["b.py", "a.py"]);
 }
 
 #[test]
-fn unreadable_old_file_reports_only_added_lines() {
+fn unchecked_old_file_reports_only_added_lines() {
     let fixture = Fixture::new("//- a.py\nbad(1)\n//- head\n//- a.py\nbad(1)\nbad(2)\n");
-    let before = SideDiagnostics {
-        unread_files: vec![("a.py".into(), "too large".into())],
-        ..SideDiagnostics::default()
-    };
+    let unread_files = vec![("a.py".into(), "too large".into())];
     let after = [diagnostic("a.py", 1, "X1", "bad"), diagnostic("a.py", 2, "X1", "bad")];
     let expected = expect![[r#"
         a.py:2 lint/X1: bad. (lint X1) | bad(2)
     "#]];
-    expected.assert_eq(&format_new_findings(&fixture, &before, &after));
+    for before in [
+        SideDiagnostics { unread_files, ..SideDiagnostics::default() },
+        SideDiagnostics { unparsed_files: ["a.py".into()].into(), ..SideDiagnostics::default() },
+    ] {
+        expected.assert_eq(&format_new_findings(&fixture, &before, &after));
+    }
+}
+
+#[test]
+fn unparsed_file_is_unfinished_if_it_was_parsed_before() {
+    let fixture = Fixture::new(
+        "//- a.py\nx\n//- b.py\nx\n//- head\n//- a.py\ny\n//- c.py from b.py\ny\n//- new.py\ny\n//- tests/bad.py\ny\n//- ok.py\ny\n",
+    );
+    let side = |paths: &[&str]| SideDiagnostics {
+        unparsed_files: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..SideDiagnostics::default()
+    };
+    let after = side(&["a.py", "c.py", "new.py", "tests/bad.py"]);
+    fixture.with(|change| {
+        let files: Vec<&ChangedFile> = change.files.iter().collect();
+        let unfinished =
+            |old: &[&str]| comparison::newly_unparsed_files(&files, &after, &side(old));
+        assert_eq!(unfinished(&[]), ["a.py", "c.py", "new.py"]);
+        assert_eq!(unfinished(&["a.py", "b.py"]), ["new.py"]);
+        // The old texts are checked too.
+        let mut texts = SourceCache::new(change.project.unwrap());
+        let asked = comparison::origin_paths(change, &files, &after, &mut texts).unwrap();
+        assert_eq!(asked, ["a.py", "b.py"]);
+    });
 }
 
 #[test]
@@ -253,12 +279,13 @@ fn process_output(stdout: &str) -> ProcessOutput {
 
 fn check_read(analyser: &dyn Analyser, stdout: &str, expected: Expect) {
     let shown = match analyser.parse_output(&process_output(stdout)) {
-        Ok(said) => said
-            .iter()
-            .map(|it| {
+        Ok(report) => {
+            let diagnostics = report.diagnostics.iter().map(|it| {
                 format!("{}:{} {} {} {}\n", it.path, it.line, it.rule, it.severity, it.message)
-            })
-            .collect(),
+            });
+            let unparsed = report.unparsed_files.iter().map(|path| format!("{path}: unparsed\n"));
+            diagnostics.chain(unparsed).collect()
+        }
         Err(why) => why,
     };
     expected.assert_eq(&shown);
@@ -279,6 +306,7 @@ fn only_defect_rules_are_kept() {
         a.py:2 F821 P1 m
         a.py:2 B012 P2 m
         a.py:2 PLW0711 P2 m
+        a.py: unparsed
     "#]],
     );
     let eslint = eslint::EslintAnalyser { trusted: None };
@@ -298,6 +326,7 @@ fn only_defect_rules_are_kept() {
         /s/a.js:1 no-const-assign P1 m
         /s/a.js:2 no-dupe-keys P2 m
         /s/a.js:5 no-dupe-keys P2 m
+        /s/a.js: unparsed
     "#]],
     );
     let trusted = TrustedRepo { checkout: None };
@@ -310,17 +339,20 @@ fn only_defect_rules_are_kept() {
         /s/a.js:2 no-dupe-keys P2 m
         /s/a.js:3 semi P3 m
         /s/a.js:5 no-dupe-keys P2 m
+        /s/a.js: unparsed
     "#]],
     );
     let comments = r#"{"comments": [{"file": "a.sh", "line": 1, "code": 2115, "message": "m", "level": "warning"},
         {"file": "a.sh", "line": 2, "code": 2077, "message": "m", "level": "error"},
-        {"file": "a.sh", "line": 3, "code": 2086, "message": "m", "level": "info"}]}"#;
+        {"file": "a.sh", "line": 3, "code": 2086, "message": "m", "level": "info"},
+        {"file": "b.sh", "line": 3, "code": 1072, "message": "m", "level": "error"}]}"#;
     check_read(
         &shellcheck::ShellcheckAnalyser,
         comments,
         expect![[r#"
         a.sh:1 SC2115 P1 m
         a.sh:2 SC2077 P2 m
+        b.sh: unparsed
     "#]],
     );
 }
@@ -384,7 +416,7 @@ fn analysers_run_with_ignore_comments_disabled() {
     let shown = shellcheck::ShellcheckAnalyser.prepare_text(text.as_bytes().to_vec());
     assert_eq!(
         String::from_utf8(shown).unwrap(),
-        "#!/bin/sh\n# shellcheck shell=sh ignored=SC2086\necho disable=1\n  #shellcheck ignored=all\n"
+        "#!/bin/sh\n# (disarmed) shell=sh disable=SC2086\necho disable=1\n  #(disarmed) disable=all\n"
     );
 }
 

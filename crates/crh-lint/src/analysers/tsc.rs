@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{AnalyserReport, Diagnostic};
 use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, stderr_summary};
 use crate::Project;
 use crate::paths::extension;
@@ -44,7 +44,7 @@ impl Analyser for TscAnalyser<'_> {
         Ok(args.into_iter().map(str::to_owned).collect())
     }
 
-    fn parse_output(&self, output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String> {
         let text = String::from_utf8_lossy(&output.stdout);
         let diagnostics: Vec<Diagnostic> = text.lines().filter_map(parse_line).collect();
         // tsc exits with 1 or 2 if it reports anything.
@@ -52,7 +52,7 @@ impl Analyser for TscAnalyser<'_> {
             let complaint = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
             return Err(format!("failed: {}", stderr_summary(complaint)));
         }
-        Ok(diagnostics)
+        Ok(AnalyserReport { diagnostics, unparsed_files: Vec::new() })
     }
 }
 
