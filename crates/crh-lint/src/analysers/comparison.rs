@@ -108,6 +108,7 @@ pub(super) fn new_diagnostics(
     let unchecked_paths: BTreeSet<&str> = old_side
         .unread_files
         .iter()
+        .chain(&old_side.failed_files)
         .map(|(path, _)| path)
         .chain(&old_side.unparsed_files)
         .map(String::as_str)

@@ -5,9 +5,11 @@
 //! Invariants:
 //! - Nothing runs outside the sandbox.
 //! - An untrusted change provides only file contents. Its analyser settings are ignored.
-//! - If an analyser fails, the review continues with a note.
+//! - If an analyser fails, the review continues with a note. If it fails because of a file, that
+//!   file counts as not fully checked, and the others are checked.
 //! - Credentials that the change adds are masked in all analyser output.
 
+mod batches;
 mod comparison;
 mod diagnostic;
 mod eslint;
@@ -25,6 +27,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::batches::{BatchError, BatchResults, run_in_batches};
 use self::comparison::SourceCache;
 use self::diagnostic::{AnalyserReport, Diagnostic};
 use self::installation::InstalledProgram;
@@ -32,8 +35,9 @@ pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
 use self::scratch::Scratch;
 use crate::findings::FindingDraft;
+use crate::paths::extension;
 use crate::process::{NEVER_STOPPED, ProcessLimits, ProcessOutput};
-use crate::sandbox::{Sandbox, SandboxJob, SandboxUnavailable};
+use crate::sandbox::{Sandbox, SandboxJob, SandboxJobError, SandboxUnavailable};
 use crate::secrets::CredentialMask;
 use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
@@ -56,6 +60,8 @@ const TOTAL_BYTES_MAX: usize = 100_000_000;
 const STDERR_CHARS_MAX: usize = 300;
 const VERSION_CHARS_MAX: usize = 60;
 const VERSION_TIMEOUT: Duration = Duration::from_secs(20);
+/// Time limit for an empty file.
+const EMPTY_FILE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The installed analysers and the sandbox they run in.
 #[derive(Debug, Clone)]
@@ -103,6 +109,12 @@ trait Analyser: Sync {
     /// Whether the analyser checks only the given files, not the whole tree.
     fn is_per_file(&self) -> bool {
         true
+    }
+
+    /// Whether a file cannot change the results for other files, so that the analyser can run on
+    /// parts of the files if one of them makes it fail. A trusted project is checked as a whole.
+    fn checks_files_alone(&self) -> bool {
+        self.is_per_file() && matches!(self.input(), AnalyserInput::Files)
     }
 
     /// Returns the file text to give to the analyser. It must have the same number of lines.
@@ -300,7 +312,12 @@ impl Analysers {
         let paths: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
         let after = self.analyse_side(installed, project, Side::New, &paths, &mask)?;
         let mut notes: Vec<String> = after.cleanup_error.clone().into_iter().collect();
-        let (mut findings, mut unfinished_files) = (Vec::new(), Vec::new());
+        let name = installed.name;
+        let failed_files = after.failed_files.iter();
+        let mut unfinished_files: Vec<(String, String)> = failed_files
+            .map(|(path, why)| (path.clone(), format!("{name} did not check it: {why}")))
+            .collect();
+        let mut findings = Vec::new();
         if !after.diagnostics.is_empty() || !after.unparsed_files.is_empty() {
             let mut texts = SourceCache::new(project);
             let paths = comparison::origin_paths(change, checked_files, &after, &mut texts)?;
@@ -313,9 +330,8 @@ impl Analysers {
             notes.extend(before.cleanup_error.clone());
             let unparsed_files =
                 comparison::newly_unparsed_files(checked_files, &after, &before).into_iter();
-            unfinished_files.extend(
-                unparsed_files.map(|path| (path, format!("{} cannot parse it", installed.name))),
-            );
+            unfinished_files
+                .extend(unparsed_files.map(|path| (path, format!("{name} cannot parse it"))));
             let new = comparison::new_diagnostics(change, after.diagnostics, &before, &mut texts)?;
             let limited_findings = comparison::limit(installed.name, new, &mut texts, &mask)?;
             notes.extend(limited_findings.note());
@@ -361,19 +377,39 @@ impl Analysers {
             let cleanup_error = scratch.remove();
             return Ok(SideDiagnostics { unread_files, cleanup_error, ..Default::default() });
         }
-        let args = analyser.args(&written_paths, &scratch)?;
-        let mut output =
-            self.run(installed.program, args, &scratch, readable, installed.timeout)?;
-        output.stderr = mask.apply(&String::from_utf8_lossy(&output.stderr)).into_bytes();
-        let AnalyserReport { mut diagnostics, unparsed_files } =
-            analyser.parse_output(&output).map_err(|why| mask.apply(&why))?;
-        for diagnostic in &mut diagnostics {
-            diagnostic.path = scratch.repo_path(&diagnostic.path);
-            diagnostic.message = mask.apply(&diagnostic.message);
+        let run = |files: &[String], time: Duration| {
+            let args = analyser.args(files, &scratch).map_err(BatchError::Analyser)?;
+            let output = self.run_job(installed.program, args, &scratch, readable.clone(), time);
+            let mut output = output.map_err(batch_error)?;
+            output.stderr = mask.apply(&String::from_utf8_lossy(&output.stderr)).into_bytes();
+            let report = analyser.parse_output(&output);
+            report.map_err(|why| BatchError::Files(mask.apply(&why)))
+        };
+        let BatchResults { results, failed_files } = if analyser.checks_files_alone() {
+            // An analyser that also fails on an empty file is broken; otherwise a file is the cause.
+            let check_analyser = || {
+                let file = unused_path(&written_paths);
+                match scratch.write(&file, b"") {
+                    Ok(()) => run(&[file], EMPTY_FILE_TIMEOUT).map(drop),
+                    Err(_) => Ok(()),
+                }
+            };
+            run_in_batches(&written_paths, installed.timeout, check_analyser, run)?
+        } else {
+            let report = run(&written_paths, installed.timeout).map_err(BatchError::into_reason)?;
+            BatchResults { results: vec![report], failed_files: Vec::new() }
+        };
+        let mut side = SideDiagnostics { unread_files, failed_files, ..Default::default() };
+        for AnalyserReport { diagnostics, unparsed_files } in results {
+            side.diagnostics.extend(diagnostics.into_iter().map(|diagnostic| Diagnostic {
+                path: scratch.repo_path(&diagnostic.path),
+                message: mask.apply(&diagnostic.message),
+                ..diagnostic
+            }));
+            side.unparsed_files.extend(unparsed_files.iter().map(|path| scratch.repo_path(path)));
         }
-        let unparsed_files = unparsed_files.iter().map(|path| scratch.repo_path(path)).collect();
-        let cleanup_error = scratch.remove();
-        Ok(SideDiagnostics { diagnostics, unread_files, unparsed_files, cleanup_error })
+        side.cleanup_error = scratch.remove();
+        Ok(side)
     }
 
     fn run(
@@ -381,9 +417,21 @@ impl Analysers {
         installed: &InstalledProgram,
         args: Vec<String>,
         scratch: &Scratch,
-        mut readable: Vec<PathBuf>,
+        readable: Vec<PathBuf>,
         timeout: Duration,
     ) -> Result<ProcessOutput, String> {
+        let outcome = self.run_job(installed, args, scratch, readable, timeout);
+        outcome.map_err(|why| why.to_string())
+    }
+
+    fn run_job(
+        &self,
+        installed: &InstalledProgram,
+        args: Vec<String>,
+        scratch: &Scratch,
+        mut readable: Vec<PathBuf>,
+        timeout: Duration,
+    ) -> Result<ProcessOutput, SandboxJobError> {
         readable.extend(installed.readable.iter().cloned());
         let job = SandboxJob {
             program: &installed.program,
@@ -393,10 +441,30 @@ impl Analysers {
             folder: scratch.tree(),
             readable,
         };
-        let sandbox = self.sandbox().map_err(|why| why.to_string())?;
+        let sandbox = self.sandbox().map_err(|why| SandboxJobError::Sandbox(why.to_string()))?;
         let limits =
             ProcessLimits { time: timeout, output: OUTPUT_BYTES_MAX, is_stopped: NEVER_STOPPED };
-        sandbox.run(job, limits).map_err(|why| why.to_string())
+        sandbox.run(job, limits)
+    }
+}
+
+/// A path in the root folder that is none of these, with the extension of the first.
+fn unused_path(paths: &[String]) -> String {
+    let first = paths.first().map(|path| extension(path)).unwrap_or_default();
+    let mut path = format!("empty.{first}");
+    while paths.contains(&path) {
+        path.insert(0, '0');
+    }
+    path
+}
+
+fn batch_error(job_error: SandboxJobError) -> BatchError {
+    let why = job_error.to_string();
+    match job_error {
+        SandboxJobError::Timeout(_) | SandboxJobError::TooMuchOutput(_) => BatchError::Files(why),
+        SandboxJobError::Sandbox(_) | SandboxJobError::Stopped | SandboxJobError::Io(_) => {
+            BatchError::Analyser(why)
+        }
     }
 }
 
@@ -439,6 +507,8 @@ struct SideDiagnostics {
     unread_files: Vec<(String, String)>,
     /// Files that the analyser could not parse.
     unparsed_files: BTreeSet<String>,
+    /// Files that made the analyser fail, each with the reason.
+    failed_files: Vec<(String, String)>,
     /// Why the scratch folder could not be removed, as a sentence.
     cleanup_error: Option<String>,
 }

@@ -72,6 +72,11 @@ impl Analyser for SemgrepAnalyser {
             && !path.ends_with(IGNORE_FILE)
     }
 
+    fn checks_files_alone(&self) -> bool {
+        // Each start takes seconds, and semgrep itself limits the time for each file.
+        false
+    }
+
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
         let general_args =
             ["scan", "--json", "--metrics=off", "--disable-version-check", "--quiet"];

@@ -116,6 +116,10 @@ fn unchecked_old_file_reports_only_added_lines() {
     for before in [
         SideDiagnostics { unread_files, ..SideDiagnostics::default() },
         SideDiagnostics { unparsed_files: ["a.py".into()].into(), ..SideDiagnostics::default() },
+        SideDiagnostics {
+            failed_files: vec![("a.py".into(), "slow".into())],
+            ..SideDiagnostics::default()
+        },
     ] {
         expected.assert_eq(&format_new_findings(&fixture, &before, &after));
     }
@@ -230,6 +234,28 @@ fn scratch_folder_is_removed_with_any_contents() {
     }
     assert_eq!(scratch.remove(), None);
     assert!(!root.exists());
+}
+
+#[test]
+fn only_linters_of_single_files_run_in_batches() {
+    let trusted = TrustedRepo { checkout: None };
+    for (analyser, expected) in [
+        (&ruff::RuffAnalyser as &dyn Analyser, true),
+        (&shellcheck::ShellcheckAnalyser, true),
+        (&eslint::EslintAnalyser { trusted: None }, true),
+        (&eslint::EslintAnalyser { trusted: Some(&trusted) }, false),
+        (&semgrep::SemgrepAnalyser { rules: Vec::new() }, false),
+        (&tsc::TscAnalyser { trusted: &trusted }, false),
+    ] {
+        assert_eq!(analyser.checks_files_alone(), expected);
+    }
+    assert_eq!(
+        batch_error(SandboxJobError::Timeout(3)),
+        BatchError::Files("it did not end within 3 seconds".to_owned())
+    );
+    // The empty file replaces no file of the change.
+    let files = ["a/b.sh", "empty.sh"].map(str::to_owned);
+    assert_eq!(unused_path(&files), "0empty.sh");
 }
 
 #[test]

@@ -149,7 +149,7 @@ impl Sandbox {
             ProcessCommand { program: &self.helper, args: &[HELPER], path: OsStr::new(""), input };
         process::run(command, limits).map_err(|process_error| match process_error {
             ProcessError::Io(error) => SandboxJobError::Io(error.to_string()),
-            ProcessError::Timeout => SandboxJobError::Timeout(limits.time.as_secs()),
+            ProcessError::Timeout => SandboxJobError::Timeout(limits.time.as_secs().max(1)),
             ProcessError::Stopped => SandboxJobError::Stopped,
             ProcessError::TooMuchOutput => SandboxJobError::TooMuchOutput(limits.output),
         })

@@ -1,0 +1,147 @@
+//! Runs an analyser on many files, so that one file cannot keep it from checking the others.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The first run gets this part of the time limit. The rest is for its parts, if it fails.
+const FIRST_PART: u32 = 2;
+/// Each part of a failed batch gets this part of the time that is left.
+const NEXT_PART: u32 = 4;
+/// With less than this part of the time limit left, no further batch is started.
+const LAST_PART: u32 = 100;
+
+/// Why a batch failed, as a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum BatchError {
+    /// The time limit, the output or a crash: one of the files may be the cause.
+    Files(String),
+    /// The analyser cannot run at all.
+    Analyser(String),
+}
+
+impl BatchError {
+    pub(super) fn into_reason(self) -> String {
+        match self {
+            Self::Files(why) | Self::Analyser(why) => why,
+        }
+    }
+}
+
+/// Results of all batches.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BatchResults<T> {
+    pub(super) results: Vec<T>,
+    /// Files that could not be checked, each with the reason.
+    pub(super) failed_files: Vec<(String, String)>,
+}
+
+/// Runs an analyser on all files at once. If that fails, runs it on halves of the files, down to
+/// single files, all within the time limit. The error is for an analyser that cannot run at all,
+/// or that `check_analyser` finds unusable after the first failure.
+pub(super) fn run_in_batches<T>(
+    files: &[String],
+    time_limit: Duration,
+    check_analyser: impl FnOnce() -> Result<(), BatchError>,
+    mut run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
+) -> Result<BatchResults<T>, String> {
+    let start = Instant::now();
+    let mut batches = VecDeque::from([files]);
+    let (mut results, mut failed_files) = (Vec::new(), Vec::new());
+    let mut check_analyser = Some(check_analyser);
+    let mut batch_limit = if files.len() > 1 { time_limit / FIRST_PART } else { time_limit };
+    while let Some(batch) = batches.pop_front() {
+        let outcome = match batch_limit < time_limit / LAST_PART / NEXT_PART {
+            true => Err(BatchError::Files("no time was left for it".to_owned())),
+            false => run(batch, batch_limit),
+        };
+        if let Some(check_analyser) = check_analyser.take_if(|_| outcome.is_err()) {
+            check_analyser().map_err(BatchError::into_reason)?;
+        }
+        match outcome {
+            Ok(result) => results.push(result),
+            Err(BatchError::Analyser(why)) => return Err(why),
+            Err(BatchError::Files(why)) => match batch {
+                [] => {}
+                [file] => failed_files.push((file.clone(), why)),
+                [..] => {
+                    let (first, second) = batch.split_at(batch.len() / 2);
+                    batches.extend([first, second]);
+                }
+            },
+        }
+        batch_limit = time_limit.saturating_sub(start.elapsed()) / NEXT_PART;
+    }
+    failed_files.sort();
+    Ok(BatchResults { results, failed_files })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("{number:03}")).collect()
+    }
+
+    #[test]
+    fn slow_file_does_not_keep_others_from_being_checked() {
+        let files = names(100);
+        let limit = Duration::from_millis(400);
+        let start = Instant::now();
+        let outcome = run_in_batches(
+            &files,
+            limit,
+            || Ok(()),
+            |batch, time| {
+                if batch.contains(&files[70]) {
+                    std::thread::sleep(time);
+                    return Err(BatchError::Files("slow".to_owned()));
+                }
+                Ok(batch.to_vec())
+            },
+        );
+        let BatchResults { results, failed_files } = outcome.unwrap();
+        assert!(start.elapsed() < limit * 2, "{:?}", start.elapsed());
+        let [(path, _)] = failed_files.as_slice() else { panic!("{failed_files:?}") };
+        assert_eq!(path, &files[70]);
+        let mut checked: Vec<String> = results.concat();
+        checked.sort();
+        assert_eq!(checked.len(), 99);
+    }
+
+    #[test]
+    fn files_without_time_are_listed() {
+        let files = names(64);
+        let run = |_: &[String], time| {
+            std::thread::sleep(time);
+            Err::<(), _>(BatchError::Files("slow".to_owned()))
+        };
+        let outcome = run_in_batches(&files, Duration::from_millis(100), || Ok(()), run);
+        let failed_files = outcome.unwrap().failed_files;
+        let paths: Vec<String> = failed_files.iter().map(|(path, _)| path.clone()).collect();
+        assert_eq!(paths, files);
+        assert_eq!(failed_files[63].1, "no time was left for it");
+    }
+
+    #[test]
+    fn unusable_analyser_is_run_once() {
+        let outcome = |run_error: BatchError, check: Result<(), BatchError>| {
+            let mut runs = 0;
+            let outcome = run_in_batches(
+                &names(2),
+                Duration::from_secs(9),
+                || check,
+                |_, _| {
+                    runs += 1;
+                    Err::<(), _>(run_error.clone())
+                },
+            );
+            (outcome.map(|it| it.failed_files.len()), runs)
+        };
+        let of_files = || BatchError::Files("it crashed".to_owned());
+        let of_analyser = BatchError::Analyser("no sandbox".to_owned());
+        assert_eq!(outcome(of_analyser, Ok(())), (Err("no sandbox".to_owned()), 1));
+        assert_eq!(outcome(of_files(), Err(of_files())), (Err("it crashed".to_owned()), 1));
+        assert_eq!(outcome(of_files(), Ok(())), (Ok(2), 3));
+    }
+}
