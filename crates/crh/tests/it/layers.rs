@@ -119,6 +119,7 @@ fn client_libraries_are_used_only_in_their_folders() {
                 "crates/crh-forge/src/launchpad/client",
                 "crates/crh-forge/src/rest",
                 "crates/crh-forge/src/tracker/client.rs",
+                "crates/crh-server/src/http/tests",
                 "crates/crh-server/src/http/tests.rs",
                 "crates/crh-server/src/traces.rs",
             ],

@@ -209,6 +209,7 @@ fn ctrl_c_reports_partial_results() {
         stages/edit.json
         stages/findings.json
         stages/found.json
+        stages/masked.diff
         stages/merge.json
         stages/plan.json
         stages/report.json

@@ -69,6 +69,7 @@ fn run_folder_is_complete() {
         stages/edit.json
         stages/findings.json
         stages/found.json
+        stages/masked.diff
         stages/merge.json
         stages/plan.json
         stages/report.json
