@@ -3,6 +3,8 @@
 //! Every write carries the lease's token and the current time. It changes nothing if the lease expired or the job was
 //! taken again, so a worker that was frozen cannot overwrite the result of its successor.
 
+use std::fmt;
+
 use sqlx::{Any, Transaction};
 
 use super::{
@@ -44,6 +46,22 @@ pub enum LeaseEnd {
     Skipped(String),
     /// The worker stopped because the store asked for it.
     Stopped,
+}
+
+/// One line for logs, without the report.
+impl fmt::Display for LeaseEnd {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Done(None) => out.write_str("done"),
+            Self::Done(Some(review)) => {
+                write!(out, "reviewed: {}, {} issues", review.verdict, review.issues_shown)
+            }
+            Self::Failed(failure) => write!(out, "failed: {}", failure.reason),
+            Self::Deferred(deferral) => write!(out, "waits: {}", deferral.reason),
+            Self::Skipped(reason) => write!(out, "skipped: {reason}"),
+            Self::Stopped => out.write_str("stopped"),
+        }
+    }
 }
 
 /// A job that waits again without a failed attempt: a limit is reached, or the worker shuts down.

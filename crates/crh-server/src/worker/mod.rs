@@ -222,7 +222,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
                 retry: RetryAdvice::Backoff,
             }),
         });
-        tracing::info!(?end, "ended");
+        tracing::info!(%end, "ended");
         while attempt.stop.reason() != Some(StopReason::LeaseLost) {
             match self.store.end(&attempt.leased.lease, &end, &self.settings.retry).await {
                 Ok(()) => {
