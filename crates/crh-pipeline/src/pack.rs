@@ -30,6 +30,8 @@ const DISMISSED: &str = "dismissed.json";
 const SETTINGS: &str = "crh.toml";
 /// Baseline of the target branch.
 const BASELINE: &str = "baseline.json";
+/// Lessons of the target branch.
+const LESSONS: &str = "lessons.toml";
 /// Commit at the tip of the target branch. Its `.gitattributes` are among the objects.
 const TIP: &str = "tip";
 /// Size limit of the files next to the workspace. The largest is a baseline, for which crh has the
@@ -64,6 +66,8 @@ pub struct BranchPolicy {
     pub settings: Option<Vec<u8>>,
     /// Baseline file of the target branch.
     pub baseline: Option<Vec<u8>>,
+    /// Lessons file of the target branch.
+    pub lessons: Option<Vec<u8>>,
     /// Tip of the target branch. Its attributes decide which files are reviewed.
     pub tip: Option<String>,
 }
@@ -160,6 +164,7 @@ pub fn pack(workspace: &Path, extras: &PackExtras, file: &Path) -> Result<(), Pa
         (DISMISSED, dismissed.as_ref()),
         (SETTINGS, policy.and_then(|policy| policy.settings.as_ref())),
         (BASELINE, policy.and_then(|policy| policy.baseline.as_ref())),
+        (LESSONS, policy.and_then(|policy| policy.lessons.as_ref())),
         (TIP, tip.as_ref()),
         (BUNDLE, bundle.as_ref()),
     ] {
@@ -315,7 +320,8 @@ impl PackedChange {
         let tip = self.extra_file(TIP)?.map(String::from_utf8).transpose();
         let tip = tip.ok().filter(|tip| tip.as_deref().is_none_or(is_commit_id));
         let tip = tip.ok_or_else(|| invalid_part(TIP, "its commit hash is invalid"))?;
-        Ok(Some(BranchPolicy { dismissed, settings, baseline, tip }))
+        let lessons = self.extra_file(LESSONS)?;
+        Ok(Some(BranchPolicy { dismissed, settings, baseline, lessons, tip }))
     }
 
     /// Reads a file next to the workspace, if it exists.
@@ -366,7 +372,7 @@ fn unpack(archive: impl Read, folder: &Path) -> io::Result<()> {
         let refusal = |why: &str| io::Error::other(format!("{why} `{}`", name.display()));
         let is_inside = name.components().all(|part| matches!(part, Component::Normal(_)));
         let extra_names =
-            [BUNDLE, PREVIOUS_REVIEW, DISMISSED, SETTINGS, BASELINE, TIP].map(Path::new);
+            [BUNDLE, PREVIOUS_REVIEW, DISMISSED, SETTINGS, BASELINE, LESSONS, TIP].map(Path::new);
         let is_known = extra_names.contains(&name.as_path()) || name.starts_with(WORKSPACE);
         if !is_inside || !is_known || count > ENTRIES_MAX {
             return Err(refusal("unexpected entry"));

@@ -12,7 +12,7 @@ pub(super) use target_failure::target_failure;
 
 use super::forge::ForgeProposal;
 use super::repository_file::{file_at, repository_file};
-use super::review::checks::BaselineAt;
+use super::review::checks::{BaselineAt, lessons_at};
 use super::{forge, interrupts, run_lookup, store};
 use crate::cli::{ModeArg, TargetArgs};
 use crate::config::environment::{Environment, INDEX_FILE};
@@ -670,6 +670,7 @@ impl ChangeSource {
             dismissed: pull.dismissals(self.settings.instance.value.as_str()),
             settings: self.tip_config.as_ref().map(|file| file.text.clone().into_bytes()),
             baseline: BaselineAt::Commit(store.bare(), &proposal.tip).bytes()?,
+            lessons: lessons_at(store.bare(), &proposal.tip)?.map(String::into_bytes),
             tip: Some(proposal.tip.clone()),
         }))
     }

@@ -26,7 +26,7 @@ use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_server::comment_jobs::CommentJobRunner;
-use crh_server::forges::{RULES, RestAccess, RestAccessSettings, ServerForges};
+use crh_server::forges::{RULES, RestAccess, RestAccessSettings, RestForgeRules, ServerForges};
 use crh_server::github_app::{GitHubAccess, GitHubAppSettings, SecretSource};
 use crh_server::http::{HttpServer, HttpSettings, OAuthSettings, SignIn, StartError};
 use crh_server::logs::LogFormat;
@@ -216,7 +216,7 @@ pub(super) fn forges(
             GITHUB_APP_VARIABLES[0]
         )));
     }
-    let names = RULES.map(|rules| rules.name());
+    let names = RULES.map(RestForgeRules::name);
     let files = args.forge.iter().chain(&args.forge_token).chain(secrets.into_iter().flatten());
     if let Some((name, _)) = files.into_iter().find(|(name, _)| !names.contains(&name.as_str())) {
         return Err(Failure::usage(format!("`{name}` is not the name of a forge"))

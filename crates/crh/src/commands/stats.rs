@@ -99,8 +99,10 @@ fn refresh(
 ) -> Result<(), Failure> {
     let commits = recent_commits(environment);
     for proposal in history.proposals() {
-        let reviews = history.reviews.iter().filter(|review| review.proposal == proposal);
-        let Some(review) = reviews.last().filter(|review| !review.url.is_empty()) else { continue };
+        let mut reviews = history.reviews.iter().filter(|review| review.proposal == proposal);
+        let Some(review) = reviews.next_back().filter(|review| !review.url.is_empty()) else {
+            continue;
+        };
         match refresh_proposal(history, review, &commits, environment, settings) {
             Ok(entries) => {
                 history::append(state, &review.repo, &entries).map_err(history_failure)?;

@@ -3,7 +3,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::rest_forge::REST_FORGES;
+use super::rest_forge::{REST_FORGES, RestForge};
 use super::{github, launchpad, models};
 use crate::config;
 use crate::config::environment::Environment;
@@ -55,7 +55,7 @@ pub(crate) fn hidden_variables(settings: &Settings) -> Result<HiddenVariables, F
     let from_local_commands = github::TOKENS
         .iter()
         .chain(&launchpad::TOKENS)
-        .chain(REST_FORGES.into_iter().flat_map(|forge| forge.token_variables()));
+        .chain(REST_FORGES.into_iter().flat_map(RestForge::token_variables));
     let from_local_commands = from_local_commands.map(|name| (*name).to_owned()).collect();
     Ok(HiddenVariables { from_all_commands, from_local_commands })
 }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use secrecy::SecretString;
 
 use super::keys::KEYS;
-use crate::commands::rest_forge::REST_FORGES;
+use crate::commands::rest_forge::{REST_FORGES, RestForge};
 use crate::ui;
 use crh_http::{NetworkSettings, Timeouts};
 
@@ -103,7 +103,7 @@ impl Environment {
             .chain(OBEYING_CI)
             .chain(GITHUB_VARIABLES)
             .chain(GITHUB_APP_VARIABLES)
-            .chain(REST_FORGES.into_iter().flat_map(|forge| forge.server_variables()).copied())
+            .chain(REST_FORGES.into_iter().flat_map(RestForge::server_variables).copied())
             .chain(HTTP_PROXY)
             .chain(HTTPS_PROXY)
             .chain(NO_PROXY)

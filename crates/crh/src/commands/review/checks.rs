@@ -80,6 +80,12 @@ impl Silencing {
         Ok(Self { lessons, ..self })
     }
 
+    /// Adds the lessons of a packed change.
+    pub(in crate::commands) fn with_packed_lessons(self, lessons: Option<&[u8]>) -> Self {
+        let lessons = lessons.map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+        Self { lessons, ..self }
+    }
+
     /// Text of the lessons at the base of the change.
     pub(in crate::commands) fn lessons(&self) -> Option<&str> {
         self.lessons.as_deref()
@@ -207,7 +213,10 @@ fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Fai
     }
 }
 
-fn lessons_at(bare: &BareRepository, commit: &str) -> Result<Option<String>, Failure> {
+pub(in crate::commands) fn lessons_at(
+    bare: &BareRepository,
+    commit: &str,
+) -> Result<Option<String>, Failure> {
     let objects = bare.objects().or_fail(FailureKind::External)?;
     match objects.stat(commit, LESSONS_FILE) {
         Ok((entry, size)) if entry.kind.is_file() && size <= LESSONS_MAX_BYTES => {

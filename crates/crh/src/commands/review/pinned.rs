@@ -278,7 +278,7 @@ impl Pinned {
             (None, Some(decided)) => {
                 let baseline = BaselineAt::Given(decided.baseline.as_deref());
                 Silencing::of(ignore, ignore, &baseline)?
-                    .with_lessons(base_commit(objects.as_ref(), decided.tip.as_deref()))?
+                    .with_packed_lessons(decided.lessons.as_deref())
             }
             (None, None) => Silencing::of(ignore, ignore, &at(objects.as_ref(), None))?
                 .with_lessons(base_commit(objects.as_ref(), None))?,
@@ -306,15 +306,16 @@ impl Pinned {
         };
         Ok(match resumed {
             None => pinned,
-            Some(Resumed { found, .. }) => {
-                let ResumeState { change, notes, untracked, checkout, origin, .. } = found.clone();
-                let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } =
-                    found.clone();
-                let pinned = Self { checked_out, alone, dismissed, is_by_stranger, ..pinned };
-                let pinned = Self { has_commits: found.has_commits, ..pinned };
-                Self { change, notes, untracked, checkout, origin, ..pinned }
-            }
+            Some(Resumed { found, .. }) => pinned.resumed(found.clone()),
         })
+    }
+
+    /// The same change with the decisions of an interrupted run.
+    fn resumed(self, found: ResumeState) -> Self {
+        let ResumeState { change, notes, untracked, checkout, origin, has_commits, .. } = found;
+        let ResumeState { alone, dismissed, checked_out, is_by_stranger, .. } = found;
+        let pinned = Self { checked_out, alone, dismissed, is_by_stranger, has_commits, ..self };
+        Self { change, notes, untracked, checkout, origin, ..pinned }
     }
 
     /// The repository with the files of the change, and their commit.
