@@ -296,7 +296,7 @@ impl RunFolder {
     }
 
     /// Stores the numbered diff with masked credentials, for clients outside of the review. A diff
-    /// over [`MASKED_DIFF_MAX`] is left out.
+    /// over 6 MB is left out.
     pub fn store_masked_diff(&self, diff: &Diff) -> Result<(), FileWriteError> {
         if diff.raw().len() > MASKED_DIFF_MAX {
             return Ok(());
