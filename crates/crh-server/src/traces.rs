@@ -165,7 +165,7 @@ mod tests {
         found
     }
 
-    fn children<'m>(message: &'m [u8], field: u64) -> Vec<&'m [u8]> {
+    fn children(message: &[u8], field: u64) -> Vec<&[u8]> {
         fields(message)
             .into_iter()
             .filter(|(key, _)| *key == field)
