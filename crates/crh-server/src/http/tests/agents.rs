@@ -192,7 +192,7 @@ async fn request_needs_a_token_an_own_host_and_no_foreign_origin() {
     server.add_repositories().await;
     let status =
         async |request: reqwest::RequestBuilder| request.send().await.unwrap().status().as_u16();
-    let start = || post(&server, "page token", initialize());
+    let start = || post(&server, PAGE_TOKEN, initialize());
     let own = server.url.clone();
     assert_eq!(status(start()).await, 200);
     assert_eq!(status(start().header("origin", own)).await, 200);
@@ -200,7 +200,7 @@ async fn request_needs_a_token_an_own_host_and_no_foreign_origin() {
         assert_eq!(status(start().header("origin", origin)).await, 403, "{origin}");
     }
     assert_eq!(status(start().header("host", "evil.example")).await, 403);
-    for token in ["", "wrong", "page token 2"] {
+    for token in ["", "wrong", "the page token of the tests 2"] {
         let answer = post(&server, token, initialize()).send().await.unwrap();
         assert_eq!(answer.status().as_u16(), 401, "{token}");
         assert_eq!(answer.headers()["www-authenticate"], "Bearer");
@@ -208,8 +208,8 @@ async fn request_needs_a_token_an_own_host_and_no_foreign_origin() {
     let anonymous = server.http.post(format!("{}/mcp", server.url)).body(initialize());
     assert_eq!(status(anonymous).await, 401);
     // What is malformed or too large starts nothing.
-    assert!((400..500).contains(&status(post(&server, "page token", "{".to_owned())).await));
-    let large = post(&server, "page token", format!("\"{}\"", "x".repeat(10 << 20)));
+    assert!((400..500).contains(&status(post(&server, PAGE_TOKEN, "{".to_owned())).await));
+    let large = post(&server, PAGE_TOKEN, format!("\"{}\"", "x".repeat(10 << 20)));
     // The server may close the connection before it has read all.
     if let Ok(answer) = large.send().await {
         assert_eq!(answer.status().as_u16(), 413);
@@ -222,7 +222,7 @@ async fn request_needs_a_token_an_own_host_and_no_foreign_origin() {
 async fn agent_reviews_a_pull_request_and_reads_the_report() {
     let server = TestServer::start(TestSignIn::Token).await;
     let pull = server.add_repositories().await;
-    let session = AgentSession::start(&server, "page token").await;
+    let session = AgentSession::start(&server, PAGE_TOKEN).await;
     let tools = session.request("tools/list", json!({})).await;
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
