@@ -3,7 +3,7 @@
 //! Invariants:
 //! - A request needs a bearer token of the server or of a person, an own host and no foreign origin.
 //! - A person reaches only repositories that GitHub lets them read, and only own MCP sessions.
-//! - A review that nobody waits for any more is cancelled.
+//! - If the client of a review leaves, the server cancels the review.
 
 mod arguments;
 mod clients;

@@ -34,7 +34,7 @@ const REPOSITORY: &str = "demo/tickets";
 /// Author of the example change. The recording has this name in its questions.
 const AUTHOR: &str = "crh demo";
 
-/// A change of a person whom nobody knows yet.
+/// A change by a first-time contributor.
 const STRANGERS_CHANGE: DemoCommit<'_> = DemoCommit {
     message: "Say how to start the help desk\n",
     files: &[("HOWTO.md", "# How to\n\nRun `python3 -m tickets.api`.\n")],
