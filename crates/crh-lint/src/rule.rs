@@ -21,20 +21,27 @@ pub struct LintRule {
     pub aliases: &'static [&'static str],
 }
 
+/// Rules that are constants, by reviewer. The reviewer `patterns` reads its rules from files.
+const TABLES: [&[LintRule]; 7] = [
+    crate::secrets::RULES,
+    crate::syntax::RULES,
+    crate::references::RULES,
+    crate::leftovers::RULES,
+    crate::workflows::RULES,
+    crate::consistency::RULES,
+    crate::injection::RULES,
+];
+
 /// All built-in rules, by reviewer.
 pub fn rules() -> impl Iterator<Item = &'static LintRule> {
-    [
-        crate::secrets::RULES,
-        crate::syntax::RULES,
-        crate::references::RULES,
-        crate::leftovers::RULES,
-        crate::workflows::RULES,
-        crate::consistency::RULES,
-        crate::patterns::rules(),
-        crate::injection::RULES,
-    ]
-    .into_iter()
-    .flatten()
+    let [before @ .., injection] = TABLES;
+    before.into_iter().flatten().chain(crate::patterns::rules()).chain(injection)
+}
+
+/// The built-in rule with an id. Parses no other rule.
+pub(crate) fn find_rule(id: &str) -> Option<&'static LintRule> {
+    let constant = TABLES.into_iter().flatten().find(|rule| rule.id == id);
+    constant.or_else(|| crate::patterns::rule(id))
 }
 
 #[cfg(test)]

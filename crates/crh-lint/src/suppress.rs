@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use comments::{LintAttribute, ParsedComments};
 use forms::{IgnoreForm, IgnoreScope, IgnoredRules};
 
-use crate::rule::rules;
-use crate::{LintRule, REVIEWERS, analysers};
+use crate::rule::{find_rule, rules};
+use crate::{REVIEWERS, analysers};
 
 /// The reviewer whose findings cannot be suppressed.
 const UNSUPPRESSIBLE: &str = "injection";
@@ -164,7 +164,7 @@ impl IgnoreComments {
         if reviewer == NEEDS_REASON {
             return None;
         }
-        let (aliases, built_in) = (aliases_of(rule), built_in_rule(rule));
+        let (aliases, built_in) = (aliases_of(rule), find_rule(rule));
         let span = self.spans.iter().find(|span| {
             overlaps_finding(span.first_line, span.last_line)
                 && match &span.rules {
@@ -256,13 +256,9 @@ fn reviewer_of(rule: &str) -> &str {
     rule.split('/').next().unwrap_or(rule)
 }
 
-fn built_in_rule(rule: &str) -> Option<&'static LintRule> {
-    rules().find(|built_in| built_in.id == rule)
-}
-
 /// The names of a rule in other tools. A rule of another tool is known by the part after the slash.
 fn aliases_of(rule: &str) -> Vec<&str> {
-    match (built_in_rule(rule), rule.split_once('/')) {
+    match (find_rule(rule), rule.split_once('/')) {
         (Some(built_in), _) => built_in.aliases.to_vec(),
         (None, Some((reviewer, name)))
             if !REVIEWERS.contains(&reviewer) || reviewer == CUSTOM_RULES =>

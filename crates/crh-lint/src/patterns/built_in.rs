@@ -1,6 +1,7 @@
 //! The built-in pattern rules. They are data in `rules/`, and each is compiled on first use.
 
-use std::sync::LazyLock;
+use std::collections::BTreeSet;
+use std::sync::{LazyLock, OnceLock};
 
 use super::grammar::Grammar;
 use super::rule_file;
@@ -34,15 +35,13 @@ pub(crate) struct BuiltInRule {
 
 impl BuiltInRule {
     fn new(text: &'static str, language: Language) -> Self {
-        let name = text.trim_start().strip_prefix("id: ").and_then(|it| it.lines().next());
-        let id = format!("patterns/{}", name.unwrap_or_default());
         // A test checks that every rule compiles, so `ok` hides no error here.
         let rule = lazy(move || {
             let mut definition = rule_file::parse_rules(text).ok()?.into_iter().next()?;
             definition.language = Grammar(language);
             PatternRule::new(definition).ok()
         });
-        Self { id, rule }
+        Self { id: read_id(text), rule }
     }
 
     pub(crate) fn rule(&'static self) -> Option<&'static PatternRule> {
@@ -80,11 +79,73 @@ pub(crate) fn for_language(language: Language) -> &'static [BuiltInRule] {
     }
 }
 
-/// Rules as listed in `docs/static.md` and used by ignore comments. A rule of several languages is
-/// listed once, with the aliases of all languages.
-pub(crate) fn rules() -> &'static [LintRule] {
-    static RULES: LazyLock<Vec<LintRule>> = LazyLock::new(list_rules);
-    &RULES
+/// A rule as listed in `docs/static.md` and used by ignore comments, parsed on first use.
+struct ListedRule {
+    id: &'static str,
+    /// Definitions in all languages. The first one counts, with the aliases of all.
+    texts: Vec<&'static str>,
+    rule: OnceLock<Option<LintRule>>,
+}
+
+static LISTED: LazyLock<Vec<ListedRule>> = LazyLock::new(|| {
+    let mut listed: Vec<ListedRule> = Vec::new();
+    for text in FILES.iter().flat_map(|(text, _)| text.split(RULE_SEPARATOR)) {
+        let id = read_id(text);
+        match listed.iter_mut().find(|rule| rule.id == id) {
+            Some(rule) => rule.texts.push(text),
+            // Strings are leaked on purpose: this happens once per rule and process.
+            None => {
+                listed.push(ListedRule { id: id.leak(), texts: vec![text], rule: OnceLock::new() });
+            }
+        }
+    }
+    listed
+});
+
+impl ListedRule {
+    fn rule(&'static self) -> Option<&'static LintRule> {
+        self.rule.get_or_init(|| self.parse()).as_ref()
+    }
+
+    fn parse(&self) -> Option<LintRule> {
+        let mut definitions =
+            self.texts.iter().filter_map(|text| rule_file::parse_rules(text).ok());
+        let definition = definitions.next()?.into_iter().next()?;
+        let metadata = rule_file::metadata(&definition).unwrap_or_default();
+        let (severity, category, confidence) = rule_file::rating(&definition, &metadata);
+        let others = definitions.flatten().map(|it| rule_file::metadata(&it).unwrap_or_default());
+        let also = metadata.also.into_iter().chain(others.flat_map(|it| it.also));
+        let aliases: BTreeSet<String> = also.collect();
+        let aliases: Vec<&'static str> = aliases.into_iter().map(|name| &*name.leak()).collect();
+        Some(LintRule {
+            id: self.id,
+            severity,
+            category,
+            confidence,
+            summary: definition.message.leak(),
+            aliases: aliases.leak(),
+        })
+    }
+}
+
+/// Ids of the built-in rules.
+pub(crate) fn ids() -> impl Iterator<Item = &'static str> {
+    LISTED.iter().map(|rule| rule.id)
+}
+
+/// The built-in rules. A rule of several languages is listed once.
+pub(crate) fn rules() -> impl Iterator<Item = &'static LintRule> {
+    LISTED.iter().filter_map(ListedRule::rule)
+}
+
+/// The built-in rule with an id.
+pub(crate) fn rule(id: &str) -> Option<&'static LintRule> {
+    LISTED.iter().find(|rule| rule.id == id)?.rule()
+}
+
+fn read_id(text: &str) -> String {
+    let name = text.trim_start().strip_prefix("id: ").and_then(|it| it.lines().next());
+    format!("patterns/{}", name.unwrap_or_default())
 }
 
 fn load_rules(language: Language) -> Vec<BuiltInRule> {
@@ -94,39 +155,6 @@ fn load_rules(language: Language) -> Vec<BuiltInRule> {
             text.split(RULE_SEPARATOR).map(|rule| BuiltInRule::new(rule, language))
         })
         .collect()
-}
-
-fn list_rules() -> Vec<LintRule> {
-    let mut rules: Vec<LintRule> = Vec::new();
-    let mut alias_lists: Vec<Vec<String>> = Vec::new();
-    for definition in
-        FILES.iter().flat_map(|(text, _)| rule_file::parse_rules(text).unwrap_or_default())
-    {
-        let metadata = rule_file::metadata(&definition).unwrap_or_default();
-        let id = rule_file::id(&definition);
-        if let Some(at) = rules.iter().position(|rule| rule.id == id) {
-            alias_lists[at].extend(metadata.also);
-            continue;
-        }
-        let (severity, category, confidence) = rule_file::rating(&definition, &metadata);
-        // The strings are leaked on purpose: this function runs once per process.
-        rules.push(LintRule {
-            id: id.leak(),
-            severity,
-            category,
-            confidence,
-            summary: definition.message.clone().leak(),
-            aliases: &[],
-        });
-        alias_lists.push(metadata.also);
-    }
-    for (rule, mut aliases) in rules.iter_mut().zip(alias_lists) {
-        aliases.sort();
-        aliases.dedup();
-        let aliases: Vec<&'static str> = aliases.into_iter().map(|name| &*name.leak()).collect();
-        rule.aliases = aliases.leak();
-    }
-    rules
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use built_in::BuiltInRule;
-pub(crate) use built_in::rules;
+pub(crate) use built_in::{rule, rules};
 use rule_file::PatternRule;
 use scan::{ScanOutcome, UnparsedMatches, scan};
 
@@ -62,8 +62,7 @@ impl PatternRules {
     /// Loads the rules of a repository. Also returns a note for each rule that cannot be used.
     pub fn from_files(files: &[RuleFile]) -> (Self, Vec<String>) {
         let (mut repo_rules, mut notes, mut omitted_count) = (Vec::new(), Vec::new(), 0_usize);
-        let mut used_ids: BTreeSet<String> =
-            rules().iter().map(|rule| rule.id.to_owned()).collect();
+        let mut used_ids: BTreeSet<String> = built_in::ids().map(str::to_owned).collect();
         for file in files {
             let mut add_note = |why: &str| notes.push(format!("rule file `{}`: {why}", file.path));
             let text = match std::str::from_utf8(&file.text) {
