@@ -1,6 +1,6 @@
 //! Compares the issues of a report with the current state of the pull request.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::posting::dismissal::{ThreadDismissal, dismissal};
 use crate::posting::position::{Anchor, CommentPositions};
@@ -157,8 +157,8 @@ impl<'a> PostingAnalysis<'a> {
         self.report.verdict != Verdict::Incomplete && !is_incomplete(&self.report, command)
     }
 
-    /// Own threads to resolve: outdated, without replies, and not found again by a review of that
-    /// file under any fate. A full review covers all files.
+    /// Own threads to resolve, all without replies: threads whose code and issue are gone, and
+    /// threads of an earlier version whose issue the current rules do not post.
     pub(super) fn threads_to_resolve(&self) -> Vec<OwnThread<'a>> {
         let is_conclusive = self.report.strategy != Strategy::Static && self.is_complete();
         let options = self.posting.options;
@@ -166,34 +166,68 @@ impl<'a> PostingAnalysis<'a> {
         if !is_conclusive || !may_resolve || options.comment_only {
             return Vec::new();
         }
-        let mut titles_by_file: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let report = self.posting.report;
-        let issues = report.issues.iter().chain(&report.pre_existing);
-        let issues = issues.map(|issue| (&issue.location.file, &issue.title));
-        let hidden_findings =
-            report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
-        let hidden_findings =
-            hidden_findings.map(|member| (&member.finding.file, &member.finding.title));
-        for (file, title) in issues.chain(hidden_findings) {
-            let title = normalise_posted_title(&(self.posting.mask)(title));
-            titles_by_file.entry(file.clone()).or_default().insert(title);
-        }
-        let reviewed_files =
-            report.coverage.iter().filter(|file| file.state == CoverageState::Reviewed);
-        let reviewed_files: BTreeSet<&str> =
-            reviewed_files.map(|file| file.path.as_str()).collect();
-        let is_gone = |own: &&OwnThread<'_>| {
-            let titles = titles_by_file.get(&own.thread.path);
-            let was_reviewed = self.posting.carried_issues.is_none()
-                || reviewed_files.contains(own.thread.path.as_str());
-            was_reviewed
-                && own.thread.outdated
-                && !own.thread.resolved
+        let withheld_titles = self.withheld_titles();
+        let is_resolvable = |own: &&OwnThread<'_>| {
+            !own.thread.resolved
                 && own.replies(self.posting.instance).next().is_none()
-                && !titles.is_some_and(|titles| titles.contains(&normalise_posted_title(own.title)))
-                && !report.pre_existing.iter().any(|issue| issue.dedupe_key == own.key)
+                && (self.is_gone(own) || withheld_titles.contains(&self.key_of_thread(own)))
         };
-        self.unmatched_threads.iter().filter(is_gone).copied().collect()
+        self.unmatched_threads.iter().filter(is_resolvable).copied().collect()
+    }
+
+    /// Whether the code of a thread changed, and a review of the file did not find its issue again,
+    /// under any fate. A full review covers all files.
+    fn is_gone(&self, own: &OwnThread<'_>) -> bool {
+        let report = self.posting.report;
+        let was_reviewed = self.posting.carried_issues.is_none()
+            || report
+                .coverage
+                .iter()
+                .any(|file| file.state == CoverageState::Reviewed && file.path == own.thread.path);
+        let title = self.key_of_thread(own);
+        let issues = report.issues.iter().chain(&report.pre_existing);
+        let hidden = report.suppressed.iter().filter_map(|dropped| dropped.member.as_ref());
+        let hidden = hidden.map(|member| (&*member.finding.file, &*member.finding.title));
+        let mut found = issues.map(|issue| (&*issue.location.file, &*issue.title)).chain(hidden);
+        was_reviewed
+            && own.thread.outdated
+            && !found.any(|(file, found_title)| self.title_key(file, found_title) == title)
+            && !report.pre_existing.iter().any(|issue| issue.dedupe_key == own.key)
+    }
+
+    /// File and title of issues below P1 that this review found but does not post, if the last
+    /// review had other prompts or settings.
+    fn withheld_titles(&self) -> BTreeSet<(String, String)> {
+        let have_rules_changed = match &self.last_review {
+            Ok(saved) => {
+                let (old, new) = (&saved.basis, self.posting.basis);
+                (&old.prompt_version, &old.configuration)
+                    != (&new.prompt_version, &new.configuration)
+            }
+            Err(NoSavedReview::OtherVersion) => true,
+            Err(_) => false,
+        };
+        if !have_rules_changed {
+            return BTreeSet::new();
+        }
+        let report = self.posting.report;
+        let is_withheld = |fate| matches!(fate, Fate::Minor | Fate::BelowGate | Fate::OverCap);
+        let dropped = report.suppressed.iter().filter(|dropped| is_withheld(dropped.fate));
+        let findings = dropped.filter_map(|dropped| dropped.member.as_ref());
+        let findings = findings.map(|member| &member.finding);
+        let findings = findings.map(|it| (it.severity, &*it.file, &*it.title));
+        let over_cap = report.over_cap.iter();
+        let over_cap = over_cap.map(|it| (it.severity, &*it.location.file, &*it.title));
+        let small = findings.chain(over_cap).filter(|(severity, ..)| *severity > Severity::P1);
+        small.map(|(_, file, title)| self.title_key(file, title)).collect()
+    }
+
+    fn title_key(&self, file: &str, title: &str) -> (String, String) {
+        (file.to_owned(), normalise_posted_title(&(self.posting.mask)(title)))
+    }
+
+    fn key_of_thread(&self, own: &OwnThread<'_>) -> (String, String) {
+        (own.thread.path.clone(), normalise_posted_title(own.title))
     }
 
     /// Address of the line of a comment.

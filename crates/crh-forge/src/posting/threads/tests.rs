@@ -12,6 +12,7 @@ use crate::posting::{
     AllowedVotes, Association, ForgeRequest, ForgeUser, InlineComment, PostedItem, PostingOptions,
     PostingSkip, WriteAnswer, last_saved_review, plan,
 };
+use crh_review::finding::Severity;
 use crh_review::report::{ADDED_BY_CHANGE, DroppedFinding, Fate, Issue, Report};
 
 /// Names of the planned writes.
@@ -446,6 +447,28 @@ fn thread_of_hidden_issue_is_not_resolved() {
     second.report.pre_existing.push(issue(1, 50));
     second.report.pre_existing[0].title.clone_from(&first.report.issues[0].title);
     assert!(!resolves(&second));
+}
+
+#[test]
+fn thread_of_an_earlier_version_is_resolved_if_its_issue_is_no_longer_posted() {
+    let mut memory = InMemoryGitHub::new(fresh());
+    let mut first = ReviewFixture::new(&[20, 30]);
+    first.report.issues[0].severity = Severity::P2;
+    post(&first, &mut memory);
+    let ids: Vec<String> =
+        memory.proposal_state.threads.iter().map(|thread| thread.node_id.clone()).collect();
+    let mut second = ReviewFixture::new(&[]);
+    second.options.resolve_outdated = true;
+    second.report.over_cap = std::mem::take(&mut first.report.issues);
+    let resolves = |review: &ReviewFixture| {
+        let plan = plan(&GitHubRules, &review.posting(), &memory.proposal_state);
+        let names = write_names(&plan).into_iter();
+        names.filter(|name| name.starts_with("resolve")).collect::<Vec<_>>()
+    };
+    assert_eq!(resolves(&second), Vec::<String>::new());
+    second.basis.prompt_version = "newer".to_owned();
+    // The P1 issue stays open, and so does its thread.
+    assert_eq!(resolves(&second), [format!("resolve {}", ids[0])]);
 }
 
 /// A report that passes, of a change that suppresses a finding about itself.
