@@ -300,6 +300,7 @@ async fn dismissal_survives_edit_of_the_line() {
     // Other texts have other keys.
     for issue in &mut second.issues {
         issue.dedupe_key = format!("f{}", &issue.dedupe_key[1..]);
+        issue.severity = serde_json::from_value(json!("P2")).unwrap();
     }
     let outcome = post(&scene, &second).await;
     let deliveries: Vec<_> =

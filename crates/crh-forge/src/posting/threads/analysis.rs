@@ -89,17 +89,16 @@ impl<'a> PostingAnalysis<'a> {
         let mut inline_count = 0;
         let profile = rules.profile();
         for (issue, thread_index) in issues.into_iter().zip(&thread_indexes) {
-            // A dismissal hides a P0 issue only if it is for exactly the same key.
-            let is_applicable = |dismissal: &ThreadDismissal| {
-                issue.severity != Severity::P0 || dismissal.key == issue.dedupe_key
-            };
             let dismissal = thread_index.and_then(|index| thread_dismissals[index].clone());
-            let dismissal =
-                dismissal.filter(|dismissal| dismissal.is_effective && is_applicable(dismissal));
-            if let Some(dismissal) = dismissal {
-                dismissed_issues.push((issue, dismissal));
-                continue;
-            }
+            let thread_index = match dismissal.filter(|dismissal| dismissal.is_effective) {
+                Some(dismissal) if covers(&dismissal, &issue) => {
+                    dismissed_issues.push((issue, dismissal));
+                    continue;
+                }
+                // The person dismissed other code. The issue gets a thread of its own.
+                Some(_) => None,
+                None => *thread_index,
+            };
             let mut anchor = positions.anchor(&issue.location);
             if let Some(anchor) = anchor.as_mut().filter(|_| !profile.has_ranges) {
                 anchor.start = None;
@@ -107,7 +106,7 @@ impl<'a> PostingAnalysis<'a> {
             let no_comments =
                 posting.options.comment_only || constraints.reason_for_no_review.is_some();
             let placement = match (thread_index, anchor) {
-                (Some(index), anchor) => IssuePlacement::Existing(threads[*index], anchor),
+                (Some(index), anchor) => IssuePlacement::Existing(threads[index], anchor),
                 (None, _) if no_comments => IssuePlacement::Summary(NotInline::CommentOnly),
                 (None, _) if refused_keys.contains(&issue.dedupe_key) => {
                     IssuePlacement::Summary(NotInline::Refused)
@@ -238,6 +237,15 @@ impl<'a> PostingAnalysis<'a> {
     /// A write with its request.
     pub(super) fn write(&self, kind: WriteKind) -> PostingWrite {
         PostingWrite::new(self.rules, kind, self.posting, self.proposal_state)
+    }
+}
+
+/// Whether a dismissal hides an issue: only if it is for exactly the same key, or the issue is minor.
+/// Otherwise a later push could hide new code behind an old decision.
+fn covers(dismissal: &ThreadDismissal, issue: &Issue) -> bool {
+    match issue.severity {
+        Severity::P0 | Severity::P1 => dismissal.key == issue.dedupe_key,
+        Severity::P2 | Severity::P3 => true,
     }
 }
 

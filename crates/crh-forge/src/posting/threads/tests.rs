@@ -420,12 +420,15 @@ fn dismissal_survives_edit_of_the_line() {
         let plan = plan(&GitHubRules, &second.posting(), &memory.proposal_state);
         let skipped: Vec<String> = plan.skipped.iter().map(|(_, why)| why.to_string()).collect();
         assert_eq!(skipped, expected, "line {line}");
-        assert!(!write_names(&plan)[0].starts_with("review"), "{:?}", write_names(&plan));
+        let has_review = write_names(&plan)[0].starts_with("review");
+        assert_eq!(has_review, expected.is_empty(), "{:?}", write_names(&plan));
     };
     // The reply belongs to the nearer issue.
-    check(57, "P1", &["dismissed by dev"]);
+    check(57, "P2", &["dismissed by dev"]);
     check(25, "P1", &["already posted"]);
-    check(57, "P0", &["already posted"]);
+    // The author may have replaced the dismissed line by malware with the same title.
+    check(57, "P1", &[]);
+    check(57, "P0", &[]);
 }
 
 #[test]
