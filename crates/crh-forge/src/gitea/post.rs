@@ -49,12 +49,7 @@ impl ForgeRules for GiteaRules {
         &PROFILE
     }
 
-    fn request(
-        &self,
-        write: &WriteKind,
-        _: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> ForgeRequest {
+    fn request(&self, write: &WriteKind, state: &ProposalState) -> ForgeRequest {
         let (repo, number) = (&state.properties.repo, state.properties.number);
         let (pull, head) = (&state.properties.api_path, &state.properties.head);
         let review = |event: &str, body: &str, comments: Vec<Value>| {

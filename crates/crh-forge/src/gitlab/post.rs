@@ -55,12 +55,7 @@ impl ForgeRules for GitLabRules {
         &PROFILE
     }
 
-    fn request(
-        &self,
-        write: &WriteKind,
-        _: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> ForgeRequest {
+    fn request(&self, write: &WriteKind, state: &ProposalState) -> ForgeRequest {
         let path = &state.properties.api_path;
         let (verb, path, body) = match write {
             WriteKind::Review { comments, .. } => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::position::Anchor;
 use super::{
     ForgeRequest, PostingSteps, PostingWrite, ProposalState, ReviewPosting, WriteAnswer, WriteKind,
-    own_summary,
+    own_summary, withdraw_reviews,
 };
 use crate::{ForgeError, ProposalKind};
 
@@ -66,12 +66,7 @@ pub trait ForgeRules: Sync {
     fn profile(&self) -> &'static ForgeProfile;
 
     /// The request of a write.
-    fn request(
-        &self,
-        write: &WriteKind,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> ForgeRequest;
+    fn request(&self, write: &WriteKind, state: &ProposalState) -> ForgeRequest;
 
     /// Web address of a line of the diff.
     fn line_url(
@@ -89,6 +84,11 @@ pub trait ForgeRules: Sync {
         _state: &ProposalState,
     ) -> Option<PostingSteps> {
         None
+    }
+
+    /// The writes that withdraw this installation's approvals of older heads.
+    fn withdrawals(&self, instance: &str, state: &ProposalState) -> Vec<WriteKind> {
+        withdraw_reviews(instance, state)
     }
 
     /// Web address of the summary of this review, if it exists.

@@ -306,8 +306,7 @@ impl<'a> PostingMachine<'a> {
                 let (first, last) = comments.split_at(comments.len() / 2);
                 for part in [last, first] {
                     let kind = WriteKind::Review { body: body.clone(), comments: part.to_vec() };
-                    let write =
-                        PostingWrite::new(self.rules, kind, &self.posting, &self.proposal_state);
+                    let write = PostingWrite::new(self.rules, kind, &self.proposal_state);
                     self.writes.push_front(write);
                 }
                 return;

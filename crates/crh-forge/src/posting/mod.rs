@@ -21,6 +21,7 @@ mod suggestion;
 pub(crate) mod tests_support;
 mod thread;
 mod threads;
+mod withdrawal;
 
 use std::fmt;
 
@@ -47,6 +48,8 @@ pub use state::{
 };
 pub use suggestion::apply_replacement;
 pub(crate) use threads::plan_threads;
+pub(crate) use withdrawal::{own_reviews, withdraw_reviews, withdrawal_message};
+pub use withdrawal::{plan_withdrawals, send_withdrawal};
 
 use crh_review::diff::Diff;
 use crh_review::report::{Issue, Report};

@@ -249,13 +249,8 @@ impl PostingSteps {
 }
 
 impl PostingWrite {
-    pub(crate) fn new(
-        rules: &dyn ForgeRules,
-        kind: WriteKind,
-        posting: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> Self {
-        Self { request: rules.request(&kind, posting, state), kind }
+    pub(crate) fn new(rules: &dyn ForgeRules, kind: WriteKind, state: &ProposalState) -> Self {
+        Self { request: rules.request(&kind, state), kind }
     }
 
     /// Items that the write delivers.

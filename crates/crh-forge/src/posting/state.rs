@@ -205,7 +205,7 @@ pub struct ProposalReview {
     /// State in GitHub's words: `COMMENTED`, `CHANGES_REQUESTED`, `APPROVED`, `DISMISSED`,
     /// `PENDING`.
     pub state: String,
-    /// Reviewed commit.
+    /// Reviewed commit; `None` if the forge does not tell.
     pub commit: Option<String>,
     /// Text.
     pub body: String,

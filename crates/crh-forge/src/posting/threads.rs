@@ -23,7 +23,7 @@ pub(crate) fn plan_threads(
             return PostingSteps::refused(PostingRefusal::Unsubmitted);
         }
         let kind = WriteKind::Submit { id: draft.id };
-        let writes = vec![PostingWrite::new(rules, kind, posting, state)];
+        let writes = vec![PostingWrite::new(rules, kind, state)];
         return PostingSteps { writes, ..PostingSteps::default() };
     }
     let analysis = PostingAnalysis::new(rules, posting, state, constraints);

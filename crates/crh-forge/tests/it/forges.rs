@@ -22,7 +22,7 @@ use crh_forge::launchpad::{
 };
 use crh_forge::posting::{
     AllowedVotes, ForgePoster, ItemDelivery, PostingDelays, PostingOptions, PostingOutcome,
-    PostingRefusal, ReviewBasis, ReviewPosting, post_review,
+    PostingRefusal, ReviewBasis, ReviewPosting, plan_withdrawals, post_review, send_withdrawal,
 };
 use crh_forge::rest::{RestClient, RestClientConfig, RestHost, RestToken};
 use crh_forge::{ChangeProposal, ForgeError, gitea, github, gitlab, launchpad};
@@ -223,6 +223,41 @@ impl ForgeScene {
         outcome
     }
 
+    /// Withdraws approvals of older heads. Returns the results of the writes.
+    async fn withdraw(&self) -> Vec<bool> {
+        match &self.forge {
+            Forge::GitHub(..) => {
+                let (client, pull_ref) = self.github();
+                withdraw_with(&GitHubPoster { client: &client, pull_ref: &pull_ref }).await
+            }
+            Forge::Launchpad(..) => {
+                let (client, proposal_ref) = self.launchpad();
+                let poster = LaunchpadPoster { client: &client, proposal_ref: &proposal_ref };
+                withdraw_with(&poster).await
+            }
+            Forge::Rest(forge, change) if self.kind == Kind::GitLab => {
+                let (client, merge_ref) = gitlab_client(forge, change);
+                withdraw_with(&GitLabPoster { client: &client, merge_ref: &merge_ref }).await
+            }
+            Forge::Rest(forge, change) => {
+                let (client, pull_ref) = gitea_client(forge, change);
+                withdraw_with(&GiteaPoster { client: &client, pull_ref: &pull_ref }).await
+            }
+        }
+    }
+
+    /// Whether crh's account approves.
+    fn is_approved(&self) -> bool {
+        match &self.forge {
+            Forge::GitHub(github, pull) => github.render(pull).contains("APPROVED"),
+            Forge::Launchpad(launchpad, merge) => {
+                let mut votes = launchpad.comments(merge).into_iter().filter_map(|it| it.vote);
+                votes.next_back().is_some_and(|vote| vote == "Approve")
+            }
+            Forge::Rest(forge, change) => !forge.approvals(change).is_empty(),
+        }
+    }
+
     async fn read(&self) -> Result<ChangeProposal, ForgeError> {
         let proposal = match &self.forge {
             Forge::GitHub(..) => {
@@ -386,6 +421,16 @@ impl ForgeScene {
         self.repo.commit("fix");
         self.push();
     }
+}
+
+async fn withdraw_with(poster: &impl ForgePoster) -> Vec<bool> {
+    let state = poster.read_state(INSTANCE).await.unwrap();
+    let writes = plan_withdrawals(poster.rules(), INSTANCE, &state);
+    let mut results = Vec::new();
+    for write in &writes {
+        results.push(Box::pin(send_withdrawal(poster, write)).await.is_ok());
+    }
+    results
 }
 
 fn rest(dialect: Dialect, below: &str, name: &str, source: Source, repo: &Repo) -> Forge {
@@ -666,6 +711,35 @@ async fn approval_is_given_once_and_withdrawn() {
         scene.push_fix();
         scene.post(&scene.review(SECOND, &[("a.rs", 10)])).await;
         assert_eq!(forge.approvals(change), Vec::<String>::new(), "{kind:?}");
+    }
+}
+
+/// A push that crh cannot review must not keep the approval of the head before it.
+#[tokio::test]
+async fn approval_of_an_older_head_is_withdrawn() {
+    for kind in KINDS {
+        for fault in [None, Some(FaultKind::CutAfter)] {
+            let scene = ForgeScene::new(kind, Source::Fork);
+            let ready = |id| Report { verdict: Verdict::ReadyToMerge, ..scene.review(id, &[]) };
+            assert!(scene.post(&ready(FIRST)).await.is_complete(), "{kind:?}");
+            assert!(scene.is_approved(), "{kind:?}");
+            assert_eq!(scene.withdraw().await, [false; 0], "{kind:?}: the head is approved");
+            assert!(scene.is_approved(), "{kind:?}");
+            scene.push_fix();
+            // A lost reply is reported. The next review sees that the approval is gone.
+            let is_confirmed = fault.is_none();
+            if let Some(fault) = fault {
+                scene.fail(scene.writes() + 1, fault);
+            }
+            assert_eq!(scene.withdraw().await, [is_confirmed], "{kind:?}");
+            assert!(!scene.is_approved(), "{kind:?}");
+            assert_eq!(scene.withdraw().await, [false; 0], "{kind:?}: nothing is left");
+            let outcome = scene.post(&ready(SECOND)).await;
+            assert!(outcome.is_complete(), "{kind:?} {outcome:?}");
+            assert!(scene.is_approved(), "{kind:?}: the new head is approved {outcome:?}");
+            assert_eq!(scene.withdraw().await, [false; 0], "{kind:?}");
+            assert_eq!(scene.surprises(), Vec::<String>::new(), "{kind:?}");
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use super::rest_session::{self, RestSession};
 use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crh_forge::posting::{ForgeProfile, ProposalState};
+use crh_forge::posting::{ForgeProfile, ForgeRules, PostingWrite, ProposalState};
 use crh_forge::rest::{RestHost, RestToken};
 use crh_forge::{ChangeProposal, ForgeError};
 use crh_git::{HostedRepository, Repository};
@@ -25,8 +25,13 @@ pub(crate) trait RestForge: Sync {
     /// Name of its sinks.
     fn name(&self) -> ForgeName;
 
+    /// Pure part of posting.
+    fn rules(&self) -> &'static dyn ForgeRules;
+
     /// Abilities and words.
-    fn profile(&self) -> &'static ForgeProfile;
+    fn profile(&self) -> &'static ForgeProfile {
+        self.rules().profile()
+    }
 
     /// Variables with the address of the server.
     fn server_variables(&self) -> &'static [&'static str];
@@ -91,6 +96,14 @@ pub(crate) trait RestForge: Sync {
         request: &PostRequest<'_>,
     ) -> Result<PostResult, ForgeError>;
 
+    /// Sends a withdrawal of an own approval.
+    fn withdraw(
+        &self,
+        session: &RestSession,
+        change: &RestChangeRef,
+        write: &PostingWrite,
+    ) -> Result<(), String>;
+
     /// Number of the newest open change to a target (server and repository) from a branch (source
     /// repository and name).
     fn find_open_change(
@@ -150,6 +163,16 @@ impl RestChangeRef {
         let session = self.open_session(environment)?;
         let result = self.forge.post(&session, self, request);
         result.map_err(|error| rest_session::to_failure(error, self.forge.permissions()))
+    }
+
+    /// Sends a withdrawal of an own approval.
+    pub(crate) fn withdraw(
+        &self,
+        write: &PostingWrite,
+        environment: &Environment,
+    ) -> Result<Result<(), String>, Failure> {
+        let session = self.open_session(environment)?;
+        Ok(self.forge.withdraw(&session, self, write))
     }
 }
 

@@ -63,12 +63,7 @@ impl ForgeRules for GitHubRules {
         &PROFILE
     }
 
-    fn request(
-        &self,
-        write: &WriteKind,
-        _: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> ForgeRequest {
+    fn request(&self, write: &WriteKind, state: &ProposalState) -> ForgeRequest {
         let (repo, number) = (&state.properties.repo, state.properties.number);
         let (pull, head) = (format!("/repos/{repo}/pulls/{number}"), &state.properties.head);
         let review = |event: &str, body: &str, comments: Vec<Value>| {

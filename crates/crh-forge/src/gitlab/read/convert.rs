@@ -228,7 +228,8 @@ fn own_approval(
     Some(ProposalReview {
         author: Some(author),
         state: "APPROVED".to_owned(),
-        commit: Some(state.properties.head.clone()),
+        // GitLab does not tell which head the approval was for.
+        commit: None,
         body: inline_review_marker(instance, ""),
         ..ProposalReview::default()
     })

@@ -70,12 +70,11 @@ impl ForgeRules for LaunchpadRules {
         Some(plan_comment(self, posting, state))
     }
 
-    fn request(
-        &self,
-        write: &WriteKind,
-        _: &ReviewPosting<'_>,
-        state: &ProposalState,
-    ) -> ForgeRequest {
+    fn withdrawals(&self, instance: &str, state: &ProposalState) -> Vec<WriteKind> {
+        vote::withdraw_approval(instance, state).into_iter().collect()
+    }
+
+    fn request(&self, write: &WriteKind, state: &ProposalState) -> ForgeRequest {
         let body = match write {
             WriteKind::WholeReview { arguments, .. } => arguments.clone(),
             // The plan has no other write.

@@ -130,7 +130,7 @@ fn build_steps(
     }
     items.push(PostedItem::Summary);
     let kind = WriteKind::WholeReview { items, arguments };
-    plan.writes.push(PostingWrite::new(rules, kind, posting, proposal_state));
+    plan.writes.push(PostingWrite::new(rules, kind, proposal_state));
     plan
 }
 

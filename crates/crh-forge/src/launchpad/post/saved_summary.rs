@@ -51,9 +51,25 @@ impl SummaryState {
             issues: content_id(keys.join("\n").as_bytes()),
         }
     }
+
+    /// Whether the summary is about this head.
+    pub(super) fn is_for_head(&self, head: &str) -> bool {
+        self.head == head
+    }
 }
 
 impl SavedSummary {
+    /// State of a comment that withdraws a vote. It equals the state of no review.
+    pub(super) fn withdrawn(head: &str) -> Self {
+        let state = SummaryState {
+            head: head.to_owned(),
+            verdict: String::new(),
+            vote: None,
+            issues: String::new(),
+        };
+        Self { state, keys: Vec::new() }
+    }
+
     /// Last line of the summary.
     pub(super) fn marker(&self, instance: &str) -> String {
         // Serialising strings cannot fail.

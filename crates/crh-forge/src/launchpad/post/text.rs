@@ -152,10 +152,20 @@ pub(super) fn summary(
 ) -> String {
     let model = if report.model_used.is_empty() { "no model" } else { &report.model_used };
     let model = cut(&safe_line(model), MODEL_MAX);
-    let markers =
-        [review_marker(&report.review_id), summary_marker(instance), state_line.to_owned()];
+    let author = format!("crh, {model}");
+    signed(&body.text, &author, [&review_marker(&report.review_id), state_line], instance)
+}
+
+/// A comment that withdraws a vote, with the review marker of the vote and a state line.
+pub(super) fn withdrawal(message: &str, markers: [&str; 2], instance: &str) -> String {
+    signed(&format!("{message}\n"), "crh", markers, instance)
+}
+
+fn signed(text: &str, author: &str, markers: [&str; 2], instance: &str) -> String {
+    let [review_line, state_line] = markers;
+    let instance_line = summary_marker(instance);
     // The signature has no empty line, because an empty line would end the collapsed part.
-    format!("{}\n{SIGNATURE}\ncrh, {model}\n{}\n", body.text, markers.join("\n"))
+    format!("{text}\n{SIGNATURE}\n{author}\n{review_line}\n{instance_line}\n{state_line}\n")
 }
 
 /// Whether a comment is a summary of any instance of crh.

@@ -1,7 +1,12 @@
 //! Chooses the vote, from the verdict and the account's earlier vote.
 
-use super::text;
-use crate::posting::{ProposalComment, ProposalState, ReviewPosting};
+use serde_json::json;
+
+use super::saved_summary::SavedSummary;
+use super::{OPERATION, text};
+use crate::posting::{
+    PostedItem, ProposalComment, ProposalState, ReviewPosting, WriteKind, withdrawal_message,
+};
 use crh_review::report::Report;
 use crh_review::verdict::Verdict;
 
@@ -52,10 +57,7 @@ pub(super) fn vote_to_cast(
     proposal_state: &ProposalState,
 ) -> Result<&'static str, SkippedVote> {
     let intended = intended_vote(posting, report, proposal_state);
-    let is_vote = |comment: &&ProposalComment| {
-        proposal_state.is_ours(comment.author.as_ref()) && comment.vote.is_some()
-    };
-    let Some(last_vote) = proposal_state.comments.iter().rfind(is_vote) else { return intended };
+    let Some(last_vote) = last_vote(proposal_state) else { return intended };
     if !text::is_crh_summary(&last_vote.body) {
         let word = intended.unwrap_or_else(|skipped| skipped.word);
         return Err(SkippedVote { word, why: PERSON_VOTED });
@@ -68,4 +70,34 @@ pub(super) fn vote_to_cast(
         }
         Ok(_) | Err(_) => intended,
     }
+}
+
+/// The account's last comment with a vote.
+fn last_vote(proposal_state: &ProposalState) -> Option<&ProposalComment> {
+    let is_vote = |comment: &&ProposalComment| {
+        proposal_state.is_ours(comment.author.as_ref()) && comment.vote.is_some()
+    };
+    proposal_state.comments.iter().rfind(is_vote)
+}
+
+/// Replaces this installation's approval of an older head by Abstain. Launchpad has no other way to
+/// withdraw a vote.
+pub(super) fn withdraw_approval(
+    instance: &str,
+    proposal_state: &ProposalState,
+) -> Option<WriteKind> {
+    let approved = Verdict::ReadyToMerge.launchpad_vote();
+    let approval = last_vote(proposal_state).filter(|it| it.vote.as_deref() == Some(approved))?;
+    let [review_line, ..] = text::marker_lines(instance, &approval.body)?;
+    let head = &proposal_state.properties.head;
+    let saved = SavedSummary::from_comment(instance, approval);
+    if saved.is_some_and(|saved| saved.state.is_for_head(head)) {
+        return None;
+    }
+    let state_line = SavedSummary::withdrawn(head).marker(instance);
+    let content = text::withdrawal(&withdrawal_message(head), [review_line, &state_line], instance);
+    let word = Verdict::Incomplete.launchpad_vote();
+    let arguments = json!({ OPERATION: "createComment", "content": content, "vote": word });
+    let items = vec![PostedItem::Vote { event: word.to_owned() }];
+    Some(WriteKind::WholeReview { items, arguments })
 }

@@ -236,7 +236,7 @@ impl<'a> PostingAnalysis<'a> {
 
     /// A write with its request.
     pub(super) fn write(&self, kind: WriteKind) -> PostingWrite {
-        PostingWrite::new(self.rules, kind, self.posting, self.proposal_state)
+        PostingWrite::new(self.rules, kind, self.proposal_state)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::posting::position::Anchor;
 use crate::posting::suggestion::check_suggestion;
 use crate::posting::{
     PlannedComment, PostedItem, PostingSkip, PostingSteps, ProposalReview, SuggestionSyntax,
-    WriteKind,
+    WriteKind, own_reviews,
 };
 use crh_review::identity::inline_review_marker;
 use crh_review::render::{SuggestionStyle, inline};
@@ -188,7 +188,7 @@ fn reason_not_to_vote(event: &str, analysis: &PostingAnalysis<'_>) -> Option<Pos
     }
     let last_vote = last_vote(analysis)?;
     let was_approval = last_vote.body.trim_end().ends_with(&vote_body(Verdict::ReadyToMerge));
-    let is_at_head = last_vote.commit.as_deref() == Some(state.properties.head.as_str());
+    let is_at_head = last_vote.commit.as_ref().is_none_or(|it| *it == state.properties.head);
     if last_vote.state == "DISMISSED" && is_at_head && was_approval == (event == "APPROVE") {
         return not_possible("a vote was dismissed at this head");
     }
@@ -201,13 +201,8 @@ fn reason_not_to_vote(event: &str, analysis: &PostingAnalysis<'_>) -> Option<Pos
 
 /// The last vote of this installation. Other programs may use the same account.
 pub(super) fn last_vote<'a>(analysis: &PostingAnalysis<'a>) -> Option<&'a ProposalReview> {
-    let marker = inline_review_marker(analysis.posting.instance, "");
-    let marker = marker.trim_end_matches(" -->");
-    let is_ours = |review: &&ProposalReview| {
-        analysis.proposal_state.is_ours(review.author.as_ref()) && review.body.starts_with(marker)
-    };
     let is_vote = |review: &&ProposalReview| {
         ["APPROVED", "CHANGES_REQUESTED", "DISMISSED"].contains(&review.state.as_str())
     };
-    analysis.proposal_state.reviews.iter().rev().filter(is_ours).find(is_vote)
+    own_reviews(analysis.posting.instance, analysis.proposal_state).rev().find(is_vote)
 }

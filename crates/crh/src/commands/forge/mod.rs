@@ -21,8 +21,12 @@ use crate::failure::Failure;
 use crate::{config, ui};
 use crh_forge::ChangeProposal;
 use crh_forge::github::PullRequestRef;
+use crh_forge::github::post::GitHubRules;
 use crh_forge::launchpad::MergeProposalRef;
-use crh_forge::posting::{PostingRefusal, ProposalState, dismissals};
+use crh_forge::launchpad::post::LaunchpadRules;
+use crh_forge::posting::{
+    ForgeRules, PostingRefusal, PostingWrite, ProposalState, dismissals, plan_withdrawals,
+};
 use crh_git::HostedRepository;
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::resolve::{ProposalRemotes, ReviewedHead};
@@ -93,6 +97,22 @@ impl ForgeProposal {
         let has_no_access =
             self.state.properties.association.is_some_and(|role| !role.is_trusted());
         has_no_access || self.is_foreign()
+    }
+
+    /// Withdraws crh's approvals of older heads, and says so. A failure is only a warning: the
+    /// review goes on.
+    pub(crate) fn withdraw_stale_approvals(&self, environment: &Environment, settings: &Settings) {
+        let instance = settings.instance.value.as_str();
+        for write in plan_withdrawals(self.forge.rules(), instance, &self.state) {
+            let sent = self.forge.withdraw(&write, environment, settings);
+            match sent.unwrap_or_else(|failure| Err(format!("{:#}", failure.error))) {
+                Ok(()) => ui::note("withdrew crh's approval of an older head"),
+                Err(why) => ui::warn(&format!(
+                    "crh's approval of an older head may still be there: {}",
+                    ui::one_line(&why)
+                )),
+            }
+        }
     }
 
     /// Effective dismissals on the forge. crh does not raise these issues again.
@@ -187,6 +207,34 @@ impl Forge {
                 session.post(proposal_ref, request)
             }
             Self::Rest(change) => change.post(request, environment),
+        }
+    }
+
+    fn rules(&self) -> &'static dyn ForgeRules {
+        match self {
+            Self::GitHub(_) => &GitHubRules,
+            Self::Launchpad(_) => &LaunchpadRules,
+            Self::Rest(change) => change.forge.rules(),
+        }
+    }
+
+    fn withdraw(
+        &self,
+        write: &PostingWrite,
+        environment: &Environment,
+        settings: &Settings,
+    ) -> Result<Result<(), String>, Failure> {
+        match self {
+            Self::GitHub(pull_ref) => {
+                let (host, repo) = (&pull_ref.host, &pull_ref.repo);
+                let session = GitHubSession::open(host, repo, environment, settings)?;
+                Ok(session.withdraw(pull_ref, write))
+            }
+            Self::Launchpad(proposal_ref) => {
+                let session = LaunchpadSession::open(&proposal_ref.service, environment, settings)?;
+                Ok(session.withdraw(proposal_ref, write))
+            }
+            Self::Rest(change) => change.withdraw(write, environment),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::config::environment::Environment;
 use crate::failure::Failure;
 use crh_forge::gitea::post::{GiteaPoster, GiteaRules, status_request};
 use crh_forge::gitea::{GiteaPullRef, host, read};
-use crh_forge::posting::{ForgeProfile, ForgeRules, ProposalState};
+use crh_forge::posting::{ForgeRules, PostingWrite, ProposalState, send_withdrawal};
 use crh_forge::rest::{RestHost, RestToken};
 use crh_forge::{ChangeProposal, ForgeError};
 use crh_pipeline::sinks::ForgeName;
@@ -38,8 +38,8 @@ impl RestForge for GiteaCommands {
         ForgeName::Gitea
     }
 
-    fn profile(&self) -> &'static ForgeProfile {
-        GiteaRules.profile()
+    fn rules(&self) -> &'static dyn ForgeRules {
+        &GiteaRules
     }
 
     fn server_variables(&self) -> &'static [&'static str] {
@@ -146,6 +146,17 @@ impl RestForge for GiteaCommands {
         session.post(&poster, request, |posting| {
             session.runtime.block_on(status_request(&session.client, &pull_ref, posting))
         })
+    }
+
+    fn withdraw(
+        &self,
+        session: &RestSession,
+        change: &RestChangeRef,
+        write: &PostingWrite,
+    ) -> Result<(), String> {
+        let pull_ref = pull_ref(change);
+        let poster = GiteaPoster { client: &session.client, pull_ref: &pull_ref };
+        session.runtime.block_on(send_withdrawal(&poster, write))
     }
 
     fn find_open_change(

@@ -7,9 +7,20 @@ use crate::failure::{Failure, FailureKind};
 use crate::ui;
 use crh_forge::github::PullRequestRef;
 use crh_forge::github::post::{GitHubPoster, SarifUploadError, StatusChannel};
+use crh_forge::posting::{PostingWrite, send_withdrawal};
 use crh_pipeline::sinks::PostKind;
 
 impl GitHubSession {
+    /// Sends a withdrawal of an own approval.
+    pub(crate) fn withdraw(
+        &self,
+        pull_ref: &PullRequestRef,
+        write: &PostingWrite,
+    ) -> Result<(), String> {
+        let poster = GitHubPoster { client: &self.client, pull_ref };
+        self.runtime.block_on(send_withdrawal(&poster, write))
+    }
+
     /// Posts a review, or returns the requests of a dry run.
     pub(crate) fn post(
         &self,

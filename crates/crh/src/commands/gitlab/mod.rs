@@ -9,7 +9,7 @@ use crate::config::environment::Environment;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crh_forge::gitlab::post::{GitLabPoster, GitLabRules, status_request};
 use crh_forge::gitlab::{GITLAB_COM, MergeRequestRef, host, read};
-use crh_forge::posting::{ForgeProfile, ForgeRules, ProposalState};
+use crh_forge::posting::{ForgeRules, PostingWrite, ProposalState, send_withdrawal};
 use crh_forge::rest::{RestHost, RestToken};
 use crh_forge::{ChangeProposal, ForgeError};
 use crh_pipeline::sinks::ForgeName;
@@ -37,8 +37,8 @@ impl RestForge for GitLabCommands {
         ForgeName::GitLab
     }
 
-    fn profile(&self) -> &'static ForgeProfile {
-        GitLabRules.profile()
+    fn rules(&self) -> &'static dyn ForgeRules {
+        &GitLabRules
     }
 
     fn server_variables(&self) -> &'static [&'static str] {
@@ -149,6 +149,17 @@ impl RestForge for GitLabCommands {
         session.post(&poster, request, |posting| {
             session.runtime.block_on(status_request(&session.client, &merge_ref, posting))
         })
+    }
+
+    fn withdraw(
+        &self,
+        session: &RestSession,
+        change: &RestChangeRef,
+        write: &PostingWrite,
+    ) -> Result<(), String> {
+        let merge_ref = merge_ref(change);
+        let poster = GitLabPoster { client: &session.client, merge_ref: &merge_ref };
+        session.runtime.block_on(send_withdrawal(&poster, write))
     }
 
     fn find_open_change(

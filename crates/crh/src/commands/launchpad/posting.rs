@@ -6,6 +6,7 @@ use crate::commands::forge::posting::{PostRequest, PostResult};
 use crate::failure::Failure;
 use crh_forge::launchpad::MergeProposalRef;
 use crh_forge::launchpad::post::LaunchpadPoster;
+use crh_forge::posting::{PostingWrite, send_withdrawal};
 
 impl LaunchpadSession {
     /// Posts a review, or returns the requests of a dry run.
@@ -17,6 +18,16 @@ impl LaunchpadSession {
         let poster = LaunchpadPoster { client: &self.client, proposal_ref };
         let result = request.post(&poster, proposal_ref.service.code(), &self.runtime);
         result.map_err(|error| self.to_failure(error))
+    }
+
+    /// Sends a withdrawal of an own approval.
+    pub(crate) fn withdraw(
+        &self,
+        proposal_ref: &MergeProposalRef,
+        write: &PostingWrite,
+    ) -> Result<(), String> {
+        let poster = LaunchpadPoster { client: &self.client, proposal_ref };
+        self.runtime.block_on(send_withdrawal(&poster, write))
     }
 }
 

@@ -13,13 +13,13 @@ use serde_json::Value;
 use self::event::CiEvent;
 use super::forge::posting::{HeadFiles, PostRequest, PostResult, refusal_failure};
 use super::forge::posting_messages::check_sinks;
-use super::forge::{ExpectedHead, Forge, posting_messages};
+use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
 use super::github::GitHubSession;
 use super::models::ModelResolver;
 use super::rest_forge::{REST_FORGES, RestChangeRef};
 use super::review::BASIS;
 use super::review::since::{GROUND, Ground};
-use super::{github, interrupts, run_lookup, store};
+use super::{forge, github, interrupts, run_lookup, store};
 use crate::cli::PostArgs;
 use crate::config::environment::{Environment, GITHUB_VARIABLES};
 use crate::config::keys::{RawSettings, Settings};
@@ -30,6 +30,7 @@ use crh_forge::posting::{PostingOutcome, ReviewBasis};
 use crh_git::{BareRepository, FetchAddress, HostedRepository, PinnedCommit};
 use crh_pipeline::incremental::IncrementalReview;
 use crh_pipeline::sinks::{ForgeName, PostKind};
+use crh_pipeline::target_args::Target;
 use crh_review::diff::Diff;
 use crh_review::report::{Report, SCHEMA_VERSION};
 use crh_review::stable_json;
@@ -73,38 +74,75 @@ pub(crate) fn run(args: PostArgs, environment: &Environment) -> Result<ExitCode,
     check_sinks(&args.sink)?;
     let forge_name = args.sink.first().map_or(ForgeName::GitHub, |sink| sink.forge);
     interrupts::watch_ctrl_c()?;
+    let posted = post_stored_run(&args, forge_name, environment, &settings);
+    if posted.is_err() && args.post.allow_approve && !args.post.dry_run {
+        withdraw_stale_approvals(&args, forge_name, environment, &settings);
+    }
+    posted
+}
+
+/// Withdraws approvals of older heads if the run of the newest head cannot be posted. If the
+/// proposal cannot be read, the failure of the posting tells why.
+fn withdraw_stale_approvals(
+    args: &PostArgs,
+    forge: ForgeName,
+    environment: &Environment,
+    settings: &Settings,
+) {
+    let url = match forge {
+        ForgeName::GitHub => resolve_target(args, environment).ok().map(|target| {
+            let PostTarget { host, repo, number, .. } = target;
+            PullRequestRef { host, repo, number }.url()
+        }),
+        ForgeName::GitLab | ForgeName::Gitea | ForgeName::Launchpad => args.proposal.clone(),
+    };
+    let Some(target) = url.map(Target::PullRequest) else { return };
+    let mut flags = RawSettings::default();
+    args.display.clone().set(&mut flags);
+    let found = forge::find_proposal(&target, PullRequestLookup::Never, environment, &flags);
+    if let Ok(Some(proposal)) = found {
+        proposal.withdraw_stale_approvals(environment, settings);
+    }
+}
+
+fn post_stored_run(
+    args: &PostArgs,
+    forge_name: ForgeName,
+    environment: &Environment,
+    settings: &Settings,
+) -> Result<ExitCode, Failure> {
     match forge_name {
         ForgeName::GitHub => {
             if args.proposal.is_some() {
                 return Err(Failure::usage("`--proposal` does not work with GitHub")
                     .hint("add `--sink gitlab`, `--sink gitea` or `--sink launchpad`"));
             }
-            let target = resolve_target(&args, environment)?;
-            let run = load_run(&args, environment)?;
+            let target = resolve_target(args, environment)?;
+            let run = load_run(args, environment)?;
             check_run_matches(&run.report, &target)?;
             let PostTarget { host, repo, number, .. } = target;
             let pull_ref = PullRequestRef { host, repo, number };
             let session =
-                GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, &settings)?;
+                GitHubSession::open(&pull_ref.host, &pull_ref.repo, environment, settings)?;
             let token = session.token().map_err(github::to_failure)?;
-            let head_files = fetch_head_files(&run.report, &pull_ref, &session, &settings);
+            let head_files = fetch_head_files(&run.report, &pull_ref, &session, settings);
             let forge = Forge::GitHub(pull_ref);
-            post_run(&args, &run, &forge, &[token], head_files.as_ref(), environment, &settings)
+            post_run(args, &run, &forge, &[token], head_files.as_ref(), environment, settings)
         }
         ForgeName::Launchpad => {
-            let run = load_run(&args, environment)?;
-            launchpad::post_to_launchpad(&args, &run, environment, &settings)
+            let run = load_run(args, environment)?;
+            launchpad::post_to_launchpad(args, &run, environment, settings)
         }
         name => {
             let rest = REST_FORGES.into_iter().find(|forge| forge.name() == name);
             let forge = rest.ok_or_else(|| Failure::usage("this forge takes no stored runs"))?;
-            let (url, head) = launchpad::required_flags(&args, forge.profile().kind.word())?;
+            let (url, head) = launchpad::required_flags(args, forge.profile().kind.word())?;
             let change = RestChangeRef::parse(forge, url, environment)?;
-            let run = load_run(&args, environment)?;
+            let run = load_run(args, environment)?;
             check_proposal(&run.report, change.host.web(), change.number, &head)?;
             let secrets = change.open_session(environment)?.secrets();
             let forge = Forge::Rest(change);
-            post_run(&args, &run, &forge, &secrets, None, environment, &settings)
+            post_run(args, &run, &forge, &secrets, None, environment, settings)
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::super::forge::PullRequestLookup;
 use super::super::github::{Audience, SkipRules};
-use super::begin::{Beginning, Begun, GoesOn, Kept, NO_MODEL, Posts};
+use super::begin::{Beginning, Begun, GoesOn, Kept, NO_MODEL, Posts, StaleApprovals};
 use super::recovery::Tree;
 use super::since::Wish;
 use crate::cli::{AnswerArgs, PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
@@ -71,6 +71,7 @@ fn begin(args: AnswerArgs, environment: &Environment) -> Result<Begun, Failure> 
         description: None,
         looked_for: PullRequestLookup::from_no_pr_flag(true),
         posts: Posts::Nothing,
+        stale_approvals: StaleApprovals::Kept,
         rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
         wish: Wish::Everything,
         head: None,

@@ -58,6 +58,7 @@ pub(super) struct Beginning {
     pub(super) description: Option<TitleAndBody>,
     pub(super) looked_for: PullRequestLookup,
     pub(super) posts: Posts,
+    pub(super) stale_approvals: StaleApprovals,
     pub(super) rules: SkipRules,
     pub(super) wish: Wish,
     /// The head that the pull request must have.
@@ -81,6 +82,14 @@ pub(super) struct Beginning {
 pub(super) enum Posts {
     To(ForgeName),
     Nothing,
+}
+
+/// What happens to crh's approvals of older heads before the review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StaleApprovals {
+    Withdrawn,
+    /// The review posts no votes.
+    Kept,
 }
 
 impl Posts {
@@ -340,6 +349,7 @@ impl Beginning {
                 let target = &self.typed.target;
                 let found =
                     forge::find_proposal(target, self.looked_for, environment, &self.flags)?;
+                self.withdraw_stale_approvals(found.as_ref(), environment)?;
                 self.needs(found.as_ref())?;
                 Ok(found)
             }
@@ -350,6 +360,24 @@ impl Beginning {
                 }
                 None => Ok(None),
             },
+        }
+    }
+
+    /// Withdraws before the review what its end may not reach.
+    fn withdraw_stale_approvals(
+        &self,
+        pull: Option<&ForgeProposal>,
+        environment: &Environment,
+    ) -> Result<(), Failure> {
+        match (self.posts, self.stale_approvals, pull) {
+            (Posts::To(forge), StaleApprovals::Withdrawn, Some(pull))
+                if pull.forge.name() == forge =>
+            {
+                let settings = config::load(environment, None, self.flags.clone())?;
+                pull.withdraw_stale_approvals(environment, &settings);
+                Ok(())
+            }
+            (Posts::To(_) | Posts::Nothing, _, _) => Ok(()),
         }
     }
 

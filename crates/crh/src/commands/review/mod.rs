@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 pub(crate) use self::begin::Begun;
 pub(super) use self::begin::{BASIS, NO_MODEL};
-use self::begin::{Beginning, GoesOn, Kept, Posts};
+use self::begin::{Beginning, GoesOn, Kept, Posts, StaleApprovals};
 use self::description::TitleAndBody;
 use self::desk::EndedReview;
 pub(crate) use self::fixing::{chosen_fixes, safe_fixes};
@@ -63,7 +63,7 @@ use crate::ui::questions::TerminalPrompt;
 use crate::{interactive, ui};
 use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::run_folder::RunFolder;
-use crh_pipeline::sinks::{ForgeName, ForgeSink, ReportSink, SinkDelivery};
+use crh_pipeline::sinks::{ForgeName, ForgeSink, PostKind, ReportSink, SinkDelivery};
 use crh_pipeline::{sinks, target_args};
 use crh_review::report::{Report, ReviewMode, Status};
 use crh_review::verdict::CommandKind;
@@ -208,11 +208,8 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
     let rules = SkipRules::from_no_skip_flag(target.no_skip, audience(posts, environment));
     let typed = change_source::parse_target(target, &mut flags, environment)?;
     let untracked = change_source::untracked_policy(include_untracked, &typed.target)?;
-    let known = prepared
-        .resume
-        .as_deref()
-        .filter(|_| typed.mode.is_none())
-        .and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
+    let run = prepared.resume.as_deref().filter(|_| typed.mode.is_none());
+    let known = run.and_then(|run| resumed::mode(run, output.run_dir.as_deref(), environment));
     let timing = fixing::safe_fix_timing(typed.mode);
     let mode = known.unwrap_or_else(|| mode(typed.mode));
     let authority = fixing::authority(mode, timing, posts, questions);
@@ -231,6 +228,7 @@ fn begin_and_carry_out(wanted: Wanted, environment: &Environment) -> Result<Exit
         description: description.map(|file| TitleAndBody::load(&file, environment)).transpose()?,
         looked_for,
         posts,
+        stale_approvals: stale_approvals(&sinks, output.post, estimate),
         rules,
         wish,
         head,
@@ -296,6 +294,18 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
         (None, None) => Ok(Posts::Nothing),
         (None, Some((flag, _))) => Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
             .hint("add `--sink github` or `--sink launchpad`")),
+    }
+}
+
+/// Only a sink that posts whole reviews changes votes.
+fn stale_approvals(sinks: &[ReportSink], flags: PostFlags, estimate: bool) -> StaleApprovals {
+    let is_vote = |sink: &ReportSink| match sink {
+        ReportSink::Forge(place) => place.kind == PostKind::Review,
+        ReportSink::Stdout | ReportSink::File(_) => false,
+    };
+    match sinks.iter().any(is_vote) && !flags.dry_run && !estimate {
+        true => StaleApprovals::Withdrawn,
+        false => StaleApprovals::Kept,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::forge::PullRequestLookup;
 use super::super::github::{Audience, SkipRules};
-use super::begin::{Beginning, Begun, GoesOn, Kept, Posts};
+use super::begin::{Beginning, Begun, GoesOn, Kept, Posts, StaleApprovals};
 use super::recovery::Tree;
 use super::since::Wish;
 use crate::cli::{PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
@@ -36,6 +36,7 @@ pub(in crate::commands) fn reopened(
         description: None,
         looked_for: PullRequestLookup::from_no_pr_flag(true),
         posts: Posts::Nothing,
+        stale_approvals: StaleApprovals::Kept,
         rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
         wish: Wish::Everything,
         head: None,

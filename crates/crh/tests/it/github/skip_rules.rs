@@ -3,8 +3,10 @@
 use expect_test::expect;
 
 use super::{GitHubScenario, NAME, SHOP};
+use crate::review::script::answers;
+use crate::review::with_model;
 use crh_testkit::fake_github::{Permission, Pull};
-use crh_testkit::{Output, Repo};
+use crh_testkit::{FakeModel, Output, Repo};
 
 /// `crh check` of a pull request with these arguments, in CI.
 fn in_ci(hub: &GitHubScenario, args: &[&str]) -> Output {
@@ -157,4 +159,68 @@ fn limited_review_never_passes_and_says_so() {
     let shown = hub.github.render(&hub.pull);
     assert!(shown.contains("Incomplete") && !shown.contains("APPROVED"), "{shown}");
     assert_eq!(hub.github.check_runs(NAME)[0]["conclusion"], "failure");
+}
+
+/// A pull request whose head has an approval of crh, and the arguments of a review that may approve.
+fn approved() -> (GitHubScenario, FakeModel, Vec<String>) {
+    let repo = Repo::from_fixture(SHOP);
+    repo.git(&["checkout", "--quiet", "-b", "feature"]);
+    repo.write("shop/orders.py", "def total(items):\n    return sum(items)\n");
+    repo.commit("nothing that a check would find");
+    let hub = GitHubScenario::with(repo);
+    let model = FakeModel::answering(|_| answers(&[]));
+    let url = hub.url();
+    let args = ["review", &url, "--strategy", "single", "--analysers", "never"];
+    let args = [&args[..], &["--sink", "github", "--allow-approve"]].concat();
+    let args: Vec<String> = args.into_iter().map(str::to_owned).collect();
+    let output = review(&hub, &model, &args, &[]);
+    assert_eq!((output.code, is_approved(&hub)), (0, true), "{}", output.shown());
+    (hub, model, args)
+}
+
+fn review(hub: &GitHubScenario, model: &FakeModel, args: &[String], more: &[&str]) -> Output {
+    let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    with_model(hub.crh(hub.elsewhere.path(), &args), model).env("CI", "1").run()
+}
+
+fn is_approved(hub: &GitHubScenario) -> bool {
+    hub.github.render(&hub.pull).contains("APPROVED")
+}
+
+/// Pushes something that must not be approved. Returns the new head.
+fn push_malware(hub: &GitHubScenario) -> String {
+    hub.repo.git(&["checkout", "--quiet", "feature"]);
+    hub.repo.write("shop/orders.py", "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n");
+    let head = hub.repo.commit("malware");
+    hub.github.push(&hub.pull);
+    head
+}
+
+/// The author gets an approval for a harmless head and then pushes something that crh does not
+/// review.
+#[test]
+fn approval_does_not_survive_a_push_that_is_not_reviewed() {
+    let (hub, model, args) = approved();
+    assert_eq!(review(&hub, &model, &args, &[]).code, 0);
+    assert!(is_approved(&hub), "the same head keeps its approval");
+    push_malware(&hub);
+    hub.github.make_draft(&hub.pull);
+    let tried = review(&hub, &model, &args, &["--dry-run"]);
+    assert_eq!((tried.code, is_approved(&hub)), (4, true), "a dry run writes nothing");
+    let skipped = review(&hub, &model, &args, &[]);
+    assert_eq!((skipped.code, is_approved(&hub)), (4, false), "{}", skipped.shown());
+    assert!(skipped.stderr.contains("withdrew crh's approval"), "{}", skipped.stderr);
+    assert_eq!(hub.github.surprises(), Vec::<String>::new());
+}
+
+/// Where review and posting are two jobs, the second one has no run if the first one failed.
+#[test]
+fn posting_without_a_run_withdraws_the_approval_of_an_older_head() {
+    let (hub, _model, _) = approved();
+    let (head, number) = (push_malware(&hub), hub.pull.number.to_string());
+    let args = ["post", "--run-dir", "none", "--repo", NAME, "--pr", &number, "--head", &head];
+    let post = |more: &[&str]| hub.crh(hub.elsewhere.path(), &[&args, more].concat()).run();
+    assert_eq!((post(&["--allow-approve", "--dry-run"]).code, is_approved(&hub)), (2, true));
+    let output = post(&["--allow-approve"]);
+    assert_eq!((output.code, is_approved(&hub)), (2, false), "{}", output.shown());
 }
