@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+/// Files of one run of an analyser: their paths fit into a command line.
+pub(super) const FILES_MAX: usize = 300;
 /// The first run gets this part of the time limit. The rest is for its parts, if it fails.
 const FIRST_PART: u32 = 2;
 /// Each part of a failed batch gets this part of the time that is left.
@@ -35,9 +37,9 @@ pub(super) struct BatchResults<T> {
     pub(super) failed_files: Vec<(String, String)>,
 }
 
-/// Runs an analyser on all files at once. If that fails, runs it on halves of the files, down to
-/// single files, all within the time limit. The error is for an analyser that cannot run at all,
-/// or that `check_analyser` finds unusable after the first failure.
+/// Runs an analyser on batches of [`FILES_MAX`] files. If a batch fails, runs it on halves of the
+/// files, down to single files, all within the time limit. The error is for an analyser that cannot
+/// run at all, or that `check_analyser` finds unusable after the first failure.
 pub(super) fn run_in_batches<T>(
     files: &[String],
     time_limit: Duration,
@@ -45,7 +47,7 @@ pub(super) fn run_in_batches<T>(
     mut run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
 ) -> Result<BatchResults<T>, String> {
     let start = Instant::now();
-    let mut batches = VecDeque::from([files]);
+    let mut batches: VecDeque<&[String]> = files.chunks(FILES_MAX).collect();
     let (mut results, mut failed_files) = (Vec::new(), Vec::new());
     let mut check_analyser = Some(check_analyser);
     let mut batch_limit = if files.len() > 1 { time_limit / FIRST_PART } else { time_limit };
@@ -75,9 +77,55 @@ pub(super) fn run_in_batches<T>(
     Ok(BatchResults { results, failed_files })
 }
 
+/// Runs an analyser once on each batch, all within the time limit. If a batch fails, its files count
+/// as failed, unless `check_analyser` finds the analyser unusable for another reason.
+pub(super) fn run_each_batch<T>(
+    files: &[String],
+    batch_size: usize,
+    time_limit: Duration,
+    check_analyser: impl Fn(&str) -> Result<(), BatchError>,
+    mut run: impl FnMut(&[String], Duration) -> Result<T, BatchError>,
+) -> Result<BatchResults<T>, String> {
+    let start = Instant::now();
+    let (mut results, mut failed_files) = (Vec::new(), Vec::new());
+    // An analyser of whole projects runs even if it gets no files.
+    let batches = files.chunks(batch_size).chain(files.is_empty().then_some(files));
+    for batch in batches {
+        match run(batch, time_limit.saturating_sub(start.elapsed())) {
+            Ok(result) => results.push(result),
+            Err(BatchError::Analyser(why)) => return Err(why),
+            Err(BatchError::Files(why)) => {
+                check_analyser(&why).map_err(BatchError::into_reason)?;
+                failed_files.extend(batch.iter().map(|file| (file.clone(), why.clone())));
+            }
+        }
+    }
+    Ok(BatchResults { results, failed_files })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_of_a_failed_batch_are_listed() {
+        let files = names(5);
+        let outcome = |check: fn(&str) -> Result<(), BatchError>| {
+            let run = |batch: &[String], _| match batch.contains(&"003".to_owned()) {
+                true => Err(BatchError::Files("slow".to_owned())),
+                false => Ok(batch.len()),
+            };
+            run_each_batch(&files, 2, Duration::from_secs(9), check, run)
+        };
+        let failed = |name: &str| (name.to_owned(), "slow".to_owned());
+        let failed_files = vec![failed("002"), failed("003")];
+        assert_eq!(outcome(|_| Ok(())), Ok(BatchResults { results: vec![2, 1], failed_files }));
+        let unusable = outcome(|why| Err(BatchError::Files(why.to_owned())));
+        assert_eq!(unusable, Err("slow".to_owned()));
+        let run = |batch: &[String], _| Ok(batch.len());
+        let none = run_each_batch(&[], 2, Duration::from_secs(9), |_| Ok(()), run);
+        assert_eq!(none, Ok(BatchResults { results: vec![0], failed_files: Vec::new() }));
+    }
 
     fn names(count: usize) -> Vec<String> {
         (0..count).map(|number| format!("{number:03}")).collect()
@@ -107,6 +155,16 @@ mod tests {
         let mut checked: Vec<String> = results.concat();
         checked.sort();
         assert_eq!(checked.len(), 99);
+    }
+
+    #[test]
+    fn many_files_are_checked_in_several_batches() {
+        let files = names(2 * FILES_MAX + 1);
+        let run = |batch: &[String], _| Ok::<_, BatchError>(batch.to_vec());
+        let outcome = run_in_batches(&files, Duration::from_secs(9), || Ok(()), run).unwrap();
+        let sizes: Vec<usize> = outcome.results.iter().map(Vec::len).collect();
+        assert_eq!(sizes, [FILES_MAX, FILES_MAX, 1]);
+        assert_eq!((outcome.results.concat(), outcome.failed_files), (files, Vec::new()));
     }
 
     #[test]

@@ -93,6 +93,10 @@ impl Analyser for EslintAnalyser<'_> {
         self.trusted.map_or(AnalyserInput::Files, AnalyserInput::Tree)
     }
 
+    fn line_ends(&self) -> &'static [char] {
+        &['\r', '\u{2028}', '\u{2029}']
+    }
+
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
         let mut args =
             vec!["--format=json".to_owned(), "--no-error-on-unmatched-pattern".to_owned()];

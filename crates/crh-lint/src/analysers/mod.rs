@@ -13,6 +13,7 @@ mod batches;
 mod comparison;
 mod diagnostic;
 mod eslint;
+mod git_lines;
 mod installation;
 mod ruff;
 mod scratch;
@@ -27,9 +28,10 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::batches::{BatchError, BatchResults, run_in_batches};
+use self::batches::{BatchError, BatchResults, run_each_batch, run_in_batches};
 use self::comparison::SourceCache;
 use self::diagnostic::{AnalyserReport, Diagnostic};
+use self::git_lines::GitLines;
 use self::installation::InstalledProgram;
 pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
@@ -46,8 +48,8 @@ use crh_review::finding::Side;
 /// Names of all analysers, in display order.
 pub const NAMES: [&str; 5] = [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
 
-/// Limit per analyser. A larger change is a move or generated code.
-const FILES_MAX: usize = 300;
+/// Limit per analyser. Further files count as not fully checked.
+const CHECKED_FILES_MAX: usize = 3_000;
 /// Larger files are generated.
 const FILE_BYTES_MAX: usize = 1_000_000;
 /// Limit for the output of one analyser. Enough for tens of thousands of findings.
@@ -115,6 +117,11 @@ trait Analyser: Sync {
     /// parts of the files if one of them makes it fail. A trusted project is checked as a whole.
     fn checks_files_alone(&self) -> bool {
         self.is_per_file() && matches!(self.input(), AnalyserInput::Files)
+    }
+
+    /// Characters besides a line feed that end a line for this analyser. git does not count them.
+    fn line_ends(&self) -> &'static [char] {
+        &[]
     }
 
     /// Returns the file text to give to the analyser. It must have the same number of lines.
@@ -263,20 +270,24 @@ impl Analysers {
         if candidates.is_empty() {
             return None;
         }
-        let checked_files = &candidates[..candidates.len().min(FILES_MAX)];
-        let mut files: Vec<String> = checked_files.iter().map(|file| file.path.clone()).collect();
+        let (checked_files, more_files) =
+            candidates.split_at(candidates.len().min(CHECKED_FILES_MAX));
+        let mut files: Vec<String> = candidates.iter().map(|file| file.path.clone()).collect();
         let (mut unread_files, mut unfinished_files) = (Vec::new(), Vec::new());
         let outcome = self.new_findings(installed, change, checked_files).map(
             |ChangeCheck { mut output, unread_files: unread, unfinished_files: unfinished }| {
                 (unread_files, unfinished_files) = (unread, unfinished);
+                let why = format!("{} checks at most {CHECKED_FILES_MAX} files", installed.name);
+                unfinished_files
+                    .extend(more_files.iter().map(|file| (file.path.clone(), why.clone())));
                 // Unread files that are not listed do not count as checked.
                 let unlisted_files =
                     unread_files.split_off(unread_files.len().min(UNREAD_LISTED_MAX));
                 files.retain(|path| !unlisted_files.iter().any(|(other, _)| other == path));
-                let more = candidates.len() - checked_files.len() + unlisted_files.len();
-                if more > 0 {
-                    let files = if more == 1 { "file was" } else { "files were" };
-                    output.notes.push(format!("{more} more {files} not checked"));
+                match unlisted_files.len() {
+                    0 => {}
+                    1 => output.notes.push("1 more file was not checked".to_owned()),
+                    more => output.notes.push(format!("{more} more files were not checked")),
                 }
                 output
             },
@@ -325,7 +336,7 @@ impl Analysers {
                 let text = || project.file(Side::Old, path).ok().flatten().unwrap_or_default();
                 analyser.handles(path, &text)
             });
-            let paths: Vec<String> = handled_paths.take(FILES_MAX).collect();
+            let paths: Vec<String> = handled_paths.take(CHECKED_FILES_MAX).collect();
             let before = self.analyse_side(installed, project, Side::Old, &paths, &mask)?;
             notes.extend(before.cleanup_error.clone());
             let unparsed_files =
@@ -385,26 +396,37 @@ impl Analysers {
             let report = analyser.parse_output(&output);
             report.map_err(|why| BatchError::Files(mask.apply(&why)))
         };
+        // An analyser that also fails on an empty file is broken; otherwise a file is the cause.
+        let check_analyser = || {
+            let file = unused_path(&written_paths);
+            match scratch.write(&file, b"") {
+                Ok(()) => run(&[file], EMPTY_FILE_TIMEOUT).map(drop),
+                Err(_) => Ok(()),
+            }
+        };
         let BatchResults { results, failed_files } = if analyser.checks_files_alone() {
-            // An analyser that also fails on an empty file is broken; otherwise a file is the cause.
-            let check_analyser = || {
-                let file = unused_path(&written_paths);
-                match scratch.write(&file, b"") {
-                    Ok(()) => run(&[file], EMPTY_FILE_TIMEOUT).map(drop),
-                    Err(_) => Ok(()),
-                }
-            };
             run_in_batches(&written_paths, installed.timeout, check_analyser, run)?
         } else {
-            let report = run(&written_paths, installed.timeout).map_err(BatchError::into_reason)?;
-            BatchResults { results: vec![report], failed_files: Vec::new() }
+            // The configuration of a trusted project may be the cause as well.
+            let check_analyser = |why: &str| match analyser.input() {
+                AnalyserInput::Files => check_analyser(),
+                AnalyserInput::Tree(_) => Err(BatchError::Files(why.to_owned())),
+            };
+            let batch_size = if analyser.is_per_file() { batches::FILES_MAX } else { usize::MAX };
+            run_each_batch(&written_paths, batch_size, installed.timeout, check_analyser, run)?
         };
+        let mut lines =
+            GitLines { project, side, ends: analyser.line_ends(), texts: BTreeMap::new() };
         let mut side = SideDiagnostics { unread_files, failed_files, ..Default::default() };
         for AnalyserReport { diagnostics, unparsed_files } in results {
-            side.diagnostics.extend(diagnostics.into_iter().map(|diagnostic| Diagnostic {
-                path: scratch.repo_path(&diagnostic.path),
-                message: mask.apply(&diagnostic.message),
-                ..diagnostic
+            side.diagnostics.extend(diagnostics.into_iter().map(|diagnostic| {
+                let path = scratch.repo_path(&diagnostic.path);
+                Diagnostic {
+                    line: lines.line(&path, diagnostic.line),
+                    path,
+                    message: mask.apply(&diagnostic.message),
+                    ..diagnostic
+                }
             }));
             side.unparsed_files.extend(unparsed_files.iter().map(|path| scratch.repo_path(path)));
         }
@@ -513,7 +535,7 @@ struct SideDiagnostics {
     cleanup_error: Option<String>,
 }
 
-/// Writes these files to the scratch folder. Returns those that failed, each with the reason.
+/// Writes these files to the scratch folder, as UTF-8. Returns those that failed, each with the reason.
 fn write_files(
     scratch: &Scratch,
     project: &dyn Project,
@@ -530,7 +552,9 @@ fn write_files(
         bytes_left = bytes_left
             .checked_sub(bytes.len())
             .ok_or("the limit for the total file size is reached")?;
-        scratch.write(path, &prepare(bytes)).map_err(|why| why.to_string())
+        // Some analysers skip files in another encoding, although the language accepts them.
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        scratch.write(path, &prepare(text.into_bytes())).map_err(|why| why.to_string())
     };
     let results = paths.iter().map(|path| (path, write(path)));
     results.filter_map(|(path, result)| Some((path.clone(), result.err()?))).collect()

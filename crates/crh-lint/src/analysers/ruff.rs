@@ -89,6 +89,10 @@ impl Analyser for RuffAnalyser {
         extension(path) == "py" || is_script()
     }
 
+    fn line_ends(&self) -> &'static [char] {
+        &['\r']
+    }
+
     fn args(&self, files: &[String], _: &Scratch) -> Result<Vec<String>, String> {
         Ok(args(files))
     }

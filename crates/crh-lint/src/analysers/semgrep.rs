@@ -29,6 +29,14 @@ pub(super) struct SemgrepAnalyser {
 #[derive(Deserialize)]
 struct SemgrepOutput {
     results: Vec<SemgrepResult>,
+    #[serde(default)]
+    errors: Vec<SemgrepError>,
+}
+
+/// A file that semgrep could not parse, or not in time. Errors without a path are about the rules.
+#[derive(Deserialize)]
+struct SemgrepError {
+    path: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -100,7 +108,8 @@ impl Analyser for SemgrepAnalyser {
         let json: Result<SemgrepOutput, _> = serde_json::from_slice(&output.stdout);
         let json = json.map_err(|_| format!("failed: {}", stderr_summary(&output.stderr)))?;
         let diagnostics = json.results.into_iter().filter_map(diagnostic).collect();
-        Ok(AnalyserReport { diagnostics, unparsed_files: Vec::new() })
+        let unparsed_files = json.errors.into_iter().filter_map(|error| error.path).collect();
+        Ok(AnalyserReport { diagnostics, unparsed_files })
     }
 }
 

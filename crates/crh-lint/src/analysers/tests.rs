@@ -213,6 +213,39 @@ fn unwritable_files_are_listed_and_others_written() {
     assert_eq!(unread, [(format!("{long}.py"), reasons[0].to_owned())]);
 }
 
+/// ruff skips files that are not UTF-8. Python runs them.
+#[test]
+fn analysers_get_every_file_as_utf8() {
+    struct Latin1;
+    impl Project for Latin1 {
+        fn file(&self, _: Side, _: &str) -> Result<Option<Vec<u8>>, String> {
+            Ok(Some(b"# coding: latin-1\nx = '\xe9'\n".to_vec()))
+        }
+        fn paths(&self, _: Side) -> Result<&[String], String> {
+            Ok(&[])
+        }
+        fn search(&self, _: Side, _: &[&str], _: usize) -> Result<crate::SearchHits, String> {
+            Ok(crate::SearchHits::default())
+        }
+    }
+    let scratch = Scratch::new().unwrap();
+    let unread = write_files(&scratch, &Latin1, Side::New, &["a.py".to_owned()], |text| text);
+    assert_eq!(unread, []);
+    let text = fs::read_to_string(scratch.tree().join("a.py")).unwrap();
+    assert_eq!(text, "# coding: latin-1\nx = '\u{fffd}'\n");
+}
+
+#[test]
+fn semgrep_names_files_that_it_could_not_check() {
+    let output = r#"{"results": [], "errors": [
+        {"code": 2, "level": "warn", "type": "Timeout", "path": "slow.py", "message": "Timeout"},
+        {"code": 4, "level": "error", "type": "Rule parse error", "message": "bad rule"}
+    ]}"#;
+    let semgrep = semgrep::SemgrepAnalyser { rules: Vec::new() };
+    let report = semgrep.parse_output(&process_output(output)).unwrap();
+    assert_eq!(report.unparsed_files, ["slow.py"]);
+}
+
 #[test]
 fn scratch_folder_is_removed_with_any_contents() {
     let scratch = Scratch::new().unwrap();

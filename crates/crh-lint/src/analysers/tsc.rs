@@ -39,6 +39,10 @@ impl Analyser for TscAnalyser<'_> {
         false
     }
 
+    fn line_ends(&self) -> &'static [char] {
+        &['\r', '\u{2028}', '\u{2029}']
+    }
+
     fn args(&self, _: &[String], _: &Scratch) -> Result<Vec<String>, String> {
         let args = ["--noEmit", "--pretty", "false", "--project", CONFIG_FILE];
         Ok(args.into_iter().map(str::to_owned).collect())
