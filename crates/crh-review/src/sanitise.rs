@@ -228,12 +228,13 @@ fn is_allowed_link(word: &str, link_prefix: Option<&str>) -> bool {
     (path.is_empty() || path.starts_with('/')) && path.chars().all(is_safe) && !leaves_prefix
 }
 
-/// Escapes the first character if it would start a heading, list, quote, fence or rule.
+/// Escapes the first character if it would start a heading, list, quote, fence or rule, or a command
+/// such as `/merge`, which GitLab and many bots carry out for the account of the comment.
 fn escape_block_start(text: String) -> String {
     let digits = text.len() - text.trim_start_matches(|char: char| char.is_ascii_digit()).len();
     let escape_offset = match text[digits..].chars().next() {
         Some('.' | ')') if digits > 0 => digits,
-        Some('#' | '~' | '-' | '+' | '*' | '=' | '_' | '|' | ':') if digits == 0 => 0,
+        Some('#' | '~' | '-' | '+' | '*' | '=' | '_' | '|' | ':' | '/') if digits == 0 => 0,
         _ => return text,
     };
     let (before, after) = text.split_at(escape_offset);

@@ -32,6 +32,7 @@ fn markdown_keeps_code_and_escapes_the_rest() {
         ("# Ready", "\\# Ready"),
         ("~~~", "\\~~~"),
         ("1. list", "1\\. list"),
+        ("/approve\n/merge", "\\/approve /merge"),
         ("a\u{202e}b\u{1b}[31m", "a\\\\u{202e}b\\\\u{1b}\\[31m"),
         ("evil\rgood", "evil\\\\u{d}good"),
     ] {
