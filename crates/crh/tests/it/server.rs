@@ -22,6 +22,10 @@ use crh_testkit::{FakeGitHub, FakeModel, Repo, RunningProgram};
 const NAME: &str = "acme/shop";
 const SECRET: &str = "webhook secret";
 
+/// A file with a conflict that a static check finds.
+const CONFLICT: &str =
+    "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
+
 /// Longest wait for a review on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -38,9 +42,7 @@ struct ServerScenario {
 
 impl ServerScenario {
     fn start(model: &FakeModel) -> Self {
-        let head =
-            "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
-        Self::start_with(model, head, &Permission::ALL, None)
+        Self::start_with(model, CONFLICT, &Permission::ALL, None)
     }
 
     /// A pull request that gives a file this content, from the repository or from a fork.
@@ -49,6 +51,16 @@ impl ServerScenario {
         head: &str,
         permissions: &[Permission],
         fork: Option<&str>,
+    ) -> Self {
+        Self::start_with_workers(model, head, permissions, fork, 2)
+    }
+
+    fn start_with_workers(
+        model: &FakeModel,
+        head: &str,
+        permissions: &[Permission],
+        fork: Option<&str>,
+        workers: u32,
     ) -> Self {
         let repo = Repo::from_fixture("\n//- shop/orders.py\ndef total(items):\n    return 0\n");
         repo.git(&["checkout", "--quiet", "-b", "feature"]);
@@ -70,13 +82,13 @@ impl ServerScenario {
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let installation = github.installation(app);
         let scenario = Self { github, repo, pull, installation, port, server: None, user };
-        let server = scenario.serve(model, app);
+        let server = scenario.serve(model, app, workers);
         let scenario = Self { server: Some(server), ..scenario };
         wait_until("the server answers", || scenario.get("/readyz").starts_with("HTTP/1.1 200"));
         scenario
     }
 
-    fn serve(&self, model: &FakeModel, app: u64) -> RunningProgram {
+    fn serve(&self, model: &FakeModel, app: u64, workers: u32) -> RunningProgram {
         let path = |name: &str| self.user.path(name).to_str().unwrap().to_owned();
         let args = [
             "serve".to_owned(),
@@ -86,6 +98,7 @@ impl ServerScenario {
             format!("--app-key={}", path("key.pem")),
             format!("--webhook-secret={}", path("secret")),
             "--shutdown-seconds=1".to_owned(),
+            format!("--workers={workers}"),
         ];
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let program = with_key(self.user.crh(&self.user.path(""), &args), model);
@@ -274,6 +287,53 @@ fn commands_of_people_with_write_access_are_carried_out_once() {
     write("ann", "/crh pause", "d-8");
     assert_eq!(scenario.github.reactions(NAME).len(), 2);
     assert!(scenario.get("/audit").contains("crh dismiss"));
+    scenario.stop();
+}
+
+/// A maintainer who read the first report dismisses its issue 1 while the second review runs. There,
+/// issue 1 is another one.
+#[test]
+fn dismissal_by_number_is_refused_after_a_newer_review() {
+    let (gate, is_held) = (Arc::new((Mutex::new(true), Condvar::new())), AtomicBool::new(false));
+    let is_held = Arc::new(is_held);
+    let (held, holds) = (gate.clone(), is_held.clone());
+    let model = FakeModel::answering(move |_| {
+        let (is_closed, changed) = &*held;
+        if holds.load(Ordering::Relaxed) {
+            let is_closed = is_closed.lock().unwrap();
+            drop(changed.wait_timeout_while(is_closed, PATIENCE, |is_closed| *is_closed));
+        }
+        answers(&[])
+    });
+    // The only worker runs the command after the review.
+    let scenario = ServerScenario::start_with_workers(&model, CONFLICT, &Permission::ALL, None, 1);
+    scenario.github.role(NAME, "ann", "write");
+    let own_comments = || -> Vec<String> {
+        let comments = scenario.github.comments(&scenario.pull).into_iter();
+        comments.filter(|it| it.author == "crh[bot]").map(|it| it.body).collect()
+    };
+    assert_eq!(scenario.deliver("pull_request", "d-1", &scenario.push_event(1)), 202);
+    wait_until("the first review is posted", || !own_comments().is_empty());
+    scenario.wait_for_quiet();
+    is_held.store(true, Ordering::Relaxed);
+    let asked_before = model.requests().len();
+    scenario.repo.git(&["checkout", "--quiet", "feature"]);
+    scenario.repo.write("aaa.py", CONFLICT);
+    scenario.repo.commit("another conflict, in front of the first");
+    scenario.github.push(&scenario.pull);
+    assert_eq!(scenario.deliver("pull_request", "d-2", &scenario.push_event(2)), 202);
+    wait_until("the second review runs", || model.requests().len() > asked_before);
+    let dismissal = "/crh dismiss 1 a false alarm";
+    let id = scenario.github.comment(&scenario.pull, "ann", dismissal);
+    let event = scenario.comment_event(id, "ann", dismissal);
+    assert_eq!(scenario.deliver("issue_comment", "d-3", &event), 202);
+    *gate.0.lock().unwrap() = false;
+    gate.1.notify_all();
+    wait_until("crh answers", || own_comments().len() == 2);
+    scenario.wait_for_quiet();
+    let comments = own_comments();
+    assert!(comments[0].contains("aaa.py"), "the second report is posted: {comments:?}");
+    assert!(comments[1].starts_with("There is a newer review than"), "{comments:?}");
     scenario.stop();
 }
 
