@@ -108,6 +108,12 @@ pub(super) fn warnings(inputs: &ReportInputs<'_>, records: &[&RunRecord]) -> Vec
     if inputs.interrupted {
         warnings.push("the review was cancelled and is incomplete".to_owned());
     }
+    // The report names the error of the reviewers already.
+    for why in records.iter().filter(|it| is_reviewer(it)).filter_map(|it| it.ended.failure()) {
+        for warning in &mut warnings {
+            *warning = warning.replace(&format!("failed ({why})"), "failed with the same error");
+        }
+    }
     unique(warnings.iter())
 }
 
