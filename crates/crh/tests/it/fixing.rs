@@ -173,8 +173,15 @@ impl Desk {
 /// The files of a checkout, and the fixes that its stored reports name.
 pub(crate) struct FixState {
     files: BTreeMap<String, String>,
-    /// Fixes as JSON, with their run and files.
-    fixes: BTreeMap<(PathBuf, String), BTreeSet<String>>,
+    /// Fixes as JSON, with their run.
+    fixes: BTreeMap<(PathBuf, String), ReportedFix>,
+}
+
+/// A fix that a stored report names.
+struct ReportedFix {
+    files: BTreeSet<String>,
+    /// The exact new text of the issue, if the fix closed it.
+    replacement: Option<String>,
 }
 
 impl FixState {
@@ -207,13 +214,27 @@ impl FixState {
             .collect();
         let gained = now.fixes.iter().filter(|(fix, _)| !self.fixes.contains_key(fix));
         let lost = self.fixes.iter().filter(|(fix, _)| !now.fixes.contains_key(fix));
-        let reported: BTreeSet<&String> = gained.chain(lost).flat_map(|(_, files)| files).collect();
+        let files = gained.clone().chain(lost).flat_map(|(_, fix)| &fix.files);
+        let reported: BTreeSet<&String> = files.collect();
         assert_eq!(changed, reported, "the report does not match the tree: {what}");
+        for ((_, name), fix) in gained.clone() {
+            let Some(replacement) = &fix.replacement else { continue };
+            let fixes_of_files = gained
+                .clone()
+                .filter(|(_, other)| other.files.iter().any(|it| fix.files.contains(it)));
+            let texts = fix.files.iter().map(|file| fs::read_to_string(repo.path().join(file)));
+            let texts: Vec<String> = texts.flatten().collect();
+            // Another fix may have changed the text, and the test may have deleted the file.
+            let is_final = fixes_of_files.count() == 1 && texts.len() == fix.files.len();
+            let is_there =
+                !is_final || texts.iter().any(|text| text.contains(replacement.trim_end()));
+            assert!(is_there, "the text of fix {name} is not in the tree: {what}");
+        }
     }
 }
 
 /// The fixes that the files of a run name. All files name the same.
-fn reported_fixes(run: &Path) -> Vec<((PathBuf, String), BTreeSet<String>)> {
+fn reported_fixes(run: &Path) -> Vec<((PathBuf, String), ReportedFix)> {
     let read = |name: &str| fs::read(run.join(name)).ok();
     let parsed = |name: &str| read(name).and_then(|it| serde_json::from_slice::<Value>(&it).ok());
     let Some(report) = parsed("review.json") else { return Vec::new() };
@@ -223,7 +244,11 @@ fn reported_fixes(run: &Path) -> Vec<((PathBuf, String), BTreeSet<String>)> {
         let files = fix["files"].as_array().unwrap().iter();
         let files = files.map(|file| file.as_str().unwrap().to_owned()).collect();
         let what = json!([fix["number"], fix["description"], fix["files"]]).to_string();
-        ((run.to_owned(), what), files)
+        let mut issues = report["issues"].as_array().unwrap().iter();
+        let issue = issues.find(|issue| issue["number"] == fix["number"]);
+        let replacement = issue.and_then(|issue| issue["replacement"].as_str());
+        let replacement = replacement.filter(|_| fix["outcome"].is_null()).map(str::to_owned);
+        ((run.to_owned(), what), ReportedFix { files, replacement })
     };
     fixes.as_array().unwrap().iter().map(row).collect()
 }

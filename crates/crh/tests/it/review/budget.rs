@@ -292,3 +292,16 @@ fn estimate_calls_no_model_and_stores_nothing() {
         about 0.0488 USD with the runs that select and validate findings; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }
+
+#[test]
+fn context_length_comes_from_the_server() {
+    let desk = ReviewFixture::new();
+    let page = json!({"data": [{"id": "m", "max_model_len": 2000}]});
+    let model = FakeModel::answering(answer).page("/v1/models", page);
+    let name = format!("openai:m@{}", model.url());
+    let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--model", &name];
+    let output = desk.crh(&args).run();
+    assert_eq!(output.code, 3, "{}", output.shown());
+    assert!(output.stderr.contains("the model's context has 2000"), "{}", output.shown());
+    assert!(model.requests().is_empty(), "{}", model.conversations());
+}

@@ -1,6 +1,7 @@
 //! Commands without a model: `crh check` and `crh doctor`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 
@@ -272,4 +273,26 @@ fn doctor_reports_setup_with_remedies() {
                              -> `crh init` writes a template; `crh config schema` prints a JSON Schema for editors
         SANDBOX
     "#]].assert_eq(&shown(&broken));
+}
+
+/// A linter that only a version manager provides is a matter for `crh doctor`.
+#[test]
+fn check_does_not_mention_shims() {
+    let desk = ReviewFixture::new();
+    let place = tempfile::TempDir::new().unwrap();
+    let shims = place.path().join("shims");
+    fs::create_dir(&shims).unwrap();
+    fs::write(shims.join("ruff"), "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(shims.join("ruff"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let others = std::env::split_paths(&path).filter(|folder| !folder.join("ruff").exists());
+    let path = std::env::join_paths([shims].into_iter().chain(others)).unwrap();
+    let run = |args: &[&str]| {
+        let program = desk.crh(args).env("PATH", path.to_str().unwrap());
+        program.env("CRH_ANALYSERS", "auto").run()
+    };
+    let checked = run(&["check", "HEAD~1..HEAD"]).shown();
+    assert!(!checked.contains("shim") && !checked.contains("ruff"), "{checked}");
+    let doctor = run(&["doctor"]).shown();
+    assert!(doctor.contains("shims/ruff` is a shim"), "{doctor}");
 }
