@@ -11,12 +11,6 @@ pub mod program;
 /// What reports show in place of a credential: reports of models, and static checks.
 const MASKS: [&str; 2] = ["[redacted]", "****"];
 
-/// What to say about the quoted line of an issue, if the line is not the problem itself.
-fn quote_note(rule: Option<&str>) -> Option<&'static str> {
-    // The removed line is gone, so the issue is at the line that took its place.
-    (rule == Some("references/removed")).then_some("This line is now where the removed code was.")
-}
-
 /// Whether a line contains a quote of a report, in which credentials are masked.
 fn contains_quote(line: &str, quote: &str) -> bool {
     let mut rest = line;

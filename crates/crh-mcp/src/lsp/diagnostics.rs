@@ -6,7 +6,6 @@ use tower_lsp_server::ls_types::{
 };
 
 use super::place::{ColumnUnit, find_issue, position};
-use crate::quote_note;
 use crh_review::escape_invisible;
 use crh_review::finding::{Severity, Side};
 use crh_review::report::Issue;
@@ -46,7 +45,7 @@ fn diagnostic(issue: &Issue, range: Range, uri_of: impl Fn(&str) -> Option<Uri>)
     if !issue.suggestion.is_empty() {
         message += &format!("\nFix: {}", issue.suggestion);
     }
-    match (issue.location.side, quote_note(issue.rule.as_deref())) {
+    match (issue.location.side, crh_review::render::quote_note(issue.rule.as_deref())) {
         (Side::Old, _) => message += "\nThis is about a removed line.",
         (Side::New, Some(note)) => message += &format!("\n{note}"),
         (Side::New, None) => {}

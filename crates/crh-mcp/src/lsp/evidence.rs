@@ -1,7 +1,6 @@
 //! The evidence of an issue as a Markdown page. The quoted code is untrusted: it stays inside a
 //! fence that it cannot close.
 
-use crate::quote_note;
 use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -30,7 +29,8 @@ pub(super) fn page(issue: &Issue, source: &str) -> String {
         page += &fenced(&quote.snippet);
         page.push('\n');
         let is_own = quote.side == Side::New && quote.file == issue.location.file;
-        if let Some(note) = quote_note(issue.rule.as_deref()).filter(|_| is_own) {
+        if let Some(note) = crh_review::render::quote_note(issue.rule.as_deref()).filter(|_| is_own)
+        {
             page += &format!("\n{note}\n");
         }
     }

@@ -9,8 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::quote_note;
-
 /// Maximum issues of the text. The structured content has all.
 const TEXT_ISSUES: usize = 50;
 
@@ -176,7 +174,8 @@ impl IssueView {
             writeln!(text, "    | {line}").unwrap_or_default();
         }
         let is_new = self.side != "old";
-        if let Some(note) = quote_note(self.rule.as_deref()).filter(|_| is_new) {
+        if let Some(note) = crh_review::render::quote_note(self.rule.as_deref()).filter(|_| is_new)
+        {
             writeln!(text, "    {note}").unwrap_or_default();
         }
         writeln!(text, "    {}", description.replace('\n', "\n    ")).unwrap_or_default();

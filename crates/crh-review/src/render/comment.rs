@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    coverage_gaps, hidden_findings, location_label, marked_verdict, model_remarks, next_step,
+    coverage_gaps, hidden_findings, issue_remarks, location_label, marked_verdict, next_step,
     reported_by, validation_note,
 };
 use crate::finding::Side;
@@ -317,7 +317,7 @@ fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
             sanitise::code_block(&quote.snippet, &issue.language)
         ));
     }
-    for remark in model_remarks(issue) {
+    for remark in issue_remarks(issue) {
         out.push_str(&format!("\n{}\n", prose(&remark, links)));
     }
     if let Some(fix) = &issue.suggested_fix {

@@ -1,7 +1,7 @@
 //! The headless envelope for programs that call crh. Its wording is specified; callers parse it.
 
 use super::{
-    coverage_gaps, fate_counts, model_remarks, requirement_state, reviewer_with_reason,
+    coverage_gaps, fate_counts, issue_remarks, requirement_state, reviewer_with_reason,
     reviewers_or_disagreement, scope_line, verdict_label,
 };
 use crate::edit::ADVISORY_NOT_PUBLISHED;
@@ -178,7 +178,7 @@ fn finding(issue: &Issue) -> String {
             push_field("Evidence", &quote.snippet);
         }
     }
-    for remark in model_remarks(issue) {
+    for remark in issue_remarks(issue) {
         push_field("Remark", &remark);
     }
     out

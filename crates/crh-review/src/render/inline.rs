@@ -1,7 +1,7 @@
 //! Renders one issue as an inline comment.
 
 use super::comment::{BoundedText, COMMENT_MAX, prose};
-use super::{model_remarks, reported_by, validation_note};
+use super::{issue_remarks, reported_by, validation_note};
 use crate::identity::issue_marker;
 use crate::report::Issue;
 use crate::sanitise;
@@ -35,7 +35,7 @@ pub fn inline(
     let mut body = BoundedText::new(COMMENT_MAX - RESERVED_CHARS);
     body.push(&format!("**{}** {}\n", issue.severity, comment_title(issue, links)));
     body.push(&format!("\n{}\n", prose(&issue.why_it_matters, links)));
-    for remark in model_remarks(issue) {
+    for remark in issue_remarks(issue) {
         body.push_or(&format!("\n{}\n", prose(&remark, links)), "");
     }
     if let Some(fix) = &issue.suggested_fix {

@@ -2,7 +2,7 @@
 //! as a heading.
 
 use super::comment::prose;
-use super::{location_label, model_remarks, reported_by, validation_label};
+use super::{issue_remarks, location_label, reported_by, validation_label};
 use crate::finding::Side;
 use crate::report::{Action, Issue};
 use crate::sanitise;
@@ -25,7 +25,7 @@ pub(super) fn facts(issue: &Issue, links: Option<&str>) -> String {
         issue.confidence,
         prose(&reported_by(issue), links),
     );
-    for remark in model_remarks(issue) {
+    for remark in issue_remarks(issue) {
         out.push_str(&format!("- {}\n", prose(&remark, links)));
     }
     out

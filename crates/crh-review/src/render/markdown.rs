@@ -1,7 +1,7 @@
 //! Renders the report as Markdown: tables by severity, then sections in the specified order.
 
 use super::{
-    coverage_gaps, hidden_findings, is_residual, location_label, model_remarks, next_step_in,
+    coverage_gaps, hidden_findings, is_residual, issue_remarks, location_label, next_step_in,
     reported_by, requirement_state, residual_step, scope_line, team, validation_note,
     verdict_label,
 };
@@ -114,7 +114,7 @@ fn issue_cell(issue: &Issue) -> String {
         (None, Some(text)) => lines.push(format!("Replace with: {}", code_cell(text))),
         (None, None) => {}
     }
-    lines.extend(model_remarks(issue).iter().map(|remark| cell(remark)));
+    lines.extend(issue_remarks(issue).iter().map(|remark| cell(remark)));
     lines.extend(validation_note(issue).map(|note| format!("Note: {note}")));
     lines.join("<br>")
 }

@@ -34,7 +34,7 @@ pub use text::{Colour, FileLinks, ListedFindings, TextStyle, text};
 pub use ticket::{ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
-use crate::finding::{AutofixClass, Finding, Member, Origin, Owner};
+use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
 use crate::report::{
     Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
     Validation,
@@ -223,9 +223,10 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
-/// What models say about the issue of a static check, each with the name of the reviewer. The text
-/// of the issue itself is the check's own.
-fn model_remarks(issue: &Issue) -> Vec<String> {
+/// What to know about the quoted line, and what models say about the issue of a static check, each with
+/// the name of the reviewer. The text of the issue itself is the check's own.
+fn issue_remarks(issue: &Issue) -> Vec<String> {
+    let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
     let models = issue.members.iter().filter(|member| is_static && member.origin == Origin::Model);
     let remark = |member: &Member| {
@@ -233,7 +234,13 @@ fn model_remarks(issue: &Issue) -> Vec<String> {
         let fix = suggested_fix.as_ref().map(|fix| format!(" Fix: {fix}")).unwrap_or_default();
         format!("{} says: {title}. {why_it_matters}{fix}", member.reviewer)
     };
-    models.map(remark).collect()
+    note.map(str::to_owned).into_iter().chain(models.map(remark)).collect()
+}
+
+/// What to say about the quoted new line of an issue, if the line is not the problem itself.
+pub fn quote_note(rule: Option<&str>) -> Option<&'static str> {
+    // The removed line is gone, so the issue is at the line that took its place.
+    (rule == Some("references/removed")).then_some("This line is now where the removed code was.")
 }
 
 /// The reviewers of an issue and the rule, which an ignore comment needs.

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
 
-use super::model_remarks;
+use super::issue_remarks;
 use super::text::percent_encode;
 use crate::finding::{Category, Confidence, Member, Origin, Severity, Side};
 use crate::report::{Fate, Issue, Report};
@@ -112,7 +112,7 @@ impl<'a> ResultRow<'a> {
             confidence: issue.confidence,
             reviewers: issue.reviewers.iter().map(String::as_str).collect(),
             route: format!("{} -> {}", issue.autofix_class, issue.owner),
-            remarks: model_remarks(issue),
+            remarks: issue_remarks(issue),
         }
     }
 

@@ -248,6 +248,21 @@ fn words_of_a_model_beside_a_static_finding_name_the_model() {
     }
 }
 
+/// An issue about removed code is at the line that took its place.
+#[test]
+fn line_in_place_of_removed_code_is_explained() {
+    let mut report = full_report();
+    let note = "This line is now where the removed code was.";
+    let issue = &mut report.issues[0];
+    issue.rule = Some("references/removed".to_owned());
+    let mut shown = |side: Side| {
+        report.issues[0].location.side = side;
+        let text = text(&report, &TextStyle::default());
+        [text, markdown(&report), comment(&report, "crh")].map(|it| it.contains(note))
+    };
+    assert_eq!((shown(Side::New), shown(Side::Old)), ([true; 3], [false; 3]));
+}
+
 #[test]
 fn text_wraps_at_the_width_of_the_window() {
     let report = full_report();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::{
-    coverage_gaps, fate_label, hidden_findings, is_residual, location_label, model_remarks,
+    coverage_gaps, fate_label, hidden_findings, is_residual, issue_remarks, location_label,
     next_step_in, reported_by, requirement_state, residual_step, scope_line, team,
     validation_label,
 };
@@ -217,7 +217,7 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
         out.push_str(&style.wrap("    Fix: ", "         ", &one_line(fix)));
     }
     out.push_str(&replacement(issue, style));
-    for remark in model_remarks(issue) {
+    for remark in issue_remarks(issue) {
         out.push_str(&style.wrap(INDENT, INDENT, &one_line(&remark)));
     }
     let mut details = vec![

@@ -9,7 +9,7 @@ use super::{LabelledValue, labelled_value};
 use crate::diff::Diff;
 use crate::finding::{Severity, Side};
 use crate::place::Quote;
-use crate::render::{location_label, model_remarks, next_step_in, validation_label};
+use crate::render::{issue_remarks, location_label, next_step_in, validation_label};
 use crate::report::{Issue, Report};
 use crate::sanitise::{escape_invisible, path};
 
@@ -54,7 +54,7 @@ impl IssueView {
             fixed: report.is_fixed(issue.number),
             why: prose(&issue.why_it_matters),
             fix: issue.suggested_fix.as_deref().map(prose),
-            remarks: prose_list(&model_remarks(issue)),
+            remarks: prose_list(&issue_remarks(issue)),
             replacement: issue.replacement.as_deref().map(escape_invisible),
             replaces: if start == end {
                 format!("line {start}")
