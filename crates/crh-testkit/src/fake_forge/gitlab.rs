@@ -131,10 +131,10 @@ fn merge_request_answer(
             "id": refs.id, "head_commit_sha": refs.head, "base_commit_sha": refs.base,
             "start_commit_sha": refs.start, "created_at": "2026-01-01T00:00:00Z", "state": "collected",
         })).collect()),
-        ("GET", ["discussions"]) => list(discussions(state, change, call)),
+        ("GET", ["discussions"]) => discussions(state, change, call),
         ("GET", ["notes"]) => {
-            let notes = change.comments.iter().map(|comment| note(state, comment, number, call));
-            list(notes.collect())
+            let shown = |comment: &ForgeComment| note(state, comment, number, call);
+            call.page_of(&change.comments, "per_page", PAGE_MAX, shown)
         }
         ("GET", ["approvals"]) => ForgeReply::new(200, approvals(state, change, call)),
         ("GET", ["pipelines"]) => list(change.pipelines.iter().rev().map(|pipeline| json!({
@@ -393,19 +393,18 @@ fn file_json(file: &FileDiff) -> Value {
     })
 }
 
-fn discussions(state: &State, change: &ProposedChange, call: &ForgeCall) -> Vec<Value> {
-    let comments = change.comments.iter().map(|comment| {
-        let note = note(state, comment, change.number, call);
-        let id = format!("{:040x}", comment.id);
-        (comment.id, json!({ "id": id, "individual_note": true, "notes": [note] }))
-    });
-    let threads = change
-        .threads
-        .iter()
-        .map(|thread| (thread.comments[0].id, discussion(state, thread, change, call)));
-    let mut all: Vec<(u64, Value)> = comments.chain(threads).collect();
-    all.sort_by_key(|(id, _)| *id);
-    all.into_iter().map(|(_, value)| value).collect()
+fn discussions(state: &State, change: &ProposedChange, call: &ForgeCall) -> ForgeReply {
+    let comments = change.comments.iter().map(|comment| (comment, None));
+    let threads = change.threads.iter().map(|thread| (&thread.comments[0], Some(thread)));
+    let mut all: Vec<(&ForgeComment, Option<&ForgeThread>)> = comments.chain(threads).collect();
+    all.sort_by_key(|(first, _)| first.id);
+    call.page_of(&all, "per_page", PAGE_MAX, |(first, thread)| match thread {
+        Some(thread) => discussion(state, thread, change, call),
+        None => {
+            let note = note(state, first, change.number, call);
+            json!({ "id": format!("{:040x}", first.id), "individual_note": true, "notes": [note] })
+        }
+    })
 }
 
 fn note(state: &State, comment: &ForgeComment, number: u64, call: &ForgeCall) -> Value {

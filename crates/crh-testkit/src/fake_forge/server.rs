@@ -87,12 +87,23 @@ impl ForgeCall {
 
     /// The requested page of a list.
     pub(super) fn page(&self, values: Vec<Value>, size_name: &str, size_max: usize) -> ForgeReply {
+        self.page_of(&values, size_name, size_max, Value::clone)
+    }
+
+    /// Like [`Self::page`], for long lists: it makes only the entries of the page.
+    pub(super) fn page_of<T>(
+        &self,
+        all: &[T],
+        size_name: &str,
+        size_max: usize,
+        shown: impl Fn(&T) -> Value,
+    ) -> ForgeReply {
         let number = |name: &str| self.query(name).and_then(|text| text.parse::<usize>().ok());
         let size = number(size_name).unwrap_or(20).clamp(1, size_max);
         let page = number("page").unwrap_or(1).max(1);
-        let total = values.len();
+        let total = all.len();
         let pages = total.div_ceil(size).max(1);
-        let shown: Vec<Value> = values.into_iter().skip((page - 1) * size).take(size).collect();
+        let on_page = all.iter().skip((page - 1) * size).take(size).map(shown).collect();
         let next = (page < pages).then(|| (page + 1).to_string());
         let mut headers = vec![
             ("x-total", total.to_string()),
@@ -105,7 +116,7 @@ impl ForgeCall {
             let link = format!("<{}?page={next}&{size_name}={size}>; rel=\"next\"", self.address);
             headers.push(("link", link));
         }
-        ForgeReply { status: 200, headers, body: Value::Array(shown) }
+        ForgeReply { status: 200, headers, body: Value::Array(on_page) }
     }
 }
 

@@ -175,7 +175,7 @@ fn of_proposal(
 ) -> LaunchpadReplyResult {
     let unknown = || LaunchpadReply::not_found(rest);
     let page = |name: &str, entries: Vec<Value>| {
-        Ok(paged(view, call, &format!("{name}-page-resource"), &entries))
+        Ok(paged(view, call, &format!("{name}-page-resource"), &entries, Value::clone))
     };
     match rest {
         "" => match call.parameter("ws.op").as_deref() {
@@ -190,8 +190,9 @@ fn of_proposal(
             page("preview_diff", diffs.collect())
         }
         "all_comments" => {
-            let comments = proposal.comments.iter();
-            page("code_review_comment", comments.map(|it| view.comment(proposal, it)).collect())
+            // There may be thousands.
+            let kind = "code_review_comment-page-resource";
+            Ok(paged(view, call, kind, &proposal.comments, |it| view.comment(proposal, it)))
         }
         "votes" => {
             let votes = proposal.votes.iter();
@@ -277,23 +278,30 @@ fn of_repository(
             let reports = repository.reports.iter().filter(|report| report.commit == commit);
             let entries: Vec<Value> =
                 reports.map(|report| view.report(repository, report)).collect();
-            Some(Ok(paged(view, call, "revision_status_report-page-resource", &entries)))
+            Some(Ok(paged(
+                view,
+                call,
+                "revision_status_report-page-resource",
+                &entries,
+                Value::clone,
+            )))
         }
         Some(other) => Some(Err(LaunchpadReply::text(400, &format!("No such operation: {other}")))),
     }
 }
 
-fn paged(
+fn paged<T>(
     view: &LaunchpadView<'_>,
     call: &LaunchpadCall,
     kind: &str,
-    entries: &[Value],
+    entries: &[T],
+    shown: impl Fn(&T) -> Value,
 ) -> LaunchpadReply {
     let number = |name: &str| call.parameter(name).and_then(|text| text.parse::<usize>().ok());
     let size = number("ws.size").filter(|size| *size > 0).unwrap_or(PAGE.0).min(PAGE.1);
     let size = view.state.page.unwrap_or(size);
     let start = number("ws.start").unwrap_or(0);
-    let on_page: Vec<&Value> = entries.iter().skip(start).take(size).collect();
+    let on_page: Vec<Value> = entries.iter().skip(start).take(size).map(shown).collect();
     let link = |start: usize| {
         let parameters = call
             .query
