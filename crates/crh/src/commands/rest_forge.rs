@@ -2,6 +2,8 @@
 //!
 //! To add one, implement [`RestForge`] in a folder and name it in [`REST_FORGES`].
 
+use secrecy::SecretString;
+
 use super::forge::posting::{PostRequest, PostResult};
 use super::forge::{Forge, ForgeProposal};
 use super::gitea::GiteaCommands;
@@ -53,6 +55,24 @@ pub(crate) trait RestForge: Sync {
 
     /// The configured server, if any.
     fn default_host(&self, environment: &Environment) -> Result<Option<RestHost>, Failure>;
+
+    /// The server of the variables.
+    fn server_variable(&self, environment: &Environment) -> Option<String> {
+        let server = self.server_variables().iter().find_map(|name| environment.variable(name));
+        server.map(|server| server.to_string_lossy().into_owned())
+    }
+
+    /// The token of a variable. Variables are only for the configured server.
+    fn token_variable(
+        &self,
+        names: &[&'static str],
+        host: &RestHost,
+        environment: &Environment,
+    ) -> Option<SecretString> {
+        let default = self.default_host(environment).ok().flatten();
+        let token = rest_session::variable_token(names, environment);
+        token.filter(|_| default.is_some_and(|default| default == *host))
+    }
 
     /// A server that the forge's own client has a login for, by host name and port.
     fn known_host(&self, authority: &str, environment: &Environment) -> Option<RestHost>;

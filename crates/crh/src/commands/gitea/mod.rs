@@ -69,8 +69,7 @@ impl RestForge for GiteaCommands {
 
     /// `GITEA_SERVER_URL` or `FORGEJO_SERVER_URL`; codeberg.org if only `FORGEJO_TOKEN` is set.
     fn default_host(&self, environment: &Environment) -> Result<Option<RestHost>, Failure> {
-        let server = SERVERS.iter().find_map(|name| environment.variable(name));
-        let server = server.map(|server| server.to_string_lossy().into_owned());
+        let server = self.server_variable(environment);
         let codeberg =
             || rest_session::variable_token(&TOKENS[1..], environment).map(|_| CODEBERG.to_owned());
         Ok(server.or_else(codeberg).and_then(|server| host(&server).ok()))
@@ -83,12 +82,9 @@ impl RestForge for GiteaCommands {
         hosts.find(|host| host.authority().eq_ignore_ascii_case(authority))
     }
 
-    /// Variables are only for the configured server; `tea` has tokens for others.
+    /// `tea` has tokens for other servers than the configured one.
     fn find_token(&self, host: &RestHost, environment: &Environment) -> Option<RestToken> {
-        let default = self.default_host(environment).ok().flatten();
-        let is_default = default.is_some_and(|default| default == *host);
-        let token = rest_session::variable_token(&TOKENS, environment).filter(|_| is_default);
-        let token = token.or_else(|| {
+        let token = self.token_variable(&TOKENS, host, environment).or_else(|| {
             let config = rest_session::read_config(environment, TEA_CONFIG);
             token_in_config(&config, host.web())
         });

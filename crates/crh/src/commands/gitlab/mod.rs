@@ -70,12 +70,10 @@ impl RestForge for GitLabCommands {
 
     /// `GITLAB_HOST`, then the server of the CI job, then gitlab.com.
     fn default_host(&self, environment: &Environment) -> Result<Option<RestHost>, Failure> {
-        let server = SERVERS.iter().find_map(|name| environment.variable(name));
-        let server = server.map_or(GITLAB_COM.into(), |server| server.to_string_lossy());
-        let server = match server.contains("://") {
-            true => server.into_owned(),
-            false => format!("https://{server}"),
-        };
+        let mut server = self.server_variable(environment).unwrap_or(GITLAB_COM.to_owned());
+        if !server.contains("://") {
+            server.insert_str(0, "https://");
+        }
         let host = host(&server).or_fail(FailureKind::Usage);
         host.map(Some).map_err(|failure| failure.hint("check `GITLAB_HOST` and `CI_SERVER_URL`"))
     }
@@ -85,13 +83,10 @@ impl RestForge for GitLabCommands {
         host(&format!("https://{authority}")).ok()
     }
 
-    /// Variables are only for the configured server; `glab` has tokens for others.
+    /// `glab` has tokens for other servers than the configured one.
     fn find_token(&self, host: &RestHost, environment: &Environment) -> Option<RestToken> {
-        let default = self.default_host(environment).ok().flatten();
-        let is_default = default.is_some_and(|default| default == *host);
         let bearer = |token| RestToken { header: "authorization", prefix: "Bearer ", token };
-        let variable =
-            |name| rest_session::variable_token(&[name], environment).filter(|_| is_default);
+        let variable = |name| self.token_variable(&[name], host, environment);
         variable(TOKENS[0])
             .map(bearer)
             .or_else(|| glab_token(host.authority(), environment).map(bearer))
