@@ -590,11 +590,10 @@ fn credentials_in_the_diff_are_masked() {
 fn agent_files_have_the_documented_format() {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let args = json!(["mcp", "--root", "${workspaceFolder}"]);
-    let server = json!({ "command": "crh", "args": args });
-    let cursor = read(include_str!("../../agents/cursor.json"));
-    assert_eq!(cursor, json!({ "mcpServers": { "crh": server } }));
-    // VS Code names the list `servers`, and each server has a type.
-    let vscode = read(include_str!("../../agents/vscode.json"));
     let server = json!({ "type": "stdio", "command": "crh", "args": args });
+    let cursor = read(include_str!("../../agents/cursor.json"));
+    assert_eq!(cursor, json!({ "mcpServers": { "crh": server.clone() } }));
+    // VS Code names the list `servers`.
+    let vscode = read(include_str!("../../agents/vscode.json"));
     assert_eq!(vscode, json!({ "servers": { "crh": server } }));
 }
