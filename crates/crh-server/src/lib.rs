@@ -6,6 +6,7 @@
 //! [`webhook`] decides what deliveries mean, and [`http`] serves them and the page.
 //! Nothing below this crate sees the database or the HTTP server.
 
+mod agent_token;
 pub mod clock;
 pub mod comment_commands;
 mod comment_fix;

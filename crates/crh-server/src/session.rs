@@ -126,7 +126,20 @@ impl Sessions {
         now: UnixMillis,
     ) -> Option<String> {
         let id = self.random_text()?;
-        let csrf = self.derive("csrf", &id);
+        self.keep(&id, viewer, token, page_token, now);
+        Some(id)
+    }
+
+    /// Starts a session with a given id.
+    pub fn keep(
+        &self,
+        id: &str,
+        viewer: Viewer,
+        token: Option<SecretString>,
+        page_token: Option<String>,
+        now: UnixMillis,
+    ) {
+        let csrf = self.derive("csrf", id);
         let session = Session { viewer, token, page_token, csrf, started_at: now, access_at: now };
         let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         sessions.retain(|_, session| session.is_valid(now));
@@ -136,8 +149,7 @@ impl Sessions {
         {
             sessions.remove(&oldest);
         }
-        sessions.insert(self.lookup_key(&id), session);
-        Some(id)
+        sessions.insert(self.lookup_key(id), session);
     }
 
     /// The session of a cookie.

@@ -25,7 +25,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use self::clients::ClientSessions;
 use self::tools::ReviewTools;
 use super::sign_in::{TYPED_MAX, WRONG_TOKEN_DELAY};
-use super::{Shared, guard, pages};
+use super::{Shared, agents, guard};
 use crate::session::{Viewer, is_page_token};
 
 /// Header with the id of an MCP session.
@@ -101,7 +101,11 @@ impl McpEndpoint {
         match session {
             Some(session) if is_end => {
                 self.clients.end(&session);
-                response
+                // The client of the Python SDK takes 202 for a failure.
+                match response.status() {
+                    StatusCode::ACCEPTED => StatusCode::NO_CONTENT.into_response(),
+                    _ => response,
+                }
             }
             Some(session) => self.attend(&session, response),
             None => response,
@@ -160,12 +164,14 @@ impl McpEndpoint {
             {
                 return Ok(Viewer::Operator);
             }
-            if let Some(session) = pages::find_session(&self.state, typed).await {
-                return Ok(session.viewer);
+            if let Some(viewer) = agents::find_viewer(&self.state, typed).await {
+                return Ok(viewer);
             }
         }
         tokio::time::sleep(WRONG_TOKEN_DELAY).await;
-        Err(unauthorized("the token is unknown or too old; the page `/agents` creates a new one"))
+        Err(unauthorized(
+            "the token is unknown, revoked or too old; the page `/agents` creates a new one",
+        ))
     }
 }
 

@@ -112,6 +112,8 @@ struct ServerState {
     access: ServerForges,
     settings: HttpSettings,
     sessions: Sessions,
+    /// What the people may see whose agents have a token, by the hash of the token.
+    agents: Sessions,
     templates: PageTemplates,
     counters: health::HttpCounters,
     /// Bodies of deliveries that are read at the same time.
@@ -181,6 +183,7 @@ impl HttpServer {
             access: access.into(),
             settings,
             sessions: Sessions::new().ok_or(StartError::Random)?,
+            agents: Sessions::new().ok_or(StartError::Random)?,
             templates: PageTemplates::new()?,
             counters: health::HttpCounters::default(),
             bodies: Semaphore::new(webhooks::BODIES_MAX),
@@ -215,6 +218,7 @@ fn router(state: Shared) -> Router {
         .route("/jobs/{id}/cancel", post(pages::cancel))
         .route("/audit", get(pages::audit))
         .route("/agents", get(agents::page).post(agents::create_token))
+        .route("/agents/{id}/revoke", post(agents::revoke_token))
         .route("/api/queue", get(api::queue))
         .route("/api/jobs", get(api::jobs))
         .route("/api/reviews", get(api::reviews))

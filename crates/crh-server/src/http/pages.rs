@@ -1,7 +1,8 @@
 //! The page: who looks, what they may see, and the values of the templates.
 
 use axum::Form;
-use axum::extract::{Path as UrlPath, Query, State};
+use axum::extract::{FromRequestParts, Path as UrlPath, Query, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use serde::Deserialize;
@@ -13,7 +14,7 @@ use crate::forge_time::{format_day, format_span, format_time};
 use crate::job::{InstallationId, Job, JobId, JobState};
 use crate::page::{SCRIPT, STYLE_SHEET};
 use crate::run_store::load_report;
-use crate::session::{Session, Viewer};
+use crate::session::{Session, Sessions, Viewer};
 use crate::store::{
     AuditEntry, BudgetScope, JobFilter, MicroUsd, QueueCounts, ReviewFilter, StoreError,
     StoredReview,
@@ -64,16 +65,28 @@ pub(super) async fn require_viewer(
         return Ok(SignedIn { viewer: Viewer::Operator, csrf, can_sign_out: false });
     }
     let id = cookie(headers, SESSION_COOKIE).unwrap_or_default();
-    match find_session(state, id).await {
+    match find_session(state, &state.sessions, id).await {
         Some(Session { viewer, csrf, .. }) => Ok(SignedIn { viewer, csrf, can_sign_out: true }),
         None => Err(Redirect::to("/sign-in").into_response()),
     }
 }
 
+impl FromRequestParts<Shared> for SignedIn {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &Shared) -> Result<Self, Response> {
+        require_viewer(state, &parts.headers).await
+    }
+}
+
 /// A session with what the person may see now.
-pub(super) async fn find_session(state: &ServerState, id: &str) -> Option<Session> {
+pub(super) async fn find_session(
+    state: &ServerState,
+    sessions: &Sessions,
+    id: &str,
+) -> Option<Session> {
     let now = state.store.now();
-    let mut session = state.sessions.find(id, now)?;
+    let mut session = sessions.find(id, now)?;
     if let Some(mark) = &session.page_token {
         // The token may have been replaced meanwhile.
         let current = match &state.settings.sign_in.token {
@@ -82,7 +95,7 @@ pub(super) async fn find_session(state: &ServerState, id: &str) -> Option<Sessio
         };
         let is_same = |token| state.sessions.same(&state.sessions.token_mark(&token), mark);
         if !current.is_some_and(is_same) {
-            state.sessions.end(id);
+            sessions.end(id);
             return None;
         }
     }
@@ -91,14 +104,14 @@ pub(super) async fn find_session(state: &ServerState, id: &str) -> Option<Sessio
     };
     match ask_viewer(state, token).await {
         Ok(viewer) => {
-            state.sessions.refresh(id, viewer.clone(), now);
+            sessions.refresh(id, viewer.clone(), now);
             session.viewer = viewer;
             Some(session)
         }
         Err(error) => {
             // Without GitHub's word, nothing is shown.
             tracing::warn!(%error, "cannot read what a person may see");
-            state.sessions.end(id);
+            sessions.end(id);
             None
         }
     }
@@ -153,7 +166,7 @@ pub(super) fn show(
 }
 
 /// The same answer whether something does not exist or is not for this person.
-fn hidden(state: &ServerState, who: &SignedIn) -> Response {
+pub(super) fn hidden(state: &ServerState, who: &SignedIn) -> Response {
     let message = "This does not exist, or you have no access to its repository.";
     let mut response = show(state, who, "message.html", "Not found", json!({ "message": message }));
     *response.status_mut() = StatusCode::NOT_FOUND;

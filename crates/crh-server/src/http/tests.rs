@@ -76,7 +76,17 @@ fn settings(folder: &TempDir, sign_in: SignIn, public_url: Option<String>) -> Ht
 
 impl TestServer {
     async fn start(kind: TestSignIn) -> Self {
-        let (github, folder) = (FakeGitHub::start(), TempDir::new().unwrap());
+        Self::start_with(kind, FakeGitHub::start(), TempDir::new().unwrap()).await
+    }
+
+    /// Stops a server with GitHub's sign-in, and starts another one with the same database.
+    async fn restart(mut self) -> Self {
+        drop(self.stop.take());
+        self.task.take().unwrap().await.unwrap();
+        Self::start_with(TestSignIn::GitHub, self.github, self.folder).await
+    }
+
+    async fn start_with(kind: TestSignIn, github: FakeGitHub, folder: TempDir) -> Self {
         let url = DatabaseUrl::Sqlite(folder.path().join("crh.db"));
         let store = Store::open(&url).await.unwrap();
         // GitHub sends the browser back to a known address.

@@ -4,6 +4,7 @@
 //! that end with the transaction. Both run the same SQL; the few differences go through `Dialect`.
 
 mod accounts;
+mod agent_tokens;
 mod audit;
 mod batch;
 mod database_url;
@@ -26,6 +27,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crate::clock::{Clock, UnixMillis};
 
 pub use accounts::{Installation, InstalledRepository};
+pub use agent_tokens::{AgentTokenRow, NewAgentToken};
 pub use audit::AuditEntry;
 use batch::AcceptBatch;
 pub use database_url::DatabaseUrl;

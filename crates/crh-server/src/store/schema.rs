@@ -3,9 +3,10 @@
 use super::{Dialect, LockScope, Store, StoreError, StoreResult, integer};
 
 /// One text per version, the first is version 1. Never edit one that was released: add another.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../migrations/0001-start.sql"),
     include_str!("../../migrations/0002-comments.sql"),
+    include_str!("../../migrations/0003-agents.sql"),
 ];
 
 impl Store {

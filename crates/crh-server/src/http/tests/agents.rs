@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::pages::SESSION_COOKIE;
 use super::*;
 use crate::job::{InstallationId, JobState};
 use crate::store::{Installation, InstalledRepository, MicroUsd, NewReview};
@@ -172,17 +173,29 @@ impl TestServer {
         }
     }
 
-    /// Signs in and creates a token for an agent.
-    async fn agent_token(&self) -> String {
+    /// Signs in with GitHub: the cookie, and what its forms send back.
+    async fn sign_in(&self) -> (String, String) {
         let (_, to_github, cookie) = self.get("/sign-in/github", "").await;
         let (_, back, _) = answer(self.http.get(&to_github)).await;
         let (_, _, cookie) = self.get(back.strip_prefix(&self.url).unwrap(), &cookie).await;
         let (_, page, _) = self.get("/agents", &cookie).await;
         let csrf = page.split("name=\"csrf\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        (cookie, format!("csrf={csrf}"))
+    }
+
+    /// Signs in and creates a token for an agent.
+    async fn agent_token(&self) -> String {
+        let (cookie, csrf) = self.sign_in().await;
         assert_eq!(self.post("/agents", &cookie, "csrf=0").await.0, 403);
-        let (status, page, _) = self.post("/agents", &cookie, &format!("csrf={csrf}")).await;
+        let (status, page, _) =
+            self.post("/agents", &cookie, &format!("{csrf}&name=office+box")).await;
         assert_eq!(status, 200);
         page.split("<pre>").nth(1).unwrap().split('<').next().unwrap().to_owned()
+    }
+
+    /// Status of the first request of an agent.
+    async fn admits(&self, token: &str) -> u16 {
+        post(self, token, initialize()).send().await.unwrap().status().as_u16()
     }
 }
 
@@ -300,6 +313,46 @@ async fn person_reaches_only_repositories_with_access() {
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     assert_eq!(session.send(&ping).await.status().as_u16(), 200);
     assert_eq!(stolen.send(&ping).await.status().as_u16(), 404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn token_survives_a_restart_until_its_person_revokes_it() {
+    let server = TestServer::start(TestSignIn::GitHub).await;
+    let token = server.agent_token().await;
+    assert_eq!(server.admits(&token).await, 200);
+    let database = std::fs::read(server.folder.path().join("crh.db")).unwrap();
+    let wal = std::fs::read(server.folder.path().join("crh.db-wal")).unwrap_or_default();
+    for file in [database, wal] {
+        assert!(!file.windows(token.len()).any(|bytes| bytes == token.as_bytes()));
+    }
+    // The token is no session of the page.
+    let (_, to, _) = server.get("/agents", &format!("{SESSION_COOKIE}={token}")).await;
+    assert_eq!(to, "/sign-in");
+    let server = server.restart().await;
+    assert_eq!(server.admits(&token).await, 200);
+    assert_eq!(server.admits(&format!("{token}0")).await, 401);
+    // Another person neither sees nor revokes it.
+    server.github.sign_in_as("bob");
+    let (bob, bob_csrf) = server.sign_in().await;
+    assert!(!server.get("/agents", &bob).await.1.contains("office box"));
+    let id = server.store.agent_tokens(Some("ann")).await.unwrap()[0].id;
+    let revoke = format!("/agents/{id}/revoke");
+    assert_eq!(server.post(&revoke, &bob, &bob_csrf).await.0, 404);
+    assert_eq!(server.admits(&token).await, 200);
+    server.github.sign_in_as("ann");
+    let (ann, csrf) = server.sign_in().await;
+    assert!(server.get("/agents", &ann).await.1.contains("office box"));
+    assert_eq!(server.post(&revoke, &ann, "csrf=0").await.0, 403);
+    assert_eq!(server.post(&revoke, &ann, &csrf).await.1, "/agents");
+    assert!(!server.get("/agents", &ann).await.1.contains("office box"));
+    assert_eq!(server.admits(&token).await, 401);
+    let audit = server.store.audit(2).await.unwrap();
+    let lines = audit.iter().map(|line| format!("{} {} {}", line.who, line.action, line.detail));
+    assert_eq!(
+        lines.collect::<Vec<_>>(),
+        ["ann revoke agent token of ann", "ann create agent token "]
+    );
     server.stop().await;
 }
 
