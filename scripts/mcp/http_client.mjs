@@ -1,5 +1,5 @@
 // Drives MCP over HTTP of a server with the client of the TypeScript SDK. Called by scripts/check-mcp.
-// Argument: address of the server, whose token is `token`.
+// Argument: address of the server, whose token is `a token of the example`.
 import assert from "node:assert/strict";
 import { pathToFileURL } from "node:url";
 import { createRequire } from "node:module";
@@ -17,7 +17,7 @@ const connect = async (headers) => {
   await client.connect(new StreamableHTTPClientTransport(new URL(`${address}/mcp`), { requestInit: { headers } }));
   return client;
 };
-const token = { authorization: "Bearer token" };
+const token = { authorization: "Bearer a token of the example" };
 await assert.rejects(connect({}), /401|send a token/);
 await assert.rejects(connect({ authorization: "Bearer wrong" }), /401|unknown/);
 await assert.rejects(connect({ ...token, origin: "https://evil.example" }), /403|another site/);
@@ -45,7 +45,7 @@ console.log(`typescript over HTTP: progress "${(await waiting).message}"`);
 abort.abort("enough");
 // The server stops the job: its page says so.
 const signIn = await fetch(`${address}/sign-in`, {
-  method: "POST", body: new URLSearchParams({ token: "token" }), redirect: "manual",
+  method: "POST", body: new URLSearchParams({ token: "a token of the example" }), redirect: "manual",
 });
 const cookie = signIn.headers.get("set-cookie").split(";")[0];
 const isCancelled = async () => {

@@ -1,6 +1,6 @@
 """Drives MCP over HTTP of a server with the client of the Python SDK. Called by scripts/check-mcp.
 
-Argument: address of the server, whose token is `token`.
+Argument: address of the server, whose token is `a token of the example`.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ async def main():
     except Exception:
         print("python over HTTP: a wrong token is refused")
 
-    async with connect("token") as client:
+    async with connect("a token of the example") as client:
         tools = (await client.list_tools()).tools
         assert len(tools) == 6, tools
         report = await client.call_tool("get_report", PULL)

@@ -7,12 +7,13 @@
 
 mod arguments;
 mod calls;
+mod checkout_tools;
+mod handler;
 mod progress;
 mod report;
 mod roots;
 mod runs;
 mod sampling;
-mod server;
 mod tools;
 mod transport;
 
@@ -22,9 +23,12 @@ use std::path::PathBuf;
 use rmcp::ServiceExt as _;
 use tokio_util::sync::CancellationToken;
 
+use self::checkout_tools::CheckoutTools;
+pub use self::handler::{
+    AgentServer, AgentTools, review_resources, shortened, structured_result, tell_step, text_result,
+};
 pub use self::report::{CostView, IssueView, QuoteView, ReportView, fence};
 pub use self::runs::{explain, numbered_diff};
-pub use self::server::CrhServer;
 pub use self::tools::{ToolEffect, complete_tools, describe_tool};
 use self::transport::LineTransport;
 use crate::program::Program;
@@ -34,8 +38,10 @@ use crate::program::Program;
 pub struct ServerSettings {
     /// The program crh.
     pub program: Program,
-    /// Folder to use if the client offers no roots.
-    pub root: PathBuf,
+    /// Folder in which the server started, for clients that offer no roots.
+    pub folder: PathBuf,
+    /// Folder that the user named instead, also for clients that offer roots but opened none.
+    pub named_root: Option<PathBuf>,
     /// Whether `apply_fix` works if the client cannot ask its user.
     pub fixes: FixConsent,
     /// Whether reviews use the client's model.
@@ -68,7 +74,7 @@ pub fn serve_stdio(settings: ServerSettings) -> io::Result<()> {
         let client_gone = CancellationToken::new();
         let (reader, writer) = rmcp::transport::stdio_pipes();
         let transport = LineTransport::new(reader, writer, client_gone.clone());
-        let server = CrhServer::new(settings, client_gone);
+        let server = AgentServer(CheckoutTools::new(settings, client_gone));
         match server.serve(transport).await {
             Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
             // The client left before it said anything.

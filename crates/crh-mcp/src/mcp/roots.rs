@@ -15,7 +15,9 @@ pub(crate) struct Roots(Vec<PathBuf>);
 /// Why there is no repository for a call.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum RootError {
-    #[error("the client opened no folder; open the folder of a git repository in it")]
+    #[error(
+        "the client opened no folder; open the folder of a git repository in it, or start `crh mcp --root DIR`"
+    )]
     NoRoot,
     #[error("the client opened several folders; name one of them as `repository`: {0}")]
     SeveralRoots(String),

@@ -90,7 +90,10 @@ pub(crate) fn tools() -> Vec<Tool> {
 pub fn complete_tools(mut tools: Vec<Tool>) -> Vec<Tool> {
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     for tool in &mut tools {
-        remove_number_formats(Arc::make_mut(&mut tool.input_schema));
+        let input = Arc::make_mut(&mut tool.input_schema);
+        remove_number_formats(input);
+        let properties = input.get_mut("properties").and_then(Value::as_object_mut);
+        properties.into_iter().flat_map(|all| all.values_mut()).for_each(remove_null);
         if let Some(schema) = &mut tool.output_schema {
             remove_number_formats(Arc::make_mut(schema));
         }
@@ -116,6 +119,17 @@ fn remove_number_formats(schema: &mut JsonObject) {
             }
             _ => {}
         }
+    }
+}
+
+/// Removes `null` from the types of an optional argument: clients leave it out, and some accept only
+/// one type.
+fn remove_null(schema: &mut Value) {
+    if let Some([kind, Value::String(null)]) =
+        schema.get("type").and_then(Value::as_array).map(Vec::as_slice)
+        && null == "null"
+    {
+        schema["type"] = kind.clone();
     }
 }
 
@@ -146,6 +160,7 @@ mod tests {
             let name = &tool.name;
             let properties = tool.input_schema["properties"].as_object().unwrap();
             assert!(properties.contains_key("repository"), "{name}");
+            assert!(properties.values().all(|it| !it["type"].is_array()), "{name}");
             let schemas = format!("{:?} {:?}", tool.input_schema, tool.output_schema);
             assert!(!schemas.contains("\"format\""), "{name}");
             let annotations = tool.annotations.unwrap();

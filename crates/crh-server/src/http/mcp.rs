@@ -27,6 +27,7 @@ use self::tools::ReviewTools;
 use super::sign_in::{TYPED_MAX, WRONG_TOKEN_DELAY};
 use super::{Shared, agents, guard};
 use crate::session::{Viewer, is_page_token};
+use crh_mcp::mcp::AgentServer;
 
 /// Header with the id of an MCP session.
 const SESSION_HEADER: &str = "mcp-session-id";
@@ -49,7 +50,7 @@ struct Caller {
 #[derive(Clone)]
 struct McpEndpoint {
     state: Shared,
-    service: StreamableHttpService<ReviewTools, LocalSessionManager>,
+    service: StreamableHttpService<AgentServer<ReviewTools>, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     clients: Arc<ClientSessions>,
 }
@@ -61,7 +62,7 @@ pub(super) fn route(state: &Shared) -> MethodRouter<Shared> {
     // A call without progress is silent until its review ends.
     sessions.session_config.keep_alive = Some(tools::JOB_WAIT + IDLE_TIME);
     let sessions = Arc::new(sessions);
-    let tools = ReviewTools::new(state.clone(), clients.clone());
+    let tools = AgentServer(ReviewTools::new(state.clone(), clients.clone()));
     let config = StreamableHttpServerConfig::default()
         .with_max_request_body_bytes(MESSAGE_MAX)
         // `guard` decides: it knows the public name of the server.

@@ -11,11 +11,9 @@ use crh_mcp::program::Program;
 pub(super) fn run(args: &McpArgs, environment: &Environment) -> Result<(), Failure> {
     let executable = environment.program.as_ref().context("cannot find the executable of crh");
     let program = Program::new(executable.or_fail(FailureKind::External)?);
-    let root = match &args.root {
-        Some(root) => environment.folder.join(root),
-        None => environment.folder.clone(),
-    };
-    if !root.is_dir() {
+    let folder = environment.folder.clone();
+    let named_root = args.root.as_ref().map(|root| folder.join(root));
+    if let Some(root) = named_root.as_ref().filter(|root| !root.is_dir()) {
         return Err(Failure::usage(format!("`{}` is not a folder", root.display()))
             .hint("`--root DIR` names the folder that the server may read"));
     }
@@ -27,6 +25,6 @@ pub(super) fn run(args: &McpArgs, environment: &Environment) -> Result<(), Failu
         true => ModelSource::Client,
         false => ModelSource::Settings,
     };
-    let settings = ServerSettings { program, root, fixes, model };
+    let settings = ServerSettings { program, folder, named_root, fixes, model };
     serve_stdio(settings).context("the MCP server failed").or_fail(FailureKind::External)
 }

@@ -232,6 +232,20 @@ fn assert_no_process_in(folder: &Path, server: u32) {
     }
 }
 
+/// Some clients offer roots, but open no folder.
+#[test]
+fn named_root_is_used_if_the_client_opened_no_folder() {
+    let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
+    for (args, is_error) in [(&["--root", "."][..], false), (&[][..], true)] {
+        let mut client = McpClient::start(&user, repo.path(), None, args);
+        client.roots = Some(json!({ "roots": [] }));
+        client.initialize();
+        let result = client.call("check_change", change());
+        assert_eq!(result["isError"], is_error, "{result}");
+        assert_eq!(text(&result).contains("start `crh mcp --root DIR`"), is_error, "{result}");
+    }
+}
+
 #[test]
 fn agent_reviews_dismisses_and_fixes() {
     let (user, repo, model) = (User::new(), Repo::from_fixture(SHOP), model());
