@@ -35,7 +35,7 @@ pub(crate) use self::learning::{LearnArgs, StatsArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
 #[cfg(feature = "server")]
-pub(crate) use self::plumbing::AnswerArgs;
+pub(crate) use self::plumbing::{AnswerArgs, CheckFixArgs};
 pub(crate) use self::plumbing::{
     DialectArg, DiffCommand, DiffMapArgs, FormatArg, MergeArgs, RenderArgs, RenderOutputArgs,
     SchemaArgs, SideArg, ToolArgs,
@@ -130,6 +130,10 @@ pub(crate) enum Command {
     #[cfg(feature = "server")]
     #[command(hide = true)]
     Answer(Box<AnswerArgs>),
+    /// Check a fix of a file with the static checks; `crh serve` uses it
+    #[cfg(feature = "server")]
+    #[command(hide = true)]
+    CheckFix(Box<CheckFixArgs>),
     /// Log in to Launchpad
     #[command(subcommand)]
     Login(LoginCommand),

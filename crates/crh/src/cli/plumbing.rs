@@ -47,6 +47,21 @@ pub(crate) struct AnswerArgs {
     pub(crate) budget: BudgetFlags,
 }
 
+/// A fix to check, which `crh serve` asks for.
+#[cfg(feature = "server")]
+#[derive(Debug, Args)]
+pub(crate) struct CheckFixArgs {
+    /// Archive written by `crh prepare --pack`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) packed: PathBuf,
+    /// Path of the changed file in the repository
+    #[arg(long)]
+    pub(crate) path: String,
+    /// File with the new text
+    #[arg(long, value_name = "FILE")]
+    pub(crate) text: PathBuf,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiffCommand {
     /// Print the diff from standard input with a line number and two spaces before each line

@@ -94,6 +94,8 @@ pub(crate) fn run(cli: Cli, environment: &Environment) -> Result<ExitCode, Failu
         Command::Worker(args) => return worker::run(*args, environment),
         #[cfg(feature = "server")]
         Command::Answer(args) => review::answer::run(*args, environment),
+        #[cfg(feature = "server")]
+        Command::CheckFix(args) => review::fix_check::run(*args, environment),
         Command::Reviewers(args) => review::reviewers::run(*args, environment),
         Command::Baseline(args) => baseline::run(&args, environment),
         Command::Prepare(args) => prepare::run(args, environment),

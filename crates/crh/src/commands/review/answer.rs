@@ -6,12 +6,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::forge::PullRequestLookup;
-use super::super::github::{Audience, SkipRules};
-use super::begin::{Beginning, Begun, GoesOn, Kept, NO_MODEL, Posts, StaleApprovals};
-use super::recovery::Tree;
-use super::since::Wish;
-use crate::cli::{AnswerArgs, PanelArgs, PromptArgs, SarifFlags, TrustArgs, WorkspaceArgs};
+use super::begin::{Beginning, Begun, NO_MODEL};
+use crate::cli::AnswerArgs;
 use crate::config::environment::Environment;
 use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
@@ -20,15 +16,11 @@ use crh_agent::{Ledger, TranscriptDetail, UsageTotals};
 use crh_pipeline::answer::{ReplyAnswer, answer_reply};
 use crh_pipeline::journal::ReviewJournal;
 use crh_pipeline::prompts::Prompts;
-use crh_pipeline::resolve::UntrackedPolicy;
 use crh_pipeline::review_context::ReviewContext;
 use crh_pipeline::review_options::ModelSet;
 use crh_pipeline::static_findings::StaticFindings;
-use crh_pipeline::target_args;
-use crh_pipeline::target_args::Target;
-use crh_review::report::{Issue, ReviewMode};
+use crh_review::report::Issue;
 use crh_review::stable_json;
-use crh_review::verdict::CommandKind;
 
 /// What `crh answer` prints.
 #[derive(Debug, Serialize)]
@@ -45,7 +37,9 @@ pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> R
     let issue: Issue = input::json(&environment.folder.join(&args.issue), "an issue")?;
     let reply = input::bytes(&environment.folder.join(&args.reply))?;
     let reply = String::from_utf8_lossy(&reply).into_owned();
-    let begun = begin(args, environment)?;
+    let mut flags = RawSettings::default();
+    args.budget.set(&mut flags);
+    let begun = Beginning::of_packed(args.packed, flags).begin(environment)?;
     let Some(crew) = &begun.crew else {
         let error =
             anyhow::anyhow!("no model answers: none is configured, or the strategy is `static`");
@@ -60,35 +54,6 @@ pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> R
     let text = stable_json(&printed).or_fail(FailureKind::Bug)?;
     // The answer may repeat a key.
     ui::result_text(&begun.redactor.redact(&text))
-}
-
-fn begin(args: AnswerArgs, environment: &Environment) -> Result<Begun, Failure> {
-    let mut flags = RawSettings::default();
-    args.budget.set(&mut flags);
-    let beginning = Beginning {
-        asked: CommandKind::Review,
-        typed: target_args::ParsedTarget { target: Target::CurrentBranch, mode: None, plan: None },
-        description: None,
-        looked_for: PullRequestLookup::from_no_pr_flag(true),
-        posts: Posts::Nothing,
-        stale_approvals: StaleApprovals::Kept,
-        rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
-        wish: Wish::Everything,
-        head: None,
-        untracked: UntrackedPolicy::Listed,
-        mode: ReviewMode::ReportOnly,
-        prepared: WorkspaceArgs { packed: Some(args.packed), ..WorkspaceArgs::default() },
-        panel: PanelArgs::default(),
-        prompts: PromptArgs::default(),
-        trust: TrustArgs::default(),
-        sarif: SarifFlags::default(),
-        flags,
-        kept: Kept::Nothing,
-        goes_on: GoesOn::Reviewing,
-        tree: Tree::Stays,
-        run_dir: None,
-    };
-    beginning.begin(environment)
 }
 
 fn ask(

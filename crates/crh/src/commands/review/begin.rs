@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::super::analysers::{ChangeTrust, Reproducible, analysers};
 use super::super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
-use super::super::github::SkipRules;
+use super::super::github::{Audience, SkipRules};
 use super::super::limits::WorkTime;
 use super::super::models::ModelResolver;
 use super::super::{change_source, forge, github, learning, run_lookup};
@@ -157,6 +157,44 @@ pub(crate) struct Earlier {
 }
 
 impl Beginning {
+    /// A review of what the arguments name: nothing is posted, kept or skipped.
+    pub(super) fn of_prepared(prepared: WorkspaceArgs, flags: RawSettings) -> Self {
+        Self {
+            asked: CommandKind::Review,
+            typed: target_args::ParsedTarget {
+                target: target_args::Target::CurrentBranch,
+                mode: None,
+                plan: None,
+            },
+            description: None,
+            looked_for: PullRequestLookup::from_no_pr_flag(true),
+            posts: Posts::Nothing,
+            stale_approvals: StaleApprovals::Kept,
+            rules: SkipRules::from_no_skip_flag(true, Audience::OnePerson),
+            wish: Wish::Everything,
+            head: None,
+            untracked: UntrackedPolicy::Listed,
+            mode: ReviewMode::ReportOnly,
+            prepared,
+            panel: PanelArgs::default(),
+            prompts: PromptArgs::default(),
+            trust: TrustArgs::default(),
+            sarif: SarifFlags::default(),
+            flags,
+            kept: Kept::Nothing,
+            goes_on: GoesOn::Reviewing,
+            tree: Tree::Stays,
+            run_dir: None,
+        }
+    }
+
+    /// A review of an archive of `crh prepare --pack`.
+    #[cfg(feature = "server")]
+    pub(super) fn of_packed(packed: PathBuf, flags: RawSettings) -> Self {
+        let packed = WorkspaceArgs { packed: Some(packed), ..WorkspaceArgs::default() };
+        Self::of_prepared(packed, flags)
+    }
+
     /// Prepares the review. Sends nothing to a model and writes only the run folder.
     pub(super) fn begin(self, environment: &Environment) -> Result<Begun, Failure> {
         // A repository cannot set the limit, so its config is not read.

@@ -9,6 +9,8 @@ pub(super) mod checks;
 pub(super) mod description;
 mod desk;
 mod estimate;
+#[cfg(feature = "server")]
+pub(super) mod fix_check;
 mod fixing;
 mod naming;
 mod outcome;

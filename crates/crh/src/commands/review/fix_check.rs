@@ -1,0 +1,59 @@
+//! `crh check-fix`: runs the static checks on a packed change with another text of one file. `crh serve`
+//! runs it without any secret before it commits or suggests a fix.
+
+use serde::Serialize;
+
+use super::begin::Beginning;
+use crate::cli::CheckFixArgs;
+use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
+use crate::failure::{Failure, FailureKind, OrFail};
+use crate::{input, ui};
+use crh_pipeline::checks;
+use crh_review::finding::{Member, Severity};
+use crh_review::stable_json;
+
+/// What `crh check-fix` prints.
+#[derive(Debug, Serialize)]
+struct FixCheck {
+    /// The first finding of P0 or P1 that the fix introduces.
+    objection: Option<Objection>,
+}
+
+#[derive(Debug, Serialize)]
+struct Objection {
+    title: String,
+    file: String,
+    line: Option<u32>,
+    rule: String,
+}
+
+pub(in crate::commands) fn run(
+    args: CheckFixArgs,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let text = input::bytes(&environment.folder.join(&args.text))?;
+    let begun = Beginning::of_packed(args.packed, RawSettings::default()).begin(environment)?;
+    let no_files = || Failure::usage("the archive has only a diff").hint("pack a pull request");
+    let (bare, head) = begun.files.as_ref().ok_or_else(no_files)?;
+    let fixed = bare
+        .commit_with_changes(head, &[(args.path.as_str(), Some(&text))])
+        .or_fail(FailureKind::External)?;
+    let found = checks::check_fix(&begun.subject, &begun.checks, bare, head, &fixed)
+        .or_fail(FailureKind::External)?;
+    let serious = found
+        .into_iter()
+        .find(|member| matches!(member.finding.severity, Severity::P0 | Severity::P1));
+    let printed = FixCheck { objection: serious.map(objection) };
+    ui::result_text(&begun.redactor.redact(&stable_json(&printed).or_fail(FailureKind::Bug)?))
+}
+
+fn objection(member: Member) -> Objection {
+    let Member { finding, rule, reviewer, .. } = member;
+    Objection {
+        title: finding.title,
+        file: finding.file,
+        line: finding.line_start.map(u32::from),
+        rule: rule.unwrap_or(reviewer),
+    }
+}
