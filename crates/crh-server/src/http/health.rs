@@ -36,11 +36,11 @@ pub(super) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// The process can accept deliveries.
+/// The process can accept deliveries: the database takes writes.
 pub(super) async fn readyz(State(state): State<Shared>) -> Response {
-    match state.store.ping().await {
-        Ok(()) => "ok\n".into_response(),
-        Err(error) => (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
+    match state.store.probe().await {
+        None => "ok\n".into_response(),
+        Some(problem) => (StatusCode::SERVICE_UNAVAILABLE, format!("{problem}\n")).into_response(),
     }
 }
 
@@ -77,6 +77,9 @@ async fn render(state: &Shared) -> Result<String, StoreError> {
     let (counts, totals, workers) =
         (store.queue_counts().await?, store.queue_totals().await?, store.workers().await?);
     let mut text = MetricsText::default();
+    let is_failing = f64::from(u8::from(state.store.problem().is_some()));
+    let about = "Whether the last write of this process failed.";
+    text.single("crh_database_write_failed", "gauge", about, is_failing);
     text.family("crh_queue_jobs", "gauge", "Jobs by state.");
     for (name, value) in
         [("waiting", counts.waiting), ("running", counts.running), ("dead", counts.dead)]

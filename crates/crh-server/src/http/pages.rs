@@ -139,8 +139,9 @@ pub(super) fn render(
     state: &ServerState,
     status: StatusCode,
     name: &str,
-    values: Value,
+    mut values: Value,
 ) -> Response {
+    values["problem"] = json!(state.store.problem());
     match state.templates.render(name, &values) {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {

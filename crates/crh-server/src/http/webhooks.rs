@@ -150,7 +150,10 @@ pub(super) async fn accept(
     delivery: &Delivery,
     plan: WebhookPlan,
 ) -> Result<Received, Refusal> {
-    store_delivery(state, delivery, plan).await.map_err(|error| {
+    if let WebhookPlan::Ignore(reason) = plan {
+        return Ok(Received::Ignored(reason.word()));
+    }
+    state.store.note(store_delivery(state, delivery, plan).await).map_err(|error| {
         // The forge shows the failure, and a redelivery is a new chance.
         tracing::error!(%error, "cannot store a delivery");
         (StatusCode::SERVICE_UNAVAILABLE, "the server cannot store the delivery".to_owned())
@@ -163,9 +166,6 @@ async fn store_delivery(
     plan: WebhookPlan,
 ) -> Result<Received, StoreError> {
     let (store, forge) = (&state.store, delivery.forge.as_str());
-    if let WebhookPlan::Ignore(reason) = plan {
-        return Ok(Received::Ignored(reason.word()));
-    }
     if store.is_handled(forge, &delivery.id).await? {
         return Ok(Received::AlreadyHandled);
     }

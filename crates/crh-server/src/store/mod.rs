@@ -9,6 +9,7 @@ mod audit;
 mod batch;
 mod database_url;
 mod dismissals;
+mod health;
 mod jobs;
 mod leases;
 mod page_queries;
@@ -32,6 +33,7 @@ pub use audit::AuditEntry;
 use batch::AcceptBatch;
 pub use database_url::DatabaseUrl;
 pub use dismissals::NewDismissal;
+use health::StoreHealth;
 pub use jobs::{Acceptance, Delivery, JobFilter, QueueCounts};
 pub use leases::{ClaimRequest, Deferral, LeaseEnd};
 pub use page_queries::QueueTotals;
@@ -57,6 +59,7 @@ pub struct Store {
     dialect: Dialect,
     clock: Clock,
     batch: Arc<AcceptBatch>,
+    health: Arc<StoreHealth>,
 }
 
 /// Why the store could not do what it was asked to.
@@ -133,7 +136,7 @@ impl Store {
             Dialect::Postgres => writer.clone(),
         };
         let batch = Arc::new(AcceptBatch::default());
-        let store = Self { writer, reader, dialect, clock, batch };
+        let store = Self { writer, reader, dialect, clock, batch, health: Arc::default() };
         store.migrate().await?;
         if let DatabaseUrl::Sqlite(path) = url {
             protect_file(path);
@@ -158,12 +161,6 @@ impl Store {
             .await?;
             self.clock.follow(UnixMillis(integer(&row, "now")?));
         }
-        Ok(())
-    }
-
-    /// Whether the database answers. For `/readyz`.
-    pub async fn ping(&self) -> StoreResult<()> {
-        sqlx::query("SELECT 1").execute(&self.reader).await?;
         Ok(())
     }
 

@@ -223,3 +223,47 @@ async fn metrics_without_a_token_are_only_for_local_names() {
     assert_eq!(ask("evil.example").await.0, 401);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn full_disk_is_visible_and_loses_nothing() {
+    let server = TestServer::start(TestSignIn::None).await;
+    assert_eq!(server.deliver("pull_request", "d-1", &push("acme/shop", 12, HEAD, 1)).await, 202);
+    assert_eq!(server.get("/readyz", "").await.0, 200);
+    // Triggers fail like SQLite does if the disk is full.
+    let url = format!("sqlite://{}", server.folder.path().join("crh.db").display());
+    let pool = sqlx::AnyPool::connect(&url).await.unwrap();
+    for trigger in ["INSERT ON jobs", "UPDATE ON crh_schema"] {
+        let name = trigger.replace(' ', "_");
+        let full = "SELECT RAISE(ABORT, 'database or disk is full')";
+        let sql = format!("CREATE TRIGGER {name} BEFORE {trigger} BEGIN {full}; END");
+        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+    }
+    let second = push("acme/shop", 13, HEAD, 1);
+    assert_eq!(server.deliver("pull_request", "d-2", &second).await, 503);
+    let reason = "the database is not available: database or disk is full";
+    assert!(server.get("/", "").await.1.contains(&format!("crh cannot store anything: {reason}")));
+    assert!(server.get("/metrics", "").await.1.contains("crh_database_write_failed 1"));
+    let readyz = async |expected: u16| {
+        let reached = async {
+            loop {
+                let (status, text, _) = server.get("/readyz", "").await;
+                if status == expected {
+                    return text;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(60), reached).await.unwrap()
+    };
+    assert_eq!(readyz(503).await, format!("{reason}\n"));
+    for name in ["INSERT_ON_jobs", "UPDATE_ON_crh_schema"] {
+        let sql = format!("DROP TRIGGER {name}");
+        sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&pool).await.unwrap();
+    }
+    // The forge sends the delivery again, and the page is as before.
+    assert_eq!(server.deliver("pull_request", "d-2", &second).await, 202);
+    readyz(200).await;
+    assert!(!server.get("/", "").await.1.contains("cannot store"));
+    assert_eq!(server.jobs().await.len(), 2);
+    server.stop().await;
+}
