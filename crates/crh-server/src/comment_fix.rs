@@ -3,12 +3,13 @@
 //! The branch must still have the reviewed head. The commit names the comment that asked for it, so
 //! that a job that runs twice commits once.
 
-use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, fix_text, issue_text};
-use crate::github_app::GitHubAccess;
-use crate::github_code::{CommitResult, FileCommit, PullHead};
-use crate::job::AttemptFailure;
+use serde::Deserialize;
+
+use crate::comment_jobs::{CommentJobRunner, answer_mark, find_issue, issue_text};
+use crate::forge_code::{CommitResult, FileCommit, FixSuggestion};
+use crate::job::{AttemptFailure, RetryAdvice};
 use crate::webhook::plan::CommentRef;
-use crate::worker::Attempt;
+use crate::worker::{Attempt, ChildAccess, ChildEnd};
 use crh_forge::posting::apply_replacement;
 use crh_review::render::ticket_title;
 use crh_review::report::{Issue, Report};
@@ -25,17 +26,13 @@ impl CommentJobRunner {
         number: u32,
     ) -> Result<Option<String>, AttemptFailure> {
         let change = &attempt.job().key.change;
-        let repository = change.repository.as_str();
         let (review, report, issue) = match find_issue(attempt, number).await? {
             Ok(found) => found,
             Err(answer) => return Ok(Some(answer)),
         };
-        let Some(github) = self.access.github_at(&change.forge) else {
-            return Ok(Some(fix_text(&report, &issue)));
-        };
-        let head = github.pull_head(change).await?;
+        let head = self.access.pull_head(change).await?;
         if head.is_own_branch && head.commit != review.head {
-            let message = github.commit_message(repository, &head.commit).await?;
+            let message = self.access.commit_message(change, &head.commit).await?;
             if message.lines().any(|line| line == trailer(comment)) {
                 return Ok(Some(committed(number, &head.commit)));
             }
@@ -44,13 +41,16 @@ impl CommentJobRunner {
             return Ok(Some(MOVED.to_owned()));
         }
         let path = issue.location.file.as_str();
-        let Some(file) = github.file_at(repository, &head.commit, path).await? else {
+        let Some(file) = self.access.file_at(change, &head.commit, path).await? else {
             return Ok(Some(refused(&report, &issue, "its file is not text, or too large")));
         };
         let text = match apply_replacement(&issue, &file.text) {
             Ok(text) => text,
             Err(why) => return Ok(Some(refused(&report, &issue, why))),
         };
+        if let Some(why) = self.objection(attempt, &head.commit, path, &text).await? {
+            return Ok(Some(refused(&report, &issue, &why)));
+        }
         // The last fence before a write: a worker that lost its lease ends here.
         attempt.begin_step("fix").await?;
         if head.is_own_branch {
@@ -58,43 +58,82 @@ impl CommentJobRunner {
             let (branch, parent) = (head.branch.as_str(), head.commit.as_str());
             let commit =
                 FileCommit { branch, parent, file: &file, path, text: &text, message: &message };
-            match github.commit_file(repository, &commit).await? {
+            match self.access.commit_file(change, &commit).await? {
                 CommitResult::Committed(sha) => return Ok(Some(committed(number, &sha))),
-                CommitResult::Refused if github.pull_head(change).await? != head => {
+                CommitResult::Refused if self.access.pull_head(change).await? != head => {
                     return Ok(Some(MOVED.to_owned()));
                 }
-                // The App may not write here, or the branch is protected.
+                // crh may not write here, or the branch is protected.
                 CommitResult::Refused => {}
             }
         }
-        self.suggest(github, attempt, comment, &head, (&report, &issue)).await
-    }
-
-    /// Suggests the replacement at its lines, once.
-    async fn suggest(
-        &self,
-        github: &GitHubAccess,
-        attempt: &Attempt<'_>,
-        comment: &CommentRef,
-        head: &PullHead,
-        (report, issue): (&Report, &Issue),
-    ) -> Result<Option<String>, AttemptFailure> {
-        let change = &attempt.job().key.change;
-        let mark = answer_mark(comment.id);
-        if github.has_line_comment(change, &mark).await? {
-            return Ok(None);
+        if file.text.contains("\r\n") {
+            let why = "crh may not commit to this branch, and a suggestion cannot have CRLF";
+            return Ok(Some(refused(&report, &issue, why)));
         }
         let replacement = issue.replacement.as_deref().unwrap_or_default();
-        let replacement = replacement.trim_end_matches('\n');
-        let body = format!(
-            "Fix of issue {}. crh may not commit to this branch.\n\n```suggestion\n{replacement}\n```\n\n{mark}",
-            issue.number
-        );
-        let location = &issue.location;
-        let lines = (location.file.as_str(), location.line_start, location.line_end);
-        let is_taken = github.comment_on_lines(change, &head.commit, lines, &body).await?;
-        Ok((!is_taken).then(|| issue_text(report, issue)))
+        let suggestion = FixSuggestion {
+            path,
+            lines: (issue.location.line_start, issue.location.line_end),
+            heading: &format!("Fix of issue {number}. crh may not commit to this branch."),
+            replacement: replacement.trim_end_matches('\n'),
+            mark: &answer_mark(comment.id),
+        };
+        let is_taken = self.access.suggest(change, &head.commit, &suggestion).await?;
+        Ok((!is_taken).then(|| issue_text(&report, &issue)))
     }
+
+    /// Runs the static checks on the fixed file, in a process without secrets. Returns what they
+    /// object to.
+    async fn objection(
+        &self,
+        attempt: &Attempt<'_>,
+        head: &str,
+        path: &str,
+        text: &str,
+    ) -> Result<Option<String>, AttemptFailure> {
+        let on_disk = |error: std::io::Error| AttemptFailure {
+            reason: format!("cannot write the files of the job: {error}"),
+            retry: RetryAdvice::Backoff,
+        };
+        attempt.create_folders().map_err(on_disk)?;
+        self.pack_change(attempt, head).await?;
+        let (pack, fixed) = (attempt.folder().pack(), attempt.folder().root.join("fixed"));
+        std::fs::write(&fixed, text).map_err(on_disk)?;
+        attempt.begin_step("check").await?;
+        let (packed, fixed) = (pack.to_string_lossy(), fixed.to_string_lossy());
+        let arguments = ["check-fix", "--packed", &packed, "--path", path, "--text", &fixed];
+        let arguments = arguments.map(str::to_owned).into();
+        let timeout = attempt.settings.timeouts.prepare;
+        let stdout = match attempt.run_crh(arguments, ChildAccess::Nothing, timeout).await {
+            ChildEnd::Exited { code: 0, stdout, .. } => stdout,
+            end => return Err(end.failure("check")),
+        };
+        std::fs::remove_file(&pack).map_err(on_disk)?;
+        let check: FixCheck = serde_json::from_str(&stdout).map_err(|error| AttemptFailure {
+            reason: format!("check: {error}"),
+            retry: RetryAdvice::Backoff,
+        })?;
+        Ok(check.objection.map(|found| {
+            let line = found.line.map(|line| format!(":{line}")).unwrap_or_default();
+            let Objection { title, file, rule, .. } = found;
+            format!("the fixed file fails a static check: {title} ({file}{line}, `{rule}`)")
+        }))
+    }
+}
+
+/// What `crh check-fix` prints.
+#[derive(Deserialize)]
+struct FixCheck {
+    objection: Option<Objection>,
+}
+
+#[derive(Deserialize)]
+struct Objection {
+    title: String,
+    file: String,
+    line: Option<u32>,
+    rule: String,
 }
 
 fn committed(number: u32, commit: &str) -> String {

@@ -19,6 +19,7 @@ use crate::store::{AuditEntry, NewDismissal, ReviewFilter, StoreError, StoredRev
 use crate::tasks::{CommandTask, ReplyTask};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, CommentJobs};
+use crh_forge::posting::ANSWER_MARK;
 use crh_review::render::{comment_title, ticket};
 use crh_review::report::{Issue, Report};
 
@@ -202,8 +203,21 @@ impl CommentJobRunner {
         Ok(attempt.store.enqueue(&review).await?)
     }
 
+    /// Fetches the change at a head into the archive of the job.
+    pub(crate) async fn pack_change(
+        &self,
+        attempt: &Attempt<'_>,
+        head: &str,
+    ) -> Result<(), AttemptFailure> {
+        let prepared = attempt.prepare(&self.access, head, &["--no-skip"]).await?;
+        prepared.map(|_| ()).map_err(|end| {
+            // The head may have moved: the next attempt reads it again.
+            AttemptFailure { retry: RetryAdvice::Backoff, ..end.failure("prepare") }
+        })
+    }
+
     /// Answers a comment in the conversation, once.
-    async fn answer(
+    pub(crate) async fn answer(
         &self,
         attempt: &Attempt<'_>,
         comment: &CommentRef,
@@ -221,7 +235,7 @@ impl CommentJobRunner {
 
 /// Hidden mark of the answer to a comment.
 pub(crate) fn answer_mark(comment: u64) -> String {
-    format!("<!-- crh answer {comment} -->")
+    format!("{ANSWER_MARK}{comment} -->")
 }
 
 pub(crate) async fn record(

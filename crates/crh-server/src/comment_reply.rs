@@ -8,16 +8,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::comment_commands::{CommandError, HELP};
 use crate::comment_jobs::{CommentJobRunner, last_report, record};
 use crate::forge_access::ForgeAccess;
-use crate::github_code::OwnConversation;
+use crate::forge_code::OwnConversation;
 use crate::job::{AttemptFailure, RetryAdvice};
-use crate::store::{
-    BudgetDecision, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope, MicroUsd,
-    NewDismissal,
-};
+use crate::store::{BudgetDecision, BudgetPurpose, BudgetReservation, MicroUsd, NewDismissal};
 use crate::tasks::ReplyTask;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
+use crh_forge::posting::ANSWER_MARK;
 use crh_review::render::{QuotedLine, reply};
 use crh_review::report::Issue;
 
@@ -67,7 +66,7 @@ fn mark(comment: u64, outcome: ReplyOutcome) -> String {
         ReplyOutcome::Withdrawn => " withdrawn",
         ReplyOutcome::Answered | ReplyOutcome::Stands | ReplyOutcome::Undecided => "",
     };
-    format!("<!-- crh answer {comment}{word} -->")
+    format!("{ANSWER_MARK}{comment}{word} -->")
 }
 
 impl CommentJobRunner {
@@ -86,9 +85,13 @@ impl CommentJobRunner {
         let Some(open) = self.access.open_change(job.installation, change).await? else {
             return Ok(());
         };
-        let Some(github) = self.access.github_at(forge) else { return Ok(()) };
         // Replies in other people's conversations are not for crh.
-        let Some(conversation) = github.own_conversation(change, task.root).await? else {
+        let Some(conversation) = self.access.own_conversation(change, task).await? else {
+            if task.dismissal().is_some() {
+                let problem = CommandError::MissingNumber { command: "dismiss" };
+                let text = format!("{problem}.\n\n{HELP}");
+                self.answer(attempt, &task.comment, &text).await?;
+            }
             return Ok(());
         };
         if let Some(outcome) = earlier_answer(&conversation, task) {
@@ -101,11 +104,11 @@ impl CommentJobRunner {
         let Some(issue) = issue else {
             let text = "This issue is not in the last report any more.";
             let body = format!("{text}\n\n{}", mark(task.comment.id, ReplyOutcome::Answered));
-            return Ok(github.reply(change, task.root, &body).await?);
+            return Ok(self.access.reply(change, &conversation, &body).await?);
         };
         if let Some(reason) = task.dismissal() {
             self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
-            return Ok(github.react(repository, &task.comment, "+1").await?);
+            return Ok(self.access.approve_comment(change, &task.comment).await?);
         }
         let Some(answer) = self.answer_of(attempt, task, issue, &open.head).await? else {
             return Ok(());
@@ -113,7 +116,7 @@ impl CommentJobRunner {
         // The last fence before a write: a worker that lost its lease ends here.
         attempt.begin_step("post").await?;
         let body = format!("{}\n\n{}", words(&answer), mark(task.comment.id, answer.outcome));
-        github.reply(change, task.root, &body).await?;
+        self.access.reply(change, &conversation, &body).await?;
         let reason = deciding_text(&answer);
         self.conclude(attempt, task, &conversation, answer.outcome, &reason).await?;
         Ok(record(attempt, author, "reply").await?)
@@ -136,10 +139,7 @@ impl CommentJobRunner {
         }
         self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
         if !conversation.resolved {
-            let change = &attempt.job().key.change;
-            if let Some(github) = self.access.github_at(&change.forge) {
-                github.resolve(&change.repository, &conversation.thread).await?;
-            }
+            self.access.resolve(&attempt.job().key.change, &conversation.thread).await?;
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl CommentJobRunner {
             return Ok(Some(answer));
         }
         let reservation = reserve(attempt).await?;
-        let prepared = self.prepare(attempt, head).await;
+        let prepared = self.pack_change(attempt, head).await;
         if prepared.is_err() {
             attempt.store.settle(reservation, MicroUsd(0)).await?;
         }
@@ -210,7 +210,7 @@ impl CommentJobRunner {
                 attempt.store.settle(reservation, MicroUsd(0)).await?;
                 return Ok(None);
             }
-            end => return Err(child_failure("answer", end)),
+            end => return Err(end.failure("answer")),
         };
         attempt.store.settle(reservation, MicroUsd::from_usd(printed.cost_usd)).await?;
         let answer = printed.answer.ok_or_else(|| {
@@ -224,28 +224,6 @@ impl CommentJobRunner {
         let _: Result<(), _> = std::fs::remove_file(attempt.folder().pack());
         Ok(Some(answer))
     }
-
-    /// Fetches the change at its head.
-    async fn prepare(&self, attempt: &Attempt<'_>, head: &str) -> Result<(), AttemptFailure> {
-        attempt.begin_step("prepare").await?;
-        let job = attempt.job();
-        let change = &job.key.change;
-        let token = self.access.token(&change.forge, job.installation, &change.repository).await?;
-        let arguments = vec![
-            "prepare".to_owned(),
-            format!("{}#{}", change.repository, change.number),
-            "--head".to_owned(),
-            head.to_owned(),
-            "--no-skip".to_owned(),
-            "--pack".to_owned(),
-            attempt.folder().pack().to_string_lossy().into_owned(),
-        ];
-        let timeout = attempt.settings.timeouts.prepare;
-        match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
-            ChildEnd::Exited { code: 0, .. } => Ok(()),
-            end => Err(child_failure("prepare", end)),
-        }
-    }
 }
 
 fn max_cost(attempt: &Attempt<'_>) -> MicroUsd {
@@ -253,23 +231,10 @@ fn max_cost(attempt: &Attempt<'_>) -> MicroUsd {
 }
 
 async fn reserve(attempt: &Attempt<'_>) -> Result<BudgetReservation, AttemptFailure> {
-    let job = attempt.job();
-    let scope = BudgetScope {
-        forge: job.key.change.forge.clone(),
-        installation: job.installation,
-        repository: job.key.change.repository.clone(),
-    };
-    let request = BudgetRequest {
-        job: job.id,
-        scope: &scope,
-        amount: max_cost(attempt),
-        limits: &attempt.settings.limits,
-        purpose: BudgetPurpose::Reply,
-    };
-    match attempt.store.reserve(&request).await? {
+    match attempt.reserve(max_cost(attempt), BudgetPurpose::Reply).await? {
         BudgetDecision::Granted(reservation) => Ok(reservation),
         BudgetDecision::Refused { reason, until } => {
-            Err(AttemptFailure { reason, retry: RetryAdvice::NotBefore(until) })
+            Err(AttemptFailure { reason, retry: RetryAdvice::Uncounted(until) })
         }
     }
 }
@@ -312,23 +277,4 @@ fn deciding_text(answer: &ReplyAnswer) -> String {
     let place = answer.deciding_line.as_ref().map(|line| format!(" ({}:{})", line.file, line.line));
     let text = format!("withdrawn{}: {}", place.unwrap_or_default(), answer.text);
     text.chars().filter(|letter| !letter.is_control()).take(REASON_MAX).collect()
-}
-
-fn child_failure(step: &str, end: ChildEnd) -> AttemptFailure {
-    let (reason, retry) = match end {
-        ChildEnd::Exited { code, stderr, .. } => {
-            let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
-            let line = line.map_or_else(|| format!("exit code {code}"), str::to_owned);
-            // The head may have moved: the next attempt reads it again.
-            (
-                line.chars().filter(|letter| !letter.is_control()).take(300).collect(),
-                RetryAdvice::Backoff,
-            )
-        }
-        ChildEnd::Killed => ("a signal ended the process".to_owned(), RetryAdvice::Backoff),
-        ChildEnd::TimedOut => ("the time limit is reached".to_owned(), RetryAdvice::Backoff),
-        ChildEnd::Stopped => ("the worker stopped".to_owned(), RetryAdvice::Backoff),
-        ChildEnd::NotStarted(error) => (error, RetryAdvice::Backoff),
-    };
-    AttemptFailure { reason: format!("{step}: {reason}"), retry }
 }

@@ -1,20 +1,18 @@
 //! Code and conversations at GitHub: reads a file at the head, commits to a branch, suggests a fix,
 //! and reads, answers and resolves a conversation about an issue.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::forge_access::ForgeFailure;
+use crate::forge_code::{
+    CommitResult, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation, PullHead,
+    decode, encode, issue_key,
+};
 use crate::github_app::{GitHubAccess, list_pages};
 use crate::job::ChangeId;
 use crh_forge::ForgeError;
 use crh_forge::posting::Verb;
-use crh_review::identity::is_key;
-
-/// Largest file that crh changes, in bytes.
-const FILE_MAX: usize = 1 << 20;
 
 /// Deepest path that crh looks up: one request per folder.
 const DEPTH_MAX: usize = 40;
@@ -42,67 +40,6 @@ const THREADS_QUERY: &str =
 }";
 
 const RESOLVE: &str = "mutation($id: ID!) { resolveReviewThread(input: { threadId: $id }) { thread { id isResolved } } }";
-
-/// Head of a pull request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PullHead {
-    /// Commit.
-    pub commit: String,
-    /// Branch.
-    pub branch: String,
-    /// Whether the branch is in the repository of the pull request.
-    pub is_own_branch: bool,
-}
-
-/// A text file at a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeadFile {
-    /// Mode in git's words.
-    pub mode: String,
-    /// Tree of the commit.
-    pub tree: String,
-    /// Content.
-    pub text: String,
-}
-
-/// A commit that changes one file.
-#[derive(Debug, Clone, Copy)]
-pub struct FileCommit<'a> {
-    /// Branch to commit to.
-    pub branch: &'a str,
-    /// Commit that the branch must have.
-    pub parent: &'a str,
-    /// The file as it is.
-    pub file: &'a HeadFile,
-    /// Its path.
-    pub path: &'a str,
-    /// Its new content.
-    pub text: &'a str,
-    /// Message.
-    pub message: &'a str,
-}
-
-/// What became of a commit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CommitResult {
-    /// The branch has the commit.
-    Committed(String),
-    /// GitHub refused: the branch moved, is protected, or the App may not write. Nothing changed.
-    Refused,
-}
-
-/// A conversation that crh opened about an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnConversation {
-    /// Id for GraphQL.
-    pub thread: String,
-    /// Whether it is resolved.
-    pub resolved: bool,
-    /// Key of the issue.
-    pub issue_key: String,
-    /// Texts of crh's own last comments.
-    pub own_texts: Vec<String>,
-}
 
 #[derive(Deserialize)]
 struct PullReply {
@@ -145,14 +82,6 @@ struct TreeEntry {
     #[serde(rename = "type")]
     kind: String,
     sha: String,
-}
-
-#[derive(Deserialize)]
-struct BlobReply {
-    content: String,
-    encoding: String,
-    #[serde(default)]
-    size: usize,
 }
 
 #[derive(Deserialize)]
@@ -213,7 +142,8 @@ impl GitHubAccess {
                 "blob" if is_last && FILE_MODES.contains(&entry.mode.as_str()) => {
                     let address = format!("/repos/{repository}/git/blobs/{}", entry.sha);
                     let text = decode(self.get(repository, &address).await?);
-                    return Ok(text.map(|text| HeadFile { mode: entry.mode, tree, text }));
+                    let version = FileVersion::Entry { mode: entry.mode, tree };
+                    return Ok(text.map(|text| HeadFile { text, version }));
                 }
                 _ => return Ok(None),
             }
@@ -237,8 +167,11 @@ impl GitHubAccess {
     ) -> Result<CommitResult, ForgeFailure> {
         let FileCommit { branch, parent, file, path, text, message } = commit;
         let api = format!("/repos/{repository}/git");
-        let entry = json!({ "path": path, "mode": file.mode, "type": "blob", "content": text });
-        let tree = json!({ "base_tree": file.tree, "tree": [entry] });
+        let FileVersion::Entry { mode, tree } = &file.version else {
+            return Ok(CommitResult::Refused);
+        };
+        let entry = json!({ "path": path, "mode": mode, "type": "blob", "content": text });
+        let tree = json!({ "base_tree": tree, "tree": [entry] });
         let Some(tree) =
             self.git_write(repository, Verb::Post, &format!("{api}/trees"), &tree).await?
         else {
@@ -278,37 +211,34 @@ impl GitHubAccess {
         }
     }
 
-    /// Whether a line comment of an App has this text.
-    pub async fn has_line_comment(
-        &self,
-        change: &ChangeId,
-        text: &str,
-    ) -> Result<bool, ForgeFailure> {
-        let path = format!("/repos/{}/pulls/{}/comments", change.repository, change.number);
-        let client = self.client(&change.repository)?;
-        let comments = list_pages(&client, &path, |page: Vec<LineComment>| page).await;
-        let comments = comments.map_err(|error| self.failure(error))?;
-        Ok(comments.iter().any(|comment| {
-            let by_app = comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]"));
-            by_app && comment.body.contains(text)
-        }))
-    }
-
-    /// Comments on lines of the head. Returns whether GitHub took it: the diff may not show them.
-    pub async fn comment_on_lines(
+    /// Suggests a fix at its lines of the head, once. Returns whether GitHub took it: the diff may
+    /// not show them.
+    pub async fn suggest(
         &self,
         change: &ChangeId,
         head: &str,
-        (path, first, last): (&str, u32, u32),
-        body: &str,
+        suggestion: &FixSuggestion<'_>,
     ) -> Result<bool, ForgeFailure> {
-        let mut comment = json!({ "path": path, "body": body, "line": last, "side": "RIGHT" });
+        let pull = format!("/repos/{}/pulls/{}", change.repository, change.number);
+        let client = self.client(&change.repository)?;
+        let comments = format!("{pull}/comments");
+        let comments = list_pages(&client, &comments, |page: Vec<LineComment>| page).await;
+        let is_own = |comment: &LineComment| {
+            let by_app = comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]"));
+            by_app && comment.body.contains(suggestion.mark)
+        };
+        if comments.map_err(|error| self.failure(error))?.iter().any(is_own) {
+            return Ok(true);
+        }
+        let ((first, last), body) = (suggestion.lines, suggestion.body("suggestion"));
+        let mut comment =
+            json!({ "path": suggestion.path, "body": body, "line": last, "side": "RIGHT" });
         if first < last {
             comment["start_line"] = json!(first);
             comment["start_side"] = json!("RIGHT");
         }
         let review = json!({ "commit_id": head, "event": "COMMENT", "comments": [comment] });
-        let address = format!("/repos/{}/pulls/{}/reviews", change.repository, change.number);
+        let address = format!("{pull}/reviews");
         let reply = self.git_write(&change.repository, Verb::Post, &address, &review).await?;
         Ok(reply.is_some())
     }
@@ -334,7 +264,7 @@ impl GitHubAccess {
             let nodes = threads["nodes"].as_array().cloned().unwrap_or_default();
             let is_root = |thread: &&Value| has_id(&thread["root"]["nodes"][0], root);
             if let Some(thread) = nodes.iter().find(is_root) {
-                return Ok(own_conversation(thread));
+                return Ok(own_conversation(thread, root));
             }
             if threads["pageInfo"]["hasNextPage"] != true {
                 return Ok(None);
@@ -364,7 +294,7 @@ impl GitHubAccess {
     }
 }
 
-fn own_conversation(thread: &Value) -> Option<OwnConversation> {
+fn own_conversation(thread: &Value, id: u64) -> Option<OwnConversation> {
     let root = &thread["root"]["nodes"][0];
     if root["viewerDidAuthor"] != true {
         return None;
@@ -373,6 +303,8 @@ fn own_conversation(thread: &Value) -> Option<OwnConversation> {
     let own = latest.iter().filter(|comment| comment["viewerDidAuthor"] == true);
     Some(OwnConversation {
         thread: thread["id"].as_str()?.to_owned(),
+        root: id,
+        spot: None,
         resolved: thread["isResolved"] == true,
         issue_key: issue_key(root["body"].as_str()?)?.to_owned(),
         own_texts: own.filter_map(|comment| comment["body"].as_str()).map(str::to_owned).collect(),
@@ -383,49 +315,4 @@ fn own_conversation(thread: &Value) -> Option<OwnConversation> {
 fn has_id(comment: &Value, id: u64) -> bool {
     let found = &comment["fullDatabaseId"];
     found.as_u64() == Some(id) || found.as_str() == Some(id.to_string().as_str())
-}
-
-/// The key in the marker of a comment, of any instance of crh that uses this account.
-fn issue_key(body: &str) -> Option<&str> {
-    let line = body.trim_end().lines().next_back()?;
-    let marker = line.strip_prefix("<!-- crh:")?.strip_suffix(" -->")?;
-    let (_, key) = marker.rsplit_once(':')?;
-    is_key(key).then_some(key)
-}
-
-/// The text of a blob. `None` if it is too large or not UTF-8.
-fn decode(blob: BlobReply) -> Option<String> {
-    if blob.size > FILE_MAX || blob.encoding != "base64" {
-        return None;
-    }
-    let packed: String = blob.content.split_whitespace().collect();
-    String::from_utf8(STANDARD.decode(packed).ok()?).ok()
-}
-
-/// A branch name as part of an address.
-fn encode(branch: &str) -> String {
-    let keep = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    branch
-        .bytes()
-        .map(|byte| if keep(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn branch_name_cannot_leave_its_address() {
-        assert_eq!(encode("feature/a b?c#d%é"), "feature/a%20b%3Fc%23d%25%C3%A9");
-    }
-
-    #[test]
-    fn only_a_marker_in_the_last_line_names_an_issue() {
-        let key = "00112233445566aa";
-        assert_eq!(issue_key(&format!("**P1** t\n\n<!-- crh:crh:{key} -->\n")), Some(key));
-        assert_eq!(issue_key(&format!("<!-- crh:crh:{key} -->\nquoted")), None);
-        assert_eq!(issue_key("<!-- crh:crh:state:abc -->"), None);
-        assert_eq!(issue_key(""), None);
-    }
 }

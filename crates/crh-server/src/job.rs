@@ -294,6 +294,8 @@ pub enum RetryAdvice {
     Backoff,
     /// Try again, but not before this time: a rate limit.
     NotBefore(UnixMillis),
+    /// Try again at this time, and do not count this attempt: a limit in USD.
+    Uncounted(UnixMillis),
     /// Another attempt would fail in the same way.
     Never,
 }

@@ -57,6 +57,7 @@ pub fn after_failure(
     let backoff = now.plus_ms(policy.delay_ms(attempts, job));
     match advice {
         RetryAdvice::Never => NextState::Dead,
+        RetryAdvice::Uncounted(time) => NextState::WaitUntil(time),
         RetryAdvice::Backoff | RetryAdvice::NotBefore(_) if attempts >= policy.max_attempts => {
             NextState::Dead
         }

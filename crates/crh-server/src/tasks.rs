@@ -28,7 +28,7 @@ const DISMISS: &str = "/crh dismiss";
 pub struct ReplyTask {
     /// The reply.
     pub comment: CommentRef,
-    /// Id of the comment that starts the conversation.
+    /// Id of the comment that starts the conversation, or of the reply if the forge does not tell.
     pub root: u64,
     /// Text of the reply, as it was delivered.
     pub text: String,

@@ -11,6 +11,7 @@
 //! program.envs(forge.environment());
 //! ```
 
+mod code;
 mod diff;
 mod gitea;
 mod gitlab;
@@ -224,9 +225,9 @@ impl FakeForge {
         self.state().add_thread(&change.repository, change.number, author, at, body)
     }
 
-    /// Replies in a thread.
-    pub fn reply(&self, change: &ChangeHandle, thread: &str, author: &str, body: &str) {
-        self.state().add_reply(&change.repository, change.number, thread, author, body);
+    /// Replies in a thread. Returns the id of the reply.
+    pub fn reply(&self, change: &ChangeHandle, thread: &str, author: &str, body: &str) -> u64 {
+        self.state().add_reply(&change.repository, change.number, thread, author, body)
     }
 
     /// Runs a pipeline of GitLab at the head: names and states of its jobs.

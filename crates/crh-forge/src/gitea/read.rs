@@ -112,8 +112,8 @@ async fn read_review_comments(
     let with_comments = raw.reviews.iter().filter(|review| review.comments_count > 0);
     let paths: Vec<String> =
         with_comments.map(|review| format!("{path}/reviews/{}/comments", review.id)).collect();
-    let mut reads = stream::iter(&paths)
-        .map(|path| client.list::<ReviewComment>(path))
+    let mut reads = stream::iter(paths)
+        .map(|path| async move { client.list::<ReviewComment>(&path).await })
         .buffered(CONCURRENT_MAX);
     let mut comments = Vec::new();
     let mut is_truncated = false;

@@ -87,9 +87,11 @@ pub(super) fn check_suggestion(
 /// Prefix of every masked secret in a report.
 const MASKED: &str = "[redacted";
 
-/// Applies the replacement of an issue to its file at the head. The error completes the sentence
-/// "crh does not apply the fix: …".
+/// Applies the replacement of an issue to its file at the head, with the line ends of the replaced
+/// lines. The error completes the sentence "crh does not apply the fix: …".
 pub fn apply_replacement(issue: &Issue, file: &str) -> Result<String, &'static str> {
+    let text = issue.replacement.as_ref().map(|text| text.replace("\r\n", "\n"));
+    let issue = &Issue { replacement: text, ..issue.clone() };
     let (first, last) = (issue.location.line_start, issue.location.line_end);
     let point =
         |line| DiffPoint { side: Side::New, line, numbers: (line, line), kind: LineKind::Added };
@@ -99,17 +101,25 @@ pub fn apply_replacement(issue: &Issue, file: &str) -> Result<String, &'static s
         end: point(last),
         start: (first < last).then(|| point(first)),
     };
-    let lines: Vec<String> = file.split('\n').map(str::to_owned).collect();
+    let without_return = |line: &str| line.strip_suffix('\r').unwrap_or(line).to_owned();
+    let lines: Vec<String> = file.split('\n').map(without_return).collect();
     check_suggestion(issue, &anchor, Some(&lines)).map_err(NoSuggestion::words)?;
     let text = issue.replacement.as_deref().unwrap_or_default();
     if text.contains(MASKED) {
         return Err("its replacement contains a hidden credential");
     }
     let index = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
-    let (before, after) = (&lines[..index(first) - 1], &lines[index(last)..]);
-    let middle = text.trim_end_matches('\n').split('\n');
-    let all = before.iter().map(String::as_str).chain(middle);
-    Ok(all.chain(after.iter().map(String::as_str)).collect::<Vec<_>>().join("\n"))
+    let lines: Vec<&str> = file.split('\n').collect();
+    let (replaced, after) = (&lines[index(first) - 1..index(last)], &lines[index(last)..]);
+    let has_return = |line: Option<&&str>| line.is_some_and(|line| line.ends_with('\r'));
+    // The last line of a file may have no line end of its own.
+    let sample = if after.is_empty() { lines.first() } else { replaced.first() };
+    let between = if has_return(sample) { "\r\n" } else { "\n" };
+    let middle: Vec<&str> = text.trim_end_matches('\n').split('\n').collect();
+    let end = if has_return(replaced.last()) { "\r" } else { "" };
+    let middle = format!("{}{end}", middle.join(between));
+    let all = lines[..index(first) - 1].iter().copied().chain([middle.as_str()]);
+    Ok(all.chain(after.iter().copied()).collect::<Vec<_>>().join("\n"))
 }
 
 impl NoSuggestion {

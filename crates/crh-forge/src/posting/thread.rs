@@ -9,6 +9,9 @@ use crh_review::normalise_posted_title;
 use crh_review::render::title_in_comment;
 use crh_review::report::Issue;
 
+/// Start of the mark in every answer of `crh serve`.
+pub const ANSWER_MARK: &str = "<!-- crh answer ";
+
 /// Maximum number of lines that an issue with the same title may have moved.
 const MATCH_DISTANCE_MAX: u32 = 3;
 
@@ -36,11 +39,13 @@ pub(super) fn own_threads<'a>(
 }
 
 impl<'a> OwnThread<'a> {
-    /// Replies of people. Only `crh serve` replies, as an App, which is a bot. So another own comment
-    /// without a marker is from a person who shares the account.
+    /// Replies of people. Answers of `crh serve` have a mark. So another own comment without a marker
+    /// is from a person who shares the account.
     pub(super) fn replies(self, instance: &str) -> impl Iterator<Item = &'a InlineComment> {
         let by_person = move |comment: &&InlineComment| {
-            !comment.by_bot && (!comment.ours || key_in_comment(instance, &comment.body).is_none())
+            let is_crh = comment.body.contains(ANSWER_MARK)
+                || key_in_comment(instance, &comment.body).is_some();
+            !(comment.by_bot || comment.ours && is_crh)
         };
         self.thread.comments.iter().skip(1).filter(by_person)
     }

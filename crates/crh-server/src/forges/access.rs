@@ -4,21 +4,28 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::rules::RestForgeRules;
+use super::rules::{RestChange, RestForgeRules};
 use crate::forge_access::{CheckNotice, ForgeFailure, OpenChange};
+use crate::forge_code::{
+    CommitResult, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation, PullHead,
+    decode, issue_key,
+};
 use crate::github_app::{SecretError, SecretSource, forge_failure};
 use crate::job::ChangeId;
 use crate::webhook::plan::CommentRef;
-use crh_forge::posting::ForgeRequest;
+use crh_forge::posting::{ForgeRequest, InlineThread, ProposalState};
 use crh_forge::rest::{
     RestClient, RestClientConfig, RestHost, RestHostError, RestSetupError, TIMEOUTS,
 };
-use crh_forge::{ForgeError, ForgeRetryPolicy};
+use crh_forge::{DiffSpot, ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
+use crh_review::finding::Side;
 
 /// Settings of the access.
 #[derive(Debug, Clone)]
@@ -175,6 +182,135 @@ impl RestAccess {
         }
     }
 
+    /// The conversation that has a reply, if crh opened it about an issue.
+    pub(super) async fn own_conversation(
+        &self,
+        change: &ChangeId,
+        reply: u64,
+    ) -> Result<Option<OwnConversation>, ForgeFailure> {
+        let state = self.state(change).await?;
+        let has_reply = |thread: &&InlineThread| {
+            thread.comments.iter().any(|comment| comment.id == reply && !comment.ours)
+        };
+        let Some(thread) = state.threads.iter().find(has_reply) else { return Ok(None) };
+        let root = thread.comments.first().filter(|root| root.ours);
+        let Some((root, key)) = root.and_then(|root| Some((root, issue_key(&root.body)?))) else {
+            return Ok(None);
+        };
+        let side = thread.side.unwrap_or(Side::New);
+        let spot = thread.line.map(|line| DiffSpot { file: thread.path.clone(), side, line });
+        Ok(Some(OwnConversation {
+            thread: thread.node_id.clone(),
+            root: root.id,
+            spot,
+            resolved: thread.resolved,
+            issue_key: key.to_owned(),
+            own_texts: own_texts(&state),
+        }))
+    }
+
+    pub(super) async fn reply(
+        &self,
+        change: &ChangeId,
+        conversation: &OwnConversation,
+        body: &str,
+    ) -> Result<(), ForgeFailure> {
+        self.write(&self.rules().reply_request(change, conversation, body)).await
+    }
+
+    /// Resolves a conversation, if the forge's API can.
+    pub(super) async fn resolve(
+        &self,
+        change: &ChangeId,
+        thread: &str,
+    ) -> Result<(), ForgeFailure> {
+        match self.rules().resolve_request(change, thread) {
+            Some(request) => self.write(&request).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(super) async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
+        let reply: Value = self.get(&self.rules().change_path(change)).await?;
+        let RestChange { head, branch, from_fork, .. } = self.parse_change(reply)?;
+        Ok(PullHead { commit: head, branch, is_own_branch: !from_fork })
+    }
+
+    pub(super) async fn commit_message(
+        &self,
+        repository: &str,
+        commit: &str,
+    ) -> Result<String, ForgeFailure> {
+        let reply = self.get(&self.rules().commit_path(repository, commit)).await?;
+        Ok(self.rules().commit_message(&reply).unwrap_or_default().to_owned())
+    }
+
+    pub(super) async fn file_at(
+        &self,
+        repository: &str,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<HeadFile>, ForgeFailure> {
+        let reply = match self.get(&self.rules().file_path(repository, commit, path)).await {
+            Err(ForgeFailure::Gone(_)) => return Ok(None),
+            reply => reply?,
+        };
+        let version = self.rules().file_version(&reply).map(str::to_owned);
+        let text = serde_json::from_value(reply).ok().and_then(decode);
+        let file = text.zip(version);
+        Ok(file.map(|(text, version)| HeadFile { text, version: FileVersion::Id(version) }))
+    }
+
+    pub(super) async fn commit_file(
+        &self,
+        repository: &str,
+        commit: &FileCommit<'_>,
+    ) -> Result<CommitResult, ForgeFailure> {
+        let FileVersion::Id(version) = &commit.file.version else {
+            return Ok(CommitResult::Refused);
+        };
+        let content = STANDARD.encode(commit.text);
+        let request = self.rules().file_request(repository, commit, version, &content);
+        let reply = self.try_write(&request).await?;
+        let sha = reply.as_ref().and_then(|reply| self.rules().new_commit(reply));
+        Ok(sha.map_or(CommitResult::Refused, |sha| CommitResult::Committed(sha.to_owned())))
+    }
+
+    pub(super) async fn suggest(
+        &self,
+        change: &ChangeId,
+        suggestion: &FixSuggestion<'_>,
+    ) -> Result<bool, ForgeFailure> {
+        let state = self.state(change).await?;
+        if own_texts(&state).iter().any(|text| text.contains(suggestion.mark)) {
+            return Ok(true);
+        }
+        let refs = state.properties.diff_refs.unwrap_or_default();
+        match self.rules().suggestion_request(change, &refs, suggestion) {
+            Some(request) => Ok(self.try_write(&request).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    async fn state(&self, change: &ChangeId) -> Result<ProposalState, ForgeFailure> {
+        let (client, url) = (self.client()?, self.change_url(change));
+        let state = self.rules().read_state(&client, &url).await;
+        state.map_err(|error| self.failure(error))
+    }
+
+    /// Sends a write. `None` if the forge refused it.
+    async fn try_write(&self, request: &ForgeRequest) -> Result<Option<Value>, ForgeFailure> {
+        match self.client()?.write(request.verb, &request.path, &request.body).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(
+                ForgeError::Forbidden { .. }
+                | ForgeError::Refused { .. }
+                | ForgeError::NotFound { .. },
+            ) => Ok(None),
+            Err(error) => Err(self.failure(error)),
+        }
+    }
+
     /// Says in a comment why crh does not review. These forges have no neutral status. Doing it
     /// twice leaves one comment.
     pub(super) async fn report_notice(
@@ -195,9 +331,7 @@ impl RestAccess {
         repository: &str,
         reply: Value,
     ) -> Result<Option<OpenChange>, ForgeFailure> {
-        let change = self.rules().read_change(reply).map_err(|error| {
-            ForgeFailure::Unavailable(format!("a change cannot be read: {error}"))
-        })?;
+        let change = self.parse_change(reply)?;
         Ok(change.is_open.then(|| OpenChange {
             change: ChangeId {
                 forge: self.host.name().to_owned(),
@@ -212,6 +346,12 @@ impl RestAccess {
             draft: change.is_draft,
             head: change.head,
         }))
+    }
+
+    fn parse_change(&self, reply: Value) -> Result<RestChange, ForgeFailure> {
+        self.rules()
+            .read_change(reply)
+            .map_err(|error| ForgeFailure::Unavailable(format!("a change cannot be read: {error}")))
     }
 
     async fn get(&self, path: &str) -> Result<Value, ForgeFailure> {
@@ -256,6 +396,14 @@ impl RestAccess {
         *client = Some(new.clone());
         Ok(new)
     }
+}
+
+/// Texts of crh's own comments.
+fn own_texts(state: &ProposalState) -> Vec<String> {
+    let on_lines = state.threads.iter().flat_map(|thread| &thread.comments);
+    let on_lines = on_lines.filter(|comment| comment.ours).map(|comment| &comment.body);
+    let general = state.comments.iter().filter(|comment| state.is_ours(comment.author.as_ref()));
+    on_lines.chain(general.map(|comment| &comment.body)).cloned().collect()
 }
 
 /// Logins become parts of addresses.

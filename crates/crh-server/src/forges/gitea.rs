@@ -1,20 +1,25 @@
 //! Gitea and Forgejo: webhooks, and the API calls of a server.
 
 use axum::http::{HeaderMap, HeaderValue};
+use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::INSTANCE;
 use super::rules::{
     ChangeAction, ChangeEvent, CommentEvent, EventHeaders, RestChange, RestEvent, RestForgeRules,
 };
 use crate::clock::UnixMillis;
+use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation, encode};
 use crate::job::ChangeId;
 use crate::webhook::plan::{CommentPlace, CommentRef};
 use crate::webhook::signature::{SignatureError, verify_hex_signature};
-use crh_forge::gitea::host;
-use crh_forge::posting::{ForgeRequest, Verb};
-use crh_forge::rest::{RestHost, RestHostError, RestToken};
+use crh_forge::ForgeError;
+use crh_forge::gitea::{GiteaPullRef, host, read};
+use crh_forge::posting::{DiffRefs, ForgeRequest, ProposalState, Verb};
+use crh_forge::rest::{RestClient, RestHost, RestHostError, RestToken};
+use crh_review::finding::Side;
 
 /// Events and API of Gitea and Forgejo.
 #[derive(Debug)]
@@ -75,6 +80,8 @@ struct PullRequestReply {
 struct BranchReply {
     #[serde(default)]
     sha: String,
+    #[serde(default, rename = "ref")]
+    branch: String,
     repo_id: Option<i64>,
 }
 
@@ -109,6 +116,7 @@ impl From<PullRequestReply> for RestChange {
         Self {
             number: pull.number,
             head: pull.head.sha,
+            branch: pull.head.branch,
             is_open: pull.state == "open",
             is_draft: pull.draft,
             from_fork: pull.head.repo_id.is_none() || pull.head.repo_id != pull.base.repo_id,
@@ -166,7 +174,8 @@ impl RestForgeRules for GiteaEvents {
             "pull_request" => {
                 serde_json::from_slice(body).map(|hook| RestEvent::Change(change_event(hook)))
             }
-            // Reviews come as `pull_request_comment`, without the ids of their comments.
+            // Reviews come as `pull_request_comment`, without the ids of their comments. Replies on
+            // lines come as `issue_comment`.
             "issue_comment" => serde_json::from_slice(body).map(comment_event),
             _ => Ok(RestEvent::Other),
         }
@@ -213,6 +222,86 @@ impl RestForgeRules for GiteaEvents {
         let path = format!("/repos/{}/issues/comments/{}/reactions", change.repository, comment.id);
         ForgeRequest { verb: Verb::Post, path, body: json!({ "content": "+1" }) }
     }
+
+    fn read_state<'a>(
+        &'a self,
+        client: &'a RestClient,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<ProposalState, ForgeError>> {
+        Box::pin(async move {
+            let change = GiteaPullRef::parse(url, Some(client.host()))
+                .map_err(|_| ForgeError::NotFound { request: url.to_owned() })?;
+            Ok(read::pull_request(client, &change, INSTANCE).await?.1)
+        })
+    }
+
+    /// Gitea has no request that replies. It shows comments on the same line as one conversation.
+    /// If the line is gone, the answer is a comment on the pull request.
+    fn reply_request(
+        &self,
+        change: &ChangeId,
+        conversation: &OwnConversation,
+        body: &str,
+    ) -> ForgeRequest {
+        let Some(spot) = &conversation.spot else { return self.comment_request(change, body) };
+        let (old, new) = match spot.side {
+            Side::Old => (spot.line, 0),
+            Side::New => (0, spot.line),
+        };
+        let comment =
+            json!({ "path": spot.file, "body": body, "old_position": old, "new_position": new });
+        let path = format!("{}/reviews", self.change_path(change));
+        let body = json!({ "event": "COMMENT", "body": "", "comments": [comment] });
+        ForgeRequest { verb: Verb::Post, path, body }
+    }
+
+    fn resolve_request(&self, _: &ChangeId, _: &str) -> Option<ForgeRequest> {
+        None
+    }
+
+    fn suggestion_request(
+        &self,
+        _: &ChangeId,
+        _: &DiffRefs,
+        _: &FixSuggestion<'_>,
+    ) -> Option<ForgeRequest> {
+        None
+    }
+
+    fn commit_path(&self, repository: &str, commit: &str) -> String {
+        format!("/repos/{repository}/git/commits/{commit}")
+    }
+
+    fn commit_message<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["commit"]["message"].as_str()
+    }
+
+    fn file_path(&self, repository: &str, commit: &str, path: &str) -> String {
+        format!("/repos/{repository}/contents/{}?ref={commit}", encode(path))
+    }
+
+    fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["sha"].as_str().filter(|_| reply["type"] == "file")
+    }
+
+    /// Gitea refuses the commit if the branch has another version of the file.
+    fn file_request(
+        &self,
+        repository: &str,
+        commit: &FileCommit<'_>,
+        version: &str,
+        content: &str,
+    ) -> ForgeRequest {
+        let path = format!("/repos/{repository}/contents/{}", encode(commit.path));
+        let body = json!({
+            "branch": commit.branch, "message": commit.message, "sha": version, "content": content,
+        });
+        ForgeRequest { verb: Verb::Put, path, body }
+    }
+
+    fn new_commit<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["commit"]["sha"].as_str()
+    }
 }
 
 /// Programs have no accounts of their own, except for Actions and deleted accounts.
@@ -257,6 +346,8 @@ fn comment_event(hook: CommentHook) -> RestEvent {
         by_bot: is_bot(&author),
         author,
         place: CommentPlace::Conversation,
+        // A reply on a line comes like any other comment.
+        may_be_reply: true,
         body: comment.body,
     })
 }

@@ -1,20 +1,24 @@
 //! GitLab: webhooks, and the API calls of a server.
 
 use axum::http::HeaderMap;
+use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::INSTANCE;
 use super::rules::{
     ChangeAction, ChangeEvent, CommentEvent, EventHeaders, RestChange, RestEvent, RestForgeRules,
 };
 use crate::clock::UnixMillis;
+use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation, encode};
 use crate::job::ChangeId;
 use crate::webhook::plan::{CommentPlace, CommentRef};
 use crate::webhook::signature::{SignatureError, verify_secret, verify_standard_signature};
-use crh_forge::gitlab::host;
-use crh_forge::posting::{ForgeRequest, Verb};
-use crh_forge::rest::{RestHost, RestHostError, RestToken};
+use crh_forge::ForgeError;
+use crh_forge::gitlab::{MergeRequestRef, host, read};
+use crh_forge::posting::{DiffRefs, ForgeRequest, ProposalState, Verb};
+use crh_forge::rest::{RestClient, RestHost, RestHostError, RestToken};
 
 /// Access level from which a member may push: Developer.
 const DEVELOPER: u64 = 30;
@@ -63,6 +67,8 @@ struct MergeRequestPayload {
     target_project_id: u64,
     #[serde(default)]
     updated_at: String,
+    #[serde(default)]
+    source_branch: String,
     last_commit: Option<CommitPayload>,
     /// Present if commits were pushed.
     oldrev: Option<String>,
@@ -136,6 +142,8 @@ struct MergeRequestReply {
     #[serde(default)]
     draft: bool,
     sha: Option<String>,
+    #[serde(default)]
+    source_branch: String,
     source_project_id: Option<u64>,
     target_project_id: u64,
     #[serde(default)]
@@ -211,6 +219,7 @@ impl RestForgeRules for GitLabEvents {
         Ok(RestChange {
             number: reply.iid,
             head: reply.sha.unwrap_or_default(),
+            branch: reply.source_branch,
             is_open: reply.state == "opened",
             is_draft: reply.draft,
             from_fork: reply.source_project_id != Some(reply.target_project_id),
@@ -250,6 +259,93 @@ impl RestForgeRules for GitLabEvents {
         let path = format!("{}/{}/award_emoji", self.comments_path(change), comment.id);
         ForgeRequest { verb: Verb::Post, path, body: json!({ "name": "thumbsup" }) }
     }
+
+    fn read_state<'a>(
+        &'a self,
+        client: &'a RestClient,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<ProposalState, ForgeError>> {
+        Box::pin(async move {
+            let change = MergeRequestRef::parse(url, client.host(), None)
+                .map_err(|_| ForgeError::NotFound { request: url.to_owned() })?;
+            Ok(read::merge_request(client, &change, INSTANCE).await?.1)
+        })
+    }
+
+    fn reply_request(
+        &self,
+        change: &ChangeId,
+        conversation: &OwnConversation,
+        body: &str,
+    ) -> ForgeRequest {
+        let path =
+            format!("{}/discussions/{}/notes", self.change_path(change), conversation.thread);
+        ForgeRequest { verb: Verb::Post, path, body: json!({ "body": body }) }
+    }
+
+    fn resolve_request(&self, change: &ChangeId, thread: &str) -> Option<ForgeRequest> {
+        let path = format!("{}/discussions/{thread}", self.change_path(change));
+        Some(ForgeRequest { verb: Verb::Put, path, body: json!({ "resolved": true }) })
+    }
+
+    /// GitLab refuses lines that the change does not add, because the position has no old line.
+    fn suggestion_request(
+        &self,
+        change: &ChangeId,
+        refs: &DiffRefs,
+        suggestion: &FixSuggestion<'_>,
+    ) -> Option<ForgeRequest> {
+        let (first, last) = suggestion.lines;
+        let word = format!("suggestion:-{}+0", last.saturating_sub(first));
+        let position = json!({
+            "position_type": "text", "new_line": last,
+            "base_sha": refs.base, "start_sha": refs.start, "head_sha": refs.head,
+            "old_path": suggestion.path, "new_path": suggestion.path,
+        });
+        let path = format!("{}/discussions", self.change_path(change));
+        let body = json!({ "body": suggestion.body(&word), "position": position });
+        Some(ForgeRequest { verb: Verb::Post, path, body })
+    }
+
+    fn commit_path(&self, repository: &str, commit: &str) -> String {
+        format!("{}/repository/commits/{commit}", project_path(repository))
+    }
+
+    fn commit_message<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["message"].as_str()
+    }
+
+    fn file_path(&self, repository: &str, commit: &str, path: &str) -> String {
+        let path = encode(path).replace('/', "%2F");
+        format!("{}/repository/files/{path}?ref={commit}", project_path(repository))
+    }
+
+    fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["last_commit_id"].as_str()
+    }
+
+    /// GitLab refuses the commit if the file has another last commit.
+    fn file_request(
+        &self,
+        repository: &str,
+        commit: &FileCommit<'_>,
+        version: &str,
+        content: &str,
+    ) -> ForgeRequest {
+        let action = json!({
+            "action": "update", "file_path": commit.path, "content": content,
+            "encoding": "base64", "last_commit_id": version,
+        });
+        let path = format!("{}/repository/commits", project_path(repository));
+        let body = json!({
+            "branch": commit.branch, "commit_message": commit.message, "actions": [action],
+        });
+        ForgeRequest { verb: Verb::Post, path, body }
+    }
+
+    fn new_commit<'v>(&self, reply: &'v Value) -> Option<&'v str> {
+        reply["id"].as_str()
+    }
 }
 
 fn project_path(repository: &str) -> String {
@@ -285,6 +381,7 @@ fn change_event(hook: MergeRequestHook) -> ChangeEvent {
         change: RestChange {
             number: merge.iid,
             head: merge.last_commit.map(|commit| commit.id).unwrap_or_default(),
+            branch: merge.source_branch,
             is_open: merge.state == "opened",
             is_draft: merge.draft,
             from_fork: merge.source_project_id != Some(merge.target_project_id),
@@ -310,6 +407,7 @@ fn comment_event(hook: NoteHook) -> RestEvent {
         by_bot: is_bot(&user.username),
         author: user.username,
         place: if is_on_line { CommentPlace::Line } else { CommentPlace::Conversation },
+        may_be_reply: is_on_line,
         body: note.note,
     })
 }

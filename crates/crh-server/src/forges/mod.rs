@@ -17,12 +17,20 @@ pub use rules::{ChangeAction, ChangeEvent, CommentEvent, RestChange, RestEvent, 
 pub(crate) use rules::{EventHead, plan_event};
 
 use crate::forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange};
+use crate::forge_code::{
+    CommitResult, FileCommit, FixSuggestion, HeadFile, OwnConversation, PullHead,
+};
 use crate::github_app::GitHubAccess;
 use crate::job::{ChangeId, InstallationId};
+use crate::tasks::ReplyTask;
 use crate::webhook::plan::CommentRef;
 
 /// All forges with a plain REST API.
 pub const RULES: [&dyn RestForgeRules; 2] = [&gitlab::GitLabEvents, &gitea::GiteaEvents];
+
+/// Name in the marks of crh's comments, unless a setting changes it. It separates two conversations of
+/// crh on one line.
+const INSTANCE: &str = "crh";
 
 /// Installation of everything that an account of a REST forge can see.
 pub const ACCOUNT: InstallationId = InstallationId(1);
@@ -49,11 +57,6 @@ impl ServerForges {
     /// The GitHub App, if the server has one.
     pub fn github(&self) -> Option<&Arc<GitHubAccess>> {
         self.github.as_ref()
-    }
-
-    /// The GitHub App, if it serves this host.
-    pub(crate) fn github_at(&self, forge: &str) -> Option<&Arc<GitHubAccess>> {
-        self.github.as_ref().filter(|_| self.find_rest(forge).is_none())
     }
 
     /// The forges with a REST API.
@@ -109,6 +112,102 @@ impl ServerForges {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => github.react(&change.repository, comment, "+1").await,
             FoundForge::Rest(rest) => rest.approve_comment(change, comment).await,
+        }
+    }
+
+    /// The conversation of a reply, if crh opened it about an issue.
+    pub(crate) async fn own_conversation(
+        &self,
+        change: &ChangeId,
+        task: &ReplyTask,
+    ) -> Result<Option<OwnConversation>, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.own_conversation(change, task.root).await,
+            FoundForge::Rest(rest) => rest.own_conversation(change, task.comment.id).await,
+        }
+    }
+
+    /// Replies in a conversation.
+    pub(crate) async fn reply(
+        &self,
+        change: &ChangeId,
+        conversation: &OwnConversation,
+        body: &str,
+    ) -> Result<(), ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.reply(change, conversation.root, body).await,
+            FoundForge::Rest(rest) => rest.reply(change, conversation, body).await,
+        }
+    }
+
+    /// Resolves a conversation, if the forge's API can. Repeating it changes nothing.
+    pub(crate) async fn resolve(
+        &self,
+        change: &ChangeId,
+        thread: &str,
+    ) -> Result<(), ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.resolve(&change.repository, thread).await,
+            FoundForge::Rest(rest) => rest.resolve(change, thread).await,
+        }
+    }
+
+    /// Head of a pull request.
+    pub(crate) async fn pull_head(&self, change: &ChangeId) -> Result<PullHead, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.pull_head(change).await,
+            FoundForge::Rest(rest) => rest.pull_head(change).await,
+        }
+    }
+
+    /// Message of a commit.
+    pub(crate) async fn commit_message(
+        &self,
+        change: &ChangeId,
+        commit: &str,
+    ) -> Result<String, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.commit_message(&change.repository, commit).await,
+            FoundForge::Rest(rest) => rest.commit_message(&change.repository, commit).await,
+        }
+    }
+
+    /// A text file at a commit. `None` if there is no such file, or if it is too large, a link or
+    /// not UTF-8.
+    pub(crate) async fn file_at(
+        &self,
+        change: &ChangeId,
+        commit: &str,
+        path: &str,
+    ) -> Result<Option<HeadFile>, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.file_at(&change.repository, commit, path).await,
+            FoundForge::Rest(rest) => rest.file_at(&change.repository, commit, path).await,
+        }
+    }
+
+    /// Commits a file to the branch of a change.
+    pub(crate) async fn commit_file(
+        &self,
+        change: &ChangeId,
+        commit: &FileCommit<'_>,
+    ) -> Result<CommitResult, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.commit_file(&change.repository, commit).await,
+            FoundForge::Rest(rest) => rest.commit_file(&change.repository, commit).await,
+        }
+    }
+
+    /// Suggests a fix at its lines, once. Returns whether the forge took it.
+    pub(crate) async fn suggest(
+        &self,
+        change: &ChangeId,
+        head: &str,
+        suggestion: &FixSuggestion<'_>,
+    ) -> Result<bool, ForgeFailure> {
+        match self.find(&change.forge)? {
+            FoundForge::GitHub(github) => github.suggest(change, head, suggestion).await,
+            FoundForge::Rest(rest) => rest.suggest(change, suggestion).await,
         }
     }
 

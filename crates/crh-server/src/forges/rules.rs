@@ -1,26 +1,29 @@
 //! What a server needs to know about a forge with a plain REST API, and what its events mean. All of
-//! it is pure.
+//! it is pure, except for reading a change with its conversations.
 
 use std::fmt;
 
 use axum::http::HeaderMap;
+use futures_util::future::BoxFuture;
 use secrecy::SecretString;
 use serde_json::Value;
 
 use super::ACCOUNT;
 use crate::clock::UnixMillis;
 use crate::comment_commands::CommentCommand;
+use crate::forge_code::{FileCommit, FixSuggestion, OwnConversation};
 use crate::forge_time::parse_forge_time;
 use crate::job::ChangeId;
 use crate::queue::Authorship;
 use crate::webhook::admission::{Admission, PullRequestFacts, admit};
 use crate::webhook::plan::{
-    ChangeName, CommentPlace, CommentRef, IgnoreReason, PayloadError, PlannedCommand,
-    PlannedReview, WebhookPlan, WebhookRules,
+    ChangeName, CommentPlace, CommentRef, IgnoreReason, PayloadError, PlannedReview, WebhookPlan,
+    WebhookRules, plan_text,
 };
 use crate::webhook::signature::SignatureError;
-use crh_forge::posting::ForgeRequest;
-use crh_forge::rest::{RestHost, RestHostError, RestToken, is_repository_path};
+use crh_forge::ForgeError;
+use crh_forge::posting::{DiffRefs, ForgeRequest, ProposalState};
+use crh_forge::rest::{RestClient, RestHost, RestHostError, RestToken, is_repository_path};
 
 /// What a server needs to know about a forge.
 pub trait RestForgeRules: fmt::Debug + Send + Sync {
@@ -83,6 +86,56 @@ pub trait RestForgeRules: fmt::Debug + Send + Sync {
 
     /// The request that adds a thumbs-up to a comment.
     fn approval_request(&self, change: &ChangeId, comment: &CommentRef) -> ForgeRequest;
+
+    /// Reads a change with its conversations.
+    fn read_state<'a>(
+        &'a self,
+        client: &'a RestClient,
+        url: &'a str,
+    ) -> BoxFuture<'a, Result<ProposalState, ForgeError>>;
+
+    /// The request that answers in a conversation.
+    fn reply_request(
+        &self,
+        change: &ChangeId,
+        conversation: &OwnConversation,
+        body: &str,
+    ) -> ForgeRequest;
+
+    /// The request that resolves a conversation. `None` if the API has none.
+    fn resolve_request(&self, change: &ChangeId, thread: &str) -> Option<ForgeRequest>;
+
+    /// The request that suggests a fix at its lines. `None` if the forge has no suggestions.
+    fn suggestion_request(
+        &self,
+        change: &ChangeId,
+        refs: &DiffRefs,
+        suggestion: &FixSuggestion<'_>,
+    ) -> Option<ForgeRequest>;
+
+    /// API path of a commit.
+    fn commit_path(&self, repository: &str, commit: &str) -> String;
+
+    /// Message of a commit in a reply.
+    fn commit_message<'v>(&self, reply: &'v Value) -> Option<&'v str>;
+
+    /// API path of a file at a commit.
+    fn file_path(&self, repository: &str, commit: &str, path: &str) -> String;
+
+    /// Id of the version of a file in a reply. `None` if it is not a plain file.
+    fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str>;
+
+    /// The request that commits a file with this content in base64.
+    fn file_request(
+        &self,
+        repository: &str,
+        commit: &FileCommit<'_>,
+        version: &str,
+        content: &str,
+    ) -> ForgeRequest;
+
+    /// Id of the commit in the reply to [`RestForgeRules::file_request`].
+    fn new_commit<'v>(&self, reply: &'v Value) -> Option<&'v str>;
 }
 
 /// Headers of a delivery.
@@ -147,6 +200,8 @@ pub struct RestChange {
     pub number: u64,
     /// Head commit.
     pub head: String,
+    /// Branch of the head.
+    pub branch: String,
     /// Whether it is open.
     pub is_open: bool,
     /// Whether it is a draft.
@@ -174,6 +229,8 @@ pub struct CommentEvent {
     pub by_bot: bool,
     /// Where it is.
     pub place: CommentPlace,
+    /// Whether it may be in a conversation on a line.
+    pub may_be_reply: bool,
     /// Text.
     pub body: String,
 }
@@ -250,15 +307,15 @@ fn plan_comment(event: CommentEvent) -> Result<WebhookPlan, PayloadError> {
     if event.by_bot {
         return Ok(WebhookPlan::Ignore(IgnoreReason::Bot));
     }
-    let command = CommentCommand::parse(&event.body).filter(|_| event.is_open);
-    let Some(command) = command else {
+    // The forge also delivers crh's own comments. They end with a mark.
+    let is_own = event.body.lines().next_back().is_some_and(|line| line.starts_with("<!-- crh"));
+    if is_own || !event.is_open {
         return Ok(WebhookPlan::Ignore(IgnoreReason::OtherComment));
-    };
-    Ok(WebhookPlan::Command(PlannedCommand {
-        change: change_name(&event.repository, event.number)?,
-        comment: CommentRef { id: event.id, author: event.author, place: event.place },
-        command: command.map_err(|error| error.to_string()),
-    }))
+    }
+    let change = change_name(&event.repository, event.number)?;
+    let comment = CommentRef { id: event.id, author: event.author, place: event.place };
+    let command = CommentCommand::parse(&event.body);
+    Ok(plan_text(change, comment, command, event.may_be_reply.then_some((event.id, &event.body))))
 }
 
 /// Names become parts of paths and addresses, so that only valid names are used.

@@ -271,8 +271,12 @@ impl HeldLease {
             NextState::WaitUntil(time) => ("waiting", time),
             NextState::Dead => ("dead", now),
         };
+        let attempts = match failure.retry {
+            RetryAdvice::Uncounted(_) => self.attempts.saturating_sub(1),
+            RetryAdvice::Backoff | RetryAdvice::NotBefore(_) | RetryAdvice::Never => self.attempts,
+        };
         let reason = &failure.reason;
-        self.unless_stopped(EndedRow { state, reason, run_at, attempts: self.attempts })
+        self.unless_stopped(EndedRow { state, reason, run_at, attempts })
     }
 }
 

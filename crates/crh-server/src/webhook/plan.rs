@@ -296,19 +296,32 @@ fn plan_line_comment(payload: EventPayload) -> Result<WebhookPlan, PayloadError>
     let body = comment.body.as_deref().unwrap_or_default();
     let reference = CommentRef { id: comment.id, author, place: CommentPlace::Line };
     let change = change_name(&payload, pull.number)?;
-    match (CommentCommand::parse(body), comment.in_reply_to_id) {
+    let reply = comment.in_reply_to_id.map(|root| (root, body));
+    Ok(plan_text(change, reference, CommentCommand::parse(body), reply))
+}
+
+/// What a comment of a person means. `reply` has the first comment of its conversation and its text,
+/// if it may be a reply.
+pub(crate) fn plan_text(
+    change: ChangeName,
+    comment: CommentRef,
+    command: Option<Result<CommentCommand, CommandError>>,
+    reply: Option<(u64, &str)>,
+) -> WebhookPlan {
+    match (command, reply) {
         // In a conversation, `/crh dismiss` needs no number.
-        (None | Some(Err(CommandError::MissingNumber { command: "dismiss" })), Some(root)) => {
+        (
+            None | Some(Err(CommandError::MissingNumber { command: "dismiss" })),
+            Some((root, body)),
+        ) => {
             let text = body.chars().take(REPLY_MAX).collect();
-            let task = ReplyTask { comment: reference, root, text };
-            Ok(WebhookPlan::Reply(PlannedReply { change, task }))
+            WebhookPlan::Reply(PlannedReply { change, task: ReplyTask { comment, root, text } })
         }
-        (None, None) => Ok(WebhookPlan::Ignore(IgnoreReason::OtherComment)),
-        (Some(command), _) => Ok(WebhookPlan::Command(PlannedCommand {
-            change,
-            comment: reference,
-            command: command.map_err(|error| error.to_string()),
-        })),
+        (None, None) => WebhookPlan::Ignore(IgnoreReason::OtherComment),
+        (Some(command), _) => {
+            let command = command.map_err(|error| error.to_string());
+            WebhookPlan::Command(PlannedCommand { change, comment, command })
+        }
     }
 }
 

@@ -13,8 +13,11 @@ use super::{
     signal::{StopReason, StopSignal},
 };
 use crate::{
-    job::{Heartbeat, Job, LeasedJob},
-    store::{Store, StoreResult},
+    forge_access::ForgeAccess,
+    job::{AttemptFailure, Heartbeat, Job, LeasedJob, RetryAdvice},
+    store::{
+        BudgetDecision, BudgetPurpose, BudgetRequest, BudgetScope, MicroUsd, Store, StoreResult,
+    },
 };
 
 /// What an attempt works with.
@@ -87,6 +90,51 @@ impl Attempt<'_> {
     /// Announces the next step, and renews the lease. Fails if the lease is lost.
     pub async fn begin_step(&self, step: &str) -> StoreResult<()> {
         self.store.set_step(&self.leased.lease, step, self.settings.lease_ms()).await
+    }
+
+    /// Sets the highest cost of the job's models aside.
+    pub(crate) async fn reserve(
+        &self,
+        amount: MicroUsd,
+        purpose: BudgetPurpose,
+    ) -> StoreResult<BudgetDecision> {
+        let job = self.job();
+        let scope = BudgetScope {
+            forge: job.key.change.forge.clone(),
+            installation: job.installation,
+            repository: job.key.change.repository.clone(),
+        };
+        let limits = &self.settings.limits;
+        let request = BudgetRequest { job: job.id, scope: &scope, amount, limits, purpose };
+        self.store.reserve(&request).await
+    }
+
+    /// Fetches the change at a head into the archive of the job. Returns the output of `crh prepare`.
+    pub(crate) async fn prepare(
+        &self,
+        forge: &impl ForgeAccess,
+        head: &str,
+        flags: &[&str],
+    ) -> Result<Result<String, ChildEnd>, AttemptFailure> {
+        self.begin_step("prepare").await?;
+        let (job, folder) = (self.job(), self.folder());
+        let change = &job.key.change;
+        let token = forge.token(&change.forge, job.installation, &change.repository).await?;
+        let pack = folder.unfinished_pack().to_string_lossy().into_owned();
+        let target = self.settings.change_arguments(change).prepare;
+        let arguments = ["prepare", &target, "--head", head, "--pack", &pack];
+        let arguments = arguments.iter().chain(flags).map(|text| (*text).to_owned()).collect();
+        let timeout = self.settings.timeouts.prepare;
+        match self.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
+            ChildEnd::Exited { code: 0, stdout, .. } => {
+                std::fs::rename(folder.unfinished_pack(), folder.pack()).map_err(|error| {
+                    let reason = format!("cannot keep the prepared change: {error}");
+                    AttemptFailure { reason, retry: RetryAdvice::Backoff }
+                })?;
+                Ok(Ok(stdout))
+            }
+            end => Ok(Err(end)),
+        }
     }
 
     /// Runs `crh` with some arguments in the folder of the job.

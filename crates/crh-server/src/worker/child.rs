@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use super::signal::StopSignal;
+use crate::job::{AttemptFailure, RetryAdvice};
 
 /// Variable with the process id of the worker. `crh` ends when that process does.
 pub const PARENT_VARIABLE: &str = "CRH_PARENT_PROCESS";
@@ -59,6 +60,34 @@ pub enum ChildEnd {
     Stopped,
     /// It could not be started.
     NotStarted(String),
+}
+
+impl ChildEnd {
+    /// The failure of a step whose child ended like this.
+    pub(crate) fn failure(self, step: &str) -> AttemptFailure {
+        let (reason, retry) = match self {
+            Self::Exited { code, stderr, .. } => {
+                let advice = if code == 2 { RetryAdvice::Never } else { RetryAdvice::Backoff };
+                (error_line(&stderr, &format!("exit code {code}")), advice)
+            }
+            Self::Killed => ("a signal ended the process".to_owned(), RetryAdvice::Backoff),
+            Self::TimedOut => ("the time limit is reached".to_owned(), RetryAdvice::Backoff),
+            Self::Stopped => ("the worker stopped".to_owned(), RetryAdvice::Backoff),
+            Self::NotStarted(error) => (error, RetryAdvice::Backoff),
+        };
+        AttemptFailure { reason: format!("{step}: {reason}"), retry }
+    }
+}
+
+/// The last line that starts with `error: `, or a text of our own. At most 300 characters, without control characters.
+pub(super) fn error_line(stderr: &str, fallback: &str) -> String {
+    let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
+    line.or_else(|| stderr.lines().rev().find(|line| !line.trim().is_empty()))
+        .unwrap_or(fallback)
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(300)
+        .collect()
 }
 
 /// Runs a child to its end. Whatever happens, no process of its group is left.

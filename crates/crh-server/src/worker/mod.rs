@@ -31,8 +31,8 @@ pub use settings::{RestForgeChildren, StepTimeouts, WorkerSettings};
 pub use signal::{StopReason, StopSignal};
 
 use crate::{
-    forge_access::ForgeAccess,
-    job::{AttemptFailure, JobKind, LeasedJob, RetryAdvice},
+    forge_access::{CheckNotice, ForgeAccess},
+    job::{AttemptFailure, Job, JobKind, JobState, LeasedJob, RetryAdvice},
     store::{ClaimRequest, Deferral, LeaseEnd, Store, StoreError, StoreResult},
 };
 
@@ -131,14 +131,15 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
     }
 
     async fn claim(&self) -> StoreResult<Option<LeasedJob>> {
-        self.store
-            .claim(&ClaimRequest {
-                worker: &self.settings.name,
-                lease_ms: self.settings.lease_ms(),
-                retry: self.settings.retry,
-                limits: &self.settings.limits,
-            })
-            .await
+        let request = ClaimRequest {
+            worker: &self.settings.name,
+            lease_ms: self.settings.lease_ms(),
+            retry: self.settings.retry,
+            limits: &self.settings.limits,
+        };
+        let claimed = self.store.claim(&request).await;
+        // A claim that finds nothing writes nothing, so it proves nothing.
+        if matches!(claimed, Ok(None)) { claimed } else { self.store.note(claimed) }
     }
 
     /// Works on one job and ends its lease.
@@ -212,6 +213,29 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         }
     }
 
+    /// Says at the commit that its review became a dead letter. The reason may name machines and
+    /// files of the server, so that only the page has it.
+    async fn announce_dead_review(&self, job: &Job) {
+        let is_dead = match self.store.job(job.id).await {
+            Ok(stored) => stored.state == JobState::Dead && job.key.kind == JobKind::Review,
+            Err(_) => false,
+        };
+        if !is_dead {
+            return;
+        }
+        let notice = CheckNotice {
+            title: "Not reviewed: the review failed".to_owned(),
+            summary: format!(
+                "crh could not review this commit. The page of the server has the reason at job {}. Comment `/crh review` to try again.",
+                job.id
+            ),
+        };
+        let (change, head) = (&job.key.change, &job.key.head);
+        if let Err(error) = self.forge.report_check(job.installation, change, head, &notice).await {
+            tracing::warn!(job = job.id.0, %error, "cannot report the failed review");
+        }
+    }
+
     /// Stores how an attempt ended. Tries again while the database is away; the lease ends the tries.
     async fn end_attempt(&self, attempt: &Attempt<'_>, result: StoreResult<LeaseEnd>) {
         let id = attempt.job().id.0;
@@ -226,9 +250,16 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
         while attempt.stop.reason() != Some(StopReason::LeaseLost) {
             match self.store.end(&attempt.leased.lease, &end, &self.settings.retry).await {
                 Ok(()) => {
-                    if let LeaseEnd::Done(Some(review)) = &end {
-                        attempt.mark_posted(&review.folder);
-                        run_copies::copy_posted_runs(&self.settings, &attempt.folder()).await;
+                    match &end {
+                        LeaseEnd::Done(Some(review)) => {
+                            attempt.mark_posted(&review.folder);
+                            run_copies::copy_posted_runs(&self.settings, &attempt.folder()).await;
+                        }
+                        LeaseEnd::Failed(_) => self.announce_dead_review(attempt.job()).await,
+                        LeaseEnd::Done(None)
+                        | LeaseEnd::Deferred(_)
+                        | LeaseEnd::Skipped(_)
+                        | LeaseEnd::Stopped => {}
                     }
                     return;
                 }
@@ -238,6 +269,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
                 }
                 Err(error) => {
                     tracing::warn!(job = id, %error, "cannot store the end of an attempt");
+                    drop(self.store.note::<()>(Err(error)));
                     sleep(Duration::from_millis(500)).await;
                 }
             }
@@ -254,7 +286,7 @@ async fn sign_of_life<F: ForgeAccess, C: CommentJobs>(worker: Arc<Worker<F, C>>)
             store.sync_clock().await?;
             store.register_worker(&settings.name, &settings.version, settings.slots).await
         };
-        if let Err(error) = result.await {
+        if let Err(error) = store.note(result.await) {
             tracing::warn!(%error, "cannot send a sign of life");
         }
         sleep(SIGN_OF_LIFE).await;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{
     attempt::{Attempt, ChildAccess},
-    child::ChildEnd,
-    runs::{FinishedRun, StoredRun, find_run},
+    child::{ChildEnd, error_line},
+    runs::{FinishedRun, StoredRun, failed_run_reason, find_run},
     signal::StopReason,
 };
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     job::{AttemptFailure, Enqueued, JobOrigin, NewJob, Priority, RetryAdvice},
     queue::may_start_review,
     store::{
-        AuditEntry, BudgetDecision, BudgetPurpose, BudgetRequest, BudgetReservation, BudgetScope,
-        Deferral, LeaseEnd, MicroUsd, NewReview, Store, StoreError,
+        AuditEntry, BudgetDecision, BudgetPurpose, BudgetReservation, Deferral, LeaseEnd, MicroUsd,
+        NewReview, Store, StoreError,
     },
 };
 
@@ -159,19 +159,7 @@ async fn reserve(
     forge: &impl ForgeAccess,
 ) -> Result<BudgetReservation, Interruption> {
     let job = attempt.job();
-    let scope = BudgetScope {
-        forge: job.key.change.forge.clone(),
-        installation: job.installation,
-        repository: job.key.change.repository.clone(),
-    };
-    let request = BudgetRequest {
-        job: job.id,
-        scope: &scope,
-        amount: attempt.settings.max_cost,
-        limits: &attempt.settings.limits,
-        purpose: BudgetPurpose::Review,
-    };
-    match attempt.store.reserve(&request).await? {
+    match attempt.reserve(attempt.settings.max_cost, BudgetPurpose::Review).await? {
         BudgetDecision::Granted(reservation) => Ok(reservation),
         BudgetDecision::Refused { reason, until } => {
             let notice = CheckNotice {
@@ -188,43 +176,29 @@ async fn reserve(
 }
 
 async fn prepare(attempt: &Attempt<'_>, forge: &impl ForgeAccess) -> Result<(), Interruption> {
-    let folder = attempt.folder();
-    if folder.pack().exists() {
+    if attempt.folder().pack().exists() {
         return Ok(());
     }
-    attempt.begin_step("prepare").await?;
     let job = attempt.job();
     let change = &job.key.change;
-    let token = forge.token(&change.forge, job.installation, &change.repository).await?;
-    let mut arguments = vec![
-        "prepare".to_owned(),
-        attempt.settings.change_arguments(change).prepare,
-        "--head".to_owned(),
-        job.key.head.clone(),
-        "--pack".to_owned(),
-        folder.unfinished_pack().to_string_lossy().into_owned(),
-    ];
+    let mut flags = Vec::new();
     match job.origin {
-        JobOrigin::Person => arguments.push("--no-skip".to_owned()),
+        JobOrigin::Person => flags.push("--no-skip"),
         JobOrigin::Automatic => {}
     }
     if job.payload["since_last"] == true {
-        arguments.push("--since-last".to_owned());
+        flags.push("--since-last");
     }
-    let timeout = attempt.settings.timeouts.prepare;
-    match attempt.run_crh(arguments, ChildAccess::Forge(token), timeout).await {
-        ChildEnd::Exited { code: 0, stdout, .. } => {
+    match attempt.prepare(forge, &job.key.head, &flags).await? {
+        Ok(stdout) => {
             let settings = base_settings(&stdout);
             attempt.store.save_settings(&change.forge, &change.repository, &settings).await?;
-            std::fs::rename(folder.unfinished_pack(), folder.pack()).map_err(|error| {
-                let reason = format!("cannot keep the prepared change: {error}");
-                AttemptFailure { reason, retry: RetryAdvice::Backoff }.into()
-            })
+            Ok(())
         }
-        ChildEnd::Exited { code: 4, stderr, .. } => {
+        Err(ChildEnd::Exited { code: 4, stderr, .. }) => {
             Err(Interruption::End(LeaseEnd::Skipped(error_line(&stderr, "skipped by a setting"))))
         }
-        end => Err(failed_step(attempt, forge, "prepare", end).await),
+        Err(end) => Err(failed_step(attempt, forge, "prepare", end).await),
     }
 }
 
@@ -289,6 +263,11 @@ async fn ask_models(
             retry: RetryAdvice::Backoff,
         }
         .into()),
+        // A review that failed as a whole says why in its report.
+        (ChildEnd::Exited { code, stdout, stderr }, _) if stderr.trim().is_empty() => {
+            let stderr = failed_run_reason(&folder).unwrap_or_default();
+            Err(step_failure("review", ChildEnd::Exited { code, stdout, stderr }))
+        }
         (end, _) => Err(step_failure("review", end)),
     }
 }
@@ -357,18 +336,10 @@ async fn failed_step(
 }
 
 fn step_failure(step: &str, end: ChildEnd) -> Interruption {
-    let (reason, retry) = match end {
-        ChildEnd::Stopped => return Interruption::Stopped,
-        ChildEnd::Exited { code, stderr, .. } => {
-            let advice = if code == 2 { RetryAdvice::Never } else { RetryAdvice::Backoff };
-            let fallback = format!("exit code {code}");
-            (error_line(&stderr, &fallback), advice)
-        }
-        ChildEnd::Killed => ("a signal ended the process".to_owned(), RetryAdvice::Backoff),
-        ChildEnd::TimedOut => ("the time limit is reached".to_owned(), RetryAdvice::Backoff),
-        ChildEnd::NotStarted(error) => (error, RetryAdvice::Backoff),
-    };
-    AttemptFailure { reason: format!("{step}: {reason}"), retry }.into()
+    match end {
+        ChildEnd::Stopped => Interruption::Stopped,
+        end => end.failure(step).into(),
+    }
 }
 
 /// Ends a review of a head that is not current any more, and adds one of the current head.
@@ -411,15 +382,4 @@ async fn follow_head(
         Ok(None) => Ok(LeaseEnd::Skipped("the pull request is closed".to_owned())),
         Err(failure) => Ok(LeaseEnd::Failed(failure.into())),
     }
-}
-
-/// The last line that starts with `error: `, or a text of our own. At most 300 characters, without control characters.
-fn error_line(stderr: &str, fallback: &str) -> String {
-    let line = stderr.lines().rev().find_map(|line| line.strip_prefix("error: "));
-    line.or_else(|| stderr.lines().rev().find(|line| !line.trim().is_empty()))
-        .unwrap_or(fallback)
-        .chars()
-        .filter(|letter| !letter.is_control())
-        .take(300)
-        .collect()
 }

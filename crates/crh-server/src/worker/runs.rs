@@ -61,6 +61,16 @@ struct RunReport {
     #[serde(default)]
     issues: Vec<ReportedIssue>,
     stats: RunStats,
+    #[serde(default)]
+    reviewers: Vec<ReviewerOutcome>,
+}
+
+#[derive(Deserialize)]
+struct ReviewerOutcome {
+    name: String,
+    outcome: String,
+    #[serde(default)]
+    note: String,
 }
 
 #[derive(Deserialize)]
@@ -95,6 +105,17 @@ pub(super) fn find_run(job: &JobFolder) -> Option<StoredRun> {
     // Names begin with the time.
     folders.sort();
     folders.into_iter().rev().find_map(read_run)
+}
+
+/// Why the newest run of a job reviewed nothing: the note of its first failed reviewer, such as the
+/// answer of a model to a revoked key.
+pub(super) fn failed_run_reason(job: &JobFolder) -> Option<String> {
+    let runs = std::fs::read_dir(job.runs()).ok()?;
+    let newest = runs.filter_map(|entry| Some(entry.ok()?.path())).max()?;
+    let report = read_json::<RunReport>(&newest.join("review.json"))?;
+    let mut reviewers = report.reviewers.into_iter();
+    let failed = reviewers.find(|reviewer| reviewer.outcome != "completed")?;
+    (!failed.note.is_empty()).then(|| format!("reviewer {}: {}", failed.name, failed.note))
 }
 
 fn read_run(folder: PathBuf) -> Option<StoredRun> {

@@ -8,6 +8,22 @@ use crh_server::{
 
 use crate::support::{LEASE_MS, RETRY, on_each_store, review};
 
+#[test]
+fn attempt_over_a_limit_does_not_count() {
+    on_each_store(|test| async move {
+        let id = test.add(&review("o/r", 1, "aaa", 1)).await;
+        for _ in 0..2 * RETRY.max_attempts {
+            let leased = test.claim().await.expect("due");
+            let tomorrow = test.store.now().plus_ms(86_400_000);
+            let end = failure(RetryAdvice::Uncounted(tomorrow));
+            test.store.end(&leased.lease, &end, &RETRY).await.unwrap();
+            assert_eq!(test.state(id).await, "waiting 0 the forge is down");
+            assert_eq!(test.claim().await, None);
+            test.clock.advance_ms(86_400_000);
+        }
+    });
+}
+
 fn failure(retry: RetryAdvice) -> LeaseEnd {
     LeaseEnd::Failed(AttemptFailure { reason: "the forge is down".to_owned(), retry })
 }

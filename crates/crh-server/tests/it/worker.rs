@@ -310,6 +310,12 @@ fn exit_codes_of_children_decide_what_happens_to_the_job() {
             scene.script(step, code);
             let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
             assert_eq!(scene.run_until(id, state).await, expected);
+            // The pull request says that there is no review, and not why.
+            let notices = scene.forge.notices.lock().unwrap().clone();
+            let is_told = notices.len() == 1
+                && notices[0].starts_with("aaa: crh could not review this commit.")
+                && !notices[0].contains("post");
+            assert_eq!(is_told, state == JobState::Dead, "{notices:?}");
         }
     });
 }

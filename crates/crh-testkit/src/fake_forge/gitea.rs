@@ -1,7 +1,10 @@
 //! Gitea's API v1, as far as crh and client libraries use it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::code::StoredFile;
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
 use super::state::{ForgeComment, ForgeThread, Project, ProposedChange, Review, State, Status};
@@ -81,6 +84,24 @@ fn repository_answer(
                 json!({ "user": by, "content": reaction.1, "created_at": "2026-01-01T00:00:00Z" });
             ForgeReply::new(if is_new { 201 } else { 200 }, reply)
         }
+        ("GET", ["git", "commits", sha]) => {
+            let bare = &state.projects[repository].bare;
+            if bare.object_type(sha).as_deref() != Some("commit") {
+                return not_found();
+            }
+            let (_, _, message) = bare.commit_parts(sha);
+            ForgeReply::new(200, json!({ "sha": sha, "commit": { "message": message } }))
+        }
+        ("GET", ["contents", path @ ..]) => {
+            let commit = call.query("ref").unwrap_or_default();
+            match state.file(repository, commit, &path.join("/")) {
+                Some(file) => ForgeReply::new(200, contents_json(&path.join("/"), &file)),
+                None => not_found(),
+            }
+        }
+        ("PUT", ["contents", path @ ..]) => {
+            update_contents(state, call, repository, &path.join("/"), &login)
+        }
         ("PATCH", ["issues", "comments", id]) => edit_comment(state, call, repository, id, &login),
         ("DELETE", ["issues", "comments", id]) => delete_comment(state, repository, id, &login),
         ("GET", ["issues", number, "comments"]) => {
@@ -128,6 +149,43 @@ fn repository_answer(
             }
         }
         (_, _) => unknown(state, call),
+    }
+}
+
+fn contents_json(path: &str, file: &StoredFile) -> Value {
+    let kind = if file.mode == "120000" { "symlink" } else { "file" };
+    json!({
+        "name": path.rsplit('/').next(), "path": path, "type": kind, "size": file.bytes.len(),
+        "encoding": "base64", "content": STANDARD.encode(&file.bytes), "sha": file.blob,
+    })
+}
+
+/// Commits a file. Gitea refuses it if the branch has another version.
+fn update_contents(
+    state: &mut State,
+    call: &ForgeCall,
+    repository: &str,
+    path: &str,
+    login: &str,
+) -> ForgeReply {
+    let branch = call.text("branch");
+    let tip = state.projects[repository].bare.tip(&branch).unwrap_or_default();
+    let Some(file) = state.file(repository, &tip, path) else { return not_found() };
+    if call.text("sha") != file.blob {
+        let message =
+            format!("sha does not match [given: {}, expected: {}]", call.text("sha"), file.blob);
+        return ForgeReply::refused(422, &message);
+    }
+    let bytes = STANDARD.decode(call.text("content")).unwrap_or_default();
+    match state.commit_file(repository, login, (&branch, path, bytes), &call.text("message")) {
+        None => ForgeReply::refused(403, "user should have a permission to write to this branch"),
+        Some(commit) => match state.file(repository, &commit, path) {
+            None => not_found(),
+            Some(file) => {
+                let content = contents_json(path, &file);
+                ForgeReply::new(200, json!({ "content": content, "commit": { "sha": commit } }))
+            }
+        },
     }
 }
 

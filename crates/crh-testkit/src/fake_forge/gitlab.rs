@@ -1,5 +1,7 @@
 //! GitLab's API v4, as far as crh and client libraries use it.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::diff::FileDiff;
@@ -51,6 +53,7 @@ fn unknown(state: &mut State, call: &ForgeCall) -> ForgeReply {
     ForgeReply::refused(404, "404 Not Found")
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm per operation")]
 fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&str]) -> ForgeReply {
     match (call.method.as_str(), rest) {
         ("GET", []) => ForgeReply::new(200, project_json(state, &state.projects[project], call)),
@@ -74,6 +77,26 @@ fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&s
                 None => ForgeReply::refused(404, "404 Not found"),
             }
         }
+        ("GET", ["repository", "files", path]) => {
+            let commit = call.query("ref").unwrap_or_default();
+            let Some(file) = state.file(project, commit, path) else {
+                return ForgeReply::refused(404, "404 File Not Found");
+            };
+            let reply = json!({
+                "file_name": path.rsplit('/').next(), "file_path": path, "size": file.bytes.len(),
+                "encoding": "base64", "content": STANDARD.encode(&file.bytes), "ref": commit,
+                "blob_id": file.blob, "commit_id": commit, "last_commit_id": file.last_commit,
+                "execute_filemode": file.mode == "100755",
+            });
+            ForgeReply::new(200, reply)
+        }
+        ("GET", ["repository", "commits", sha]) => {
+            match state.projects[project].bare.object_type(sha).as_deref() {
+                Some("commit") => ForgeReply::new(200, commit_json(state, project, sha)),
+                Some(_) | None => ForgeReply::refused(404, "404 Commit Not Found"),
+            }
+        }
+        ("POST", ["repository", "commits"]) => new_commit(state, call, project),
         ("GET", ["members", "all", id]) => {
             let found = &state.projects[project];
             let found =
@@ -286,6 +309,39 @@ fn new_discussion(
     let thread = thread.clone();
     let change = state.change(project, number).unwrap();
     ForgeReply::new(201, discussion(state, &thread, change, call))
+}
+
+/// Commits one updated file. GitLab refuses it if the file has another last commit.
+fn new_commit(state: &mut State, call: &ForgeCall, project: &str) -> ForgeReply {
+    let (branch, login) = (call.text("branch"), call.login.clone().unwrap_or_default());
+    let action = &call.body["actions"][0];
+    let text = |name: &str| action[name].as_str().unwrap_or_default().to_owned();
+    let tip = state.projects[project].bare.tip(&branch).unwrap_or_default();
+    let path = text("file_path");
+    let file = state.file(project, &tip, &path).filter(|_| text("action") == "update");
+    let Some(file) = file else {
+        return ForgeReply::refused(400, "A file with this name doesn't exist");
+    };
+    if action["last_commit_id"].as_str().is_some_and(|last| last != file.last_commit) {
+        let message =
+            "You are attempting to update a file that has changed since you started editing it.";
+        return ForgeReply::refused(400, message);
+    }
+    let bytes = STANDARD.decode(text("content")).unwrap_or_default();
+    let message = call.text("commit_message");
+    match state.commit_file(project, &login, (&branch, &path, bytes), &message) {
+        Some(commit) => ForgeReply::new(201, commit_json(state, project, &commit)),
+        None => ForgeReply::refused(403, "You are not allowed to push into this branch"),
+    }
+}
+
+fn commit_json(state: &State, project: &str, sha: &str) -> Value {
+    let (_, parents, message) = state.projects[project].bare.commit_parts(sha);
+    let title = message.lines().next().unwrap_or_default();
+    json!({
+        "id": sha, "short_id": &sha[..8], "title": title, "message": message,
+        "parent_ids": parents, "author_name": "crh", "created_at": "2026-01-01T00:00:00Z",
+    })
 }
 
 /// Sets a commit status. GitLab refuses a transition to the same state.

@@ -340,11 +340,13 @@ impl State {
         thread: &str,
         author: &str,
         body: &str,
-    ) {
+    ) -> u64 {
         let comment = self.new_comment(author, body);
+        let id = comment.id;
         let change = self.change_mut(repository, number).unwrap();
         let thread = change.threads.iter_mut().find(|found| found.id == thread).unwrap();
         thread.comments.push(comment);
+        id
     }
 }
 

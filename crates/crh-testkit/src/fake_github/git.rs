@@ -217,6 +217,11 @@ impl FakeBareRepository {
         (tree, parents, message.trim_end().to_owned())
     }
 
+    /// Last commit up to this one that changed a file.
+    pub(crate) fn last_commit(&self, commit: &str, path: &str) -> String {
+        self.run(&["log", "--max-count=1", "--format=%H", commit, "--", path]).trim().to_owned()
+    }
+
     /// Writes a tree like another one, with some files replaced: path, mode and text.
     pub(crate) fn write_tree(&self, base: &str, files: &[(String, String, String)]) -> String {
         let folder = tempfile::TempDir::new().unwrap();

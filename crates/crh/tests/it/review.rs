@@ -26,7 +26,7 @@ use crate::user::User;
 use crh_testkit::{FakeModel, Output, Program, Repo};
 
 /// The API key. It may only occur in a request header.
-const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
+pub(crate) const KEY: &str = "sk-proj-4f9Tq2LmZx81RvBnWc07YdKe";
 
 /// The change that most tests review.
 pub(crate) const SHOP: &str = "

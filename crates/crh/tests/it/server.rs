@@ -1,7 +1,7 @@
 //! `crh serve` with real workers, a fake GitHub and a fake model: signed deliveries lead to posted
 //! reviews.
 
-mod comments;
+pub(crate) mod comments;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -17,6 +17,7 @@ use crate::review::with_key;
 use crate::user::User;
 use crh_server::webhook::signature::sign;
 use crh_testkit::fake_github::{APP_KEY, Permission, Pull, PullHandle};
+use crh_testkit::fake_model::bad_key;
 use crh_testkit::{FakeGitHub, FakeModel, Repo, RunningProgram};
 
 const NAME: &str = "acme/shop";
@@ -209,6 +210,27 @@ fn signed_delivery_leads_to_one_posted_review() {
     let page = scenario.get("/reviews/1");
     assert!(page.contains("Open the report"), "{page}");
     assert!(scenario.get("/reviews/1/report").contains("orders.py"));
+    scenario.stop();
+}
+
+#[test]
+fn revoked_model_key_is_shown_and_the_review_follows_when_it_works_again() {
+    let revoked = Arc::new(AtomicBool::new(true));
+    let is_revoked = revoked.clone();
+    let model = FakeModel::answering(move |_| {
+        if is_revoked.load(Ordering::Relaxed) { bad_key() } else { answers(&[]) }
+    });
+    let scenario = ServerScenario::start(&model);
+    assert_eq!(scenario.deliver("pull_request", "d-1", &scenario.push_event(1)), 202);
+    let reason = "review: reviewer single: ";
+    wait_until("the page says why", || scenario.get("/").contains(reason));
+    let page = scenario.get("/");
+    assert!(page.contains("key") && !page.contains(crate::review::KEY), "{page}");
+    assert_eq!(scenario.github.comments(&scenario.pull).len(), 0);
+    revoked.store(false, Ordering::Relaxed);
+    wait_until("the review is posted", || !scenario.github.comments(&scenario.pull).is_empty());
+    scenario.wait_for_quiet();
+    assert_eq!(scenario.github.reviews(&scenario.pull).len(), 1);
     scenario.stop();
 }
 

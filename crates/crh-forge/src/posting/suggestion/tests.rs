@@ -121,3 +121,17 @@ fn replacement_changes_only_its_lines() {
     let none = Issue { replacement: None, ..issue(4, 4, "") };
     assert_eq!(refused(&none), "the report has no ready-made code for it");
 }
+
+#[test]
+fn replacement_keeps_the_line_ends_of_its_lines() {
+    let file = format!("{}\r\n", HEAD.join("\r\n"));
+    let two = issue(4, 4, "        charge(total)?;\n        log();\n");
+    let fixed = apply_replacement(&two, &file).unwrap();
+    let lines = "        charge(total)?;\r\n        log();";
+    assert_eq!(fixed, file.replace("        charge(total);", lines));
+    let returns = issue(4, 4, "        charge(total)?;\r\n        log();\r\n");
+    assert_eq!(apply_replacement(&returns, &file).unwrap(), fixed);
+    // The last line of the file has no line end.
+    let last = apply_replacement(&issue(7, 7, "}\n// end"), file.trim_end()).unwrap();
+    assert!(last.ends_with("\r\n}\r\n// end"), "{last:?}");
+}

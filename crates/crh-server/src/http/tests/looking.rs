@@ -250,10 +250,10 @@ async fn full_disk_is_visible_and_loses_nothing() {
                 if status == expected {
                     return text;
                 }
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
         };
-        tokio::time::timeout(std::time::Duration::from_secs(60), reached).await.unwrap()
+        tokio::time::timeout(Duration::from_secs(60), reached).await.unwrap()
     };
     assert_eq!(readyz(503).await, format!("{reason}\n"));
     for name in ["INSERT_ON_jobs", "UPDATE_ON_crh_schema"] {

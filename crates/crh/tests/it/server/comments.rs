@@ -8,22 +8,27 @@ use crh_testkit::FakeModel;
 use crh_testkit::fake_github::{Permission, Thread};
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls};
 
-const HEAD: &str = "def total(items):\n    return 1\n";
+pub(crate) const HEAD: &str = "def total(items):\n    return 1\n";
 
 /// Replies of the person that the model judges in different ways.
-const QUESTION: &str = "Why does this matter?";
-const WRONG: &str = "I disagree, one is right.";
-const RIGHT: &str = "This is impossible, see the signature.";
+pub(crate) const QUESTION: &str = "Why does this matter?";
+pub(crate) const WRONG: &str = "I disagree, one is right.";
+pub(crate) const RIGHT: &str = "This is impossible, see the signature.";
 
 /// Finds one defect with an exact replacement, and answers replies.
-fn reviewer() -> FakeModel {
-    FakeModel::answering(|asked: &FakeRequest| -> ScriptedReply {
+pub(crate) fn reviewer() -> FakeModel {
+    fixing_with("    return sum(items)")
+}
+
+/// The same, with this replacement.
+fn fixing_with(replacement: &'static str) -> FakeModel {
+    FakeModel::answering(move |asked: &FakeRequest| -> ScriptedReply {
         match asked.caller.as_str() {
             "single" => {
                 let found =
                     finding("P1", "The total is always one", "shop/orders.py:2", "    return 1");
                 let fix = json!({
-                    "replacement": "    return sum(items)", "autofix_class": "safe_auto",
+                    "replacement": replacement, "autofix_class": "safe_auto",
                     "owner": "review-fixer",
                 });
                 answers(&[with(found, fix)])
@@ -170,6 +175,22 @@ fn fix_is_committed_to_a_branch_of_the_same_repository_once() {
     let answers = scenario.command("ann", "/crh fix 1");
     assert!(answers[0].starts_with("The branch moved since the last review"), "{answers:?}");
     assert_eq!(scenario.github.head(&scenario.pull), head);
+    scenario.stop();
+}
+
+#[test]
+fn fix_that_fails_a_static_check_is_refused() {
+    let model = fixing_with("    return sum items");
+    let scenario = ServerScenario::start_with(&model, HEAD, &Permission::ALL, None);
+    scenario.github.role(NAME, "ann", "write");
+    scenario.reviewed();
+    let before = scenario.github.head(&scenario.pull);
+    let answers = scenario.command("ann", "/crh fix 1");
+    assert_eq!(answers.len(), 1, "{answers:?}");
+    let expected = "crh does not apply the fix of issue 1: the fixed file fails a static check: ";
+    assert!(answers[0].starts_with(expected), "{answers:?}");
+    assert!(answers[0].contains("(shop/orders.py:2, `syntax/"), "{answers:?}");
+    assert_eq!(scenario.github.head(&scenario.pull), before);
     scenario.stop();
 }
 
