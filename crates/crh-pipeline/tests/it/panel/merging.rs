@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::scene::{
     CART, Scene, confirms, divides, fenced, finding, last_message, prompt_end, reports, with_fields,
 };
+use crh_memory::calibration::Weights;
+use crh_pipeline::consolidate::Calibration;
+use crh_review::finding::Confidence;
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{ScriptedReply, bad_request, calls, computed};
 
@@ -211,6 +214,66 @@ async fn unlikely_issue_is_not_published() {
         #1 P1 shop/cart.py:3 Orders without lines fail (0.75, Confirmed, manual -> downstream-resolver) by correctness
         below_gate Anybody can make the server fail [security]: probability 0.30
     "#]]).await;
+}
+
+/// Titles and probabilities of two issues of the same severity, and what was dropped. The editor
+/// calls the finding of `correctness` more probable.
+async fn check_calibration(weights: Option<Value>, expected: Expect) {
+    let name =
+        finding("P2", 0.75, "A name may be missing", "shop/cart.py:8", "return name.strip()");
+    let model = model(&[divides("P2", 0.75, "An empty order divides by zero")], &[name])
+        .on(
+            "editor",
+            [edits(&[("F1", 0.9), ("F2", 0.6)].map(|(id, probability)| {
+                let mut group = group(&[id], "publish", probability, "P2");
+                group["title"] = json!(null);
+                group
+            }))],
+        )
+        .on("validate-1", [confirms()]);
+    let weights = weights.map(|weights| {
+        let stored = json!({ "version": 1, "labels": 300, "weights": weights });
+        Weights::parse(&stored.to_string()).unwrap()
+    });
+    let calibration = weights.map(|weights| Calibration { weights, models: "m".to_owned() });
+    let scene = scene().with_change(|scene| scene.calibration = calibration);
+    let report = scene.review(&model).await.report;
+    let issues = report.issues.iter().map(|issue| {
+        let probability = issue.probability.map(Confidence::value);
+        format!("#{} {} {probability:?}\n", issue.number, issue.title)
+    });
+    let dropped = report.suppressed.iter().map(|it| format!("{} {}\n", it.fate, it.reason));
+    expected.assert_eq(&issues.chain(dropped).collect::<String>());
+}
+
+#[tokio::test]
+async fn fitted_probability_replaces_the_one_of_the_editor() {
+    check_calibration(
+        None,
+        expect![[r#"
+        #1 An empty order divides by zero Some(0.9)
+        #2 A name may be missing Some(0.6)
+    "#]],
+    )
+    .await;
+    // The same probability orders the issues, is in the report, and decides what is published.
+    let weights = json!({ "reviewer:correctness": 0.5, "reviewer:security": 2.0 });
+    check_calibration(
+        Some(weights),
+        expect![[r#"
+        #1 A name may be missing Some(0.881)
+        #2 An empty order divides by zero Some(0.622)
+    "#]],
+    )
+    .await;
+    check_calibration(
+        Some(json!({ "reviewer:security": -3.0 })),
+        expect![[r#"
+        #1 An empty order divides by zero Some(0.5)
+        below_gate probability 0.05
+    "#]],
+    )
+    .await;
 }
 
 #[tokio::test]

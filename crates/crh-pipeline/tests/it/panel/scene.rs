@@ -15,6 +15,7 @@ use crh_llm::{
 };
 use crh_pipeline::change_under_review::ChangeUnderReview;
 use crh_pipeline::checks::CheckOptions;
+use crh_pipeline::consolidate::Calibration;
 use crh_pipeline::context::IntentPrompt;
 use crh_pipeline::events::ReviewEvent;
 use crh_pipeline::journal::ReviewJournal;
@@ -70,6 +71,8 @@ pub(crate) struct Scene {
     pub(super) events: Arc<Mutex<Vec<ReviewEvent>>>,
     /// The user who can be asked.
     pub(super) person: Option<IntentPrompt>,
+    /// Fitted weights of the repository.
+    pub(super) calibration: Option<Calibration>,
 }
 
 impl Scene {
@@ -90,6 +93,7 @@ impl Scene {
             context: CONTEXT,
             events: Arc::default(),
             person: None,
+            calibration: None,
         }
     }
 
@@ -143,7 +147,7 @@ impl Scene {
             ledger: Ledger::open(self.terms.budget.ledger_budget()),
             options: Arc::new(self.terms.clone()),
             remembered: PastDecisions::default(),
-            calibration: None,
+            calibration: self.calibration.clone(),
             min_severity: Severity::P3,
             intent_prompt: self.person.clone(),
             journal: ReviewJournal::open(None, Redactor::default(), logged, earlier, listen),
