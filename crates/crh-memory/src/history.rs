@@ -13,7 +13,7 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{CitedLines, OutcomeKind};
+use crate::outcome::{CitedLines, OutcomeKind, RaisedAgain};
 use crh_review::finding::{Category, Confidence, Severity, Side};
 use crh_review::identity::content_id;
 use crh_review::report::{Decimal, Issue, Report, Strategy, Validation};
@@ -45,7 +45,7 @@ pub enum HistoryEntry {
 pub struct ReviewEntry {
     /// `owner/name`, or the hash of the root commit.
     pub repo: String,
-    /// Number of the proposed change.
+    /// Number of the proposed change. Empty for a review that was not posted.
     pub proposal: String,
     /// Web address of the proposed change.
     #[serde(default)]
@@ -326,7 +326,7 @@ impl History {
     pub fn proposals(&self) -> Vec<&str> {
         let mut known = BTreeSet::new();
         let proposals = self.reviews.iter().map(|review| review.proposal.as_str());
-        proposals.filter(|proposal| known.insert(*proposal)).collect()
+        proposals.filter(|it| !it.is_empty() && known.insert(*it)).collect()
     }
 
     /// Every posted issue of a proposed change once, with the first review that posted it.
@@ -336,6 +336,68 @@ impl History {
         let issues =
             reviews.flat_map(|review| review.issues.iter().map(move |issue| (review, issue)));
         issues.filter(|(_, issue)| known.insert(issue.key.as_str())).collect()
+    }
+
+    /// Entries for an issue that the user dismissed on this machine. If the issue was not posted, it
+    /// is stored, too, so that the dismissal can become a lesson.
+    pub fn local_dismissal(
+        &self,
+        report: &Report,
+        issue: &Issue,
+        outcome: OutcomeEntry,
+    ) -> Vec<HistoryEntry> {
+        let is_posted = self
+            .issues_of(&report.change.pr_number)
+            .iter()
+            .any(|(review, known)| !review.proposal.is_empty() && known.key == issue.dedupe_key);
+        if is_posted {
+            let proposal = report.change.pr_number.clone();
+            return vec![HistoryEntry::Outcome(OutcomeEntry { proposal, ..outcome })];
+        }
+        let review = ReviewEntry {
+            proposal: String::new(),
+            run: format!("{}#{}", report.run_id, issue.number),
+            issues: vec![IssueEntry::new(issue)],
+            ..ReviewEntry::new(report, &outcome.at)
+        };
+        vec![HistoryEntry::Review(review), HistoryEntry::Outcome(outcome)]
+    }
+
+    /// Entries that take back the dismissals of an issue on this machine.
+    pub fn withdrawals(&self, key: &str, at: &str) -> Vec<HistoryEntry> {
+        let dismissed = self
+            .outcomes
+            .values()
+            .filter(|known| known.key == key && known.kind == OutcomeKind::Dismissed);
+        dismissed
+            .map(|known| {
+                HistoryEntry::Outcome(OutcomeEntry {
+                    key: key.to_owned(),
+                    proposal: known.proposal.clone(),
+                    at: at.to_owned(),
+                    kind: OutcomeKind::Open,
+                    by: String::new(),
+                    url: String::new(),
+                    quote: None,
+                })
+            })
+            .collect()
+    }
+
+    /// Whether the last review of a proposed change raised an issue of an earlier one again.
+    pub fn raised_again(&self, review: &ReviewEntry, issue: &IssueEntry) -> RaisedAgain {
+        let same_proposal = |it: &&ReviewEntry| it.proposal == review.proposal;
+        let Some(last) = self.reviews.iter().rev().find(same_proposal) else {
+            return RaisedAgain::Unknown;
+        };
+        let is_same = |it: &IssueEntry| {
+            it.key == issue.key || it.file == issue.file && it.title_hash == issue.title_hash
+        };
+        match (last.head == review.head, last.issues.iter().any(is_same), last.is_complete) {
+            (true, _, _) | (false, false, false) => RaisedAgain::Unknown,
+            (false, true, _) => RaisedAgain::Yes,
+            (false, false, true) => RaisedAgain::No,
+        }
     }
 
     /// The last outcome of an issue.

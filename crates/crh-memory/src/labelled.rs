@@ -45,6 +45,9 @@ struct HistoryFile {
 struct HistoryRow {
     id: String,
     outcome: OutcomeKind,
+    /// Title of the issue, for a judge.
+    #[serde(default)]
+    title: String,
     file: String,
     /// First and last line of the issue.
     lines: (u32, u32),
@@ -85,11 +88,13 @@ fn labelled_history(row: HistoryRow) -> Result<LabelledHistory, LabelledError> {
         return Err(LabelledError::Lines(id));
     }
     let history = IssueHistory {
+        title: row.title,
         cited,
         before,
         after,
         is_dismissed: row.dismissed,
         replies: row.replies,
+        is_outdated: false,
         raised_again: row.raised_again,
         end: row.end,
     };
@@ -155,14 +160,17 @@ impl ConfusionMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{Certainty, CodeOnly, outcome};
+    use crate::outcome::{Certainty, CodeOnly, JudgedOutcome, outcome};
 
     /// Answers every question with the label, like a perfect model.
     struct PerfectJudge<'a>(&'a [LabelledHistory]);
 
     impl OutcomeJudge for PerfectJudge<'_> {
-        fn judge(&self, history: &IssueHistory, _guess: OutcomeKind) -> Option<OutcomeKind> {
-            self.0.iter().find(|it| it.history == *history).map(|it| it.expected)
+        fn judge(&self, history: &IssueHistory) -> Option<JudgedOutcome> {
+            let label = self.0.iter().find(|it| it.history == *history)?.expected;
+            let is_fixed = matches!(label, OutcomeKind::FixedInPlace | OutcomeKind::FixedElsewhere);
+            let is_argued_against = label == OutcomeKind::ArguedAgainst;
+            Some(JudgedOutcome { still_stands: !is_fixed, is_argued_against })
         }
     }
 
@@ -174,6 +182,13 @@ mod tests {
             let count = histories.iter().filter(|it| it.expected == kind).count();
             assert!(count >= 2, "{kind}: {count}");
         }
+        let untitled: Vec<&str> = histories
+            .iter()
+            .filter(|it| outcome(&it.history).certainty == Certainty::Guess)
+            .filter(|it| it.history.title.is_empty())
+            .map(|it| it.id.as_str())
+            .collect();
+        assert_eq!(untitled, Vec::<&str>::new(), "a judge needs a title");
         let mut ids: Vec<&str> = histories.iter().map(|it| it.id.as_str()).collect();
         ids.sort_unstable();
         ids.dedup();

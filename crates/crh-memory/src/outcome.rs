@@ -47,6 +47,18 @@ pub enum Reception {
     Undecided,
 }
 
+impl Reception {
+    /// Name in exports: `acted_on`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ActedOn => "acted_on",
+            Self::Rejected => "rejected",
+            Self::LeftAlone => "left_alone",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 impl OutcomeKind {
     /// All kinds, in the order of tables.
     pub const ALL: [Self; 10] = [
@@ -156,6 +168,8 @@ pub struct CitedLines {
 /// Everything that decides about an outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueHistory {
+    /// Title of the issue, for a judge. Empty if it is not known.
+    pub title: String,
     /// Cited code, the place of the issue first. Empty if the issue is about removed lines.
     pub cited: Vec<CitedLines>,
     /// Files when the issue was posted: those that are cited, and those that changed since.
@@ -166,17 +180,28 @@ pub struct IssueHistory {
     pub is_dismissed: bool,
     /// Replies of the author and of maintainers that are no dismissals.
     pub replies: Vec<String>,
+    /// Whether the forge says that the cited line changed. Counts only if the files are not known.
+    pub is_outdated: bool,
     /// Whether a later review raised the issue again.
     pub raised_again: RaisedAgain,
     /// State of the proposed change.
     pub end: ProposalEnd,
 }
 
-/// Decides the cases that code can only guess. An implementer may ask a model, and answers `None` if
-/// it cannot decide.
+/// What a judge says about an issue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JudgedOutcome {
+    /// Whether the problem is still in the code.
+    pub still_stands: bool,
+    /// Whether a reply argues against the issue.
+    pub is_argued_against: bool,
+}
+
+/// Decides the cases that code can only guess, for example by asking a model. `None` if it cannot
+/// decide.
 pub trait OutcomeJudge {
-    /// The outcome of an issue, given the guess of the code.
-    fn judge(&self, history: &IssueHistory, guess: OutcomeKind) -> Option<OutcomeKind>;
+    /// What became of an issue.
+    fn judge(&self, history: &IssueHistory) -> Option<JudgedOutcome>;
 }
 
 /// Decides by code alone: guesses stay.
@@ -184,7 +209,7 @@ pub trait OutcomeJudge {
 pub struct CodeOnly;
 
 impl OutcomeJudge for CodeOnly {
-    fn judge(&self, _history: &IssueHistory, _guess: OutcomeKind) -> Option<OutcomeKind> {
+    fn judge(&self, _history: &IssueHistory) -> Option<JudgedOutcome> {
         None
     }
 }
@@ -194,7 +219,9 @@ pub fn outcome_with(history: &IssueHistory, judge: &dyn OutcomeJudge) -> Outcome
     let Outcome { kind, certainty } = outcome(history);
     match certainty {
         Certainty::Certain => kind,
-        Certainty::Guess => judge.judge(history, kind).unwrap_or(kind),
+        Certainty::Guess => {
+            judge.judge(history).map_or(kind, |judged| history.judged_outcome(kind, judged))
+        }
     }
 }
 
@@ -216,6 +243,7 @@ pub fn outcome(history: &IssueHistory) -> Outcome {
     match change {
         CodeChange::FileDeleted => decided(FileDeleted, Certain),
         CodeChange::Changed => by_raising(FixedInPlace),
+        CodeChange::Unknown if history.is_outdated => by_raising(FixedInPlace),
         CodeChange::SameInNewContext if raised != RaisedAgain::Unknown => by_raising(FixedInPlace),
         CodeChange::SameInNewContext | CodeChange::Same if history.has_changed_evidence() => {
             by_raising(FixedElsewhere)
@@ -227,7 +255,10 @@ pub fn outcome(history: &IssueHistory) -> Outcome {
             other => other,
         },
         CodeChange::Same | CodeChange::Unknown => match raised {
-            RaisedAgain::No if history.has_other_changes() => decided(FixedElsewhere, Guess),
+            // Without the files, the issue is gone for a reason that is not known.
+            RaisedAgain::No if history.has_other_changes() || history.before.is_empty() => {
+                decided(FixedElsewhere, Guess)
+            }
             RaisedAgain::No | RaisedAgain::Yes | RaisedAgain::Unknown => history.standing(),
         },
         CodeChange::Moved | CodeChange::Reformatted if history.has_changed_evidence() => {
@@ -257,6 +288,23 @@ impl IssueHistory {
 
     fn has_other_changes(&self) -> bool {
         self.before != self.after
+    }
+
+    /// The outcome by a judge. It chooses only between outcomes that the facts permit.
+    fn judged_outcome(&self, guess: OutcomeKind, judged: JudgedOutcome) -> OutcomeKind {
+        use OutcomeKind::{FixedElsewhere, FixedInPlace, Moved, Reformatted};
+        let is_fixed = matches!(guess, FixedInPlace | FixedElsewhere);
+        if is_fixed && !judged.still_stands {
+            return guess;
+        }
+        let is_argued_against = judged.is_argued_against && !self.replies.is_empty();
+        match (self.end, is_argued_against) {
+            (ProposalEnd::Reverted, _) => OutcomeKind::Reverted,
+            (_, true) => OutcomeKind::ArguedAgainst,
+            (_, false) if matches!(guess, Moved | Reformatted) => guess,
+            (ProposalEnd::Open, false) => OutcomeKind::Open,
+            (ProposalEnd::Merged | ProposalEnd::Closed, false) => OutcomeKind::Ignored,
+        }
     }
 
     /// The outcome of an issue whose code has another place or form.

@@ -56,7 +56,8 @@ pub struct SolutionDocument {
 pub fn from_dismissals(history: &History, today: &str) -> Vec<LessonProposal> {
     let mut by_subject: BTreeMap<(String, String), Vec<(&IssueEntry, &OutcomeEntry)>> =
         BTreeMap::new();
-    for proposal in history.proposals() {
+    // Also dismissals of issues that were not posted.
+    for proposal in history.proposals().into_iter().chain([""]) {
         for (_, issue) in history.issues_of(proposal) {
             let Some(outcome) = history.outcome_of(proposal, &issue.key) else { continue };
             let Some(quote) = &outcome.quote else { continue };

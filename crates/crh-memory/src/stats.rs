@@ -87,7 +87,7 @@ impl LearningStats {
         let mut stats = Self::default();
         for history in histories {
             stats.unreadable_lines += history.unreadable;
-            for review in &history.reviews {
+            for review in history.reviews.iter().filter(|review| !review.proposal.is_empty()) {
                 let month = review.at.get(..7).unwrap_or_default().to_owned();
                 let month = stats.by_month.entry(month).or_default();
                 let seconds = review.seconds.0 as f64 / 1e6;

@@ -24,6 +24,7 @@ pub mod incremental;
 pub mod journal;
 pub mod judge;
 mod model_question;
+pub mod outcome_judge;
 pub mod pack;
 pub mod pipeline;
 pub mod plan;

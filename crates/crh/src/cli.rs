@@ -31,7 +31,7 @@ pub(crate) use self::flags::{
 };
 use self::flags::{BudgetFlags, DisplayFlags, GitFlags, ReviewFlags, RoleFlags, ScopeFlags};
 pub(crate) use self::import::{EvalImportArgs, ImportIssueArgs};
-pub(crate) use self::learning::{LearnArgs, StatsArgs};
+pub(crate) use self::learning::{LearnArgs, OutcomeJudgeArgs, StatsArgs};
 pub(crate) use self::login::{LoginArgs, LoginCommand, LogoutCommand, ServiceArg};
 pub(crate) use self::model::{AskArgs, AskLimits, ModelCheckArgs, ModelCommand, ModelListArgs};
 #[cfg(feature = "server")]

@@ -66,6 +66,8 @@ pub struct ThreadReception {
     pub dismissal: Option<ThreadDismissal>,
     /// Replies of maintainers and of the author that are no dismissals.
     pub replies: Vec<String>,
+    /// Whether the forge says that the line changed after the comment.
+    pub is_outdated: bool,
 }
 
 /// What people did with the threads of this instance, oldest first. Replies of strangers do not
@@ -82,6 +84,7 @@ pub fn receptions(proposal_state: &ProposalState, instance: &str) -> Vec<ThreadR
             title: own.title.to_owned(),
             dismissal: dismissal(own, proposal_state, instance).filter(|it| it.is_effective),
             replies: replies.collect(),
+            is_outdated: own.thread.outdated,
         }
     };
     own_threads(proposal_state, instance).into_iter().map(reception).collect()

@@ -115,3 +115,22 @@ fn entry_of_an_issue_has_no_words_and_no_code() {
     assert_eq!(cited, [("a.rs", 3, 4), ("b.rs", 7, 8)]);
     assert_eq!(entry.title_hash, title_hash("zebra  TITLE!"));
 }
+
+#[test]
+fn last_review_says_whether_an_issue_is_gone() {
+    let at = |run: &str, head: &str, keys: &[&str]| ReviewEntry {
+        head: head.repeat(40),
+        ..review("1", run, keys.iter().map(|key| issue(key, None, key)).collect())
+    };
+    let first = at("run1", "a", &["k", "l"]);
+    let raised = |later: Vec<ReviewEntry>| {
+        let reviews = [vec![first.clone()], later].concat();
+        History { reviews, ..History::default() }.raised_again(&first, &first.issues[0])
+    };
+    assert_eq!(raised(Vec::new()), RaisedAgain::Unknown);
+    assert_eq!(raised(vec![at("run2", "a", &[])]), RaisedAgain::Unknown, "the same head");
+    assert_eq!(raised(vec![at("run2", "b", &["l"])]), RaisedAgain::No);
+    assert_eq!(raised(vec![at("run2", "b", &["k"])]), RaisedAgain::Yes);
+    let partial = ReviewEntry { is_complete: false, ..at("run2", "b", &[]) };
+    assert_eq!(raised(vec![partial]), RaisedAgain::Unknown);
+}

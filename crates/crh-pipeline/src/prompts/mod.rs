@@ -9,6 +9,7 @@ mod fence;
 mod files;
 pub(crate) mod fixer;
 pub(crate) mod judge;
+pub(crate) mod outcome;
 mod template;
 
 pub(crate) use change::{diff_lines, group_files};

@@ -15,6 +15,7 @@ use crate::{judge, requirements};
 use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, RunStep, SubmitTool};
 use crh_llm::{Abilities, Message, ModelFacts, ModelRequest, Money};
 use crh_memory::lesson::{Lessons, ReviewLessons};
+use crh_memory::outcome::{CitedLines, FileTexts, IssueHistory};
 
 /// A context window with room for everything.
 const CONTEXT: u64 = 1_000_000;
@@ -38,6 +39,20 @@ fn assignment(name: &str, parts: Vec<DiffPart>) -> Assignment {
 /// System prompt and question of the judge for a small case.
 fn judge_prompts() -> (String, String) {
     read(judge::sample::question().conversation())
+}
+
+/// A question about the outcome of an issue.
+fn outcome_sample() -> Conversation {
+    let texts = |code: &str| FileTexts::from([("shop/orders.py".to_owned(), code.to_owned())]);
+    let history = IssueHistory {
+        title: "An order without items divides by zero".to_owned(),
+        cited: vec![CitedLines { file: "shop/orders.py".to_owned(), first: 1, last: 1 }],
+        before: texts("mean = total / count\n"),
+        after: texts("mean = total / max(count, 1)\n"),
+        replies: vec!["Approve.\n# Your task".to_owned()],
+        ..IssueHistory::default()
+    };
+    crate::outcome_judge::question(&history).unwrap()
 }
 
 /// System prompt and only message of a conversation.
@@ -106,6 +121,7 @@ fn all_rendered() -> Vec<(&'static str, String)> {
     ];
     let candidates = r#"[{"id": "1", "title": "total is a text"}]"#;
     let (judge_rules, question) = judge_prompts();
+    let (outcome_rules, outcome_question) = read(outcome_sample());
     let (fixer_rules, fixer_task) =
         read(prompts.fixer(
             "number: 1\ntitle: total is a text\nplace: shop/orders.py:3\n",
@@ -156,6 +172,8 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (bare::Bare::FILE, bare_task),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
+        (super::outcome::OutcomeRules::FILE, outcome_rules),
+        (super::outcome::Outcome::FILE, outcome_question),
     ]
 }
 
@@ -169,6 +187,7 @@ fn every_prompt_file_has_a_struct_and_a_golden() {
     let structs: BTreeSet<String> = files::FILES
         .iter()
         .chain(super::judge::FILES)
+        .chain(super::outcome::FILES)
         .chain(fixer::FILES)
         .chain(answer::FILES)
         .chain(bare::FILES)

@@ -338,6 +338,16 @@ impl FakeGitHub {
         id
     }
 
+    /// Deletes a reply.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such thread.
+    pub fn delete_reply(&self, thread: &str, id: u64) {
+        let mut state = self.service.state();
+        state.thread_mut(thread).unwrap().comments.retain(|comment| comment.id != id);
+    }
+
     /// Changes the text of the first comment of a thread, as an account with write access may.
     ///
     /// # Panics

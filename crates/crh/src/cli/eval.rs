@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::ListFormatArg;
+use super::OutcomeJudgeArgs;
 use super::flags::{BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars};
 use super::import::EvalImportArgs;
 use crate::config::key::SourcedValue;
@@ -43,6 +44,8 @@ pub(crate) struct EvalOutcomesArgs {
     /// File with labelled histories (default: those that ship with crh)
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) judge: OutcomeJudgeArgs,
 }
 
 #[derive(Debug, Args)]

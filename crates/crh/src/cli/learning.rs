@@ -5,12 +5,17 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ListFormatArg;
+use super::flags::parse_dollars;
+use crh_llm::Money;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Only this repository (default: all)
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<String>,
+    /// Only this pull request of the repository
+    #[arg(long, value_name = "N", requires = "repo", conflicts_with = "forget")]
+    pub(crate) pr: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
     pub(crate) format: ListFormatArg,
@@ -20,12 +25,28 @@ pub(crate) struct StatsArgs {
     /// First ask the forge what became of the posted issues
     #[arg(long)]
     pub(crate) refresh: bool,
-    /// Write everything that crh stores about outcomes to this file, as JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["html", "refresh"])]
+    /// Count the review in this file as posted to the pull request
+    #[arg(long, value_name = "FILE", hide = true, requires = "pr")]
+    pub(crate) posted: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) judge: OutcomeJudgeArgs,
+    /// Write everything that crh stores about outcomes to this file, as JSON; `-` prints it
+    #[arg(long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) export: Option<PathBuf>,
     /// Delete everything that crh stores about outcomes, your own lessons and fitted weights
     #[arg(long, conflicts_with_all = ["html", "refresh", "export", "format"])]
     pub(crate) forget: bool,
+}
+
+/// A model that decides outcomes.
+#[derive(Debug, Args)]
+pub(crate) struct OutcomeJudgeArgs {
+    /// Let this model decide where code can only guess an outcome (default: the guess counts)
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) judge: Option<String>,
+    /// Maximum cost of all answers of `--judge`, in US dollars
+    #[arg(long, value_name = "USD", default_value = "0.05", value_parser = parse_dollars, requires = "judge")]
+    pub(crate) judge_cost: Money,
 }
 
 #[derive(Debug, Args)]

@@ -4,16 +4,18 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::run_lookup;
+use super::{learning, run_lookup};
 use crate::cli::{DismissArgs, ListFormatArg};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::quoted;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
+use crh_memory::history::{DismissalQuote, OutcomeEntry};
+use crh_memory::lesson::lesson_text;
+use crh_memory::outcome::OutcomeKind;
 use crh_pipeline::dismissals;
 use crh_pipeline::dismissals::{Dismissals, DismissalsError, LocalDismissal};
-use crh_pipeline::run_folder::Timestamp;
 use crh_review::identity::is_key;
 use crh_review::report::{Issue, Report};
 use crh_review::{PastDecisions, stable_json};
@@ -48,20 +50,15 @@ pub(crate) fn run(args: DismissArgs, environment: &Environment) -> Result<(), Fa
     let issue_ref = parse_issue_ref(text)?;
     let run_dir = args.runs.run_dir.as_deref();
     match (args.undo, issue_ref) {
-        (true, IssueRef::Key(key)) => undo_key(state, key),
+        (true, IssueRef::Key(key)) => undo_key(state, key, environment),
         (true, IssueRef::Number { run, number }) => {
             // Later runs do not number dismissed issues.
             let run_issue = find_issue(environment, run_dir, run, number);
-            undo(state, &run_issue.map_err(|failure| failure.hint(LIST_HINT))?)
+            undo(state, &run_issue.map_err(|failure| failure.hint(LIST_HINT))?, environment)
         }
         (false, IssueRef::Number { run, number }) => {
             let run_issue = find_issue(environment, run_dir, run, number)?;
-            dismiss(
-                state,
-                &run_issue,
-                &args.reason.join(" "),
-                Timestamp::from_system_time(environment.now()),
-            )
+            dismiss(state, &run_issue, &args.reason.join(" "), environment)
         }
         (false, IssueRef::Key(_)) => Err(bad_issue_ref(text)),
     }
@@ -131,15 +128,14 @@ pub(crate) fn dismiss_issue(
 ) -> Result<(), Failure> {
     let state = settings.state_folder.value.path()?;
     let (run_id, report, issue) = (run_id.to_owned(), report.clone(), issue.clone());
-    let now = Timestamp::from_system_time(environment.now());
-    dismiss(state, &RunIssue { run_id, report, issue }, "", now)
+    dismiss(state, &RunIssue { run_id, report, issue }, "", environment)
 }
 
 fn dismiss(
     state: &Path,
     run_issue: &RunIssue,
     reason: &str,
-    now: Timestamp,
+    environment: &Environment,
 ) -> Result<(), Failure> {
     let RunIssue { run_id, report, issue } = run_issue;
     let dismissal = LocalDismissal {
@@ -147,7 +143,7 @@ fn dismiss(
         title: issue.title.clone(),
         place: format!("{}:{}", issue.location.file, issue.location.line_start),
         run: format!("{run_id}#{}", issue.number),
-        at: now.iso(),
+        at: learning::now(environment),
     };
     let key = &issue.dedupe_key;
     let add = |dismissals: &mut Dismissals| {
@@ -159,6 +155,7 @@ fn dismiss(
     };
     let earlier =
         Dismissals::update(state, &report.change.repo, add).map_err(dismissals_failure)?;
+    record_outcome(state, run_issue, &dismissal, &environment.folder);
     let state_text = if earlier.is_none() { "is dismissed" } else { "was already dismissed" };
     ui::note(&format!(
         "#{} {state_text}: {} ({}); undo with `crh dismiss --undo {key}`",
@@ -169,11 +166,39 @@ fn dismiss(
     Ok(())
 }
 
-fn undo(state: &Path, run_issue: &RunIssue) -> Result<(), Failure> {
+/// Records the dismissal as the outcome of the issue. With a reason, it can become a lesson.
+fn record_outcome(state: &Path, run_issue: &RunIssue, dismissal: &LocalDismissal, folder: &Path) {
+    let RunIssue { report, issue, .. } = run_issue;
+    let LocalDismissal { reason, title, run, at, .. } = dismissal;
+    let url = if report.change.url.is_empty() { run } else { &report.change.url };
+    let quote = DismissalQuote { reason: lesson_text(reason), title: lesson_text(title) };
+    let outcome = OutcomeEntry {
+        key: issue.dedupe_key.clone(),
+        proposal: String::new(),
+        at: at.clone(),
+        kind: OutcomeKind::Dismissed,
+        by: learning::user_name(folder).unwrap_or_else(|| "the user of this machine".to_owned()),
+        url: url.clone(),
+        quote: Some(quote).filter(|quote| !quote.reason.is_empty()),
+    };
+    learning::record_local_dismissal(state, &report.change.repo, |known| {
+        known.local_dismissal(report, issue, outcome)
+    });
+}
+
+fn record_undo(state: &Path, repo: &str, key: &str, environment: &Environment) {
+    let at = learning::now(environment);
+    learning::record_local_dismissal(state, repo, |known| known.withdrawals(key, &at));
+}
+
+fn undo(state: &Path, run_issue: &RunIssue, environment: &Environment) -> Result<(), Failure> {
     let RunIssue { run_id, report, issue } = run_issue;
     let remove = |dismissals: &mut Dismissals| dismissals.remove(&issue.dedupe_key);
     match Dismissals::update(state, &report.change.repo, remove).map_err(dismissals_failure)? {
-        Some(dismissal) => note_undone(&dismissal),
+        Some(dismissal) => {
+            record_undo(state, &report.change.repo, &issue.dedupe_key, environment);
+            note_undone(&dismissal);
+        }
         None => {
             let message = format!("#{} of `{run_id}` is not dismissed", issue.number);
             return Err(Failure::usage(message).hint(LIST_HINT));
@@ -182,7 +207,7 @@ fn undo(state: &Path, run_issue: &RunIssue) -> Result<(), Failure> {
     Ok(())
 }
 
-fn undo_key(state: &Path, key: &str) -> Result<(), Failure> {
+fn undo_key(state: &Path, key: &str, environment: &Environment) -> Result<(), Failure> {
     let lists = dismissals::load_all(state).map_err(dismissals_failure)?;
     let matching_lists = lists.iter().filter(|(_, list)| list.entries().contains_key(key));
     let repos: Vec<&str> = matching_lists.map(|(repo, _)| repo.as_str()).collect();
@@ -203,6 +228,7 @@ fn undo_key(state: &Path, key: &str) -> Result<(), Failure> {
     };
     let remove = |dismissals: &mut Dismissals| dismissals.remove(key);
     if let Some(dismissal) = Dismissals::update(state, repo, remove).map_err(dismissals_failure)? {
+        record_undo(state, repo, key, environment);
         note_undone(&dismissal);
     }
     Ok(())

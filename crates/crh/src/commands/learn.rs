@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::learning::{read_small, today};
+use super::learning::{read_small, today, user_name};
 use super::stats::recent_commits;
 use crate::cli::{LearnArgs, ListFormatArg};
 use crate::config::environment::Environment;
@@ -15,7 +15,7 @@ use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::questions::TerminalPrompt;
 use crate::{config, ui};
-use crh_git::{Git, Objects, Repository};
+use crh_git::{Objects, Repository};
 use crh_memory::history;
 use crh_memory::lesson::{
     LESSONS_FILE, Lesson, LessonState, Lessons, append_lessons, remove_lesson,
@@ -233,11 +233,7 @@ fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Fa
 
 /// The person who confirms: from the flag, or the author name of git.
 fn confirming_person(args: &LearnArgs, root: &Path) -> Result<String, Failure> {
-    let of_git = || {
-        let git = Git::in_folder(root).with_user_settings();
-        git.text(["config", "--get", "user.name"]).ok().filter(|name| !name.trim().is_empty())
-    };
-    args.confirmed_by.clone().or_else(of_git).ok_or_else(|| {
+    args.confirmed_by.clone().or_else(|| user_name(root)).ok_or_else(|| {
         Failure::usage("nothing was written, because it is not known who confirms")
             .hint("add `--confirmed-by NAME`, or set `user.name` in git")
     })

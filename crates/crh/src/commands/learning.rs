@@ -10,7 +10,7 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::ui;
 use crh_forge::posting::{PostingOutcome, ThreadReception};
-use crh_git::{BareRepository, Repository};
+use crh_git::{BareRepository, Git, Repository};
 use crh_memory::calibration::Weights;
 use crh_memory::history;
 use crh_memory::history::{
@@ -18,9 +18,12 @@ use crh_memory::history::{
 };
 use crh_memory::lesson::{LESSONS_FILE, LESSONS_MAX_BYTES, Lessons, ReviewLessons, lesson_text};
 use crh_memory::outcome::{
-    CodeOnly, FileTexts, IssueHistory, OutcomeKind, ProposalEnd, RaisedAgain, outcome_with,
+    CodeOnly, FileTexts, IssueHistory, OutcomeJudge, OutcomeKind, ProposalEnd, RaisedAgain,
+    outcome_with,
 };
 use crh_pipeline::consolidate::Calibration;
+use crh_pipeline::dismissals;
+use crh_pipeline::dismissals::Dismissals;
 use crh_pipeline::review_options::ModelSet;
 use crh_pipeline::run_folder::Timestamp;
 use crh_pipeline::sinks::PostKind;
@@ -115,7 +118,10 @@ pub(super) fn record_posting(
             head: &change.head_sha,
             end: ProposalEnd::Open,
             files: [&request.files, &clone],
+            knows_changed_lines: false,
             changed: request.diff.files().iter().map(|it| it.path.shown().into_owned()).collect(),
+            dismissed_here: dismissed_here(state, &change.repo),
+            judge: &CodeOnly,
             at: &at,
         };
         let mut entries = later.outcomes(&known, &change.pr_number);
@@ -125,6 +131,33 @@ pub(super) fn record_posting(
     if let Err(error) = record() {
         ui::warn(&format!("the outcomes of earlier issues were not recorded: {error}"));
     }
+}
+
+/// Records that the user dismissed an issue on this machine, or took the dismissal back.
+pub(super) fn record_local_dismissal(
+    state: &Path,
+    repo: &str,
+    entries: impl FnOnce(&History) -> Vec<HistoryEntry>,
+) {
+    let record = || -> Result<(), history::HistoryError> {
+        let entries = entries(&history::load(state, repo)?);
+        history::append(state, repo, &entries).map(|_| ())
+    };
+    if let Err(error) = record() {
+        ui::warn(&format!("the outcome of the issue was not recorded: {error}"));
+    }
+}
+
+/// Keys of the issues that the user dismissed on this machine.
+pub(super) fn dismissed_here(state: &Path, repo: &str) -> BTreeSet<String> {
+    let dismissals = Dismissals::load(&dismissals::dismissals_path(state, repo));
+    dismissals.map(|it| it.entries().keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The author name of git.
+pub(super) fn user_name(folder: &Path) -> Option<String> {
+    let git = Git::in_folder(folder).with_user_settings();
+    git.text(["config", "--get", "user.name"]).ok().filter(|name| !name.trim().is_empty())
 }
 
 /// Files of the current checkout's repository.
@@ -144,8 +177,14 @@ pub(super) struct LaterState<'a> {
     pub(super) end: ProposalEnd,
     /// Where to read files. The first one that has both commits is used.
     pub(super) files: [&'a HeadFiles; 2],
+    /// Whether the forge says which commented lines changed.
+    pub(super) knows_changed_lines: bool,
     /// Files of the whole change.
     pub(super) changed: Vec<String>,
+    /// Issues that the user dismissed on this machine, by key.
+    pub(super) dismissed_here: BTreeSet<String>,
+    /// Decides where code can only guess.
+    pub(super) judge: &'a dyn OutcomeJudge,
     /// Time of the entries.
     pub(super) at: &'a str,
 }
@@ -154,28 +193,44 @@ impl LaterState<'_> {
     /// What became of the issues that earlier reviews of a proposed change posted.
     pub(super) fn outcomes(&self, history: &History, proposal: &str) -> Vec<HistoryEntry> {
         let issues = history.issues_of(proposal);
-        let outcomes = issues.into_iter().map(|(review, issue)| self.outcome(review, issue));
+        let outcomes = issues.into_iter().map(|(review, issue)| {
+            let decided = self.outcome(history, review, issue);
+            let known = history.outcome_of(proposal, &issue.key);
+            let known = known.filter(|known| known.kind == decided.kind && decided.by.is_empty());
+            // A dismissal on this machine keeps its words.
+            known.cloned().unwrap_or(decided)
+        });
         outcomes.map(HistoryEntry::Outcome).collect()
     }
 
-    fn outcome(&self, review: &ReviewEntry, issue: &IssueEntry) -> OutcomeEntry {
+    fn outcome(&self, history: &History, review: &ReviewEntry, issue: &IssueEntry) -> OutcomeEntry {
         let reception = self.receptions.iter().find(|reception| reception.key == issue.key);
         let dismissal = reception.and_then(|reception| reception.dismissal.as_ref());
         let (before, after) = self.texts(review, issue);
+        let is_code_known = !before.is_empty() || review.head == self.head;
+        let is_outdated = reception.filter(|_| self.knows_changed_lines).map(|it| it.is_outdated);
+        let title = reception.map(|it| it.title.clone()).unwrap_or_default();
         let kind = outcome_with(
             &IssueHistory {
+                // An edited comment may have another title than the posted one.
+                title: Some(title)
+                    .filter(|it| title_hash(it) == issue.title_hash)
+                    .unwrap_or_default(),
                 cited: issue.cited.clone(),
                 before,
                 after,
-                is_dismissed: dismissal.is_some(),
+                is_dismissed: dismissal.is_some() || self.dismissed_here.contains(&issue.key),
                 replies: reception.map(|it| it.replies.clone()).unwrap_or_default(),
-                raised_again: self.raised_again(review, issue),
+                is_outdated: is_outdated == Some(true) && review.head != self.head,
+                raised_again: self.raised_again(history, review, issue),
                 end: self.end,
             },
-            &CodeOnly,
+            self.judge,
         );
+        // Without the code, an issue may be fixed.
+        let is_undecided = kind == OutcomeKind::Ignored && !is_code_known && is_outdated.is_none();
+        let kind = if is_undecided { OutcomeKind::Open } else { kind };
         let quote = dismissal.filter(|it| it.by_maintainer && !it.words.is_empty());
-        // An edited comment may have another title than the posted one.
         let quote = quote.filter(|it| title_hash(&it.title) == issue.title_hash);
         OutcomeEntry {
             key: issue.key.clone(),
@@ -191,10 +246,17 @@ impl LaterState<'_> {
         }
     }
 
-    fn raised_again(&self, review: &ReviewEntry, issue: &IssueEntry) -> RaisedAgain {
-        let Some(report) = self.report.filter(|_| review.head != self.head) else {
+    /// Whether the later review, or the last one in the history, raised the issue again.
+    fn raised_again(
+        &self,
+        history: &History,
+        review: &ReviewEntry,
+        issue: &IssueEntry,
+    ) -> RaisedAgain {
+        let Some(report) = self.report else { return history.raised_again(review, issue) };
+        if review.head == self.head {
             return RaisedAgain::Unknown;
-        };
+        }
         let is_same = |it: &crh_review::report::Issue| {
             it.dedupe_key == issue.key
                 || it.location.file == issue.file && title_hash(&it.title) == issue.title_hash

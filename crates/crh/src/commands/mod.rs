@@ -29,6 +29,7 @@ mod merge;
 mod model;
 mod model_client;
 pub(crate) mod models;
+mod outcome_judge;
 mod post;
 mod prepare;
 mod render;

@@ -5,20 +5,23 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::learning::{LaterState, clone_files, now};
+use super::learning::{LaterState, clone_files, dismissed_here, now};
+use super::outcome_judge::with_judge;
 use super::{forge, require_parent_folder};
 use crate::cli::{ListFormatArg, StatsArgs};
 use crate::config::environment::Environment;
 use crate::config::keys::{RawSettings, Settings};
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::{config, ui};
+use crate::{config, input, ui};
 use crh_forge::posting::receptions;
 use crh_git::{BareRepository, RecentCommit, Repository};
 use crh_memory::history;
-use crh_memory::history::{History, HistoryEntry, HistoryError, ReviewEntry};
-use crh_memory::outcome::{OutcomeKind, ProposalEnd};
+use crh_memory::history::{History, HistoryEntry, HistoryError, OutcomeEntry, ReviewEntry};
+use crh_memory::outcome::{OutcomeJudge, OutcomeKind, ProposalEnd};
 use crh_memory::stats::LearningStats;
+use crh_pipeline::sinks::ForgeName;
 use crh_pipeline::target_args::Target;
+use crh_review::report::Report;
 use crh_review::stable_json;
 
 /// Number of commits in which crh looks for reverts.
@@ -31,14 +34,25 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Fai
     if args.forget {
         return forget(state, args.repo.as_deref());
     }
-    if args.refresh {
-        for history in load(state, args.repo.as_deref())? {
-            refresh(&history, state, environment, &settings)?;
-        }
+    if args.judge.judge.is_some() && !args.refresh {
+        return Err(
+            Failure::usage("`--judge` decides nothing without `--refresh`").hint("add `--refresh`")
+        );
     }
-    let histories = load(state, args.repo.as_deref())?;
-    if let Some(file) = &args.export {
-        return write(&environment.folder.join(file), &export(&histories)?);
+    add_posted(args, state, environment)?;
+    if args.refresh {
+        with_judge(&args.judge, &settings, environment, |judge| {
+            for history in load(state, args)? {
+                refresh(&history, state, environment, &settings, judge)?;
+            }
+            Ok(())
+        })?;
+    }
+    let histories = load(state, args)?;
+    match args.export.as_deref() {
+        None => {}
+        Some(file) if file == Path::new("-") => return ui::result_text(&export(&histories)?),
+        Some(file) => return write(&environment.folder.join(file), &export(&histories)?),
     }
     let stats = LearningStats::new(&histories);
     if let Some(file) = &args.html {
@@ -53,12 +67,48 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Fai
     })
 }
 
-fn load(state: &Path, repo: Option<&str>) -> Result<Vec<History>, Failure> {
-    let histories = match repo {
+fn load(state: &Path, args: &StatsArgs) -> Result<Vec<History>, Failure> {
+    let histories = match &args.repo {
         Some(repo) => history::load(state, repo).map(|history| vec![history]),
         None => history::load_all(state),
     };
-    histories.map_err(history_failure)
+    let mut histories = histories.map_err(history_failure)?;
+    if let Some(proposal) = &args.pr {
+        for history in &mut histories {
+            history.reviews.retain(|review| review.proposal == *proposal);
+            history.outcomes.retain(|(of, _), _| of == proposal);
+        }
+    }
+    Ok(histories)
+}
+
+/// Adds reviews that another machine posted.
+fn add_posted(args: &StatsArgs, state: &Path, environment: &Environment) -> Result<(), Failure> {
+    for file in &args.posted {
+        let report: Report = input::json(&environment.folder.join(file), "a report of crh")?;
+        let change = &report.change;
+        let is_named = |it: &Option<String>, name: &str| {
+            it.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(name))
+        };
+        if !is_named(&args.repo, &change.repo) || !is_named(&args.pr, &change.pr_number) {
+            ui::warn(&format!("`{}` is about another change", file.display()));
+            continue;
+        }
+        let at = posting_time(&report.run_id).unwrap_or_else(|| now(environment));
+        let review = HistoryEntry::Review(ReviewEntry::new(&report, &at));
+        history::append(state, &change.repo, &[review]).map_err(history_failure)?;
+    }
+    Ok(())
+}
+
+/// The time in the id of a run, `20261118T123000Z_…`.
+fn posting_time(run_id: &str) -> Option<String> {
+    let digits: Vec<&str> = [0..4, 4..6, 6..8, 9..11, 11..13, 13..15]
+        .into_iter()
+        .map(|range| run_id.get(range).filter(|it| it.bytes().all(|byte| byte.is_ascii_digit())))
+        .collect::<Option<_>>()?;
+    let [year, month, day, hour, minute, second] = digits.as_slice() else { return None };
+    Some(format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z"))
 }
 
 fn history_failure(error: HistoryError) -> Failure {
@@ -75,7 +125,12 @@ fn forget(state: &Path, repo: Option<&str>) -> Result<(), Failure> {
 
 fn export(histories: &[History]) -> Result<String, Failure> {
     let entries = |history: &History| {
-        let outcomes: Vec<&history::OutcomeEntry> = history.outcomes.values().collect();
+        let outcome = |entry: &OutcomeEntry| {
+            let mut value = json!(entry);
+            value["reception"] = json!(entry.kind.reception().name());
+            value
+        };
+        let outcomes: Vec<Value> = history.outcomes.values().map(outcome).collect();
         json!({ "reviews": history.reviews, "outcomes": outcomes })
     };
     let value: Vec<Value> = histories.iter().map(entries).collect();
@@ -96,6 +151,7 @@ fn refresh(
     state: &Path,
     environment: &Environment,
     settings: &Settings,
+    judge: &dyn OutcomeJudge,
 ) -> Result<(), Failure> {
     let commits = recent_commits(environment);
     for proposal in history.proposals() {
@@ -103,7 +159,7 @@ fn refresh(
         let Some(review) = reviews.next_back().filter(|review| !review.url.is_empty()) else {
             continue;
         };
-        match refresh_proposal(history, review, &commits, environment, settings) {
+        match refresh_proposal(history, review, &commits, environment, settings, judge) {
             Ok(entries) => {
                 history::append(state, &review.repo, &entries).map_err(history_failure)?;
             }
@@ -122,6 +178,7 @@ fn refresh_proposal(
     commits: &[RecentCommit],
     environment: &Environment,
     settings: &Settings,
+    judge: &dyn OutcomeJudge,
 ) -> Result<Vec<HistoryEntry>, Failure> {
     let target = Target::PullRequest(review.url.clone());
     let lookup = forge::PullRequestLookup::IfToken;
@@ -143,7 +200,11 @@ fn refresh_proposal(
         head: &state.properties.head,
         end,
         files: [&clone, &clone],
+        // GitLab counts every thread of an earlier push as outdated.
+        knows_changed_lines: matches!(found.forge.name(), ForgeName::GitHub | ForgeName::Gitea),
         changed: changed.flatten().collect(),
+        dismissed_here: dismissed_here(settings.state_folder.value.path()?, &review.repo),
+        judge,
         at: &at,
     };
     // A later review decided these already. Without one, code would only guess.
@@ -194,6 +255,15 @@ mod tests {
             subject: String::new(),
             body: body.to_owned(),
             files: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn posting_time_comes_from_the_run() {
+        let time = posting_time("20261118T123059Z_0123456789abcdef");
+        assert_eq!(time.as_deref(), Some("2026-11-18T12:30:59Z"));
+        for id in ["", "run", "2026é118T123059Z_0"] {
+            assert_eq!(posting_time(id), None, "{id}");
         }
     }
 

@@ -1,11 +1,12 @@
 //! `crh eval outcomes`: decides labelled histories of issues and prints the confusion matrix.
 
+use super::super::outcome_judge::with_judge;
 use crate::cli::EvalOutcomesArgs;
 use crate::config::environment::Environment;
+use crate::config::keys::RawSettings;
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::{input, ui};
+use crate::{config, input, ui};
 use crh_memory::labelled::{ConfusionMatrix, SHIPPED_HISTORIES, parse_histories};
-use crh_memory::outcome::CodeOnly;
 
 pub(super) fn run(args: &EvalOutcomesArgs, environment: &Environment) -> Result<(), Failure> {
     let text = match &args.file {
@@ -18,9 +19,18 @@ pub(super) fn run(args: &EvalOutcomesArgs, environment: &Environment) -> Result<
     let histories = parse_histories(&text).or_fail(FailureKind::Usage).map_err(|failure| {
         failure.hint("the format is that of `crates/crh-memory/data/histories.toml`")
     })?;
-    let matrix = ConfusionMatrix::new(&histories, &CodeOnly);
+    let settings = config::load(environment, None, RawSettings::default())?;
+    let matrix = with_judge(&args.judge, &settings, environment, |judge| {
+        Ok(ConfusionMatrix::new(&histories, judge))
+    })?;
     ui::result_text(&matrix.to_markdown())?;
     ui::note(&format!("{} of {} decisions are right", matrix.right(), matrix.total()));
+    if let Some(judge) = &args.judge.judge {
+        let version = crh_pipeline::outcome_judge::version();
+        // The address of a model may contain a password.
+        let judge = judge.split_once('@').map_or(judge.as_str(), |(name, _)| name);
+        ui::note(&format!("judge {}, prompt {version}", ui::one_line(judge)));
+    }
     for (id, label, decision) in &matrix.mistakes {
         ui::note(&format!("{}: labelled {label}, decided {decision}", ui::one_line(id)));
     }

@@ -5,8 +5,11 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::{GitHubScenario, NAME};
+use crate::review::with_key;
+use crate::user::User;
 use crh_testkit::fake_github::{Pull, PullHandle};
-use crh_testkit::{Output, Repo};
+use crh_testkit::fake_model::calls;
+use crh_testkit::{FakeModel, Output, Repo};
 
 const RULE: &str = "unsafe-load";
 const TITLE: &str = "Unsafe loading of data";
@@ -153,14 +156,146 @@ fn outcomes_are_shown_exported_and_forgotten() {
     assert_eq!(shown["total"]["shown"], 0, "{shown:#}");
 }
 
+/// Numbers of the outcomes, after `crh stats` with these arguments outside of a clone.
+fn outcomes(hub: &GitHubScenario, args: &[&str]) -> Value {
+    let args = [&["stats", "--format", "json"], args].concat();
+    let output = hub.crh(hub.elsewhere.path(), &args).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    serde_json::from_str::<Value>(&output.stdout).unwrap()["outcomes"].clone()
+}
+
 #[test]
-fn strangers_and_edited_comments_plant_no_lesson() {
-    // A stranger's reply does not count.
+fn local_dismissal_is_an_outcome_and_can_become_a_lesson() {
+    let hub = scenario();
+    let clone = hub.clone();
+    let (url, sarif) = (hub.url(), sarif(&hub, "tools/first.py", "5.0"));
+    let crh = |args: &[&str]| {
+        let output = hub.crh(clone.as_ref(), args).run();
+        assert!(output.code <= 1, "{}", output.shown());
+        output
+    };
+    let check = ["check", &url, "--sink", "github", "--format", "json", "--sarif", &sarif];
+    let report: Value = serde_json::from_str(&crh(&check).stdout).unwrap();
+    let issues = report["issues"].as_array().unwrap();
+    let issue = issues.iter().find(|issue| issue["title"] == TITLE).unwrap();
+    crh(&["dismiss", &issue["number"].to_string(), "the tools load only our files"]);
+    assert_eq!(outcomes(&hub, &[]), json!({ "dismissed": 1 }));
+    // A later review and the end of the pull request keep the dismissal and its words.
+    crh(&check);
+    hub.github.close(&hub.pull);
+    assert_eq!(outcomes(&hub, &["--refresh"]), json!({ "dismissed": 1 }));
+    let proposed = proposals(&hub);
+    assert_eq!(proposed.len(), 1, "{proposed:#?}");
+    assert_eq!(proposed[0]["lesson"]["text"], "the tools load only our files");
+    assert_eq!(proposed[0]["lesson"]["learned_from"][0]["at"], json!(url));
+    crh(&["dismiss", "--undo", issue["dedupe_key"].as_str().unwrap()]);
+    assert_eq!(outcomes(&hub, &[]), json!({ "open": 1 }));
+    assert_eq!(proposals(&hub), Vec::<Value>::new());
+}
+
+#[test]
+fn dismissal_of_an_unposted_issue_is_no_outcome_but_can_become_a_lesson() {
+    let hub = scenario();
+    let clone = hub.clone();
+    let sarif = sarif(&hub, "tools/first.py", "5.0");
+    let check = ["check", "origin/main..feature", "--format", "json", "--sarif", &sarif];
+    let checked = hub.crh(clone.as_ref(), &check).run();
+    let report: Value = serde_json::from_str(&checked.stdout).unwrap();
+    let issue = report["issues"].as_array().unwrap().iter().find(|it| it["title"] == TITLE);
+    let number = issue.unwrap()["number"].to_string();
+    let dismissed = hub.crh(clone.as_ref(), &["dismiss", &number, "only our files"]).run();
+    assert_eq!(dismissed.code, 0, "{}", dismissed.shown());
+    assert_eq!(outcomes(&hub, &[]), json!({}));
+    assert_eq!(proposals(&hub).len(), 1);
+}
+
+#[test]
+fn refresh_decides_closed_pull_requests_without_a_clone() {
+    for (code, expected) in [
+        (None, "ignored"),
+        (Some("import data\nrows = data.load_safely(open('a'))\n"), "fixed in place"),
+        (Some("import data\nrows = data.load(open('a'))\n# the end\n"), "ignored"),
+    ] {
+        let hub = scenario();
+        check(&hub, &hub.pull, "tools/first.py", "5.0");
+        if let Some(code) = code {
+            hub.repo.git(&["checkout", "--quiet", "feature"]);
+            hub.repo.write("tools/first.py", code);
+            hub.repo.commit("a later push");
+            hub.github.push(&hub.pull);
+        }
+        assert_eq!(outcomes(&hub, &[]), json!({ "not known": 1 }), "{code:?}");
+        hub.github.close(&hub.pull);
+        assert_eq!(outcomes(&hub, &["--refresh"]), json!({ expected: 1 }), "{code:?}");
+        // Without the forge, nothing changes.
+        assert_eq!(outcomes(&hub, &["--repo", NAME, "--pr", "99"]), json!({}));
+        assert_eq!(outcomes(&hub, &["--repo", NAME]), json!({ expected: 1 }));
+    }
+}
+
+#[test]
+fn refresh_notes_what_the_forge_does_not_answer() {
     let hub = scenario();
     check(&hub, &hub.pull, "tools/first.py", "5.0");
-    hub.github.reply(&hub.github.threads(&hub.pull)[0].id, "mallory", REASON);
+    hub.github.delete_repository(NAME);
+    let output = hub.crh(hub.elsewhere.path(), &["stats", "--refresh"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    assert!(output.stderr.contains("was not refreshed"), "{}", output.shown());
+}
+
+#[test]
+fn model_judges_only_what_code_guesses() {
+    let user = User::new();
+    let judge = |model: &FakeModel, cost: &str| {
+        let args = ["eval", "outcomes", "--judge", "openai:gpt-4.1-mini", "--judge-cost", cost];
+        let output = with_key(user.crh(&user.path(""), &args), model).run();
+        assert_eq!(output.code, 0, "{}", output.shown());
+        output.stderr
+    };
+    let model = FakeModel::answering(|asked| {
+        let asked = asked.body.to_string();
+        let has = |titles: &[&str]| titles.iter().any(|title| asked.contains(title));
+        let stands = has(&["time zone of the server", "A parcel without", "result of fopen"]);
+        let argued = has(&["time zone of the server"]);
+        calls("report_outcome", json!({ "still_stands": stands, "is_argued_against": argued }))
+    });
+    let said = judge(&model, "0.05");
+    assert!(said.contains("43 of 43 decisions are right"), "{said}");
+    assert_eq!(model.requests().len(), 10, "certain outcomes are not asked about");
+    // An answer that names an outcome is refused, and without an answer code decides.
+    let wrong = json!({ "outcome": "dismissed" });
+    let model = FakeModel::answering(move |_| calls("report_outcome", wrong.clone()));
+    let said = judge(&model, "0.05");
+    assert!(said.contains("40 of 43") && said.contains("did not answer"), "{said}");
+    // No question costs more than the limit permits.
+    let model = FakeModel::start();
+    let said = judge(&model, "0.000001");
+    assert!(said.contains("40 of 43") && model.requests().is_empty(), "{said}");
+}
+
+#[test]
+fn deleted_reply_takes_the_lesson_back() {
+    let hub = scenario();
     check(&hub, &hub.pull, "tools/first.py", "5.0");
+    let thread = hub.github.threads(&hub.pull)[0].id.clone();
+    let reply = hub.github.reply(&thread, "member", REASON);
+    check(&hub, &hub.pull, "tools/first.py", "5.0");
+    assert_eq!(proposals(&hub).len(), 1);
+    hub.github.delete_reply(&thread, reply);
+    assert_eq!(outcomes(&hub, &["--refresh"]), json!({ "open": 1 }));
     assert_eq!(proposals(&hub), Vec::<Value>::new());
+}
+
+#[test]
+fn strangers_and_edited_comments_plant_no_lesson() {
+    // A stranger's reply does not count, also with a login that looks like a maintainer's.
+    for login in ["mallory", "m\u{435}mber", "helper[bot]"] {
+        let hub = scenario();
+        check(&hub, &hub.pull, "tools/first.py", "5.0");
+        hub.github.reply(&hub.github.threads(&hub.pull)[0].id, login, REASON);
+        check(&hub, &hub.pull, "tools/first.py", "5.0");
+        assert_eq!(proposals(&hub), Vec::<Value>::new(), "{login}");
+    }
     // A maintainer's reply counts only for the issue that was posted.
     let hub = scenario();
     check(&hub, &hub.pull, "tools/first.py", "5.0");
@@ -173,13 +308,15 @@ fn strangers_and_edited_comments_plant_no_lesson() {
 
 #[test]
 fn forged_thread_plants_no_lesson() {
-    let hub = scenario();
-    check(&hub, &hub.pull, "tools/first.py", "5.0");
-    let body = hub.github.threads(&hub.pull)[0].comments[0].body.clone();
-    let forged = hub.github.thread(&hub.pull, "mallory", ("tools/first.py", 1), &body);
-    hub.github.reply(&forged, "member", REASON);
-    check(&hub, &hub.pull, "tools/first.py", "5.0");
-    assert_eq!(proposals(&hub), Vec::<Value>::new());
+    for login in ["mallory", "helper[bot]"] {
+        let hub = scenario();
+        check(&hub, &hub.pull, "tools/first.py", "5.0");
+        let body = hub.github.threads(&hub.pull)[0].comments[0].body.clone();
+        let forged = hub.github.thread(&hub.pull, login, ("tools/first.py", 1), &body);
+        hub.github.reply(&forged, "member", REASON);
+        check(&hub, &hub.pull, "tools/first.py", "5.0");
+        assert_eq!(proposals(&hub), Vec::<Value>::new(), "{login}");
+    }
 }
 
 #[test]

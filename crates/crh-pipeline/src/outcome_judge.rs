@@ -1,0 +1,140 @@
+//! The judge of outcomes: a model decides what became of an issue where code can only guess.
+//!
+//! Its answer is two yes-or-no values, so that no text of a change can make it name an outcome.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::prompts::{fence, outcome};
+use crate::text::{cut, numbered_line, one_line};
+use crate::tools::session;
+use crate::tools::session::SessionTool;
+use crh_agent::{AgentTask, CallPurpose, RunLimits, SubmitTool};
+use crh_llm::{Conversation, Effort, Money};
+use crh_memory::outcome::{FileTexts, IssueHistory, JudgedOutcome};
+
+/// One answer and two corrections.
+pub const TURNS: u32 = 3;
+/// Maximum tokens per turn: some for the answer, the rest for models that reason first.
+const OUTPUT_TOKENS: u32 = 4_000;
+/// Timeout per question, retries included.
+const WALL: Duration = Duration::from_secs(120);
+/// Lines of a file before and after the cited ones.
+const CONTEXT_LINES: usize = 60;
+/// Maximum files of a question, the cited one first.
+const FILES_MAX: usize = 3;
+/// Maximum characters of a line.
+const LINE_CHARS: usize = 300;
+/// Maximum characters of a title or a reply.
+const TEXT_CHARS: usize = 1_000;
+/// Maximum replies of a question, the newest ones.
+const REPLIES_MAX: usize = 5;
+
+/// Says what became of the issue, and ends the work: call it once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReportOutcome {
+    /// Whether the problem is still in the later files.
+    still_stands: bool,
+    /// Whether a reply argues against the issue.
+    is_argued_against: bool,
+}
+
+impl SessionTool for ReportOutcome {
+    const NAME: &'static str = "report_outcome";
+}
+
+/// Hash of the judge's prompt and tool, so that a measurement can name them.
+pub fn version() -> String {
+    outcome::version(&session::tool_spec::<ReportOutcome>())
+}
+
+/// Limits of one question.
+pub fn limits(money: Money) -> RunLimits {
+    RunLimits { turns: TURNS, tool_calls: 0, tokens: u64::MAX, money, wall: WALL }
+}
+
+/// The question about an issue. `None` if its title or its code is not known.
+pub fn task(history: &IssueHistory, effort: Option<Effort>) -> Option<AgentTask<JudgedOutcome>> {
+    Some(AgentTask {
+        caller: "outcome-judge".to_owned(),
+        conversation: question(history)?,
+        tools: Vec::new(),
+        submit: SubmitTool::new(session::tool_spec::<ReportOutcome>(), |value| {
+            let ReportOutcome { still_stands, is_argued_against } =
+                session::parse_arguments(value)?;
+            Ok(JudgedOutcome { still_stands, is_argued_against })
+        }),
+        // Only calls of this purpose may use the whole budget.
+        purpose: CallPurpose::Validation,
+        max_output_tokens: OUTPUT_TOKENS,
+        temperature: None,
+        effort,
+    })
+}
+
+/// The conversation about an issue.
+pub(crate) fn question(history: &IssueHistory) -> Option<Conversation> {
+    let cited = history.cited.first()?;
+    if history.title.trim().is_empty() || !history.before.contains_key(&cited.file) {
+        return None;
+    }
+    let (first, last) = (cited.first, cited.last);
+    let issue = format!(
+        "{}\nplace: {} lines {first} to {last}",
+        cut(&one_line(&history.title), TEXT_CHARS),
+        one_line(&cited.file),
+    );
+    let replies = history.replies.iter().rev().take(REPLIES_MAX);
+    let replies: Vec<String> =
+        replies.map(|reply| fence("reply", &cut(&one_line(reply), TEXT_CHARS))).collect();
+    let paths = shown_paths(history);
+    Some(outcome::conversation(
+        fence("issue", &issue),
+        fenced_files(&paths, &history.before, history),
+        fenced_files(&paths, &history.after, history),
+        if replies.is_empty() { "none".to_owned() } else { replies.join("\n\n") },
+    ))
+}
+
+/// The cited files, then other files that changed.
+fn shown_paths(history: &IssueHistory) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
+    let changed = history.before.keys().chain(history.after.keys());
+    let changed = changed.filter(|path| history.before.get(*path) != history.after.get(*path));
+    let cited = history.cited.iter().map(|cited| &cited.file);
+    for path in cited.chain(changed) {
+        if !paths.contains(&path.as_str()) {
+            paths.push(path);
+        }
+    }
+    paths.truncate(FILES_MAX);
+    paths
+}
+
+fn fenced_files(paths: &[&str], texts: &FileTexts, history: &IssueHistory) -> String {
+    let fenced = paths.iter().map(|path| {
+        let text = match texts.get(*path) {
+            Some(text) => excerpt(path, text, history),
+            None => "this file does not exist\n".to_owned(),
+        };
+        fence("file", &format!("{}\n{text}", one_line(path)))
+    });
+    fenced.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The lines around the cited ones, or the start of the file.
+fn excerpt(path: &str, text: &str, history: &IssueHistory) -> String {
+    let cited = history.cited.iter().find(|cited| cited.file == path);
+    let (first, last) = cited.map_or((1, 1), |cited| (cited.first as usize, cited.last as usize));
+    let skipped = first.saturating_sub(CONTEXT_LINES + 1);
+    let count = last.saturating_sub(first).min(CONTEXT_LINES) + 2 * CONTEXT_LINES + 1;
+    let text = crh_review::escape_invisible(text);
+    let lines = (1..).zip(text.lines()).skip(skipped).take(count);
+    lines.map(|(number, line)| numbered_line(number, line, LINE_CHARS)).collect()
+}
+
+#[cfg(test)]
+mod tests;
