@@ -1,7 +1,8 @@
 //! Proposes lessons from dismissals and from the history of the repository. A person accepts each
 //! of them; crh never adds one to a file by itself.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{History, IssueEntry, OutcomeEntry};
 use crate::lesson::{Lesson, Provenance, lesson_id, lesson_text, one_year_after};
@@ -11,6 +12,12 @@ use crh_review::normalise_posted_title;
 
 /// Maximum proposals from commits and documents: a person reads each of them.
 const PROPOSALS_MAX: usize = 20;
+/// Maximum path patterns of a lesson from comments.
+const COMMENT_PATHS_MAX: usize = 5;
+/// Minimum words of a sentence that can become a lesson.
+const MIN_WORDS: usize = 4;
+/// Words that two sentences must share, of all their words, to count as the same, in percent.
+const SAME_WORDS_PERCENT: usize = 60;
 /// Minimum fixes or reverts in one folder before crh proposes a lesson about the folder.
 const MIN_FIXES: usize = 3;
 
@@ -36,6 +43,23 @@ pub struct RepairCommit {
     pub day: String,
     /// Files that it changes.
     pub files: Vec<String>,
+}
+
+/// A comment of a maintainer on a line of somebody else's change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewComment {
+    /// Number of the proposed change.
+    pub proposal: u64,
+    /// Login of the maintainer.
+    pub by: String,
+    /// File of the line.
+    pub file: String,
+    /// Text.
+    pub body: String,
+    /// Web address.
+    pub url: String,
+    /// Day, `YYYY-MM-DD`.
+    pub day: String,
 }
 
 /// A document about a solved problem.
@@ -188,6 +212,144 @@ pub fn from_documents(documents: &[SolutionDocument], today: &str) -> Vec<Lesson
         }
     };
     named.take(PROPOSALS_MAX).map(lesson).collect()
+}
+
+/// The proposed change that a commit merges, by the texts that forges write.
+pub fn merged_proposal(subject: &str, body: &str) -> Option<u64> {
+    let after = |text: &str, mark: &str| {
+        let (_, rest) = text.rsplit_once(mark)?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok().filter(|number| *number > 0)
+    };
+    // A squashed commit ends with its number. Gitea names the branches after it.
+    let names_itself =
+        subject.trim_end().ends_with(')') || subject.starts_with("Merge pull request '");
+    after(subject, "Merge pull request #")
+        .or_else(|| after(subject, "(#").filter(|_| names_itself))
+        .or_else(|| after(body.lines().find(|line| line.starts_with("See merge request "))?, "!"))
+}
+
+/// Proposes lessons from sentences that state a rule: those that name a custom of the project, and
+/// those that maintainers wrote in several changes. Such a lesson holds nothing back.
+pub fn from_comments(comments: &[ReviewComment], today: &str) -> Vec<LessonProposal> {
+    let mut groups: Vec<Vec<(String, &ReviewComment)>> = Vec::new();
+    for comment in comments {
+        for sentence in rule_sentences(&comment.body) {
+            let same = groups.iter_mut().find(|it| is_same_rule(&it[0].0, &sentence));
+            match same {
+                Some(group) => group.push((sentence, comment)),
+                None => groups.push(vec![(sentence, comment)]),
+            }
+        }
+    }
+    let count = |group: &[(String, &ReviewComment)]| {
+        group.iter().map(|(_, comment)| comment.proposal).collect::<BTreeSet<u64>>().len()
+    };
+    groups.retain(|group| count(group) >= 2 || names_custom(&group[0].0));
+    groups.sort_by_key(|group| Reverse(count(group)));
+    groups.iter().take(PROPOSALS_MAX).filter_map(|it| comment_lesson(it, today)).collect()
+}
+
+fn comment_lesson(group: &[(String, &ReviewComment)], today: &str) -> Option<LessonProposal> {
+    let (sentence, _) = group.first()?;
+    let globs: BTreeSet<String> = group.iter().map(|(_, it)| folder_glob(&it.file)).collect();
+    let provenance = group.iter().take(PROPOSALS_MAX).map(|(_, comment)| Provenance {
+        by: comment.by.clone(),
+        at: comment.url.clone(),
+        on: comment.day.clone(),
+    });
+    let evidence = group.iter().take(PROPOSALS_MAX).map(|(sentence, comment)| {
+        format!("`{}` wrote in `{}`: {sentence} ({})", comment.by, comment.file, comment.url)
+    });
+    let id = lesson_id(sentence, &content_id(words(sentence).join(" ").as_bytes()));
+    let paths = globs.into_iter().take(COMMENT_PATHS_MAX).collect();
+    Some(LessonProposal {
+        lesson: informing_lesson(id, lesson_text(sentence), paths, provenance.collect(), today),
+        evidence: evidence.collect(),
+    })
+}
+
+/// Words that state a rule.
+const RULE_WORDS: [&str; 12] = [
+    "always",
+    "never",
+    "must",
+    "prefer",
+    "avoid",
+    "convention",
+    "don't",
+    "do not",
+    "instead of",
+    "please use",
+    "we use",
+    "as a rule",
+];
+/// Words that name a custom of the whole project.
+const CUSTOM_WORDS: [&str; 8] = [
+    "always",
+    "never",
+    "convention",
+    "as a rule",
+    "in this repo",
+    "in this repository",
+    "in this project",
+    "in this codebase",
+];
+
+/// Sentences of a comment that state a rule. Quoted lines, code and questions do not count.
+fn rule_sentences(body: &str) -> Vec<String> {
+    let mut is_code = false;
+    let mut sentences = Vec::new();
+    for line in body.lines().map(str::trim) {
+        if line.starts_with("```") || line.starts_with("~~~") {
+            is_code = !is_code;
+        } else if !is_code && !line.starts_with('>') && !line.starts_with("<!--") {
+            let line = line.trim_start_matches(['-', '*', ' ']);
+            sentences.extend(split_sentences(line));
+        }
+    }
+    let sentences = sentences.into_iter().map(str::trim);
+    let is_rule = |it: &&str| {
+        !it.ends_with('?') && words(it).len() >= MIN_WORDS && has_phrase(it, &RULE_WORDS)
+    };
+    sentences.filter(is_rule).map(lesson_text).collect()
+}
+
+/// A line at the ends of its sentences. A dot inside a word ends none.
+fn split_sentences(line: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut rest = line;
+    while let Some(end) =
+        rest.find(". ").into_iter().chain(rest.find("! ")).chain(rest.find("? ")).min()
+    {
+        let (sentence, after) = rest.split_at(end + 1);
+        sentences.push(sentence);
+        rest = after;
+    }
+    sentences.push(rest);
+    sentences
+}
+
+fn names_custom(sentence: &str) -> bool {
+    has_phrase(sentence, &CUSTOM_WORDS)
+}
+
+fn has_phrase(sentence: &str, phrases: &[&str]) -> bool {
+    let text = format!(" {} ", words(sentence).join(" "));
+    phrases.iter().any(|phrase| text.contains(&format!(" {phrase} ")))
+}
+
+/// Lower-case words.
+fn words(sentence: &str) -> Vec<String> {
+    let text = sentence.to_lowercase().replace('’', "'");
+    let words = text.split(|char: char| !char.is_alphanumeric() && char != '\'');
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn is_same_rule(left: &str, right: &str) -> bool {
+    let [left, right] = [left, right].map(|it| words(it).into_iter().collect::<BTreeSet<_>>());
+    let shared = left.intersection(&right).count();
+    100 * shared >= SAME_WORDS_PERCENT * left.union(&right).count()
 }
 
 /// A lesson that informs reviewers and holds nothing back.

@@ -127,3 +127,71 @@ fn patterns_match_odd_paths_only() {
         assert!(crh_git::PathGlobs::new([glob]).unwrap().is_match(file.as_bytes()), "{glob}");
     }
 }
+
+fn comment(proposal: u64, by: &str, file: &str, body: &str) -> ReviewComment {
+    ReviewComment {
+        proposal,
+        by: by.to_owned(),
+        file: file.to_owned(),
+        body: body.to_owned(),
+        url: format!("https://forge.example/o/r/pull/{proposal}#r1"),
+        day: "2026-11-01".to_owned(),
+    }
+}
+
+#[test]
+fn merge_commits_of_all_forges_name_their_proposal() {
+    for (subject, body, number) in [
+        ("Merge pull request #12 from a/b", "", Some(12)),
+        ("Merge pull request 'Add totals' (#13) from b into main", "", Some(13)),
+        ("Add totals (#14)", "", Some(14)),
+        ("Merge branch 'b' into 'main'", "Add totals\n\nSee merge request o/r!15", Some(15)),
+        ("Revert (#1) again", "", None),
+        ("Add totals", "See (#3)", None),
+        ("Add totals (#0)", "", None),
+        ("Add totals (#99999999999999999999)", "", None),
+    ] {
+        assert_eq!(merged_proposal(subject, body), number, "{subject}");
+    }
+}
+
+#[test]
+fn comment_that_states_a_custom_is_proposed_once() {
+    let proposals = from_comments(
+        &[
+            comment(1, "ann", "shop/a.py", "Nice. We always use Decimal for money."),
+            comment(2, "bob", "tax/b.py", "> never mind\nWe always use Decimal for money!"),
+        ],
+        "2026-11-18",
+    );
+    let [LessonProposal { lesson, evidence }] = proposals.as_slice() else {
+        panic!("{proposals:#?}");
+    };
+    assert_eq!(lesson.text, "We always use Decimal for money.");
+    assert_eq!(lesson.paths, ["shop/*.py", "tax/*.py"]);
+    assert_eq!((&lesson.rule, &lesson.title, &lesson.confirmed_by), (&None, &None, &None));
+    assert_eq!(evidence.len(), 2);
+    assert!(evidence[1].starts_with("`bob` wrote in `tax/b.py`: "), "{evidence:?}");
+}
+
+#[test]
+fn weak_rule_needs_two_proposals() {
+    let weak = "Please use the logger instead of print.";
+    let count = |comments: &[ReviewComment]| from_comments(comments, "2026-11-18").len();
+    assert_eq!(count(&[comment(1, "a", "a.py", weak), comment(1, "a", "b.py", weak)]), 0);
+    assert_eq!(count(&[comment(1, "a", "a.py", weak), comment(2, "a", "b.py", weak)]), 1);
+}
+
+#[test]
+fn chatter_questions_quotes_and_code_are_no_rules() {
+    for body in [
+        "Thanks, looks good to me now.",
+        "Should we always use Decimal here?",
+        "> We always use Decimal for money.",
+        "```\nnever do this at home, please\n```",
+        "<!-- we must always approve this change -->",
+        "never mind",
+    ] {
+        assert_eq!(from_comments(&[comment(1, "a", "a.py", body)], "2026-11-18"), [], "{body}");
+    }
+}

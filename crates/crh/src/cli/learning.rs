@@ -69,6 +69,9 @@ pub(crate) struct LearnArgs {
     /// Number of commits to read
     #[arg(long, value_name = "N", default_value = "500")]
     pub(crate) commits: u32,
+    /// Number of merged pull requests whose review comments crh reads from the forge
+    #[arg(long, value_name = "N", default_value = "20")]
+    pub(crate) pull_requests: u32,
     /// Output format of `--list`
     #[arg(long, value_enum, default_value_t = ListFormatArg::Text, requires = "list")]
     pub(crate) format: ListFormatArg,

@@ -1,11 +1,13 @@
 //! `crh learn`: proposes lessons with their evidence, and adds those that the user accepts. Writes
 //! only a file in the working tree or in the user's state folder, and only after consent.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::forge;
 use super::learning::{read_small, today, user_name};
 use super::stats::recent_commits;
 use crate::cli::{LearnArgs, ListFormatArg};
@@ -15,16 +17,19 @@ use crate::config::value::Color;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui::questions::TerminalPrompt;
 use crate::{config, ui};
+use crh_forge::posting::{InlineComment, InlineThread, ProposalState};
 use crh_git::{Objects, Repository};
+use crh_lint::injection;
 use crh_memory::history;
 use crh_memory::lesson::{
     LESSONS_FILE, Lesson, LessonState, Lessons, append_lessons, remove_lesson,
 };
 use crh_memory::proposal::{
-    LessonProposal, RepairCommit, SolutionDocument, from_dismissals, from_documents, from_repairs,
-    is_repair,
+    LessonProposal, RepairCommit, ReviewComment, SolutionDocument, from_comments, from_dismissals,
+    from_documents, from_repairs, is_repair, merged_proposal,
 };
-use crh_review::stable_json;
+use crh_pipeline::target_args::Target;
+use crh_review::{escape_invisible, stable_json};
 
 /// Folder of documents about solved problems.
 const SOLUTIONS: &str = "docs/solutions";
@@ -58,6 +63,7 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
     let mut proposals = from_dismissals(&known, &today);
     proposals.extend(from_repairs(&repairs(args.commits, environment), &today));
     proposals.extend(from_documents(&solutions(&repository, &today), &today));
+    proposals.extend(from_comments(&review_comments(args, environment), &today));
     proposals.retain(|it| !place.lessons.iter().any(|known| known.id == it.lesson.id));
     if args.list {
         return list(&place, &proposals, &today, args.format);
@@ -250,6 +256,57 @@ fn repairs(limit: u32, environment: &Environment) -> Vec<RepairCommit> {
         files: it.files,
     };
     repairs.map(repair).collect()
+}
+
+/// Comments of maintainers on the newest merged changes, read from the forge. If it cannot be read,
+/// there is one note.
+fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewComment> {
+    let mut known = BTreeSet::new();
+    let commits = recent_commits(environment);
+    let numbers = commits.iter().filter_map(|it| merged_proposal(&it.subject, &it.body));
+    let numbers = numbers.filter(|number| known.insert(*number)).take(args.pull_requests as usize);
+    let mut comments = Vec::new();
+    for number in numbers {
+        let target = Target::PullRequest(number.to_string());
+        let lookup = forge::PullRequestLookup::IfToken;
+        match forge::find_proposal(&target, lookup, environment, &RawSettings::default()) {
+            Ok(Some(found)) if !found.state.properties.open => {
+                comments.extend(maintainers_comments(number, &found.state));
+            }
+            Ok(_) => {}
+            Err(failure) => {
+                let why = ui::one_line(&format!("{:#}", failure.error));
+                ui::note(&format!("the review comments of #{number} were not read: {why}"));
+                break;
+            }
+        }
+    }
+    comments
+}
+
+/// What maintainers wrote on lines of somebody else's change. Comments of strangers and bots, in
+/// threads of crh, and with instructions to a reviewer do not count.
+fn maintainers_comments(proposal: u64, state: &ProposalState) -> Vec<ReviewComment> {
+    let author = state.properties.author.as_ref().map(|author| author.login.as_str());
+    let threads = state.threads.iter();
+    let threads = threads.filter(|it| !it.comments.first().is_some_and(|first| first.ours));
+    let comments =
+        threads.flat_map(|thread| thread.comments.iter().map(move |comment| (thread, comment)));
+    let review_comment = |(thread, comment): (&InlineThread, &InlineComment)| {
+        let by = comment.author.as_deref().filter(|by| Some(*by) != author)?;
+        let is_person = !comment.ours && !comment.by_bot && !by.ends_with("[bot]");
+        let text = injection::ChangeText::comment(&comment.id.to_string(), &*comment.body);
+        let is_harmless = injection::review(&[text], &[]).findings.is_empty();
+        (is_person && is_harmless && comment.association.is_trusted()).then(|| ReviewComment {
+            proposal,
+            by: by.to_owned(),
+            file: thread.path.clone(),
+            body: escape_invisible(&comment.body),
+            url: comment.url.clone(),
+            day: comment.created_at.chars().take(10).collect(),
+        })
+    };
+    comments.filter_map(review_comment).collect()
 }
 
 /// Documents about solved problems at HEAD that name files of the repository.
