@@ -70,7 +70,7 @@ impl CommentJobs for CommentJobRunner {
             },
             JobKind::Reply => self.run_reply(attempt, &read_payload::<ReplyTask>(payload)?).await,
             // These are not about comments.
-            JobKind::Review | JobKind::Reconcile | JobKind::Cleanup => Ok(()),
+            JobKind::Review | JobKind::Outcomes | JobKind::Reconcile | JobKind::Cleanup => Ok(()),
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct JobKey {
     /// The pull request.
     pub change: ChangeId,
     /// Head commit of a review. For a command or a reply, the id of its comment, so that each comment is handled once.
-    /// For a reconciliation, any text that names its time.
+    /// For a reconciliation and for outcomes, any text that names its time or its delivery.
     pub head: String,
     /// Kind of work.
     pub kind: JobKind,
@@ -63,6 +63,8 @@ pub enum JobKind {
     Command,
     /// Answer a reply to one of crh's comments.
     Reply,
+    /// Decide what became of the posted issues of a closed pull request.
+    Outcomes,
     /// List open pull requests of a repository and add missing reviews.
     Reconcile,
     /// Remove data that is past its retention.
@@ -71,8 +73,8 @@ pub enum JobKind {
 
 impl JobKind {
     /// All kinds.
-    pub const ALL: [Self; 5] =
-        [Self::Review, Self::Command, Self::Reply, Self::Reconcile, Self::Cleanup];
+    pub const ALL: [Self; 6] =
+        [Self::Review, Self::Command, Self::Reply, Self::Outcomes, Self::Reconcile, Self::Cleanup];
 
     /// Name in the database and on the page.
     #[must_use]
@@ -81,6 +83,7 @@ impl JobKind {
             Self::Review => "review",
             Self::Command => "command",
             Self::Reply => "reply",
+            Self::Outcomes => "outcomes",
             Self::Reconcile => "reconcile",
             Self::Cleanup => "cleanup",
         }

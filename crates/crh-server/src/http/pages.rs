@@ -1,5 +1,7 @@
 //! The page: who looks, what they may see, and the values of the templates.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use axum::Form;
 use axum::extract::{FromRequestParts, Path as UrlPath, Query, State};
 use axum::http::request::Parts;
@@ -16,8 +18,8 @@ use crate::page::{SCRIPT, STYLE_SHEET};
 use crate::run_store::load_report;
 use crate::session::{Session, Sessions, Viewer};
 use crate::store::{
-    AuditEntry, BudgetScope, JobFilter, MicroUsd, QueueCounts, ReviewFilter, StoreError,
-    StoredReview,
+    AuditEntry, BudgetScope, JobFilter, MicroUsd, OutcomeSum, QueueCounts, ReviewFilter,
+    StoreError, StoredReview,
 };
 use crh_review::report::Report;
 
@@ -495,10 +497,53 @@ async fn repository_values(
             "limit_month": limit(limits.usd_per_month),
         },
         "trends": trends,
+        "outcomes": outcome_values(&store.outcome_sums(forge, name).await?),
         "jobs": jobs.iter().take(20).map(|job| job_values(state, job)).collect::<Vec<_>>(),
         "reviews": reviews.iter().map(|review| review_values(state, review)).collect::<Vec<_>>(),
         "settings": settings.map_or("", |repository| repository.settings.as_str()),
     }))
+}
+
+/// Months of the outcomes that the page shows.
+const OUTCOME_MONTHS: usize = 12;
+
+/// What became of posted issues: by month, by category, and by outcome.
+fn outcome_values(sums: &[OutcomeSum]) -> Value {
+    let months: BTreeSet<&str> = sums.iter().map(|sum| sum.month.as_str()).collect();
+    let months: BTreeSet<&str> = months.into_iter().rev().take(OUTCOME_MONTHS).collect();
+    let sums = || sums.iter().filter(|sum| months.contains(sum.month.as_str()));
+    let rows = |name: fn(&OutcomeSum) -> &str| -> Vec<Value> {
+        let names: BTreeSet<&str> = sums().map(name).collect();
+        let row = |of: &str| {
+            let count = |reception: &str| -> u64 {
+                let of_row = sums().filter(|sum| name(sum) == of && sum.reception == reception);
+                of_row.map(|sum| sum.issues).sum()
+            };
+            let counts = ["acted_on", "rejected", "left_alone", "undecided"].map(count);
+            let [acted_on, rejected, left_alone, undecided] = counts;
+            let decided = acted_on + rejected + left_alone;
+            let percent = (100 * acted_on + decided / 2).checked_div(decided);
+            json!({
+                "name": of, "shown": decided + undecided, "acted_on": acted_on,
+                "rejected": rejected, "left_alone": left_alone, "undecided": undecided,
+                "percent": percent.map_or("–".to_owned(), |it| format!("{it} %")),
+                "bar": percent.unwrap_or_default() * 120 / 100,
+            })
+        };
+        names.into_iter().map(row).collect()
+    };
+    let mut by_month = rows(|sum| &sum.month);
+    by_month.reverse();
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for sum in sums() {
+        *kinds.entry(&sum.outcome).or_default() += sum.issues;
+    }
+    let kind =
+        |(name, issues): (&str, u64)| json!({ "name": name.replace('_', " "), "issues": issues });
+    json!({
+        "by_month": by_month, "by_category": rows(|sum| &sum.category),
+        "kinds": kinds.into_iter().map(kind).collect::<Vec<_>>(),
+    })
 }
 
 /// A job that the person may see.

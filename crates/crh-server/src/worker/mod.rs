@@ -6,6 +6,7 @@
 mod attempt;
 mod child;
 mod folders;
+mod outcomes;
 mod reconcile;
 mod review;
 mod run_copies;
@@ -191,6 +192,7 @@ impl<F: ForgeAccess, C: CommentJobs> Worker<F, C> {
     async fn run_kind(&self, attempt: &Attempt<'_>) -> StoreResult<LeaseEnd> {
         match attempt.job().key.kind {
             JobKind::Review => review::run_review(attempt, &self.forge).await,
+            JobKind::Outcomes => outcomes::run_outcomes(attempt, &self.forge).await,
             JobKind::Reconcile => reconcile::run_reconcile(attempt, &self.forge).await,
             JobKind::Cleanup => {
                 upkeep::remove_old_rows(&self.store, &self.settings).await?;

@@ -4,8 +4,9 @@ use crh_server::{
     clock::UnixMillis,
     job::{Heartbeat, InstallationId, JobId},
     store::{
-        AuditEntry, Installation, InstalledRepository, LeaseEnd, MicroUsd, NewDismissal, NewReview,
-        RemovedRows, ReviewFilter, Store, StoreError, TrendDay,
+        AuditEntry, Installation, InstalledRepository, IssueOutcome, LeaseEnd, MicroUsd,
+        NewDismissal, NewReview, OutcomeSum, RemovedRows, ReviewFilter, Store, StoreError,
+        TrendDay,
     },
 };
 
@@ -30,6 +31,41 @@ async fn finish_review(test: &TestStore, number: u32, issues: u32) -> JobId {
     };
     test.store.end(&lease, &LeaseEnd::Done(Some(result)), &RETRY).await.unwrap();
     id
+}
+
+#[test]
+fn later_outcomes_replace_earlier_ones_and_dismissals_count() {
+    on_each_store(|test| async move {
+        let outcome = |key: &str, outcome: &str, reception: &str| IssueOutcome {
+            issue_key: key.to_owned(),
+            severity: "P1".to_owned(),
+            category: "bug".to_owned(),
+            month: "2026-11".to_owned(),
+            outcome: outcome.to_owned(),
+            reception: reception.to_owned(),
+        };
+        let pull = change("o/r", 1);
+        let open = ["k1", "k2", "k3"].map(|key| outcome(key, "open", "undecided"));
+        test.store.save_outcomes(&pull, &open).await.unwrap();
+        let later =
+            [outcome("k1", "fixed_in_place", "acted_on"), outcome("k2", "ignored", "left_alone")];
+        test.store.save_outcomes(&pull, &later).await.unwrap();
+        for issue_key in ["k1", "k2"] {
+            let dismissal =
+                NewDismissal { change: &pull, issue_key, reason: "", who: "ann", review: 0 };
+            test.store.dismiss(&dismissal).await.unwrap();
+        }
+        let sums = async || -> Vec<String> {
+            let sums = test.store.outcome_sums("github.com", "o/r").await.unwrap();
+            let line = |it: &OutcomeSum| format!("{} {} {}", it.outcome, it.reception, it.issues);
+            sums.iter().map(line).collect()
+        };
+        let expected = ["dismissed rejected 1", "fixed_in_place acted_on 1", "open undecided 1"];
+        assert_eq!(sums().await, expected);
+        assert!(test.store.outcome_sums("github.com", "o/other").await.unwrap().is_empty());
+        test.store.remove_before(START.plus_ms(1)).await.unwrap();
+        assert!(sums().await.is_empty());
+    });
 }
 
 #[test]

@@ -235,6 +235,25 @@ fn revoked_model_key_is_shown_and_the_review_follows_when_it_works_again() {
 }
 
 #[test]
+fn closed_pull_request_shows_what_became_of_its_issues() {
+    let model = FakeModel::answering(|_| answers(&[]));
+    let scenario = ServerScenario::start(&model);
+    assert_eq!(scenario.deliver("pull_request", "d-1", &scenario.push_event(1)), 202);
+    wait_until("the review is posted", || !scenario.github.comments(&scenario.pull).is_empty());
+    scenario.wait_for_quiet();
+    let page = || scenario.get(&format!("/repositories/{NAME}"));
+    assert!(page().contains("crh decides this when"), "{}", page());
+    scenario.github.close(&scenario.pull);
+    let mut closed = scenario.push_event(2);
+    closed["action"] = json!("closed");
+    closed["pull_request"]["state"] = json!("closed");
+    assert_eq!(scenario.deliver("pull_request", "d-2", &closed), 202);
+    wait_until("the outcome is shown", || page().contains("ignored: 1"));
+    assert!(page().contains("Share acted on"), "{}", page());
+    scenario.stop();
+}
+
+#[test]
 fn push_during_a_review_leads_to_one_review_of_the_new_head() {
     // The first review waits until the second push has come.
     let (gate, first) = (Arc::new((Mutex::new(false), Condvar::new())), AtomicBool::new(true));
