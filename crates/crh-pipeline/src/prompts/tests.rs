@@ -172,8 +172,8 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (bare::Bare::FILE, bare_task),
         (super::judge::JudgeRules::FILE, judge_rules),
         (super::judge::Judge::FILE, question),
-        (super::outcome::OutcomeRules::FILE, outcome_rules),
-        (super::outcome::Outcome::FILE, outcome_question),
+        (outcome::OutcomeRules::FILE, outcome_rules),
+        (outcome::Outcome::FILE, outcome_question),
     ]
 }
 
@@ -187,7 +187,7 @@ fn every_prompt_file_has_a_struct_and_a_golden() {
     let structs: BTreeSet<String> = files::FILES
         .iter()
         .chain(super::judge::FILES)
-        .chain(super::outcome::FILES)
+        .chain(outcome::FILES)
         .chain(fixer::FILES)
         .chain(answer::FILES)
         .chain(bare::FILES)
