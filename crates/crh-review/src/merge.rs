@@ -325,8 +325,18 @@ pub fn into_report(
     let limit = limit_text(max_issues, report.issues.len());
     if !excess_issues.is_empty() {
         let excess_count = excess_issues.len();
-        let noun_and_verb = if excess_count == 1 { "issue is" } else { "issues are" };
-        report.warnings.push(format!("{excess_count} more {noun_and_verb} {OVER_LIMIT} {limit}"));
+        let findings: usize = excess_issues.iter().map(|issue| issue.members.len()).sum();
+        let (issues, verb) = match excess_count {
+            1 => ("issue", "is"),
+            _ => ("issues", "are"),
+        };
+        let findings = match findings == excess_count {
+            true => String::new(),
+            false => format!(" (from {})", plural(findings, "finding")),
+        };
+        report
+            .warnings
+            .push(format!("{excess_count} more {issues}{findings} {verb} {OVER_LIMIT} {limit}"));
     }
     report.over_cap.clone_from(&excess_issues);
     for issue in excess_issues {
@@ -364,7 +374,7 @@ fn limit_text(max_issues: usize, shown_count: usize) -> String {
     match shown_count.saturating_sub(max_issues) {
         0 => format!("the limit of {max_issues}"),
         uncounted => format!(
-            "the limit of {max_issues}, which does not count {} of static checks or of the plan",
+            "the limit of {max_issues}, which does not count {} that no model reported",
             plural(uncounted, "issue")
         ),
     }

@@ -15,6 +15,8 @@ use crate::route::queue_for;
 
 /// How many files the reason names. The coverage section has all of them.
 const NAMED_FILES_MAX: usize = 5;
+/// Start of the sentence in a reason that lists the gaps of a review.
+const INCOMPLETE: &str = ". The review is incomplete: ";
 
 /// Whether a change can be merged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -150,7 +152,7 @@ fn decide(
     let reason = with_remarks(report, open_findings, reason);
     match gaps.is_empty() {
         true => (verdict, reason),
-        false => (verdict, format!("{reason}. The review is incomplete: {}", gaps.join("; "))),
+        false => (verdict, format!("{reason}{INCOMPLETE}{}", gaps.join("; "))),
     }
 }
 
@@ -190,6 +192,13 @@ pub fn is_incomplete(report: &Report, command: CommandKind) -> bool {
 /// Whether the report itself shows that the review is incomplete, for every command.
 pub fn has_gaps(report: &Report) -> bool {
     !coverage_problems(report).is_empty()
+}
+
+/// Whether the verdict or its reason says that the review is incomplete.
+pub(crate) fn is_marked_incomplete(report: &Report) -> bool {
+    report.verdict == Verdict::Incomplete
+        || has_gaps(report)
+        || report.verdict_reason.contains(INCOMPLETE)
 }
 
 /// Findings that a person or a rule turned off, as the end of a sentence: ` except 1 dismissed

@@ -752,7 +752,7 @@ fn limit_names_the_issues_that_it_does_not_count() {
     "#;
     let report = into_report(Report::default(), merge(table), CommandKind::Review, 1);
     assert_eq!(report.issues.len(), 2);
-    let limit = "the limit of 1, which does not count 1 issue of static checks or of the plan";
+    let limit = "the limit of 1, which does not count 1 issue that no model reported";
     assert_eq!(report.warnings, [format!("1 more issue is not shown because of {limit}")],);
     assert_eq!(report.suppressed[0].reason, format!("issue 3 is over {limit}"));
 }

@@ -41,7 +41,7 @@ use crate::report::{
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
-use crate::verdict::{Verdict, has_gaps, is_actionable, plural, unreviewed_files};
+use crate::verdict::{Verdict, is_actionable, is_marked_incomplete, plural, unreviewed_files};
 
 /// How many digits of a commit hash a report shows.
 const COMMIT_CHARS: usize = 12;
@@ -95,13 +95,12 @@ fn fate_counts(fates: &BTreeMap<Fate, usize>) -> String {
 /// The verdict as one of three labels, marked if the review is incomplete.
 fn verdict_label(report: &Report) -> String {
     let label = report.verdict.three_state_label();
-    let is_incomplete = report.verdict == Verdict::Incomplete || has_gaps(report);
-    if is_incomplete { format!("{label} (incomplete)") } else { label.to_owned() }
+    if is_marked_incomplete(report) { format!("{label} (incomplete)") } else { label.to_owned() }
 }
 
 /// The verdict in one word, marked if the review is incomplete: `Ready with fixes (incomplete)`.
 pub fn marked_verdict(report: &Report) -> String {
-    let is_marked = report.verdict != Verdict::Incomplete && has_gaps(report);
+    let is_marked = report.verdict != Verdict::Incomplete && is_marked_incomplete(report);
     let mark = if is_marked { " (incomplete)" } else { "" };
     format!("{}{mark}", report.verdict)
 }
@@ -136,7 +135,7 @@ fn next_step_in(report: &Report, issue: &Issue) -> String {
     }
     let step = next_step(issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh can fix this in a review that stores its run".to_owned(),
+        true => "crh can fix this if the run is stored".to_owned(),
         false => step,
     }
 }

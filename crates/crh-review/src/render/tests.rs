@@ -12,7 +12,7 @@ use crate::finding::{AutofixClass, Member, Origin};
 use crate::report::{
     AppliedFix, CoverageState, Decimal, FileCoverage, FixOutcome, Issue, Plan, PlanSource,
     Requirement, RequirementState, ReviewMode, ReviewedChange, ReviewerNotes, RunOutcome,
-    SCHEMA_VERSION, Scope, Status,
+    SCHEMA_VERSION, Scope, Status, Strategy,
 };
 use crate::verdict::{CommandKind, Verdict};
 
@@ -404,7 +404,7 @@ fn fix_command_is_named_only_for_a_stored_run() {
     };
     for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
         assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert!(unstored.contains("crh can fix this in a review that stores its run"));
+        assert!(unstored.contains("crh can fix this if the run is stored"));
     }
 }
 
@@ -415,6 +415,20 @@ fn envelope_counts_findings_without_details() {
     assert!(!envelope(&report).contains("Details missing"));
     report.issues[0].why_it_matters = report.issues[0].title.clone();
     assert!(envelope(&report).contains(note), "{}", envelope(&report));
+}
+
+#[test]
+fn envelope_of_static_checks_says_that_the_review_is_incomplete() {
+    let mut report = full_report();
+    report.strategy = Strategy::Static;
+    report.verdict = Verdict::ReadyWithFixes;
+    let reason = "1 issue to fix. The review is incomplete: only static checks ran";
+    report.verdict_reason = reason.to_owned();
+    report.reviewers.clear();
+    report.coverage.clear();
+    let envelope = envelope(&report);
+    let line = format!("\nVerdict: Ready with fixes (incomplete): {reason}\n");
+    assert!(envelope.contains(&line), "{envelope}");
 }
 
 #[test]
