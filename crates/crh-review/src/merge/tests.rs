@@ -697,7 +697,10 @@ fn verdict_ignores_the_issue_limit() {
     let fates: Vec<_> = report.fates().into_iter().map(|(fate, n)| format!("{fate} {n}")).collect();
     assert_eq!(fates, ["merged 1", "over_cap 3"]);
     assert_eq!(report.issues.len() + report.pre_existing.len() + report.suppressed.len(), 6);
-    assert_eq!(report.warnings, ["2 more issues are not shown because of the limit of 1"]);
+    assert_eq!(
+        report.warnings,
+        ["2 more issues (from 3 findings) are not shown because of the limit of 1"]
+    );
     assert_eq!((&report.fix_order, &report.queues.residual), (&vec![1], &vec![1, 2]));
     let over_cap: Vec<u32> = report.over_cap.iter().map(|issue| issue.number).collect();
     assert_eq!((over_cap, report.pre_existing[0].number), (vec![2, 3], 4));

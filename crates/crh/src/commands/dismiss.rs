@@ -92,7 +92,7 @@ fn parse_issue_ref(text: &str) -> Result<IssueRef<'_>, Failure> {
 
 fn bad_issue_ref(text: &str) -> Failure {
     Failure::usage(format!("{} is not an issue", quoted(text)))
-        .hint("write `RUN#3`, or `3` for an issue of the newest run")
+        .hint("write `RUN#3`, `3` for an issue of the newest run, or, with `--undo`, a key of `crh dismiss --list`")
 }
 
 fn find_issue(

@@ -181,6 +181,9 @@ fn list(
                     format!("{:<11} {}: {text}{hint}\n", it.state(today), it.id)
                 })
                 .collect();
+            if place.lessons.is_empty() && proposals.is_empty() {
+                ui::note("there are no lessons and no proposals");
+            }
             let proposals: String = proposals.iter().map(shown).collect();
             ui::result_text(&format!("{lessons}{proposals}"))
         }

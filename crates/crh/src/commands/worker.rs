@@ -20,7 +20,7 @@ async fn work(args: WorkerArgs, environment: &Environment) -> Result<(), Failure
     }
     let url = serve::named_database(args.database.as_deref(), environment)?.ok_or_else(|| {
         Failure::usage("the database of the server is missing")
-            .hint("pass `--database`, or set `CRH_DATABASE`, to what `crh serve` has")
+            .hint("pass the database URL of `crh serve` with `--database`, or set `CRH_DATABASE`")
     })?;
     let state = serve::state_folder(args.state.as_deref(), environment)?;
     let access = serve::forges(&args.app, &args.forges, None, environment)?;

@@ -11,7 +11,7 @@ use super::value::{ConfigValue, GlobList, PathContext, ValueError, quoted, type_
 /// Findings of this reviewer cannot be ignored by a setting; a user can only dismiss them.
 const NEVER_IGNORED: &str = "injection";
 
-/// Files in which rules are ignored, by rule pattern: `*`, `REVIEWER/*`, `REVIEWER` or a rule name.
+/// Files in which rules are ignored, by rule pattern: `*`, `CHECK/*`, `CHECK` or a rule name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RulePaths(pub(crate) BTreeMap<String, GlobList>);
 
@@ -50,7 +50,7 @@ fn rule_name_problem(name: &str) -> Option<&'static str> {
     } else if reviewer == NEVER_IGNORED {
         Some("findings of `injection` cannot be ignored")
     } else if stars > 1 || stars == 1 && name != "*" && !name.ends_with("/*") {
-        Some("use `*`, `REVIEWER/*` or a full rule name")
+        Some("use `*`, `CHECK/*` or a full rule name")
     } else {
         None
     }

@@ -19,8 +19,9 @@ impl VerifyCommand {
     /// Parses a JSON list, or words separated by spaces.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let words = match text.trim_start().starts_with('[') {
-            true => serde_json::from_str(text)
-                .map_err(|_| "must be a list of strings, such as `[\"make\", \"check\"]`")?,
+            true => serde_json::from_str(text).map_err(
+                |_| "is not a valid list; write `make check` or `[\"make\", \"check\"]`",
+            )?,
             false => text.split_whitespace().map(str::to_owned).collect(),
         };
         Self::from_words(words)
@@ -84,7 +85,7 @@ mod tests {
             ("  ", "is empty"),
             ("[]", "is empty"),
             (r#"["", "a"]"#, "has no program"),
-            ("[1]", "must be a list of strings, such as `[\"make\", \"check\"]`"),
+            ("[1]", "is not a valid list; write `make check` or `[\"make\", \"check\"]`"),
             (r#"["a", "b\u0000"]"#, "contains a zero byte"),
         ] {
             assert_eq!(VerifyCommand::parse(text), Err(expected.to_owned()), "{text}");

@@ -129,7 +129,8 @@ settings! {
     };
 
     /// Files in which findings of static checks are ignored, by rule: `*` for all rules,
-    /// `REVIEWER/*`, or the name of a rule. Findings of `injection` cannot be ignored.
+    /// `CHECK/*`, such as `secrets/*`, or the name of a rule. Findings of `injection` (text that
+    /// tries to instruct the reviewing model) cannot be ignored.
     checks_ignore: RulePaths = |_| RulePaths::default(), KeySpec {
         section: Some("checks"),
         name: "ignore",
@@ -196,8 +197,8 @@ settings! {
         example: "250_000",
     };
 
-    /// Whether a review is incomplete if it leaves out files that the base accepts: updates of
-    /// vendored, generated and lock files, submodules and file modes.
+    /// Whether a review is incomplete if crh skips updates of vendored, generated and lock files,
+    /// submodules or file modes.
     scope_strict: bool = |_| false, KeySpec {
         section: Some("scope"),
         name: "strict",
@@ -314,7 +315,7 @@ settings! {
         example: r#""openai:gpt-5.4-mini""#,
     };
 
-    /// Model for simple tasks.
+    /// Model for small calls, such as choosing reviewers.
     model_cheap: ModelChoice = |_| ModelChoice::Detected, KeySpec {
         section: Some("model"),
         name: "cheap",

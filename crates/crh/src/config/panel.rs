@@ -26,7 +26,7 @@ pub(crate) enum DepthChoice {
     Lite,
     /// The reviewers that have something to review in this change
     Auto,
-    /// All core reviewers, plus the specialised reviewers that the change needs
+    /// Every reviewer that runs on all changes, plus the specialised ones that the change needs
     Full,
 }
 

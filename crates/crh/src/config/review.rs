@@ -53,7 +53,7 @@ impl<T: ChoiceValue> ConfigValue for T {
 pub(crate) enum StrategyChoice {
     /// Specialised reviewers, chosen for the change, in parallel
     Panel,
-    /// One finder for the whole change, then an editor; two calls with `--budget quick`
+    /// One reviewer for the whole change, then a model call that decides what to publish
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,

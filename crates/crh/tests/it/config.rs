@@ -741,7 +741,7 @@ fn schema_contains_keys_a_repository_may_set() {
                     "type": "array"
                   },
                   "default": {},
-                  "description": "Files in which findings of static checks are ignored, by rule: `*` for all rules, `REVIEWER/*`, or the name of a rule. Findings of `injection` cannot be ignored.",
+                  "description": "Files in which findings of static checks are ignored, by rule: `*` for all rules, `CHECK/*`, such as `secrets/*`, or the name of a rule. Findings of `injection` (text that tries to instruct the reviewing model) cannot be ignored.",
                   "type": "object"
                 }
               },
@@ -822,7 +822,7 @@ fn schema_contains_keys_a_repository_may_set() {
                     },
                     {
                       "const": "full",
-                      "description": "All core reviewers, plus the specialised reviewers that the change needs",
+                      "description": "Every reviewer that runs on all changes, plus the specialised ones that the change needs",
                       "type": "string"
                     }
                   ]
@@ -911,7 +911,7 @@ fn schema_contains_keys_a_repository_may_set() {
                 },
                 "strict": {
                   "default": false,
-                  "description": "Whether a review is incomplete if it leaves out files that the base accepts: updates of vendored, generated and lock files, submodules and file modes.",
+                  "description": "Whether a review is incomplete if crh skips updates of vendored, generated and lock files, submodules or file modes.",
                   "type": "boolean"
                 }
               },

@@ -505,7 +505,7 @@ fn invalid_issue_reference_is_rejected() {
         expect![[r#"
         exit 2
         error: `latest` is not an issue
-        hint: write `RUN#3`, or `3` for an issue of the newest run
+        hint: write `RUN#3`, `3` for an issue of the newest run, or, with `--undo`, a key of `crh dismiss --list`
         ---
     "#]],
     );

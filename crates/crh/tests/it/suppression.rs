@@ -171,7 +171,7 @@ fn setting_suppresses_rules_in_files() {
             "ignore = { \"sec*\" = [\"a\"] }",
             expect![[r#"
             exit 2
-            error: crh.toml:2:12: `checks.ignore` has an invalid rule `sec*`: use `*`, `REVIEWER/*` or a full rule name
+            error: crh.toml:2:12: `checks.ignore` has an invalid rule `sec*`: use `*`, `CHECK/*` or a full rule name
             hint: example: `ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }`
             ---
         "#]],
@@ -208,6 +208,7 @@ fn baseline_suppresses_only_old_findings() {
     expect![[r#"
         exit 0
         note: 1 finding at COMMIT, written to `REPO/.crh/baseline.json`
+        note: crh reads the baseline from the base, so it counts once this file is on the base branch
         ---
              1  secrets/aws-access-key
     "#]]

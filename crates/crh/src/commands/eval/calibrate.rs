@@ -15,7 +15,7 @@ use crh_review::stable_json;
 
 pub(super) fn run(args: &EvalCalibrateArgs, environment: &Environment) -> Result<(), Failure> {
     if args.evaluations.is_empty() && args.repo.is_none() {
-        return Err(Failure::usage("no labels given").hint(
+        return Err(Failure::usage("there is nothing to learn from").hint(
             "name stored evaluations of `crh eval run --out`, or a repository with `--repo OWNER/NAME`",
         ));
     }

@@ -81,7 +81,8 @@ pub(super) fn run(
         ui::result_text(&format!("New file {path}:\n\n{text}\n"))?;
     }
     if !args.yes && !is_agreed(new.len(), environment) {
-        return Err(Failure::usage("nothing was written").hint("`--yes` writes the new files"));
+        return Err(Failure::usage("nothing was written, because crh needs your consent")
+            .hint("`--yes` writes the new files without asking"));
     }
     for file in &new {
         require_inside(file, root, repository)?;

@@ -562,6 +562,10 @@ impl Beginning {
                 .hint(NO_MODEL));
         }
         if models.has_no_model(settings) {
+            let is_plan_named = self.typed.plan.is_some() || self.panel.plan.is_some();
+            if let Some(flag) = self.panel_flag(is_plan_named) {
+                return Err(Failure::usage(format!("`{flag}` needs a model")).hint(NO_MODEL));
+            }
             ui::warn("no model is configured; running static checks only");
             ui::note(NO_MODEL);
             terms.strategy = Strategy::Static;

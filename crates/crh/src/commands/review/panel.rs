@@ -71,21 +71,25 @@ impl Beginning {
         is_plan_named: bool,
         settings: &Settings,
     ) -> Result<(), Failure> {
-        let flag = match (&self.panel, is_plan_named) {
-            (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => "--reviewers",
-            (_, _) if self.flags.review_depth.is_some() => "--depth",
-            (_, true) => "--plan",
-            (PanelArgs { waive, .. }, _) if !waive.is_empty() => "--waive",
-            (PanelArgs { .. }, false) => return Ok(()),
-        };
+        let Some(flag) = self.panel_flag(is_plan_named) else { return Ok(()) };
         match strategy {
-            Strategy::Static => Err(Failure::usage(format!("`{flag}` needs a model")).hint(
-                "configure a model (`crh doctor` says how), and do not use the strategy `static`, which runs without a model",
-            )),
-            Strategy::Panel | Strategy::Single | Strategy::Delegate => Err(Failure::usage(
-                format!("`{flag}` needs the strategy `panel`"),
-            )
-            .hint(panel_hint(settings))),
+            Strategy::Static => Err(Failure::usage(format!("`{flag}` needs a model"))
+                .hint("do not use the strategy `static`, which runs without a model")),
+            Strategy::Panel | Strategy::Single | Strategy::Delegate => {
+                Err(Failure::usage(format!("`{flag}` needs the strategy `panel`"))
+                    .hint(panel_hint(settings)))
+            }
+        }
+    }
+
+    /// The first given option that only a panel uses.
+    pub(super) fn panel_flag(&self, is_plan_named: bool) -> Option<&'static str> {
+        match (&self.panel, is_plan_named) {
+            (PanelArgs { reviewers, .. }, _) if !reviewers.is_empty() => Some("--reviewers"),
+            (_, _) if self.flags.review_depth.is_some() => Some("--depth"),
+            (_, true) => Some("--plan"),
+            (PanelArgs { waive, .. }, _) if !waive.is_empty() => Some("--waive"),
+            (PanelArgs { .. }, false) => None,
         }
     }
 

@@ -158,7 +158,7 @@ fn template_has_description_and_default() {
         ## remove the `#` to change one. `crh config show` prints the settings in effect.
 
         [checks]
-        ## Files in which findings of static checks are ignored, by rule: `*` for all rules, `REVIEWER/*`, or the name of a rule. Findings of `injection` cannot be ignored.
+        ## Files in which findings of static checks are ignored, by rule: `*` for all rules, `CHECK/*`, such as `secrets/*`, or the name of a rule. Findings of `injection` (text that tries to instruct the reviewing model) cannot be ignored.
         ## Value: a list of globs for each rule. Example: ignore = { "*" = ["vendor/**"], "secrets/*" = ["testdata/**"] }
         # ignore = {}
 
@@ -175,7 +175,7 @@ fn template_has_description_and_default() {
         ## Changed files larger than this many bytes are not reviewed.
         ## Value: a positive integer. Example: max_file_bytes = 250_000
         # max_file_bytes = 1_000_000
-        ## Whether a review is incomplete if it leaves out files that the base accepts: updates of vendored, generated and lock files, submodules and file modes.
+        ## Whether a review is incomplete if crh skips updates of vendored, generated and lock files, submodules or file modes.
         ## Value: `true` or `false`. Example: strict = true
         # strict = false
 

@@ -30,6 +30,16 @@ fn check_without_findings_passes() {
 }
 
 #[test]
+fn option_of_a_panel_without_a_model_is_the_only_message() {
+    let desk = ReviewFixture::new();
+    for options in [["--reviewers", "security"], ["--waive", "R3"], ["--plan", "plan.md"]] {
+        let output = desk.crh(&["review", "HEAD~1..HEAD", options[0], options[1]]).run();
+        let error = format!("error: `{}` needs a model\nhint: set `OPENAI_API_KEY`", options[0]);
+        assert!(output.code == 2 && output.stderr.starts_with(&error), "{}", output.shown());
+    }
+}
+
+#[test]
 fn check_finds_secret_and_syntax_error_but_masks_secret() {
     let desk = ReviewFixture::with(
         r#"
