@@ -130,14 +130,14 @@ impl LearningStats {
         let mut text = String::new();
         for (name, rows) in self.groups() {
             text.push_str(&format!(
-                "{name:<28} {:>6} {:>9} {:>9} {:>10} {:>10} {:>9}\n",
-                "shown", "acted on", "rejected", "left alone", "undecided", "acted on"
+                "{name:<28} {:>6} {:>9} {:>9} {:>10} {:>10} {:>10}\n",
+                "shown", "acted on", "rejected", "left alone", "undecided", "acted on %"
             ));
             for (name, counts) in rows {
                 let percent =
                     counts.acted_on_percent().map_or("–".to_owned(), |it| format!("{it} %"));
                 text.push_str(&format!(
-                    "  {name:<26} {:>6} {:>9} {:>9} {:>10} {:>10} {percent:>9}\n",
+                    "  {name:<26} {:>6} {:>9} {:>9} {:>10} {:>10} {percent:>10}\n",
                     counts.shown,
                     counts.acted_on,
                     counts.rejected,

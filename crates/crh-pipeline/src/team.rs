@@ -312,7 +312,9 @@ impl TeamSelector<'_> {
             PanelRole::Finder if reviewer.name != ADVERSARIAL || self.needs_second_finder() => None,
             PanelRole::Finder => Some("one finder is enough for this change".to_owned()),
             PanelRole::Specialist if specialists.contains(&reviewer.name) => None,
-            PanelRole::Specialist => Some("the finders cover it without `--depth full`".to_owned()),
+            PanelRole::Specialist => {
+                Some("other reviewers cover it without `--depth full`".to_owned())
+            }
             PanelRole::UpkeepPart => Some(format!("`{UPKEEP}` covers it without `--depth full`")),
             PanelRole::Upkeep => None,
             PanelRole::Extra => Some("it runs only with `--depth full` or by name".to_owned()),

@@ -112,18 +112,18 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
-    /// Show what became of posted issues: fixed, dismissed or ignored, by category and reviewer
+    /// Show what became of posted issues: acted on, rejected or left alone, by category and reviewer
     Stats(StatsArgs),
-    /// Propose lessons from dismissals, fixes and reverts, and add those that you accept
+    /// Propose rules for later reviews (lessons), derived from issues that were dismissed, fixed or reverted
     Learn(LearnArgs),
     /// Run a language server on standard input and output, for editors
     Lsp,
     /// Post the report of a stored run to a pull request or merge proposal
     Post(Box<PostArgs>),
-    /// Run a server that reviews the pull requests of a team: webhooks, workers and a page
+    /// Run a server that reviews the pull requests of a team, with a web page that shows the reviews
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),
-    /// Run jobs of a server on another machine; give it the limits of the server
+    /// Run review jobs of a `crh serve` on this machine; pass the same limits as to `crh serve`
     #[cfg(feature = "server")]
     Worker(Box<WorkerArgs>),
     /// Answer a reply to an issue; `crh serve` uses it
@@ -190,19 +190,19 @@ pub(crate) struct InitArgs {
     /// Overwrite an existing `crh.toml`
     #[arg(long)]
     pub(crate) force: bool,
-    /// Set up a model server on this machine instead: Ollama, LM Studio or llama.cpp
+    /// Instead of writing `crh.toml`, set up a model server on this machine: Ollama, LM Studio or llama.cpp
     ///
-    /// Writes your own config, never one that exists. Give the URL of the server if it does not
+    /// Writes your own configuration file, unless that file exists. Give the URL of the server if it does not
     /// listen on its usual port.
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "force")]
     #[expect(clippy::option_option, reason = "the flag may have a value")]
     pub(crate) local: Option<Option<String>>,
-    /// Connect crh with this coding agent instead; repeatable
+    /// Instead of writing `crh.toml`, connect crh with this coding agent; repeatable
     ///
     /// Shows the files first, asks, and never overwrites a file.
     #[arg(long, value_enum, conflicts_with_all = ["force", "local"])]
     pub(crate) agent: Vec<AgentArg>,
-    /// Run the static checks before each push instead; repeatable
+    /// Instead of writing `crh.toml`, write a hook that runs the static checks; repeatable
     #[arg(long, value_enum, conflicts_with_all = ["force", "local"])]
     pub(crate) hook: Vec<HookArg>,
     /// Write the files of `--agent` and `--hook` without asking

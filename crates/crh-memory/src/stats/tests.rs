@@ -35,20 +35,20 @@ fn issues_are_counted_once_with_their_outcome() {
     assert_eq!(stats.by_reviewer["leftovers"], total);
     assert_eq!(stats.by_month["2026-12"].issues, IssueCounts::default());
     expect![[r#"
-        issues                        shown  acted on  rejected left alone  undecided  acted on
-          all                             6         2         1          1          2      50 %
+        issues                        shown  acted on  rejected left alone  undecided acted on %
+          all                             6         2         1          1          2       50 %
 
-        category                      shown  acted on  rejected left alone  undecided  acted on
-          maintainability                 6         2         1          1          2      50 %
+        category                      shown  acted on  rejected left alone  undecided acted on %
+          maintainability                 6         2         1          1          2       50 %
 
-        severity                      shown  acted on  rejected left alone  undecided  acted on
-          P2                              6         2         1          1          2      50 %
+        severity                      shown  acted on  rejected left alone  undecided acted on %
+          P2                              6         2         1          1          2       50 %
 
-        reviewer                      shown  acted on  rejected left alone  undecided  acted on
-          leftovers                       6         2         1          1          2      50 %
+        reviewer                      shown  acted on  rejected left alone  undecided acted on %
+          leftovers                       6         2         1          1          2       50 %
 
-        repository                    shown  acted on  rejected left alone  undecided  acted on
-          o/r                             6         2         1          1          2      50 %
+        repository                    shown  acted on  rejected left alone  undecided acted on %
+          o/r                             6         2         1          1          2       50 %
 
         month                        reviews   cost USD mean seconds
           2026-11                          1       0.25         30.0

@@ -189,7 +189,7 @@ fn default_team_is_small() {
             not testing, python: `upkeep` covers it without `--depth full`
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
-            not performance, api-contract: the finders cover it without `--depth full`
+            not performance, api-contract: other reviewers cover it without `--depth full`
             not adversarial: one finder is enough for this change
             not cli-readiness: it runs only with `--depth full` or by name
             not previous-comments: the change has no comments
@@ -351,7 +351,7 @@ fn surplus_specialist_of_the_scout_is_noted() {
             reliability -- retries
             not project-standards: no standards file applies to the changed files
             not learnings: there are no notes on past problems in `docs/solutions`
-            not performance: the finders cover it without `--depth full`
+            not performance: other reviewers cover it without `--depth full`
             not previous-comments: the change has no comments
             not schema-drift, deployment: no migration was added and no database schema changed
             ! the scout also asked for `performance`; without `--depth full`, at most 2 specialists run

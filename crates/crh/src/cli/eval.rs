@@ -33,15 +33,15 @@ pub(crate) enum EvalCommand {
     Import(Box<EvalImportArgs>),
     /// Review the last commits of a repository and measure how many findings they get
     Noise(Box<EvalNoiseArgs>),
-    /// Decide labelled histories of issues, and print the confusion matrix
+    /// Test how well crh recognises what became of an issue, on histories with a known answer
     Outcomes(EvalOutcomesArgs),
-    /// Fit the probability that maintainers act on an issue, and measure by cross-validation whether it helps
+    /// Learn from past reviews how likely maintainers are to act on an issue, and measure how well that predicts
     Calibrate(EvalCalibrateArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOutcomesArgs {
-    /// File with labelled histories (default: those that ship with crh)
+    /// File with issue histories and their answers (default: those that ship with crh)
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -50,13 +50,14 @@ pub(crate) struct EvalOutcomesArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalCalibrateArgs {
-    /// Stored evaluations, whose cases give labels
+    /// Stored evaluations to learn from, written by `crh eval run --out`
     #[arg(value_name = "EVALUATION")]
     pub(crate) evaluations: Vec<PathBuf>,
-    /// Use the stored outcomes of this repository, too
+    /// Learn from the stored outcomes of this repository, too
     #[arg(long, value_name = "OWNER/NAME")]
     pub(crate) repo: Option<String>,
-    /// Store the weights for the reviews of `--repo`; refused if they do not help
+    /// Use the result in later reviews of `--repo`; refused if it predicts no better than the
+    /// built-in estimate
     #[arg(long, requires = "repo")]
     pub(crate) save: bool,
     /// Output format
@@ -133,7 +134,7 @@ impl EvalReviewArgs {
 pub(crate) enum ArmChoice {
     /// Specialised reviewers, chosen for the change, in parallel
     Panel,
-    /// One finder for the whole change, then an editor; two calls with `--budget quick`
+    /// One reviewer for the whole change, then a model call that decides what to publish
     Single,
     /// An orchestrator divides the files among sub-agents that work in parallel
     Delegate,

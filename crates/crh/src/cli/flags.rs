@@ -47,8 +47,8 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Call a review incomplete if it leaves out updates of vendored, generated and lock files,
-    /// submodules or file modes
+    /// Call a review incomplete (exit code 4) if crh skips updates of vendored, generated and lock
+    /// files, submodules or file modes; by default such a review is complete
     #[arg(long)]
     strict: bool,
 }
@@ -157,7 +157,7 @@ impl CacheFlags {
 /// What crh may post to a forge.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct PostFlags {
-    /// Request changes if the verdict asks for fixes, instead of only commenting
+    /// Request changes if the verdict is `Not ready` or `Ready with fixes`, instead of only commenting
     #[arg(long)]
     pub(crate) request_changes: bool,
     /// Approve if the verdict is `Ready to merge`, instead of only commenting
@@ -167,7 +167,7 @@ pub(crate) struct PostFlags {
     /// replies
     #[arg(long)]
     pub(crate) resolve_outdated: bool,
-    /// Post nothing; print what crh would post to GitHub or Launchpad, as JSON
+    /// Post nothing; print what crh would post, as JSON
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -175,7 +175,7 @@ pub(crate) struct PostFlags {
 /// Flag for the model.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelFlags {
-    /// Model for all roles: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for
+    /// Model for everything: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for
     /// a recording; overrides the settings `model.reviewer`, `model.cheap`, `model.escalation` and
     /// `model.editor`
     #[arg(long, value_name = "MODEL")]
@@ -205,10 +205,10 @@ impl ModelFlags {
 pub(crate) struct RoleFlags {
     #[command(flatten)]
     model: ModelFlags,
-    /// Model for simple tasks; overrides `--model` and the setting `model.cheap`
+    /// Model for small calls, such as choosing reviewers; overrides `--model` and the setting `model.cheap`
     #[arg(long, value_name = "MODEL")]
     cheap_model: Option<String>,
-    /// Model for hard questions; overrides `--model` and the setting `model.escalation`
+    /// Model for the demanding reviewers and for doubtful findings; overrides `--model` and the setting `model.escalation`
     #[arg(long, value_name = "MODEL")]
     escalation_model: Option<String>,
     /// Model that decides what is published; overrides `--model` and the setting `model.editor`
@@ -302,7 +302,8 @@ pub(crate) struct ReviewEffortFlags {
     /// Maximum number of reviewers that run in parallel within one review
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
-    /// Publish an issue if the maintainers agree with this probability, from 0 to 1
+    /// Publish only issues for which a model estimates at least this probability that the
+    /// maintainers agree, from 0 to 1
     #[arg(long, value_name = "P")]
     threshold: Option<Probability>,
 }
@@ -415,7 +416,7 @@ impl BudgetFlags {
 /// Flags for progress output.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct VerbosityFlags {
-    /// Print only errors
+    /// Print no progress and no warnings, only the result and errors
     #[arg(short, long, conflicts_with_all = ["verbose", "debug"])]
     quiet: bool,
     /// Print more details of what crh does

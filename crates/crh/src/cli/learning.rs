@@ -33,7 +33,7 @@ pub(crate) struct StatsArgs {
     /// Write everything that crh stores about outcomes to this file, as JSON; `-` prints it
     #[arg(long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) export: Option<PathBuf>,
-    /// Delete everything that crh stores about outcomes, your own lessons and fitted weights
+    /// Delete the stored outcomes of issues, your own lessons and the results of `crh eval calibrate`
     #[arg(long, conflicts_with_all = ["html", "refresh", "export", "format"])]
     pub(crate) forget: bool,
 }

@@ -164,7 +164,7 @@ pub(crate) enum FormatArg {
     Sarif,
     /// GitLab's Code Quality report
     CodeQuality,
-    /// Compact text for coding agents; the default in headless mode
+    /// Plain text with fixed headings for coding agents; the default in headless mode
     Envelope,
     /// Body of a GitHub comment
     Comment,
@@ -186,7 +186,7 @@ pub(crate) enum DialectArg {
     Crh,
     /// A `ReviewResult` object, as `crh schema return-agent` describes it
     Agent,
-    /// Output of the ce-code-review skill, compact or full
+    /// Output of the ce-code-review skill for coding agents, compact or full
     Ce,
 }
 

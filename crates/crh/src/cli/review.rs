@@ -173,8 +173,8 @@ pub(crate) struct OutputArgs {
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
     /// (single comment), `github-check` (check run), `github-sarif` (code scanning alerts),
-    /// or `launchpad` (comment with a vote). `stdout` is different: it replaces the output of
-    /// `--format` by one line of JSON. Repeatable
+    /// or `launchpad` (comment with a vote). `stdout` prints the full report as one line
+    /// of JSON instead of the report in `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
     /// Folder for stored runs (default: `.crh/runs` in the root of the checkout)
@@ -207,10 +207,10 @@ impl OutputArgs {
 /// Prompts and transcripts. A repository cannot set these.
 #[derive(Debug, Default, Args)]
 pub(crate) struct PromptArgs {
-    /// Replace the built-in system prompt of all agents
+    /// Replace the built-in system prompt of all model calls
     #[arg(long, value_name = "FILE")]
     pub(crate) system_prompt: Option<PathBuf>,
-    /// Replace the built-in review instructions
+    /// Replace the part of the prompt that tells a reviewer how to review
     #[arg(long, value_name = "FILE")]
     pub(crate) reviewer_prompt: Option<PathBuf>,
     /// Record every model exchange to this file, for `--model replay:FILE`

@@ -22,13 +22,13 @@ const DEMO_CONFLICTS: [&str; 11] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Shows a server with an example repository and a recorded model; needs no App, key or network
+    /// Start a server with an example repository and a recorded model; needs no GitHub App, key or network
     #[arg(long, conflicts_with_all = DEMO_CONFLICTS)]
     pub(crate) demo: bool,
     /// Address to listen on; an address that others can reach needs a sign-in
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8780")]
     pub(crate) listen: SocketAddr,
-    /// Address under which people reach the page, such as `https://crh.example.com`
+    /// Address under which people reach the web page, such as `https://crh.example.com`
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<String>,
     /// Folder of the database, git objects and runs (default: `server` in the state folder of crh)
@@ -37,6 +37,9 @@ pub(crate) struct ServeArgs {
     /// Database: `sqlite:FILE` or `postgres://…`; `CRH_DATABASE` does the same and hides the password
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
+    /// Format of the log on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
+    pub(crate) log: LogFormatArg,
     #[command(flatten)]
     pub(crate) app: AppArgs,
     #[command(flatten)]
@@ -55,9 +58,6 @@ pub(crate) struct ServeArgs {
     pub(crate) reviews: ServeReviewArgs,
     #[command(flatten)]
     pub(crate) limits: ServeLimitArgs,
-    /// Format of the log on standard error
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
-    pub(crate) log: LogFormatArg,
 }
 
 #[derive(Debug, Args)]
@@ -68,6 +68,9 @@ pub(crate) struct WorkerArgs {
     /// Folder of git objects and runs (default: `server` in the state folder of crh)
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
+    /// Format of the log on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
+    pub(crate) log: LogFormatArg,
     #[command(flatten)]
     pub(crate) app: AppArgs,
     #[command(flatten)]
@@ -76,9 +79,6 @@ pub(crate) struct WorkerArgs {
     pub(crate) reviews: ServeReviewArgs,
     #[command(flatten)]
     pub(crate) limits: ServeLimitArgs,
-    /// Format of the log on standard error
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormatArg::Text)]
-    pub(crate) log: LogFormatArg,
 }
 
 #[derive(Debug, Args)]
@@ -115,7 +115,8 @@ fn named_value(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sign-in")]
 pub(crate) struct SignInArgs {
-    /// File with a token that shows the whole page (default: `CRH_PAGE_TOKEN`)
+    /// File with a token; a person who signs in to the web page with it sees all repositories
+    /// (default: `CRH_PAGE_TOKEN`)
     #[arg(long, value_name = "FILE")]
     pub(crate) page_token: Option<PathBuf>,
     /// Client id of the App, for sign-in with GitHub
@@ -129,10 +130,11 @@ pub(crate) struct SignInArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reviews")]
 pub(crate) struct ServeReviewArgs {
-    /// Jobs that run at once in this process; 0 only accepts jobs, for `crh worker` elsewhere
+    /// Number of jobs that this process runs at the same time. With 0, `crh serve` leaves all jobs to
+    /// `crh worker`
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) workers: u32,
-    /// What to do with pull requests from forks and of first-time contributors
+    /// What to do with pull requests from strangers: from forks and of first-time contributors
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
     pub(crate) strangers: StrangersArg,
     /// Label that asks for a review of a stranger's pull request
@@ -171,10 +173,10 @@ pub(crate) struct ServeLimitArgs {
     /// Maximum number of reviews per repository at the same time
     #[arg(long, value_name = "N")]
     pub(crate) concurrent_reviews: Option<u32>,
-    /// Maximum cost per installation and day, in US dollars
+    /// Maximum cost per installation of the GitHub App and day, in US dollars
     #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) installation_usd_per_day: Option<f64>,
-    /// Maximum cost per installation and month, in US dollars
+    /// Maximum cost per installation of the GitHub App and month, in US dollars
     #[arg(long, value_name = "USD", value_parser = usd)]
     pub(crate) installation_usd_per_month: Option<f64>,
 }

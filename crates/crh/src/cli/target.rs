@@ -37,11 +37,13 @@ pub(crate) struct PrepareOutputArgs {
 pub(crate) struct TargetArgs {
     /// What to review: a branch, a commit, a range `A..B`, a pull request (URL, `OWNER/NAME#N`, or
     /// `N` inside a clone) or the URL of a Launchpad merge proposal. Default: the current branch
-    /// with staged and unstaged changes, without untracked files. The words `base:REF`, `mode:MODE`
-    /// and, in a review, `plan:FILE` mean `--base REF`, `--mode MODE` and `--plan FILE`
+    /// with staged and unstaged changes, without untracked files. You can also write `base:REF` for
+    /// `--base REF`, `mode:MODE` for `--mode MODE` and, with `crh review`, `plan:FILE` for
+    /// `--plan FILE`
     #[arg(value_name = "TARGET")]
     pub(crate) words: Vec<String>,
-    /// Review only these files and folders. A TARGET that is a path and no revision counts too
+    /// Review only these files and folders. You can also give a path as TARGET if no branch or
+    /// commit has that name
     #[arg(last = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// Compare the current branch, or the branch TARGET, with this branch or commit instead of
@@ -76,9 +78,9 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// How a review asks questions, edits files, stores the run and prints the result. If you
-    /// leave this option out, the mode is `interactive`, but crh asks before every edit, even a
-    /// safe fix. Without a terminal it edits nothing, asks nothing and stores the run. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// Whether crh asks questions, edits files and stores the run. Without this option, crh stores
+    /// the run; at a terminal it asks before every edit, elsewhere it edits nothing and asks
+    /// nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
