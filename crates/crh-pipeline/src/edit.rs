@@ -20,10 +20,11 @@ use crate::collect::ReviewFindings;
 use crate::model_question::{ModelQuestion, ask};
 use crate::plan::{Assignment, ORCHESTRATOR, TURN_TOKENS};
 use crate::prompts::ToolAccess;
+use crate::proof::TestCommand;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunRecord, RunResults};
 use crate::text::plural;
-use crate::tools::session::ReportEdit;
+use crate::tools::session::{ReportEdit, ReportTestedEdit, with_tested_edit};
 use crate::validate::is_new;
 use crh_agent::CallPurpose;
 use crh_review::finding::{Category, Member, Severity};
@@ -149,13 +150,14 @@ pub(crate) fn has_editor(ctx: Option<&ReviewContext>) -> bool {
 }
 
 /// Asks the editor about the findings of a review. Findings of static checks and of earlier reviews
-/// are published without it.
+/// are published without it. The editor may propose tests if there is a command that runs them.
 pub async fn edit(
     merged: &MergeResult,
     collected: &ReviewFindings,
     runs: &RunResults,
     change: &ChangeUnderReview,
     ctx: Option<&ReviewContext>,
+    test_command: Option<&TestCommand>,
 ) -> EditOutcome {
     let Some(ctx) = ctx.filter(|ctx| has_editor(Some(ctx))) else { return EditOutcome::default() };
     let is_edited = |issue: &&Issue| issue.takes_second_look() && is_new(issue, collected);
@@ -178,8 +180,13 @@ pub async fn edit(
     let question = ModelQuestion {
         assignment: assignment(&material.findings),
         model: &ctx.models.editor,
-        conversation: ctx.prompts.conversation(&ctx.prompts.editor(&material, tools)),
+        conversation: ctx.prompts.conversation(&ctx.prompts.editor(
+            &material,
+            tools,
+            test_command.map(TestCommand::shown).as_deref(),
+        )),
         tools: match tools {
+            ToolAccess::Tools if test_command.is_some() => with_tested_edit(ctx.prompts.tools()),
             ToolAccess::Tools => ctx.prompts.tools(),
             ToolAccess::NoTools => Vec::new(),
         },
@@ -191,7 +198,11 @@ pub async fn edit(
         max_wait: MAX_WAIT,
         permits: None,
     };
-    let (groups, run) = ask::<ReportEdit, _>(ctx, question, parse_edit(members, turns > 1)).await;
+    let parse = parse_edit(members, turns > 1);
+    let (groups, run) = match test_command {
+        Some(_) => ask::<ReportTestedEdit, _>(ctx, question, parse).await,
+        None => ask::<ReportEdit, _>(ctx, question, parse).await,
+    };
     let notes = match &groups {
         Some(groups) => forgotten_note(Some(groups)).into_iter().collect(),
         None => vec![format!(

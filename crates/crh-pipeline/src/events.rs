@@ -38,6 +38,8 @@ pub enum Stage {
     Edit,
     /// Validate issues.
     Validate,
+    /// Run tests that the editor proposes.
+    Proof,
     /// Assemble the report.
     Report,
     /// Deliver the report.
@@ -58,6 +60,7 @@ impl Stage {
             Self::Merge => "merge",
             Self::Edit => "edit",
             Self::Validate => "validate",
+            Self::Proof => "proof",
             Self::Report => "report",
             Self::Sinks => "sinks",
         }

@@ -30,6 +30,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod prepare;
 pub mod prompts;
+pub mod proof;
 mod repo_config;
 mod report_repair;
 pub mod requirements;

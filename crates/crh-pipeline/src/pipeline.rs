@@ -23,6 +23,7 @@ use crate::events::{ReviewEvent, Stage};
 use crate::journal::ReviewJournal;
 use crate::plan::{Plan, plan};
 use crate::prompts::Prompts;
+use crate::proof::{TestCommand, proposed_tests, run_tests};
 use crate::review_context::ReviewContext;
 use crate::review_options::{ModelSet, ReviewOptions};
 use crate::runs::{RunRecord, RunResults, milliseconds};
@@ -32,7 +33,7 @@ use crh_agent::Ledger;
 use crh_llm::Money;
 use crh_review::eval::{Funnel, RaisedFinding};
 use crh_review::finding::{Member, Severity};
-use crh_review::report::{self, DroppedFinding, Report, Strategy};
+use crh_review::report::{self, DroppedFinding, Issue, Report, Strategy};
 use crh_review::{MergeResult, PastDecisions};
 
 /// Minimum time for static checks.
@@ -59,6 +60,8 @@ pub struct ReviewInputs {
     pub min_severity: Severity,
     /// Asks the user what the change is for. None without a terminal.
     pub intent_prompt: Option<IntentPrompt>,
+    /// Runs tests that the editor proposes. None if it may not propose any.
+    pub test_command: Option<Arc<TestCommand>>,
     /// Writes records and events.
     pub journal: ReviewJournal,
     /// Id of this run.
@@ -118,7 +121,8 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         let merge = if has_editor(ctx.as_ref()) { consolidate_for_editor } else { consolidate };
         merge(members.clone(), change, &inputs.remembered)
     });
-    let edit = edit(&merged, &collected, &runs, change, ctx.as_ref());
+    let test_command = inputs.test_command.as_deref();
+    let edit = edit(&merged, &collected, &runs, change, ctx.as_ref(), test_command);
     let edit = journal.async_stage(Stage::Edit, edit).await;
     // Validation does not see the editor's answer. It checks what that answer leaves to decide. With
     // a budget of two calls, the editor's answer is the only check.
@@ -143,13 +147,32 @@ pub async fn run_review(inputs: ReviewInputs) -> ReviewOutput {
         rules: options.publish,
         calibration: inputs.calibration.as_ref(),
     };
-    let selected = select_issues(claims, &members, change, &inputs.remembered, &selection);
+    let mut selected = select_issues(claims, &members, change, &inputs.remembered, &selection);
+    add_proofs(&mut selected.issues, &edit, &inputs, ctx.as_ref()).await;
     let funnel = funnel(&inputs, &members, &collected.dropped, &merged, &selected);
     let merged = selected;
     let results =
         StageResults { context, plan, runs, collected, requirements, merged, edit, validation };
     let report = journal.stage(Stage::Report, || build_report(&inputs, &results));
     ReviewOutput { report, records: results.into_records(), funnel }
+}
+
+/// Runs the tests that the editor proposed for these issues, and adds those that prove them.
+async fn add_proofs(
+    issues: &mut [Issue],
+    edit: &EditOutcome,
+    inputs: &ReviewInputs,
+    ctx: Option<&ReviewContext>,
+) {
+    let Some((command, ctx)) = inputs.test_command.as_ref().zip(ctx) else { return };
+    let tests = proposed_tests(issues, edit.groups.as_deref().unwrap_or_default());
+    if tests.is_empty() {
+        return;
+    }
+    let attempts = run_tests(tests, &inputs.change, command, ctx.time_left());
+    for attempt in inputs.journal.async_stage(Stage::Proof, attempts).await {
+        attempt.add_proof(issues);
+    }
 }
 
 /// Results of the stages before the report.

@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{AutofixClass, Confidence, Member, Severity};
@@ -38,6 +39,19 @@ pub struct EditedGroup {
     /// of a probability.
     #[serde(default)]
     pub is_forgotten: bool,
+    /// Test by the editor that may prove the defect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<ProposedTest>,
+}
+
+/// A new test file that passes before the change and fails after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposedTest {
+    /// Path of the new file, from the root of the repository.
+    pub path: String,
+    /// The whole content of the file.
+    pub content: String,
 }
 
 /// What the editor thinks of a group.

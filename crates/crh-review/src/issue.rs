@@ -69,6 +69,7 @@ pub(crate) fn build_issue(
         replacement: fix.replacement.clone(),
         evidence_snippet: own_quote(lead),
         evidence: lead.evidence.clone(),
+        proof: None,
         reviewers: reviewers(&members),
         rule: rule(lead, &members),
         disagreement: disagreement(&members, separated, severity, &route),

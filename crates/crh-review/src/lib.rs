@@ -32,7 +32,7 @@ mod width;
 mod words;
 
 pub use cluster::{CandidatePair, PairSide};
-pub use edit::{EditedGroup, EditorJudgement, PublishRules, apply_edit};
+pub use edit::{EditedGroup, EditorJudgement, ProposedTest, PublishRules, apply_edit};
 pub use evidence::{Sources, SymbolSpan};
 pub use grade::severity_cap;
 pub use issue::AGREEMENT_BONUS;

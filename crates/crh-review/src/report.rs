@@ -258,6 +258,19 @@ pub enum RunOutcome {
     Failed,
 }
 
+/// A test that passes before the change and fails with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TestProof {
+    /// Path of the new file.
+    pub path: String,
+    /// Content of the file, written by a model.
+    pub content: String,
+    /// The user's command that ran it.
+    pub command: String,
+    /// End of the output with the change.
+    pub output: String,
+}
+
 /// A problem that the report shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Issue {
@@ -302,6 +315,9 @@ pub struct Issue {
     pub evidence_snippet: String,
     /// All quotes, located by crh or given by a static check.
     pub evidence: Vec<Quote>,
+    /// A test that crh ran, if it proves the problem.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<TestProof>,
     /// Names of the reviewers that reported it, sorted.
     pub reviewers: Vec<String>,
     /// Rule of the static check, such as `leftovers/debugger`. Ignore comments use this name.

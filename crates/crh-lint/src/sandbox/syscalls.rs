@@ -108,13 +108,15 @@ fn deny_user_namespaces() -> Result<Vec<SeccompRule>, String> {
     Ok(vec![rule(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?])
 }
 
-/// node and Python talk to their children through stream pairs, whose ends are connected for good.
+/// node and Python talk to their children through stream pairs, and Rust programs such as cargo
+/// through packet pairs. The ends of both are connected for good: the kernel ignores another address.
 /// Sockets of other pairs could send to any listening path, so they are denied.
 fn deny_datagram_pairs() -> Result<Vec<SeccompRule>, String> {
     let number = |it: i32| u64::try_from(it).map_err(|why| why.to_string());
-    let (family, stream) = (number(libc::AF_UNIX)?, number(libc::SOCK_STREAM)?);
+    let family = number(libc::AF_UNIX)?;
+    let allowed_kinds = [number(libc::SOCK_STREAM)?, number(libc::SOCK_SEQPACKET)?];
     let kind = SeccompCmpOp::MaskedEq(SOCKET_KINDS.end - 1);
-    let denied_kinds = SOCKET_KINDS.filter(|it| *it != stream);
+    let denied_kinds = SOCKET_KINDS.filter(|it| !allowed_kinds.contains(it));
     let kind_rules = denied_kinds.map(|it| rule(1, SeccompCmpArgLen::Dword, kind.clone(), it));
     kind_rules.chain([rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, family)]).collect()
 }

@@ -34,6 +34,14 @@ pub(super) fn page(issue: &Issue, source: &str) -> String {
             page += &format!("\n{note}\n");
         }
     }
+    if let Some(proof) = &issue.proof {
+        let path = plain(&proof.path).replace('`', "'");
+        page += &format!(
+            "\nThe test `{path}` passes before the change and fails with it:\n\n{}\n\n{}\n",
+            fenced(&proof.content),
+            fenced(&proof.output)
+        );
+    }
     let reviewers: Vec<String> = issue.reviewers.iter().map(|name| plain(name)).collect();
     let rule = issue.rule.as_deref().map(|rule| format!(", rule {}", plain(rule)));
     page += &format!(

@@ -8,7 +8,7 @@ use crh_llm::Redactor;
 use crh_review::finding::{Evidence, Finding, Member};
 use crh_review::report::{
     AppliedFix, DroppedFinding, Issue, Plan, Report, ReviewedChange, ReviewerNotes, ReviewerRow,
-    Scope,
+    Scope, TestProof,
 };
 use crh_review::{CandidatePair, Location, Quote};
 
@@ -153,6 +153,7 @@ impl ReportMask<'_> {
             replacement,
             evidence_snippet,
             evidence,
+            proof,
             reviewers,
             rule: _,
             disagreement,
@@ -178,6 +179,10 @@ impl ReportMask<'_> {
         for Quote { file, side: _, line: _, snippet } in evidence {
             self.mask_paths([file]);
             self.mask_text(snippet);
+        }
+        if let Some(TestProof { path, content, command, output }) = proof {
+            self.mask_paths([path]);
+            self.mask_texts([content, command, output]);
         }
         members.iter_mut().for_each(|member| self.mask_member(member));
     }

@@ -96,13 +96,13 @@ pub(super) fn complete_groups(groups: Vec<EditedGroup>, members: &[Member]) -> V
 }
 
 fn edited_group(issue: EditedIssue, members: Vec<Member>) -> EditedGroup {
-    let EditedIssue { verdict, probability, severity, title, text, reason, .. } = issue;
+    let EditedIssue { verdict, probability, severity, title, text, reason, test, .. } = issue;
     let judgement = match verdict {
         EditVerdict::Publish => EditorJudgement::Probable(probability),
         EditVerdict::Minor => EditorJudgement::Minor,
         EditVerdict::Refuted => EditorJudgement::Refuted(reason.unwrap_or_default()),
     };
-    EditedGroup { members, judgement, severity, title, text, is_forgotten: false }
+    EditedGroup { members, judgement, severity, title, text, is_forgotten: false, test }
 }
 
 /// A finding that the editor forgot. Its own confidence counts.
@@ -113,6 +113,7 @@ fn unedited_group(member: &Member) -> EditedGroup {
         title: None,
         text: None,
         is_forgotten: true,
+        test: None,
         members: vec![member.clone()],
     }
 }

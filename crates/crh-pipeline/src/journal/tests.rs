@@ -81,6 +81,7 @@ fn stage_name_equals_its_json_name() {
         Stage::Findings,
         Stage::Merge,
         Stage::Validate,
+        Stage::Proof,
         Stage::Report,
         Stage::Sinks,
     ] {

@@ -157,6 +157,12 @@ prompts! {
         lookups,
     }
 
+    /// Follows the editor's instructions if it may propose tests.
+    ProposeTests = "tests.md" {
+        /// The command that runs a test, fenced.
+        command,
+    }
+
     /// Warning for the editor about text that addresses reviewers.
     AddressedReviewers = "addressed.md" {
         /// Findings of the static check, fenced.

@@ -324,20 +324,33 @@ impl Prompts {
         conversation
     }
 
-    /// Instructions for the editor. The material is fenced here.
-    pub(crate) fn editor(&self, material: &Material, tools: ToolAccess) -> String {
+    /// Instructions for the editor. The material is fenced here. With a command, the editor may
+    /// propose tests.
+    pub(crate) fn editor(
+        &self,
+        material: &Material,
+        tools: ToolAccess,
+        test_command: Option<&str>,
+    ) -> String {
         let task = files::Editor {
             findings: fence("findings", &material.findings),
             code: change::fence_or_none("code", &material.code),
             callers: change::fence_or_none("callers", &material.callers),
             lookups: lookups(tools),
         };
+        let task = match test_command {
+            Some(command) => {
+                let tests = files::ProposeTests { command: fence("command", command) };
+                format!("{}\n\n{}", task.render(), self.with_language(&tests))
+            }
+            None => self.with_language(&task),
+        };
         if material.addressed.is_empty() {
-            return self.with_language(&task);
+            return task;
         }
         let warning =
             files::AddressedReviewers { findings: fence("findings", &material.addressed) };
-        format!("{}\n\n{}", warning.render(), self.with_language(&task))
+        format!("{}\n\n{task}", warning.render())
     }
 
     /// Instructions, followed by the findings of static checks.

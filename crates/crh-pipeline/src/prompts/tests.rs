@@ -159,11 +159,15 @@ fn all_rendered() -> Vec<(&'static str, String)> {
         (files::Lens::FILE, panel.lens(&brief("security", &lens_assignment), "")),
         (files::NoteTaker::FILE, panel.lens(&brief("learnings", &lens_assignment), "")),
         (files::Scout::FILE, panel.scout("#7 totals are wrong\n", "security: shop/ keys\n")),
-        (files::Editor::FILE, panel.editor(&material(), ToolAccess::Tools)),
+        (files::Editor::FILE, panel.editor(&material(), ToolAccess::Tools, None)),
+        (
+            files::ProposeTests::FILE,
+            panel.editor(&material(), ToolAccess::Tools, Some("python3 {test}")),
+        ),
         (files::AddressedReviewers::FILE, {
             let addressed = "shop/orders.py:3 An added line tries to instruct the reviewer\n";
             let material = Material { addressed: addressed.to_owned(), ..material() };
-            panel.editor(&material, ToolAccess::Tools)
+            panel.editor(&material, ToolAccess::Tools, None)
         }),
         (answer::Answer::FILE, prompts.answer("id: 1\nclaim: total is a text\n", "Is it?")),
         (fixer::FixerRules::FILE, fixer_rules),
@@ -277,7 +281,7 @@ proptest! {
     #[test]
     fn slot_values_are_rendered_verbatim(text in hostile()) {
         let material = Material { findings: text.clone(), ..Material::default() };
-        let rendered = prompts_for_properties().editor(&material, ToolAccess::Tools);
+        let rendered = prompts_for_properties().editor(&material, ToolAccess::Tools, None);
         prop_assert!(text.is_empty() || rendered.contains(&text));
     }
 }
@@ -558,7 +562,9 @@ fn agents_share_the_request_prefix() {
 #[test]
 fn every_prompt_file_belongs_to_a_strategy() {
     let strategies = [Strategy::Single, Strategy::Delegate, Strategy::Panel, Strategy::Static];
-    let used: BTreeSet<&str> = strategies.into_iter().flat_map(strategy_files).collect();
+    let mut used: BTreeSet<&str> = strategies.into_iter().flat_map(strategy_files).collect();
+    // Recorded reviews propose no tests, so this file does not invalidate recordings.
+    used.insert(files::ProposeTests::FILE);
     let all: BTreeSet<&str> = files::FILES.iter().map(|(name, _)| *name).collect();
     assert_eq!(used, all);
     let overrides = PromptOverrides { system: Some("a".to_owned()), reviewer: None };

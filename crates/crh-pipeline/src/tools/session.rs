@@ -1,9 +1,10 @@
 //! Tools for cooperation: the orchestrator delegates and submits, sub-agents report. Defined here
 //! as models see them; the strategies implement them.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -11,7 +12,7 @@ use serde_json::Value;
 use super::{ReviewTools, arguments};
 use crh_llm::ToolSpec;
 use crh_review::finding::{Confidence, Finding, Severity};
-use crh_review::{Dialect, ReviewerReturn, parse_return_value};
+use crh_review::{Dialect, ProposedTest, ReviewerReturn, parse_return_value};
 
 /// A session tool. Models read its doc comments and fill in its fields.
 pub trait SessionTool: JsonSchema {
@@ -252,6 +253,29 @@ pub struct EditedIssue {
     /// Why it is minor or refuted, in one sentence that names code.
     #[serde(default)]
     pub reason: Option<String>,
+    /// A test that proves it. Part of the schema of `ReportTestedEdit` only.
+    #[serde(default)]
+    #[schemars(skip)]
+    pub test: Option<ProposedTest>,
+}
+
+/// [`ReportEdit`] for an editor that may propose tests.
+#[derive(Debug)]
+pub(crate) struct ReportTestedEdit;
+
+impl JsonSchema for ReportTestedEdit {
+    fn schema_name() -> Cow<'static, str> {
+        "ReportTestedEdit".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ReportEdit::json_schema(generator);
+        let test = ProposedTest::json_schema(generator).to_value();
+        if let Some(fields) = schema.pointer_mut("/properties/groups/items/properties") {
+            fields["test"] = test;
+        }
+        schema
+    }
 }
 
 /// What becomes of a group.
@@ -298,6 +322,10 @@ impl SessionTool for ReportEdit {
     const NAME: &'static str = "report_edit";
 }
 
+impl SessionTool for ReportTestedEdit {
+    const NAME: &'static str = ReportEdit::NAME;
+}
+
 /// Tools for reading that the agents of a panel see. Every request carries the list, so it has only
 /// what recorded reviews use. The other tools can be called all the same.
 const IN_PANEL: [&str; 9] = [
@@ -322,6 +350,14 @@ pub fn panel_tool_specs() -> Vec<ToolSpec> {
         read_only.chain(session.map(without_details)).map(shorten).collect()
     });
     ALL.clone()
+}
+
+/// These tools with the report of an editor that may propose tests.
+pub(crate) fn with_tested_edit(mut tools: Vec<ToolSpec>) -> Vec<ToolSpec> {
+    for tool in tools.iter_mut().filter(|tool| tool.name == ReportTestedEdit::NAME) {
+        *tool = shorten(tool_spec::<ReportTestedEdit>());
+    }
+    tools
 }
 
 /// The same tool without details of its arguments, which the prompts explain.

@@ -36,6 +36,7 @@ fn group(members: &[Member], judgement: EditorJudgement, severity: Severity) -> 
         title: None,
         text: None,
         is_forgotten: false,
+        test: None,
     }
 }
 

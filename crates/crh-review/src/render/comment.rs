@@ -8,7 +8,7 @@ use super::{
 };
 use crate::finding::Side;
 use crate::identity::{review_marker, summary_marker};
-use crate::report::{Issue, Report, RequirementState};
+use crate::report::{Issue, Report, RequirementState, TestProof};
 use crate::sanitise;
 
 /// Maximum body length on GitHub, in characters.
@@ -298,6 +298,13 @@ fn lists(options: &SummaryOptions<'_>) -> String {
     out
 }
 
+/// The test that proves an issue, as a code block.
+pub(super) fn proof_block(issue: &Issue) -> Option<String> {
+    let TestProof { path, content, .. } = issue.proof.as_ref()?;
+    let path = sanitise::code_span(&sanitise::path(path));
+    Some(format!("\n**Test** {path}:\n{}\n", sanitise::code_block(content, &issue.language)))
+}
+
 fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
     let mut out = format!(
         "\n<details>\n<summary>{}. {}: {}</summary>\n\n{}\n",
@@ -329,6 +336,7 @@ fn details(issue: &Issue, why: &str, links: Option<&str>) -> String {
             sanitise::code_block(text, &issue.language)
         ));
     }
+    out.push_str(&proof_block(issue).unwrap_or_default());
     for note in validation_note(issue).into_iter().chain((!why.is_empty()).then_some(why)) {
         out.push_str(&format!("\n**Note:** {}\n", prose(note, links)));
     }

@@ -1,6 +1,6 @@
 //! Renders one issue as an inline comment.
 
-use super::comment::{BoundedText, COMMENT_MAX, prose};
+use super::comment::{BoundedText, COMMENT_MAX, proof_block, prose};
 use super::{issue_remarks, reported_by, validation_note};
 use crate::identity::issue_marker;
 use crate::report::Issue;
@@ -55,6 +55,9 @@ pub fn inline(
             }
         };
         body.push_or(&block, FIX_TOO_LONG);
+    }
+    if let Some(block) = proof_block(issue) {
+        body.push_or(&block, "");
     }
     if let Some(note) = validation_note(issue) {
         body.push(&format!("\n**Note:** {note}\n"));

@@ -4,7 +4,7 @@
 use super::comment::prose;
 use super::{issue_remarks, location_label, reported_by, validation_label};
 use crate::finding::Side;
-use crate::report::{Action, Issue};
+use crate::report::{Action, Issue, TestProof};
 use crate::sanitise;
 
 /// Maximum characters of a quote or replacement. The run folder has the full text.
@@ -66,6 +66,12 @@ pub(super) fn proposed_fix(issue: &Issue, links: Option<&str>) -> String {
             }
         };
         out.push_str(&format!("{separator}- {lines}\n\n{}", indented_block(text, &issue.language)));
+    }
+    if let Some(TestProof { path, content, .. }) = &issue.proof {
+        let separator = if out.is_empty() { "" } else { "\n" };
+        let path = sanitise::code_span(&sanitise::path(path));
+        let block = indented_block(content, &issue.language);
+        out.push_str(&format!("{separator}- Add the test {path}\n\n{block}"));
     }
     match out.is_empty() {
         true => "No reviewer proposed a fix.\n".to_owned(),

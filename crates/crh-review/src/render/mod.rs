@@ -37,7 +37,7 @@ pub use todo::{todo, todo_key, todo_name};
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};
 use crate::report::{
     Action, Fate, FixOutcome, Issue, Queue, Report, Requirement, RequirementState, ReviewerRow,
-    Validation,
+    TestProof, Validation,
 };
 use crate::sanitise::one_line;
 use crate::stable_json;
@@ -222,8 +222,8 @@ fn reviewers_or_disagreement(issue: &Issue) -> String {
     issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "))
 }
 
-/// What to know about the quoted line, and what models say about the issue of a static check, each with
-/// the name of the reviewer. The text of the issue itself is the check's own.
+/// What to know about the quoted line, what models say about the issue of a static check, each with
+/// the name of the reviewer, and what a test proves. The text of the issue itself is the check's own.
 fn issue_remarks(issue: &Issue) -> Vec<String> {
     let note = quote_note(issue.rule.as_deref()).filter(|_| issue.location.side == Side::New);
     let is_static = issue.members.iter().any(|member| member.origin == Origin::Code);
@@ -233,13 +233,23 @@ fn issue_remarks(issue: &Issue) -> Vec<String> {
         let fix = suggested_fix.as_ref().map(|fix| format!(" Fix: {fix}")).unwrap_or_default();
         format!("{} says: {title}. {why_it_matters}{fix}", member.reviewer)
     };
-    note.map(str::to_owned).into_iter().chain(models.map(remark)).collect()
+    let proof = issue.proof.as_ref().map(proof_sentence);
+    note.map(str::to_owned).into_iter().chain(models.map(remark)).chain(proof).collect()
 }
 
 /// What to say about the quoted new line of an issue, if the line is not the problem itself.
 pub fn quote_note(rule: Option<&str>) -> Option<&'static str> {
     // The removed line is gone, so the issue is at the line that took its place.
     (rule == Some("references/removed")).then_some("This line is now where the removed code was.")
+}
+
+fn proof_sentence(proof: &TestProof) -> String {
+    let TestProof { path, command, output, .. } = proof;
+    let last_line = output.lines().rev().find(|line| !line.trim().is_empty());
+    let last_line = last_line.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+    format!(
+        "Proof: the test `{path}` passes before the change and fails with it (`{command}`){last_line}"
+    )
 }
 
 /// The reviewers of an issue and the rule, which an ignore comment needs.

@@ -211,6 +211,7 @@ fn edit(
                 title: None,
                 text: None,
                 is_forgotten: false,
+                test: None,
             }),
         }
     }

@@ -2,14 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::interrupts;
 use crate::config::analysers::AnalysersChoice;
 use crate::config::environment::{Environment, PATH};
 use crate::config::keys::Settings;
 use crate::config::models::ModelChoice;
+use crate::ui;
 use crh_git::Repository;
 use crh_lint::analysers::{Analysers, TrustedRepo};
+use crh_lint::sandbox::Sandbox;
 use crh_llm::ModelName;
+use crh_pipeline::proof::TestCommand;
 
 /// Whether prompts must be the same on every machine, because the exchange is recorded or replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +85,38 @@ pub(crate) fn analysers(
     let trusted_repo = is_trusted.then(|| TrustedRepo { checkout: checkout.clone() });
     let linters = Analysers::find(program, path, checkout.as_deref(), trusted_repo);
     (linters.installed().count() > 0).then(|| Arc::new(linters))
+}
+
+/// The command of `verify.test` in its sandbox. None if there is no command, or if the change is not
+/// trusted. A recording must not depend on the user's command, so it has none either.
+pub(crate) fn test_command(
+    settings: &Settings,
+    environment: &Environment,
+    checkout: Option<&Path>,
+    trust: ChangeTrust,
+    reproducible: Reproducible,
+) -> Option<Arc<TestCommand>> {
+    let (program, args) = settings.verify_test.value.split()?;
+    let checkout = checkout.and_then(|root| root.canonicalize().ok());
+    let is_trusted = trust.is_trusted(settings, checkout.as_deref());
+    if !is_trusted || reproducible == Reproducible::Yes {
+        return None;
+    }
+    let sandbox = match environment.program.as_deref().map(Sandbox::probe)? {
+        Ok(sandbox) => sandbox,
+        Err(why) => {
+            ui::warn(&format!("`verify.test` is not used: no sandbox is available: {why}"));
+            return None;
+        }
+    };
+    Some(Arc::new(TestCommand {
+        program: program.to_owned(),
+        args: args.to_vec(),
+        path: environment.variable(PATH).unwrap_or_default().to_owned(),
+        time_limit: Duration::from_secs(settings.fix_verify_seconds.value.get()),
+        sandbox,
+        is_stopped: interrupts::is_pressed,
+    }))
 }
 
 /// Canonical path of the checkout.

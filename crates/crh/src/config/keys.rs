@@ -619,8 +619,8 @@ settings! {
         example: r#"["make", "check"]"#,
     };
 
-    /// Time limit for one run of `fix.verify`, in seconds. All runs for one round of fixes together
-    /// may take four times as long.
+    /// Time limit for one run of `fix.verify` or `verify.test`, in seconds. All runs for one round of
+    /// fixes together may take four times as long, and all runs of proposed tests six times.
     fix_verify_seconds: NonZeroU64 = |_| VERIFY_SECONDS, KeySpec {
         section: Some("fix"),
         name: "verify_seconds",
@@ -629,6 +629,19 @@ settings! {
         variable: None,
         flag: Some(KeyFlag { name: "--verify-seconds", value: "SECONDS", effect: FlagEffect::Replaces }),
         example: "120",
+    };
+
+    /// Command that runs a test. If you trust the change, the editor of a review may propose a test for
+    /// a P0 or P1, and crh runs it in the sandbox, before and after the change. `{test}` stands for
+    /// the path of the test; without it, the command must find new tests itself.
+    verify_test: VerifyCommand = |_| VerifyCommand::default(), KeySpec {
+        section: Some("verify"),
+        name: "test",
+        default: DefaultValue::Computed("none"),
+        access: KeyAccess::UserOnly,
+        variable: None,
+        flag: None,
+        example: r#"["python3", "{test}"]"#,
     };
 
     /// Folder for snapshots and fetched git objects. In a file, a relative path starts at that

@@ -16,7 +16,7 @@ use crh_review::finding::Side;
 use crh_review::report::Issue;
 
 /// Prefix of every masked secret in a report.
-const HIDDEN: &str = "[redacted";
+pub(super) const HIDDEN: &str = "[redacted";
 
 /// U+FEFF in UTF-8; some editors write it at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";

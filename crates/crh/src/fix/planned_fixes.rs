@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::edits::{is_exact, replaced};
+use super::edits::{HIDDEN, is_exact, replaced};
 use super::ground::{Ground, moved_words};
 use super::journal::Locked;
 use super::judges::{Held, Judges, Unit};
@@ -14,8 +14,9 @@ use super::surroundings::texts;
 use super::verification::Verification;
 use crate::commands::interrupts;
 use crate::config::environment::Environment;
-use crate::failure::Failure;
-use crh_review::report::{AppliedFix, FixOutcome, Issue};
+use crate::failure::{Failure, FailureKind, OrFail};
+use crh_pipeline::fixer::FileEdit;
+use crh_review::report::{AppliedFix, FixOutcome, Issue, TestProof};
 
 /// Fixes that are computed but not written yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,11 +90,21 @@ impl PlannedFixes {
     }
 }
 
-/// How fixes that require it are verified.
+/// How fixes that require it are verified, and the tests that prove their issues.
 #[derive(Clone, Copy)]
 struct Proof<'p, 'b> {
     verification: Option<&'p Verification<'b>>,
     second_look: SecondLook,
+    tests: &'p [FileEdit],
+}
+
+impl Proof<'_, '_> {
+    /// The tests of these issues.
+    fn tests_of<'i>(&self, issues: impl Iterator<Item = &'i Issue>) -> Vec<FileEdit> {
+        let numbers: BTreeSet<u32> = issues.map(|issue| issue.number).collect();
+        let tests = self.tests.iter().filter(|test| !test.issues.is_disjoint(&numbers));
+        tests.cloned().collect()
+    }
 }
 
 /// Computes fixes without changing the checkout: exact replacements by code, the rest by a fixer on
@@ -106,12 +117,36 @@ pub(super) fn plan_fixes(
     environment: &Environment,
 ) -> Result<(PlannedFixes, PlannedFixes), Failure> {
     let verification = Verification::of(ground.begun, environment);
-    let proof = Proof { verification: verification.as_ref(), second_look };
+    let tests = new_tests(ground, checkout, issues)?;
+    let proof = Proof { verification: verification.as_ref(), second_look, tests: &tests };
     let (exact, inexact): (Vec<&Issue>, Vec<&Issue>) =
         issues.iter().partition(|issue| is_exact(issue));
     let first = by_code(ground, checkout, exact, proof)?;
     let second = by_model(ground, checkout, &inexact, &first.commit, proof)?;
     Ok((first, second))
+}
+
+/// The tests that prove the issues, as new files. A test is left out if the checkout has a file at its
+/// path, or if crh has masked a credential in it.
+fn new_tests(
+    ground: &Ground<'_>,
+    checkout: &Locked,
+    issues: &[&Issue],
+) -> Result<Vec<FileEdit>, Failure> {
+    let objects = ground.bare.objects().or_fail(FailureKind::External)?;
+    let mut tests: Vec<FileEdit> = Vec::new();
+    for issue in issues {
+        let Some(TestProof { path, content, .. }) = &issue.proof else { continue };
+        let is_free = matches!(objects.file_if_any(&ground.now, path.as_bytes()), Ok(None))
+            && matches!(checkout.bytes(path), Ok(None))
+            && tests.iter().all(|test| test.path != *path);
+        if is_free && !content.contains(HIDDEN) {
+            let (path, after) = (path.clone(), Some(content.clone().into_bytes()));
+            let issues = BTreeSet::from([issue.number]);
+            tests.push(FileEdit { path, before: None, after, issues });
+        }
+    }
+    Ok(tests)
 }
 
 /// Applies exact replacements. Edits of the user stay; only the code around a replacement must be
@@ -137,9 +172,11 @@ fn by_code(
         .collect();
     let made = |units: &[&Unit<'_>]| {
         let issues: Vec<&Issue> = units.iter().flat_map(|unit| unit.issues.clone()).collect();
-        replaced(&issues, &texts).edits
+        let mut edits = replaced(&issues, &texts).edits;
+        edits.extend(proof.tests_of(issues.into_iter()));
+        edits
     };
-    let Proof { verification, second_look } = proof;
+    let Proof { verification, second_look, .. } = proof;
     let judges = Judges { ground, base: &start.commit, verification, second_look };
     let held = judges.verified(&units, &made)?.after(first.left);
     let mut planned = PlannedFixes::of(held, &start.commit);
@@ -169,16 +206,20 @@ fn by_model(
     let Repaired { parts, described, left } = repaired(ground, issues, base)?;
     let unit = |part: Part| {
         let of_part = issues.iter().filter(|issue| part.issues.contains(&issue.number));
+        let of_part: Vec<&Issue> = of_part.copied().collect();
         let described = described.iter().filter(|(number, _)| part.issues.contains(number));
+        let tests = proof.tests_of(of_part.iter().copied());
+        let is_untouched = |test: &FileEdit| part.edits.iter().all(|edit| edit.path != test.path);
+        let tests: Vec<FileEdit> = tests.into_iter().filter(is_untouched).collect();
         Unit {
-            issues: of_part.copied().collect(),
+            issues: of_part,
             described: described.map(|(number, what)| (*number, what.clone())).collect(),
-            edits: part.edits,
+            edits: [part.edits, tests].concat(),
         }
     };
     let units: Vec<Unit<'_>> = parts.into_iter().map(unit).collect();
     let made = |units: &[&Unit<'_>]| units.iter().flat_map(|unit| unit.edits.clone()).collect();
-    let Proof { verification, second_look } = proof;
+    let Proof { verification, second_look, .. } = proof;
     let judges = Judges { ground, base, verification, second_look };
     Ok(PlannedFixes::of(judges.verified(&units, &made)?.after(left), base))
 }

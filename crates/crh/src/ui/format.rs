@@ -21,6 +21,7 @@ pub(super) fn stage(stage: Stage) -> &'static str {
         Stage::Merge => "Merging findings",
         Stage::Edit => "Editing",
         Stage::Validate => "Validating",
+        Stage::Proof => "Running tests",
         Stage::Report => "Writing the report",
         Stage::Sinks => "Delivering",
     }

@@ -112,6 +112,7 @@ fn config_show_prints_values_with_origin() {
             budget.memory_mb        1024                              built in
             fix.verify              []                                built in
             fix.verify_seconds      600                               built in
+            verify.test             []                                built in
             store.folder            "HOME/.config/crh/objects"  ~/.config/crh/config.toml:5
             state.folder            "HOME/.local/state/crh"  built in
             todos.dir               ".context/compound-engineering/todos"  built in
@@ -458,6 +459,12 @@ fn config_show_prints_values_with_origin() {
                 "value": null
               },
               "trust": {
+                "from": [
+                  "built in"
+                ],
+                "value": []
+              },
+              "verify.test": {
                 "from": [
                   "built in"
                 ],

@@ -212,7 +212,7 @@ impl HostileFixture {
 }
 
 /// Whether this machine supports the sandbox.
-fn has_sandbox() -> bool {
+pub(crate) fn has_sandbox() -> bool {
     let helper = Program::new(env!("CARGO_BIN_EXE_crh"), Path::new("/")).args(["__sandbox"]);
     helper.stdin(r#"{"run": null}"#).run().code == 0
 }

@@ -27,6 +27,7 @@ mod pages;
 mod prepare;
 mod prepare_determinism;
 mod prepare_refused;
+mod proof;
 mod read_only;
 mod render;
 mod rest_forges;

@@ -240,6 +240,7 @@ impl Board {
                     title: None,
                     text: None,
                     is_forgotten: false,
+                    test: None,
                     members: vec![member.clone()],
                 }));
             }
@@ -263,6 +264,7 @@ impl Board {
             title: group.title.clone(),
             text: group.text.clone(),
             is_forgotten: false,
+            test: None,
             members,
         })
     }

@@ -150,6 +150,7 @@ impl Scene {
             calibration: self.calibration.clone(),
             min_severity: Severity::P3,
             intent_prompt: self.person.clone(),
+            test_command: None,
             journal: ReviewJournal::open(None, Redactor::default(), logged, earlier, listen),
             run_id: "run".to_owned(),
             retry_seed: 7,

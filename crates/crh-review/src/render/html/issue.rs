@@ -30,6 +30,8 @@ pub(super) struct IssueView {
     facts: Vec<LabelledValue>,
     excerpt: Option<Excerpt>,
     quotes: Vec<Value>,
+    /// The test that proves the issue.
+    proof: Option<Value>,
 }
 
 impl IssueView {
@@ -44,6 +46,9 @@ impl IssueView {
         let quotes = quotes
             .map(|quote| json!({ "place": quote_place(quote), "text": escape_invisible(&quote.snippet) }))
             .collect();
+        let proof = issue.proof.as_ref().map(
+            |proof| json!({ "path": path(&proof.path), "text": escape_invisible(&proof.content) }),
+        );
         let (start, end) = (issue.location.line_start, issue.location.line_end);
         Self {
             number: issue.number,
@@ -64,6 +69,7 @@ impl IssueView {
             facts: issue_values(issue, report),
             excerpt,
             quotes,
+            proof,
         }
     }
 }

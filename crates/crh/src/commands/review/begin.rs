@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::super::analysers::{ChangeTrust, Reproducible, analysers};
+use super::super::analysers::{ChangeTrust, Reproducible, analysers, test_command};
 use super::super::forge::{ExpectedHead, ForgeProposal, PullRequestLookup};
 use super::super::github::{Audience, SkipRules};
 use super::super::limits::WorkTime;
@@ -34,6 +34,7 @@ use crh_pipeline::checks::CheckOptions;
 use crh_pipeline::dismissals::ForgeDismissal;
 use crh_pipeline::pack::PackedChange;
 use crh_pipeline::prompts::Prompts;
+use crh_pipeline::proof::TestCommand;
 use crh_pipeline::resolve::{CheckoutMatch, UntrackedPolicy};
 use crh_pipeline::review_options::{ModelSet, ReviewOptions};
 use crh_pipeline::run_folder::{CheckoutState, RunFolder, StampKey, Timestamp};
@@ -145,6 +146,8 @@ pub(crate) struct Begun {
     /// Why an interrupted fix could not be rolled back.
     pub(crate) half_done: Option<Failure>,
     pub(crate) trust: ChangeTrust,
+    /// Runs tests that the editor proposes.
+    pub(crate) test_command: Option<Arc<TestCommand>>,
     /// Keeps the unpacked archive alive.
     _packed: Option<PackedChange>,
 }
@@ -277,7 +280,10 @@ impl Beginning {
                 .write_start(&self.standpoint(&subject, environment))
                 .or_fail(FailureKind::External)?;
         }
+        let test_command =
+            crew.as_ref().and_then(|_| self.test_command(&settings, &pinned, trust, environment));
         Ok(Begun {
+            test_command,
             settings,
             terms,
             checks,
@@ -378,6 +384,17 @@ impl Beginning {
     ) -> Option<Arc<Analysers>> {
         let recorded = Reproducible::from_settings(settings, self.prompts.record.as_deref());
         analysers(settings, environment, self.prepared.repo.as_deref(), trust, recorded)
+    }
+
+    fn test_command(
+        &self,
+        settings: &Settings,
+        pinned: &Pinned,
+        trust: ChangeTrust,
+        environment: &Environment,
+    ) -> Option<Arc<TestCommand>> {
+        let recorded = Reproducible::from_settings(settings, self.prompts.record.as_deref());
+        test_command(settings, environment, pinned.checkout.as_deref(), trust, recorded)
     }
 
     /// The pull request of the change, if the target can have one.

@@ -138,6 +138,7 @@ fn carried_out(
             ),
             min_severity: begun.settings.review_min_severity.value.severity(),
             intent_prompt: person,
+            test_command: begun.test_command.clone(),
             journal: journal.clone(),
             run_id: begun.place.run_id(),
             // Random, so that rate-limited runs do not retry at the same time.

@@ -72,6 +72,7 @@ impl Quiet {
             calibration: None,
             min_severity: self.min_severity,
             intent_prompt: None,
+            test_command: None,
             journal: review.journal.clone(),
             run_id: String::new(),
             retry_seed: seed,

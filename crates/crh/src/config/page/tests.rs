@@ -138,6 +138,7 @@ fn values_are_shown_as_toml_and_escaped() {
         budget.memory_mb        1024                              built in
         fix.verify              []                                built in
         fix.verify_seconds      600                               built in
+        verify.test             []                                built in
         store.folder            "/a\u001b[2J\u{202e}"             crh.toml:3
         state.folder            "/home/me/.local/state/crh"       built in
         todos.dir               ".context/compound-engineering/todos"  built in
