@@ -71,6 +71,16 @@ pub(super) fn newly_unparsed_files(
     checked.iter().filter(is_newly_unparsed).map(|file| file.path.clone()).collect()
 }
 
+/// Which diagnostics can be new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DiagnosticScope {
+    /// Those in changed files.
+    ChangedFiles,
+    /// Also those in files that the change does not touch, such as callers. Both sides of the whole
+    /// project were checked.
+    Project,
+}
+
 /// Returns the diagnostics that the change introduces. The same rule on a line with the same text
 /// (ignoring white space) is not new, neither in the same file nor in the file that the line was
 /// moved from, unless that is a sample and the line is now in use. If the old file could not be checked, only diagnostics on added lines are new.
@@ -78,6 +88,7 @@ pub(super) fn new_diagnostics(
     change: &ChangeView<'_>,
     after: Vec<Diagnostic>,
     old_side: &SideDiagnostics,
+    scope: DiagnosticScope,
     texts: &mut SourceCache<'_>,
 ) -> Result<Vec<Diagnostic>, String> {
     let old_and_new_path =
@@ -124,9 +135,14 @@ pub(super) fn new_diagnostics(
     };
     let mut introduced_diagnostics = Vec::new();
     for diagnostic in after {
-        let Some(file) = files.get(diagnostic.path.as_str()) else { continue };
+        let file = files.get(diagnostic.path.as_str());
+        let is_untouched = || change.all_files.iter().all(|file| file.path != diagnostic.path);
+        if file.is_none() && (scope == DiagnosticScope::ChangedFiles || !is_untouched()) {
+            continue;
+        }
         let line = fold_whitespace(texts.line(Side::New, &diagnostic.path, diagnostic.line)?);
-        let old_side_is_unknown = old_path(file).is_some_and(|path| unchecked_paths.contains(path));
+        let old_side_is_unknown =
+            file.and_then(|file| old_path(file)).is_some_and(|path| unchecked_paths.contains(path));
         let is_new = !line.is_empty()
             && !known_lines.contains(&(
                 diagnostic.path.clone(),
@@ -134,7 +150,7 @@ pub(super) fn new_diagnostics(
                 line.clone(),
             ))
             && !was_moved(&diagnostic, line)
-            && (!old_side_is_unknown || file.adds(diagnostic.line));
+            && (!old_side_is_unknown || file.is_some_and(|file| file.adds(diagnostic.line)));
         if is_new {
             introduced_diagnostics.push(diagnostic);
         }

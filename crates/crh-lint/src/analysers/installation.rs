@@ -74,6 +74,10 @@ pub(crate) fn command_files(program: &Path, path: &OsStr, home: Option<&Path>) -
         let bin = file.parent().filter(|folder| folder.ends_with("bin"));
         if let Some(root) = bin.and_then(Path::parent).filter(|root| !is_private(root)) {
             readable.extend(TOOLCHAIN_PARTS.iter().map(|part| root.join(part)));
+            // Debian's Java links its settings to `/etc/java-17-openjdk/security`.
+            let settings = root.join("conf/security/java.security").canonicalize().ok();
+            let settings = settings.as_deref().and_then(Path::parent);
+            readable.extend(settings.filter(|it| it.starts_with("/etc")).map(Path::to_owned));
         }
     }
     readable.retain(|it| it.exists());
@@ -89,6 +93,20 @@ pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> O
         folders.filter(|folder| folder.is_absolute() && !is_inside(folder, excluded_folder));
     // The folders come from a `PATH`, so they can be joined again.
     std::env::join_paths(outside_folders).unwrap_or_default()
+}
+
+/// Puts a folder in front of a `PATH`.
+pub(super) fn with_folder(folder: &Path, path: &OsStr) -> OsString {
+    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(path));
+    std::env::join_paths(folders).unwrap_or_else(|_| path.to_owned())
+}
+
+/// The `bin` of the default toolchain of rustup.
+pub(super) fn rustup_bin(home: &Path) -> Option<PathBuf> {
+    let settings = fs::read_to_string(home.join(".rustup/settings.toml")).ok()?;
+    let name = settings.lines().find_map(|line| line.strip_prefix("default_toolchain = "))?;
+    let bin = home.join(".rustup/toolchains").join(name.trim_matches('"')).join("bin");
+    bin.is_dir().then_some(bin)
 }
 
 fn executables_named(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {

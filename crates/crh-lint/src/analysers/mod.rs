@@ -1,6 +1,6 @@
-//! Analysers: the external linters ruff, eslint, shellcheck, semgrep and tsc, if installed. Each runs
-//! as a reviewer in the sandbox, on the changed files before and after the change, and reports what
-//! is new.
+//! Analysers: the external linters ruff, eslint, shellcheck, semgrep and tsc, and the type checkers of
+//! trusted projects, if installed. Each runs as a reviewer in the sandbox, before and after the
+//! change, and reports what is new.
 //!
 //! Invariants:
 //! - Nothing runs outside the sandbox.
@@ -20,22 +20,24 @@ mod scratch;
 mod semgrep;
 mod shellcheck;
 mod tsc;
+mod type_checkers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use self::batches::{BatchError, BatchResults, run_each_batch, run_in_batches};
-use self::comparison::SourceCache;
+use self::comparison::{DiagnosticScope, SourceCache};
 use self::diagnostic::{AnalyserReport, Diagnostic};
 use self::git_lines::GitLines;
 use self::installation::InstalledProgram;
 pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
 use self::scratch::Scratch;
+use self::type_checkers::{TypeCheckAnalyser, TypeChecker};
 use crate::findings::FindingDraft;
 use crate::paths::extension;
 use crate::process::{NEVER_STOPPED, ProcessLimits, ProcessOutput};
@@ -45,7 +47,7 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
 use crh_review::finding::Side;
 
-/// Names of all analysers, in display order.
+/// Names of all linters, in display order. The type checkers run only on trusted changes.
 pub const NAMES: [&str; 5] = [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
 
 /// Limit per analyser. Further files count as not fully checked.
@@ -129,6 +131,12 @@ trait Analyser: Sync {
         text
     }
 
+    /// Links downloaded dependencies of the user into the scratch folder, which is the home folder of
+    /// the analyser. Returns what it may read.
+    fn link_dependencies(&self, _: &Scratch, _home: &Path) -> io::Result<Vec<PathBuf>> {
+        Ok(Vec::new())
+    }
+
     /// Command-line arguments for these files. Extra files go into the scratch folder, beside the
     /// tree.
     fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String>;
@@ -166,6 +174,19 @@ impl Analysers {
             let program =
                 local_program.or_else(|| InstalledProgram::find(name, &path, excluded_folder));
             installed.extend(program.map(|program| (name, program)));
+        }
+        let home = std::env::home_dir();
+        let path = match home.as_deref().and_then(installation::rustup_bin) {
+            // The `cargo` of rustup is a shim.
+            Some(bin) if trusted.is_some() => installation::with_folder(&bin, &path),
+            Some(_) | None => path,
+        };
+        for checker in TypeChecker::ALL.into_iter().filter(|_| trusted.is_some()) {
+            let program = InstalledProgram::find(checker.program(), &path, excluded_folder);
+            installed.extend(program.map(|InstalledProgram { program, .. }| {
+                let readable = command_files(&program, &path, home.as_deref());
+                (checker.name(), InstalledProgram { program, readable })
+            }));
         }
         Self { helper: helper.to_owned(), sandbox: OnceLock::new(), path, installed, trusted }
     }
@@ -253,7 +274,16 @@ impl Analysers {
             (semgrep::NAME, semgrep::TIMEOUT, semgrep.map(|it| Box::new(it) as _)),
             (tsc::NAME, tsc::TIMEOUT, tsc.map(|it| Box::new(it) as _)),
         ];
-        let analysers = analysers.into_iter().filter_map(|(name, timeout, analyser)| {
+        let used = TypeChecker::ALL.into_iter().filter(|checker| checker.is_used(project));
+        let checkers = trusted.into_iter().flat_map(|trusted| {
+            let analyser = |checker| Box::new(TypeCheckAnalyser { checker, trusted }) as _;
+            let row = move |checker: TypeChecker| {
+                (checker.name(), type_checkers::TIMEOUT, Some(analyser(checker)))
+            };
+            used.clone().map(row)
+        });
+        let analysers = analysers.into_iter().chain(checkers);
+        let analysers = analysers.filter_map(|(name, timeout, analyser)| {
             let (program, analyser) = (self.installed.get(name)?, analyser?);
             Some(InstalledAnalyser { name, program, timeout, analyser })
         });
@@ -343,7 +373,12 @@ impl Analysers {
                 comparison::newly_unparsed_files(checked_files, &after, &before).into_iter();
             unfinished_files
                 .extend(unparsed_files.map(|path| (path, format!("{name} cannot parse it"))));
-            let new = comparison::new_diagnostics(change, after.diagnostics, &before, &mut texts)?;
+            let scope = match analyser.is_per_file() {
+                true => DiagnosticScope::ChangedFiles,
+                false => DiagnosticScope::Project,
+            };
+            let new =
+                comparison::new_diagnostics(change, after.diagnostics, &before, scope, &mut texts)?;
             let limited_findings = comparison::limit(installed.name, new, &mut texts, &mask)?;
             notes.extend(limited_findings.note());
             findings = limited_findings.findings;
@@ -365,7 +400,6 @@ impl Analysers {
         let analyser = installed.analyser.as_ref();
         let scratch =
             Scratch::new().map_err(|why| format!("cannot create a temporary folder: {why}"))?;
-        let mut readable = Vec::new();
         let mut unread_files = match analyser.input() {
             AnalyserInput::Files => {
                 let prepare = |text| analyser.prepare_text(text);
@@ -373,11 +407,7 @@ impl Analysers {
             }
             AnalyserInput::Tree(_) => scratch.write_tree(project, side)?,
         };
-        if let AnalyserInput::Tree(TrustedRepo { checkout: Some(checkout) }) = analyser.input() {
-            let link_targets = scratch.link_modules(checkout, paths);
-            readable
-                .extend(link_targets.map_err(|why| format!("cannot link node_modules: {why}"))?);
-        }
+        let readable = link_folders(analyser, &scratch, paths)?;
         let checked: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
         unread_files.retain(|(path, _)| checked.contains(path.as_str()));
         let unread_paths: BTreeSet<&str> =
@@ -533,6 +563,25 @@ struct SideDiagnostics {
     failed_files: Vec<(String, String)>,
     /// Why the scratch folder could not be removed, as a sentence.
     cleanup_error: Option<String>,
+}
+
+/// Links the packages of a trusted project into the scratch folder. Returns the folders that the
+/// sandbox must let the analyser read.
+fn link_folders(
+    analyser: &dyn Analyser,
+    scratch: &Scratch,
+    paths: &[String],
+) -> Result<Vec<PathBuf>, String> {
+    let mut readable = Vec::new();
+    if let AnalyserInput::Tree(TrustedRepo { checkout: Some(checkout) }) = analyser.input() {
+        let link_targets = scratch.link_modules(checkout, paths);
+        readable.extend(link_targets.map_err(|why| format!("cannot link node_modules: {why}"))?);
+    }
+    if let Some(home) = std::env::home_dir() {
+        let links = analyser.link_dependencies(scratch, &home);
+        readable.extend(links.map_err(|why| format!("cannot link dependencies: {why}"))?);
+    }
+    Ok(readable)
 }
 
 /// Writes these files to the scratch folder, as UTF-8. Returns those that failed, each with the reason.

@@ -38,7 +38,14 @@ fn format_new_findings(
 ) -> String {
     fixture.with(|change| {
         let mut texts = SourceCache::new(change.project.unwrap());
-        let new = comparison::new_diagnostics(change, after.to_vec(), before, &mut texts).unwrap();
+        let new = comparison::new_diagnostics(
+            change,
+            after.to_vec(),
+            before,
+            DiagnosticScope::Project,
+            &mut texts,
+        )
+        .unwrap();
         let bounded =
             comparison::limit("lint", new, &mut texts, &CredentialMask::for_change(change))
                 .unwrap();
@@ -438,6 +445,60 @@ fn semgrep_drops_info_and_keeps_ignored_results() {
         a.py:1 no-eval P3 m
         a.py:1 no-eval P2 m
     "#]],
+    );
+}
+
+#[test]
+fn type_checkers_report_errors_only() {
+    let trusted = TrustedRepo { checkout: None };
+    let check = |checker, printed: &str, expected: Expect| {
+        check_read(&TypeCheckAnalyser { checker, trusted: &trusted }, printed, expected);
+    };
+    check(
+        TypeChecker::CargoCheck,
+        "    Checking a v0.1.0 (/s/a: b)\nsrc/a.rs:3:5: error[E0308]: mismatched types: x\nsrc/a.rs:4:5: error: expected `;`\nsrc/a.rs:9:9: warning: unused\nerror: could not compile `a`\n",
+        expect![[r#"
+            src/a.rs:3 E0308 P1 mismatched types: x
+            src/a.rs:4 error P1 expected `;`
+        "#]],
+    );
+    check(
+        TypeChecker::Mypy,
+        "a.py:3: error: Incompatible return value [x]  [return-value]\na.py:4:5: error: No  [attr-defined]\na.py:1: error: No library stub  [import-untyped]\na.py:4: note: See\n",
+        expect![[r#"
+            a.py:3 return-value P2 Incompatible return value [x]
+            a.py:4 attr-defined P2 No
+        "#]],
+    );
+    check(
+        TypeChecker::Pyright,
+        r#"{"generalDiagnostics": [
+            {"file": "/s/a.py", "severity": "error", "message": "m", "rule": "reportCallIssue", "range": {"start": {"line": 2}}},
+            {"file": "/s/a.py", "severity": "warning", "message": "m", "range": {"start": {"line": 3}}},
+            {"file": "/s/a.py", "severity": "error", "message": "m", "rule": "reportMissingImports", "range": {"start": {"line": 4}}}]}"#,
+        expect![[r#"
+            /s/a.py:3 reportCallIssue P2 m
+        "#]],
+    );
+    check(
+        TypeChecker::GoVet,
+        "# m/a\nvet: ./a.go:3:5: undefined: x\na/b.go:7:2: Printf format %d has arg\n",
+        expect![[r#"
+            ./a.go:3 error P1 undefined: x
+            a/b.go:7 error P2 Printf format %d has arg
+        "#]],
+    );
+    check(
+        TypeChecker::Javac,
+        "A.java:3: error: incompatible types: String cannot be converted to int\n    int a = x;\n            ^\n1 error\n",
+        expect![[r#"
+            A.java:3 error P1 incompatible types: String cannot be converted to int
+        "#]],
+    );
+    check(
+        TypeChecker::Javac,
+        "A.java:1: error: package org.x does not exist\nA.java:3: error: cannot find symbol\n",
+        expect!["dependencies of the project are not installed"],
     );
 }
 

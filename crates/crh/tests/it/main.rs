@@ -42,6 +42,7 @@ mod server_rest;
 mod suppression;
 mod tool;
 mod tool_refused;
+mod type_checkers;
 mod user;
 
 use std::path::{Path, PathBuf};

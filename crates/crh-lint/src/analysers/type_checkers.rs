@@ -1,0 +1,304 @@
+//! Type checkers and compilers: `cargo check`, `mypy`, `pyright`, `go vet` and `javac`. They run only
+//! on trusted changes, because they need the whole tree and installed dependencies, and because
+//! builds run code of the project.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fs, io};
+
+use serde::Deserialize;
+
+use super::diagnostic::{AnalyserReport, Diagnostic};
+use super::stderr_summary;
+use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, parse_json, path_argument};
+use crate::Project;
+use crate::paths::extension;
+use crate::process::ProcessOutput;
+use crh_review::finding::{Category, Confidence, Severity, Side};
+
+/// A large project takes minutes, and nothing is cached between the two sides.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(300);
+/// Maximum errors of `javac`. Its own limit of 100 would hide the new ones behind old ones.
+const JAVAC_ERRORS: &str = "1000";
+/// Rules about modules that are not installed.
+const NOT_INSTALLED_RULES: [&str; 4] =
+    ["import-not-found", "import-untyped", "reportMissingImports", "reportMissingModuleSource"];
+
+/// A type checker of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TypeChecker {
+    CargoCheck,
+    Mypy,
+    Pyright,
+    GoVet,
+    Javac,
+}
+
+impl TypeChecker {
+    pub(super) const ALL: [Self; 5] =
+        [Self::CargoCheck, Self::Mypy, Self::Pyright, Self::GoVet, Self::Javac];
+
+    /// Name of the reviewer.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::CargoCheck => "cargo-check",
+            Self::Mypy => "mypy",
+            Self::Pyright => "pyright",
+            Self::GoVet => "go-vet",
+            Self::Javac => "javac",
+        }
+    }
+
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::CargoCheck => "cargo",
+            Self::GoVet => "go",
+            Self::Mypy | Self::Pyright | Self::Javac => self.name(),
+        }
+    }
+
+    /// Whether the project uses this checker. `javac` alone checks a project without a build tool.
+    pub(super) fn is_used(self, project: &dyn Project) -> bool {
+        let text = |path: &str| project.file(Side::New, path).ok().flatten();
+        let exists = |path: &str| text(path).is_some();
+        let has = |path: &str, section: &str| {
+            text(path).is_some_and(|text| String::from_utf8_lossy(&text).contains(section))
+        };
+        match self {
+            Self::CargoCheck => exists("Cargo.toml"),
+            Self::GoVet => exists("go.mod"),
+            Self::Mypy => {
+                exists("mypy.ini")
+                    || exists(".mypy.ini")
+                    || has("pyproject.toml", "[tool.mypy")
+                    || has("setup.cfg", "[mypy")
+            }
+            Self::Pyright => exists("pyrightconfig.json") || has("pyproject.toml", "[tool.pyright"),
+            Self::Javac => !["pom.xml", "build.gradle", "build.gradle.kts", "build.xml"]
+                .into_iter()
+                .any(exists),
+        }
+    }
+
+    /// Whether the output says that dependencies are missing. Further errors follow from them.
+    fn misses_dependencies(self, output: &str) -> bool {
+        let signs: &[&str] = match self {
+            Self::GoVet => &["no required module provides package", "missing go.sum entry"],
+            Self::Javac => &["does not exist\n"],
+            Self::CargoCheck | Self::Mypy | Self::Pyright => &[],
+        };
+        signs.iter().any(|sign| output.contains(sign))
+    }
+
+    /// Parses a line such as `src/a.rs:3:5: error[E0308]: mismatched types`.
+    fn parse_line(self, line: &str) -> Option<Diagnostic> {
+        let (line, is_type_error) = match line.strip_prefix("vet: ") {
+            Some(line) => (line, true),
+            None => (line, self != Self::GoVet),
+        };
+        let (path, rest) = line.split_once(':')?;
+        let (row, rest) = rest.split_once(':')?;
+        let column = rest.split_once(':').filter(|(column, _)| column.parse::<u32>().is_ok());
+        let message = column.map_or(rest, |(_, message)| message).trim_start();
+        let (rule, message) = match self {
+            Self::CargoCheck => {
+                let (rule, message) = message.strip_prefix("error")?.split_once(": ")?;
+                (rule.trim_matches(['[', ']']), message)
+            }
+            Self::Mypy => {
+                let (message, rule) = message.strip_prefix("error: ")?.rsplit_once("  [")?;
+                (rule.strip_suffix(']')?, message)
+            }
+            Self::Javac => ("", message.strip_prefix("error: ")?),
+            Self::GoVet => ("", message),
+            Self::Pyright => return None,
+        };
+        self.diagnostic(path, row.parse().ok()?, rule, message, is_type_error)
+    }
+
+    fn diagnostic(
+        self,
+        path: &str,
+        line: u32,
+        rule: &str,
+        message: &str,
+        is_type_error: bool,
+    ) -> Option<Diagnostic> {
+        if NOT_INSTALLED_RULES.contains(&rule) {
+            return None;
+        }
+        let stops_build = matches!(self, Self::CargoCheck | Self::GoVet | Self::Javac);
+        let (severity, confidence) = match stops_build && is_type_error {
+            true => (Severity::P1, Confidence::thousandths(950)),
+            false => (Severity::P2, Confidence::thousandths(850)),
+        };
+        Some(Diagnostic {
+            path: path.to_owned(),
+            line,
+            rule: if rule.is_empty() { "error".to_owned() } else { rule.to_owned() },
+            message: message.to_owned(),
+            severity,
+            category: Category::Bug,
+            confidence,
+            why: String::new(),
+        })
+    }
+}
+
+/// A type checker on a trusted project.
+pub(super) struct TypeCheckAnalyser<'a> {
+    pub(super) checker: TypeChecker,
+    pub(super) trusted: &'a TrustedRepo,
+}
+
+impl Analyser for TypeCheckAnalyser<'_> {
+    fn handles(&self, path: &str, _: &dyn Fn() -> Vec<u8>) -> bool {
+        let extension = extension(path);
+        match self.checker {
+            TypeChecker::CargoCheck => extension == "rs",
+            TypeChecker::Mypy | TypeChecker::Pyright => matches!(extension.as_str(), "py" | "pyi"),
+            TypeChecker::GoVet => extension == "go",
+            TypeChecker::Javac => extension == "java",
+        }
+    }
+
+    fn input(&self) -> AnalyserInput<'_> {
+        AnalyserInput::Tree(self.trusted)
+    }
+
+    fn is_per_file(&self) -> bool {
+        false
+    }
+
+    /// Packages that cargo and go have downloaded before. Cargo also runs build scripts in the tree.
+    fn link_dependencies(&self, scratch: &Scratch, home: &Path) -> io::Result<Vec<PathBuf>> {
+        let (links, mut readable): (&[&str], Vec<PathBuf>) = match self.checker {
+            TypeChecker::CargoCheck => (&[".cargo/registry", ".cargo/git"], vec![scratch.tree()]),
+            TypeChecker::GoVet => (&["go/pkg/mod"], Vec::new()),
+            TypeChecker::Mypy | TypeChecker::Pyright | TypeChecker::Javac => (&[], Vec::new()),
+        };
+        for link in links {
+            let (from, to) = (home.join(link), scratch.root().join(link));
+            if from.is_dir() {
+                fs::create_dir_all(to.parent().unwrap_or(&to))?;
+                std::os::unix::fs::symlink(&from, &to)?;
+                readable.push(from);
+            }
+        }
+        Ok(readable)
+    }
+
+    fn args(&self, files: &[String], scratch: &Scratch) -> Result<Vec<String>, String> {
+        let words: &[&str] = match self.checker {
+            TypeChecker::CargoCheck => {
+                &["check", "--offline", "--workspace", "--all-targets", "--message-format", "short"]
+            }
+            TypeChecker::Mypy => &[
+                "--show-error-codes",
+                "--no-error-summary",
+                "--no-color-output",
+                "--no-pretty",
+                "--hide-error-context",
+                "--ignore-missing-imports",
+                "--",
+            ],
+            TypeChecker::Pyright => &["--outputjson"],
+            TypeChecker::GoVet => &["vet", "./..."],
+            TypeChecker::Javac => {
+                &["-proc:none", "-implicit:none", "-Xmaxerrs", JAVAC_ERRORS, "-d", "../classes"]
+            }
+        };
+        let mut args: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        match self.checker {
+            TypeChecker::Mypy => args.extend(files.iter().map(path_argument)),
+            TypeChecker::Javac => args.push(java_sources(scratch).map_err(|why| why.to_string())?),
+            TypeChecker::CargoCheck | TypeChecker::Pyright | TypeChecker::GoVet => {}
+        }
+        Ok(args)
+    }
+
+    fn parse_output(&self, output: &ProcessOutput) -> Result<AnalyserReport, String> {
+        let diagnostics: Vec<Diagnostic> = match self.checker {
+            TypeChecker::Pyright => parse_pyright(output)?,
+            TypeChecker::CargoCheck
+            | TypeChecker::Mypy
+            | TypeChecker::GoVet
+            | TypeChecker::Javac => {
+                let printed = [output.stdout.as_slice(), b"\n", &output.stderr].concat();
+                let text = String::from_utf8_lossy(&printed);
+                if self.checker.misses_dependencies(&text) {
+                    return Err("dependencies of the project are not installed".to_owned());
+                }
+                text.lines().filter_map(|line| self.checker.parse_line(line)).collect()
+            }
+        };
+        if diagnostics.is_empty()
+            && !output.status.success()
+            && self.checker != TypeChecker::Pyright
+        {
+            let complaint = if output.stderr.is_empty() { &output.stdout } else { &output.stderr };
+            return Err(format!("failed: {}", stderr_summary(complaint)));
+        }
+        Ok(AnalyserReport { diagnostics, unparsed_files: Vec::new() })
+    }
+}
+
+/// An argument file with all Java files of the tree.
+fn java_sources(scratch: &Scratch) -> io::Result<String> {
+    let tree = scratch.tree();
+    let mut sources = Vec::new();
+    let mut folders = vec![tree.clone()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let kind = entry.file_type()?;
+            let path = entry.path();
+            if kind.is_dir() {
+                folders.push(path);
+            } else if kind.is_file() && path.extension().is_some_and(|it| it == "java") {
+                let path = path.strip_prefix(&tree).unwrap_or(&path).to_string_lossy();
+                sources.push(format!("\"{}\"\n", path.replace('\\', "\\\\").replace('"', "\\\"")));
+            }
+        }
+    }
+    sources.sort();
+    let file = scratch.write_extra("sources", sources.concat().as_bytes())?;
+    Ok(format!("@{}", file.display()))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PyrightOutput {
+    general_diagnostics: Vec<PyrightRow>,
+}
+
+#[derive(Deserialize)]
+struct PyrightRow {
+    file: String,
+    severity: String,
+    message: String,
+    #[serde(default)]
+    rule: String,
+    range: Option<PyrightRange>,
+}
+
+#[derive(Deserialize)]
+struct PyrightRange {
+    start: PyrightPosition,
+}
+
+#[derive(Deserialize)]
+struct PyrightPosition {
+    /// From 0.
+    line: u32,
+}
+
+fn parse_pyright(output: &ProcessOutput) -> Result<Vec<Diagnostic>, String> {
+    let PyrightOutput { general_diagnostics } = parse_json(output)?;
+    let errors = general_diagnostics.into_iter().filter(|row| row.severity == "error");
+    let diagnostics = errors.filter_map(|row| {
+        let line = row.range?.start.line.saturating_add(1);
+        TypeChecker::Pyright.diagnostic(&row.file, line, &row.rule, &row.message, true)
+    });
+    Ok(diagnostics.collect())
+}

@@ -1,0 +1,82 @@
+//! Type checkers of trusted projects, run by the real program in the sandbox.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::hostile::has_sandbox;
+use crate::user::User;
+use crh_testkit::Repo;
+
+/// File, line, title and rule of each issue of `crh check`.
+fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
+    let args = [&["check", "--base", "HEAD~1", "--no-pr", "--format", "json"], flags].concat();
+    let program = user.crh(repo.path(), &args).env("PATH", path).env("CRH_ANALYSERS", "auto");
+    let output = program.run();
+    let report: Value = serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|why| panic!("{why}: {}", output.shown()));
+    let row = |issue: &Value| {
+        let text = |name: &str| issue[name].as_str().unwrap_or_default();
+        let rule = text("rule");
+        format!("{}:{} {rule} {}", text("file"), issue["line_start"], text("title"))
+    };
+    let mut rows: Vec<String> = report["issues"].as_array().unwrap().iter().map(row).collect();
+    rows.retain(|row| row.contains(" mypy/") || row.contains(" cargo-check/"));
+    rows.sort();
+    rows
+}
+
+#[test]
+fn cargo_check_finds_a_caller_that_the_change_breaks() {
+    let Some(cargo) = std::env::var_os("CARGO").map(PathBuf::from).filter(|_| has_sandbox()) else {
+        return;
+    };
+    let repo = Repo::from_fixture(
+        "
+        //- Cargo.toml
+        [package]
+        name = \"shop\"
+        edition = \"2024\"
+        //- src/lib.rs
+        pub mod api;
+        pub mod orders;
+        //- src/api.rs
+        pub fn old() -> u32 { \"already broken\" }
+        pub fn report() -> u32 { crate::orders::total(&[1]) }
+        //- src/orders.rs
+        pub fn total(items: &[u32]) -> u32 { items.iter().sum() }
+        //- head
+        //- src/orders.rs
+        pub fn total(items: &[u64]) -> u64 { items.iter().sum() }
+        ",
+    );
+    let user = User::new();
+    let path = format!("{}:/usr/bin:/bin", cargo.parent().unwrap().display());
+    assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
+    assert_eq!(
+        check(&user, &repo, &path, &["--trust"]),
+        ["src/api.rs:2 cargo-check/E0308 mismatched types: expected `u32`, found `u64`"]
+    );
+}
+
+#[test]
+fn mypy_reports_new_errors_of_a_trusted_project() {
+    if !has_sandbox() {
+        return;
+    }
+    let base = "//- mypy.ini\n[mypy]\n//- a.py\nold = bad(1)\n";
+    let repo =
+        Repo::from_fixture(&format!("{base}//- head\n//- a.py\nold = bad(1)\nnew = bad(2)\n"));
+    let user = User::new();
+    let tool = user.path("tools/mypy");
+    user.write(
+        "tools/mypy",
+        "#!/bin/sh\ngrep -Hn bad a.py | sed 's/:\\([0-9]*\\):.*/:\\1: error: bad is bad  [no-bad]/'\nexit 1\n",
+    );
+    fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tool.parent().unwrap().display());
+    assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
+    assert_eq!(check(&user, &repo, &path, &["--trust"]), ["a.py:2 mypy/no-bad bad is bad"]);
+}
