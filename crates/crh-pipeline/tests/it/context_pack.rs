@@ -167,28 +167,44 @@ fn pack_is_the_same_in_a_clone() {
     );
     repo.commit("after");
     let shallow = repo.cloned(&["--depth", "2"]);
+    // Files outside the two commits are not part of the pack.
+    repo.write("untracked.py", "from a import first_name\nfirst_name(2)\n");
+    repo.git(&["branch", "elsewhere", "HEAD~1"]);
     let pack = |repo| {
         let change = TestChange::from_repo(repo);
         ContextPack::build(&change.subject).render(40_000, &|_| true)
     };
     let text = pack(repo);
-    assert!(!text.is_empty());
+    assert!(text.contains("b.py") && !text.contains("untracked.py"), "{text}");
     assert_eq!(text, pack(shallow));
 }
 
 #[test]
 fn hostile_repository_stays_within_bounds() {
     let repo = Repo::new();
+    let outside = Repo::new();
+    outside.write("secret.py", "open_sesame = hot_path(1)\n");
     let calls: String =
-        (0..3_000).map(|number| format!("x{number} = hot_path({number})\n")).collect();
+        (0..100_000).map(|number| format!("x{number} = hot_path({number})\n")).collect();
     repo.write("calls.py", &calls);
-    repo.write("wide.py", format!("y = hot_path('{}')\n", "z".repeat(2_000_000)));
-    repo.write("hot.py", "def hot_path(x):\n    return x\n");
+    repo.write("wide.py", format!("y = hot_path('{}')\n", "z".repeat(50_000_000)));
+    repo.write("hot.py", "def hot_path(x):\n    return cold_path(x)\n");
+    // The two functions call each other.
+    repo.write("cold.py", "def cold_path(x):\n    return hot_path(x)\n");
+    for (target, link) in [
+        (outside.path().join("secret.py"), "secret.py"),
+        (outside.path().to_owned(), "folder"),
+        ("loop.py".into(), "loop.py"),
+        ("hot.py".into(), "link.py"),
+    ] {
+        std::os::unix::fs::symlink(target, repo.path().join(link)).unwrap();
+    }
     repo.commit("before");
-    repo.write("hot.py", "def hot_path(x):\n    return x + 1\n");
+    repo.write("hot.py", "def hot_path(x):\n    return cold_path(x) + 1\n");
     repo.commit("after");
     let change = TestChange::from_repo(repo);
     let text = ContextPack::build(&change.subject).render(40_000, &|_| true);
     assert!(text.contains("calls.py: uses hot_path"), "{text}");
     assert!(text.len() < 10_000, "{}", text.len());
+    assert!(!text.contains("open_sesame"), "{text}");
 }
