@@ -21,8 +21,8 @@ use crate::tools::session::{
 };
 use crate::tools::{ReadOnlyTools, session};
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, ProgressListener, RunLimits,
-    SubmitTool, drive,
+    AgentOutcome, AgentRun, AgentTask, CallPurpose, FinishedRun, LimitKind, ProgressListener,
+    RunLimits, SubmitTool, drive,
 };
 use crh_llm::Model;
 use crh_review::ReviewerReturn;
@@ -136,19 +136,31 @@ pub(super) async fn run_attempt(
 /// Limits of an attempt: the limits of the run minus the usage of earlier attempts.
 fn limits(ctx: &ReviewContext, reviewer: &Reviewer, earlier_attempts: &RunRecord) -> RunLimits {
     let used_totals = &earlier_attempts.totals;
-    let turns = match reviewer.role {
-        PanelRole::Finder => FINDER_TURNS,
-        PanelRole::Specialist | PanelRole::Upkeep | PanelRole::UpkeepPart | PanelRole::Extra => {
-            TURNS
-        }
-    };
     RunLimits {
-        turns,
+        turns: turns(reviewer),
         tool_calls: TOOL_CALLS.saturating_sub(used_totals.tool_calls),
         tokens: TOKENS.saturating_sub(used_totals.usage.input + used_totals.usage.output),
         money: ctx.options.budget.money,
         wall: ctx.working_time(),
     }
+}
+
+fn turns(reviewer: &Reviewer) -> u32 {
+    match reviewer.role {
+        PanelRole::Finder => FINDER_TURNS,
+        PanelRole::Specialist | PanelRole::Upkeep | PanelRole::UpkeepPart | PanelRole::Extra => {
+            TURNS
+        }
+    }
+}
+
+/// The limit that cut a reviewer's work short. A report in the last planned turn is whole, because
+/// every reviewer has that many turns, whatever the budget of the review is.
+fn limit_of(reviewer: &Reviewer, finished: &FinishedRun<ReviewerAnswer>) -> Option<LimitKind> {
+    let has_reported = matches!(finished.end.outcome, AgentOutcome::Answered(_));
+    let is_planned_end = has_reported && finished.totals.llm_calls >= turns(reviewer);
+    let limit = finished.end.limit_reached;
+    limit.filter(|limit| *limit != LimitKind::Turns || !is_planned_end)
 }
 
 /// Whether a reviewer can look things up. Upkeep cannot: look-ups would cost more than its minor
@@ -193,7 +205,7 @@ fn finish_record(
     let mut record = earlier_attempts;
     record.add_usage(&finished, reviewer_run.model.name());
     record.took_ms = record.took_ms.saturating_add(milliseconds(finished.duration));
-    record.limited = finished.end.limit_reached;
+    record.limited = limit_of(&reviewer_run.reviewer, &finished);
     record.notes.extend(notes);
     record.ended = match RunEnd::from_outcome(&finished.end.outcome) {
         RunEnd::Failed(why) if refused_report.is_some() => {

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use expect_test::expect;
+use serde_json::json;
 
 use super::scene::{CART, Scene, confirms, divides, reports, scouts};
 use crh_review::verdict::Verdict;
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{bad_request, rate_limited, says};
+use crh_testkit::fake_model::{bad_request, calls, rate_limited, says};
 
 #[tokio::test]
 async fn failed_reviewer_is_named_in_the_report() {
@@ -64,13 +65,34 @@ async fn all_reviewers_failed_means_not_reviewed() {
     assert_eq!(reviewed.report.model_used, "", "no model answered");
 }
 
+/// Every reviewer has the same small number of turns, so a report in the last one is whole.
+#[tokio::test]
+async fn report_in_the_last_turn_is_complete() {
+    let read = calls("repo_read", json!({ "path": "shop/cart.py" }));
+    let search = calls("repo_grep", json!({ "pattern": "total" }));
+    let model = FakeModel::start()
+        .on("correctness", [reports(&[])])
+        .on("security", [read, search, reports(&[])]);
+    let scene = Scene::new(CART).with_reviewers(&["correctness", "security"]);
+    scene
+        .check(
+            &model,
+            expect![[r#"
+        ReadyToMerge: nothing actionable was found
+          correctness (asked for by `--reviewers`) Completed
+          security (asked for by `--reviewers`) Completed
+    "#]],
+        )
+        .await;
+}
+
 /// The scout takes all the time of the review. The static checks do not depend on it.
 #[tokio::test]
 async fn slow_scout_does_not_cost_static_findings() {
     let model = FakeModel::start().on("scout", [says("").delayed(Duration::from_secs(3_600))]);
     let conflict = CART.replace("    return sum(lines) / count", "<<<<<<< a");
     let scene =
-        Scene::new(&conflict).with_change(|it| it.terms.budget.wall = Duration::from_secs(3));
+        Scene::new(&conflict).with_change(|it| it.terms.budget.wall = Duration::from_secs(10));
     scene.check(&model, expect![[r#"
         Incomplete: failed reviewers: correctness; 1 file not fully reviewed (shop/cart.py); nothing was reviewed; static checks found 1 issue to fix
           correctness (always) Failed: the remaining budget for time is too small for another request
