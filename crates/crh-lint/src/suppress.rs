@@ -329,7 +329,7 @@ fn has_unknown_tool(name: &str) -> bool {
     let tool = reviewer_of(name);
     tool.len() < name.len()
         && !REVIEWERS.contains(&tool)
-        && !analysers::NAMES.contains(&tool)
+        && !analysers::is_analyser(tool)
         && !BUILT_IN.contains(name)
 }
 

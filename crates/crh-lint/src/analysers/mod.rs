@@ -47,8 +47,14 @@ use crate::whitespace::fold_whitespace;
 use crate::{ChangeView, ChangedFile, Project, StaticOutput, StaticRun};
 use crh_review::finding::Side;
 
-/// Names of all linters, in display order. The type checkers run only on trusted changes.
-pub const NAMES: [&str; 5] = [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
+/// Names of the linters, in display order. The other type checkers run only on trusted changes.
+pub const LINTERS: [&str; 5] =
+    [ruff::NAME, eslint::NAME, shellcheck::NAME, semgrep::NAME, tsc::NAME];
+
+/// Whether this is the name of a linter or a type checker.
+pub fn is_analyser(name: &str) -> bool {
+    LINTERS.contains(&name) || TypeChecker::ALL.iter().any(|checker| checker.name() == name)
+}
 
 /// Limit per analyser. Further files count as not fully checked.
 const CHECKED_FILES_MAX: usize = 3_000;
@@ -166,7 +172,7 @@ impl Analysers {
         let excluded_folder = checkout.filter(|_| trusted.is_none());
         let path = installation::folders_outside(path, excluded_folder);
         let mut installed = BTreeMap::new();
-        for name in NAMES {
+        for name in LINTERS {
             let local_program =
                 trusted.as_ref().and_then(|it| project_program(name, it.checkout.as_deref()?));
             let local_program = local_program
@@ -205,7 +211,7 @@ impl Analysers {
     /// Analysers that are not used because only a shim of a version manager is installed, with the
     /// path of the shim.
     pub fn shims(&self) -> impl Iterator<Item = (&'static str, PathBuf)> {
-        NAMES
+        LINTERS
             .into_iter()
             .filter(|name| !self.installed.contains_key(name))
             .filter_map(|name| Some((name, installation::find_shim(name, &self.path)?)))
@@ -361,19 +367,28 @@ impl Analysers {
         let mut findings = Vec::new();
         if !after.diagnostics.is_empty() || !after.unparsed_files.is_empty() {
             let mut texts = SourceCache::new(project);
-            let paths = comparison::origin_paths(change, checked_files, &after, &mut texts)?;
+            let paths = match analyser.is_per_file() {
+                true => comparison::origin_paths(change, checked_files, &after, &mut texts)?,
+                // An error in one file may come from any other.
+                false => checked_files.iter().filter_map(|file| file.old_path.clone()).collect(),
+            };
             let handled_paths = paths.into_iter().filter(|path| {
                 let text = || project.file(Side::Old, path).ok().flatten().unwrap_or_default();
                 analyser.handles(path, &text)
             });
             let paths: Vec<String> = handled_paths.take(CHECKED_FILES_MAX).collect();
-            let before = self.analyse_side(installed, project, Side::Old, &paths, &mask)?;
+            let is_new_code = paths.is_empty() && !analyser.is_per_file();
+            let before = match is_new_code {
+                true => SideDiagnostics::default(),
+                false => self.analyse_side(installed, project, Side::Old, &paths, &mask)?,
+            };
             notes.extend(before.cleanup_error.clone());
             let unparsed_files =
                 comparison::newly_unparsed_files(checked_files, &after, &before).into_iter();
             unfinished_files
                 .extend(unparsed_files.map(|path| (path, format!("{name} cannot parse it"))));
-            let scope = match analyser.is_per_file() {
+            // Without a run on the base, errors in other files may be old.
+            let scope = match analyser.is_per_file() || is_new_code {
                 true => DiagnosticScope::ChangedFiles,
                 false => DiagnosticScope::Project,
             };

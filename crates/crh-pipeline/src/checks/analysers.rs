@@ -10,7 +10,7 @@ use crh_lint::{ChangeView, Project};
 
 /// Whether this reviewer is an analyser.
 pub(crate) fn is_analyser(name: &str) -> bool {
-    crh_lint::analysers::NAMES.contains(&name)
+    crh_lint::analysers::is_analyser(name)
 }
 
 /// Analysers that can check files of the change. If this machine has no sandbox for them, the list

@@ -414,7 +414,7 @@ fn sandbox_check(probe: Result<(), String>) -> DoctorCheck {
 /// versions are unknown.
 fn analysers_check(linters: &[(&str, Option<Result<String, String>>)]) -> DoctorCheck {
     if linters.is_empty() {
-        let names = crh_lint::analysers::NAMES.join(", ");
+        let names = crh_lint::analysers::LINTERS.join(", ");
         return DoctorCheck::missing(
             "analysers",
             "no linter is installed",

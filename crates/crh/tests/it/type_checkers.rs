@@ -4,11 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::hostile::has_sandbox;
+use crate::review::script::answers;
+use crate::review::with_key;
 use crate::user::User;
-use crh_testkit::Repo;
+use crh_testkit::{FakeModel, Repo};
 
 /// File, line, title and rule of each issue of `crh check`.
 fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
@@ -61,6 +63,14 @@ fn cargo_check_finds_a_caller_that_the_change_breaks() {
     );
 }
 
+/// Like mypy, it ends with 2 if it gets no file.
+const FAKE_MYPY: &str = r#"#!/bin/sh
+for file; do case $file in *.py) files="$files $file" ;; esac; done
+[ -n "$files" ] || exit 2
+grep -Hn bad $files | sed 's/:\([0-9]*\):.*/:\1: error: bad is bad  [no-bad]/'
+exit 1
+"#;
+
 #[test]
 fn mypy_reports_new_errors_of_a_trusted_project() {
     if !has_sandbox() {
@@ -71,12 +81,24 @@ fn mypy_reports_new_errors_of_a_trusted_project() {
         Repo::from_fixture(&format!("{base}//- head\n//- a.py\nold = bad(1)\nnew = bad(2)\n"));
     let user = User::new();
     let tool = user.path("tools/mypy");
-    user.write(
-        "tools/mypy",
-        "#!/bin/sh\ngrep -Hn bad a.py | sed 's/:\\([0-9]*\\):.*/:\\1: error: bad is bad  [no-bad]/'\nexit 1\n",
-    );
+    user.write("tools/mypy", FAKE_MYPY);
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:/usr/bin:/bin", tool.parent().unwrap().display());
     assert_eq!(check(&user, &repo, &path, &[]), [""; 0]);
     assert_eq!(check(&user, &repo, &path, &["--trust"]), ["a.py:2 mypy/no-bad bad is bad"]);
+    // In a review, it is a static check and no model reviewer.
+    let model = FakeModel::answering(|_| answers(&[]));
+    let args = ["review", "--base", "HEAD~1", "--no-pr", "--trust", "--strategy", "single"];
+    let args = [&args[..], &["--mode", "report-only", "--format", "json"]].concat();
+    let program = user.crh(repo.path(), &args).env("PATH", &path).env("CRH_ANALYSERS", "auto");
+    let output = with_key(program, &model).run();
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    let reviewers = report["reviewers"].as_array().unwrap().iter();
+    let mypy = reviewers.clone().find(|row| row["name"] == "mypy").unwrap();
+    assert_eq!((&mypy["origin"], &mypy["outcome"]), (&json!("code"), &json!("completed")));
+    assert_eq!(report["status"], "ok", "{}", output.shown());
+    // A new file has no base to compare with.
+    repo.write("n.py", "new = bad(3)\n");
+    repo.commit("add a file");
+    assert_eq!(check(&user, &repo, &path, &["--trust"]), ["n.py:1 mypy/no-bad bad is bad"]);
 }

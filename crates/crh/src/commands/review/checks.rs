@@ -150,7 +150,7 @@ fn unknown_rule_note(name: &str, tools: OtherTools) -> Option<String> {
     let is_known = !name.contains('/')
         || crh_lint::rules().any(|rule| crh_lint::name_matches_rule(name, rule.id))
         || is_own && (name.ends_with("/*") || reviewer == "patterns")
-        || crh_lint::analysers::NAMES.contains(&reviewer)
+        || crh_lint::analysers::is_analyser(reviewer)
         || tools == OtherTools::Sarif && !is_own;
     if is_known {
         return None;
