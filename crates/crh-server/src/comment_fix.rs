@@ -11,7 +11,7 @@ use crate::job::{AttemptFailure, RetryAdvice};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
 use crh_forge::posting::apply_replacement;
-use crh_review::render::ticket_title;
+use crh_review::render::{comment_line, ticket_title};
 use crh_review::report::{Issue, Report};
 
 const MOVED: &str = "The branch moved since the last review, so crh changes nothing. Comment `/crh review`, and ask again when the review is there.";
@@ -102,7 +102,8 @@ impl CommentJobRunner {
         std::fs::write(&fixed, text).map_err(on_disk)?;
         attempt.begin_step("check").await?;
         let (packed, fixed) = (pack.to_string_lossy(), fixed.to_string_lossy());
-        let arguments = ["check-fix", "--packed", &packed, "--path", path, "--text", &fixed];
+        let path = format!("--path={path}");
+        let arguments = ["check-fix", "--packed", &packed, &path, "--text", &fixed];
         let arguments = arguments.map(str::to_owned).into();
         let timeout = attempt.settings.timeouts.prepare;
         let stdout = match attempt.run_crh(arguments, ChildAccess::Nothing, timeout).await {
@@ -116,8 +117,9 @@ impl CommentJobRunner {
         })?;
         Ok(check.objection.map(|found| {
             let line = found.line.map(|line| format!(":{line}")).unwrap_or_default();
-            let Objection { title, file, rule, .. } = found;
-            format!("the fixed file fails a static check: {title} ({file}{line}, `{rule}`)")
+            let [title, file, rule] =
+                [&found.title, &found.file, &found.rule].map(|text| comment_line(text));
+            format!("the fixed file fails a static check: {title} ({file}{line}, {rule})")
         }))
     }
 }

@@ -76,6 +76,11 @@ pub fn comment_title(issue: &Issue, links: Option<&str>) -> String {
     prose(&issue.title, links)
 }
 
+/// A text of a change, as a part of one line of a comment.
+pub fn comment_line(text: &str) -> String {
+    prose(&sanitise::one_line(text), None)
+}
+
 /// The title in the first line of an inline comment, in its escaped form.
 pub fn title_in_comment(body: &str) -> Option<&str> {
     let line = body.lines().next()?.strip_prefix("**P")?;

@@ -25,7 +25,7 @@ pub use comment::{
 };
 pub use envelope::{envelope, failure_line, stopped_envelope};
 pub use html::{PageError, html};
-pub use inline::{SuggestionStyle, comment_title, inline, title_in_comment};
+pub use inline::{SuggestionStyle, comment_line, comment_title, inline, title_in_comment};
 pub use markdown::markdown;
 pub use quickfix::quickfix;
 pub use reply::{QuotedLine, reply};

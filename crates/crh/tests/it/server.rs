@@ -106,7 +106,8 @@ impl ServerScenario {
         let environment = self.github.environment_without();
         let program =
             environment.iter().fold(program, |program, (name, value)| program.env(name, value));
-        program.env("CRH_STRATEGY", "single").start()
+        // Operators name a model, also for the steps that have no key.
+        program.env("CRH_STRATEGY", "single").env("CRH_MODEL", "openai:gpt-5.4-mini").start()
     }
 
     fn get(&self, path: &str) -> String {

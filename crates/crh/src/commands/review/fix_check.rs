@@ -6,7 +6,9 @@ use serde::Serialize;
 use super::begin::Beginning;
 use crate::cli::CheckFixArgs;
 use crate::config::environment::Environment;
+use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
+use crate::config::review::StrategyChoice;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{input, ui};
 use crh_pipeline::checks;
@@ -33,7 +35,10 @@ pub(in crate::commands) fn run(
     environment: &Environment,
 ) -> Result<(), Failure> {
     let text = input::bytes(&environment.folder.join(&args.text))?;
-    let begun = Beginning::of_packed(args.packed, RawSettings::default()).begin(environment)?;
+    // No model is asked, also if the settings name one.
+    let strategy = SourcedValue::from_flag("--strategy", StrategyChoice::Static);
+    let flags = RawSettings { review_strategy: Some(strategy), ..RawSettings::default() };
+    let begun = Beginning::of_packed(args.packed, flags).begin(environment)?;
     let no_files = || Failure::usage("the archive has only a diff").hint("pack a pull request");
     let (bare, head) = begun.files.as_ref().ok_or_else(no_files)?;
     let fixed = bare
