@@ -31,6 +31,8 @@ use crh_memory::proposal::{
 use crh_pipeline::target_args::Target;
 use crh_review::{escape_invisible, stable_json};
 
+/// Proposals that may be unreadable before crh gives up.
+const UNREAD_MAX: usize = 3;
 /// Folder of documents about solved problems.
 const SOLUTIONS: &str = "docs/solutions";
 /// Maximum documents, as in a review.
@@ -268,7 +270,7 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
     let commits = recent_commits(environment);
     let numbers = commits.iter().filter_map(|it| merged_proposal(&it.subject, &it.body));
     let numbers = numbers.filter(|number| known.insert(*number)).take(args.pull_requests as usize);
-    let mut comments = Vec::new();
+    let (mut comments, mut unread) = (Vec::new(), Vec::new());
     for number in numbers {
         let target = Target::PullRequest(number.to_string());
         let lookup = forge::PullRequestLookup::IfToken;
@@ -278,11 +280,17 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
             }
             Ok(_) => {}
             Err(failure) => {
+                // The number may be that of an issue.
                 let why = ui::one_line(&format!("{:#}", failure.error));
-                ui::note(&format!("the review comments of #{number} were not read: {why}"));
-                break;
+                unread.push(format!("the review comments of #{number} were not read: {why}"));
+                if unread.len() == UNREAD_MAX {
+                    break;
+                }
             }
         }
+    }
+    if let Some(note) = unread.first() {
+        ui::note(note);
     }
     comments
 }
