@@ -206,6 +206,10 @@ impl TestRunner<'_> {
             CommandOutcome::NotRun(why) => return Err(why),
         };
         check_passed("before the change", self.run(revisions, "base", Some(test))?)?;
+        // A test that fails at random proves nothing.
+        if !matches!(self.run(revisions, "head", Some(test))?, CommandOutcome::Failed(..)) {
+            return Err("it fails only sometimes with the change".to_owned());
+        }
         // If the command runs more than this test, another test may be the one that fails.
         if !self.command.names_test() {
             if self.head_alone.is_none() {
