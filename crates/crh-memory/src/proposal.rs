@@ -45,7 +45,7 @@ pub struct RepairCommit {
     pub files: Vec<String>,
 }
 
-/// A comment of a maintainer on a line of somebody else's change.
+/// A comment of a maintainer on a line of another author's change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewComment {
     /// Number of the proposed change.

@@ -295,7 +295,7 @@ fn review_comments(args: &LearnArgs, environment: &Environment) -> Vec<ReviewCom
     comments
 }
 
-/// What maintainers wrote on lines of somebody else's change. Comments of strangers and bots, in
+/// What maintainers wrote on lines of another author's change. Comments of strangers and bots, in
 /// threads of crh, and with instructions to a reviewer do not count.
 fn maintainers_comments(proposal: u64, state: &ProposalState) -> Vec<ReviewComment> {
     let author = state.properties.author.as_ref().map(|author| author.login.as_str());

@@ -155,7 +155,7 @@ fn turns(reviewer: &Reviewer) -> u32 {
 }
 
 /// The limit that cut a reviewer's work short. A report in the last planned turn is whole, because
-/// every reviewer has that many turns, whatever the budget of the review is.
+/// every reviewer has that many turns, with a small and with a large budget.
 fn limit_of(reviewer: &Reviewer, finished: &FinishedRun<ReviewerAnswer>) -> Option<LimitKind> {
     let has_reported = matches!(finished.end.outcome, AgentOutcome::Answered(_));
     let is_planned_end = has_reported && finished.totals.llm_calls >= turns(reviewer);
