@@ -94,14 +94,7 @@ fn main() -> ExitCode {
 
 /// Matches of crh, formatted like `git grep -z`.
 fn found(objects: &Objects, head: &str, pattern: &str) -> Vec<Vec<u8>> {
-    let query = SearchQuery {
-        pattern: SearchPattern::Regex(pattern.to_owned()),
-        glob: None,
-        ignore_case: false,
-        max_matches: usize::MAX,
-        line_filter: None,
-        time_limit: None,
-    };
+    let query = SearchQuery::new(SearchPattern::Regex(pattern.to_owned()));
     let found = search(objects, head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
     assert!(found.unreadable_files.is_empty());
     let line = |found: &crh_git::LineMatch| {

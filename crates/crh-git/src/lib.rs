@@ -32,6 +32,7 @@ mod search;
 mod store;
 mod temp_checkout;
 mod variables;
+mod word_index;
 
 pub use address::{AddressError, FetchAddress, PinnedCommit};
 pub use amend::{AmendError, AmendedFile};

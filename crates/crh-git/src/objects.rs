@@ -10,6 +10,7 @@ use gix::objs::tree::EntryKind;
 
 use crate::bare::EMPTY_TREE;
 use crate::database::{Database, DatabaseHandle, MAX_BLOB_BYTES, parse_id};
+use crate::word_index::WordIndex;
 
 /// Maximum number of files and folders of a tree that crh lists. The largest public repositories
 /// have about 500,000 files. A tree with few objects can have any number of paths, because its
@@ -28,6 +29,7 @@ pub struct Objects {
     database: Database,
     /// Revisions with too many files, so that crh counts them once.
     oversized: Arc<Mutex<BTreeSet<String>>>,
+    word_index: Arc<WordIndex>,
 }
 
 /// Why an object could not be read. Models read these texts too.
@@ -132,7 +134,13 @@ impl PathEntryKind {
 impl Objects {
     /// Opens the objects of a git folder and its alternates.
     pub fn open(git_dir: &Path) -> Result<Self, ReadError> {
-        Ok(Self { database: Database::open(git_dir)?, oversized: Arc::default() })
+        let word_index = Arc::new(WordIndex::new(git_dir));
+        Ok(Self { database: Database::open(git_dir)?, oversized: Arc::default(), word_index })
+    }
+
+    /// Which words files contain.
+    pub(crate) fn word_index(&self) -> &WordIndex {
+        &self.word_index
     }
 
     /// A reader for one thread, with its own caches.

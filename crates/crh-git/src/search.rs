@@ -1,10 +1,11 @@
 //! Searches all files of a revision in parallel, with results in a stable order.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use gix::ObjectId;
 use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Bytes;
@@ -13,6 +14,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use crate::database::{DatabaseHandle, parse_id};
 use crate::glob::PathGlobs;
 use crate::objects::{Objects, PathEntry, ReadError};
+use crate::word_index::{IndexedFiles, hash_longest_words, hash_words};
 
 /// Memory limit of a compiled pattern.
 const PATTERN_SIZE_MAX: usize = 10 << 20;
@@ -42,6 +44,26 @@ pub struct SearchQuery {
     pub time_limit: Option<Duration>,
 }
 
+impl SearchQuery {
+    /// A query for all matching lines, without limits.
+    pub fn new(pattern: SearchPattern) -> Self {
+        Self {
+            pattern,
+            line_filter: None,
+            glob: None,
+            ignore_case: false,
+            max_matches: usize::MAX,
+            time_limit: None,
+        }
+    }
+
+    /// A query for lines that contain one of these texts as a whole word. Faster than a regular
+    /// expression if the repository is searched again.
+    pub fn for_words(words: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::new(SearchPattern::Words(words.into_iter().map(Into::into).collect()))
+    }
+}
+
 /// Pattern of a matching line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchPattern {
@@ -49,6 +71,8 @@ pub enum SearchPattern {
     Regex(String),
     /// Literal text.
     Literal(String),
+    /// One of these literal texts, with no letter, digit or underscore before and after it.
+    Words(Vec<String>),
 }
 
 /// A matching line.
@@ -121,6 +145,7 @@ pub fn search(
     if let (true, Some(glob)) = (files.is_empty(), &query.glob) {
         return Err(SearchError::NoFile(glob.clone()));
     }
+    let word_filter = WordFilter::new(objects, query);
     let (next_file, match_count) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let chunk_results = Mutex::new(Vec::new());
     let threads = std::thread::available_parallelism()
@@ -131,7 +156,8 @@ pub fn search(
     let is_partial = AtomicBool::new(false);
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let mut worker = SearchWorker::new(objects, (&matcher, filter.as_ref()), stop);
+            let mut worker =
+                SearchWorker::new(objects, (&matcher, filter.as_ref()), &word_filter, stop);
             let (files, next_file, match_count, chunk_results) =
                 (&files, &next_file, &match_count, &chunk_results);
             let (is_late, is_partial) = (&is_late, &is_partial);
@@ -176,7 +202,52 @@ pub fn search(
         }
         result.unreadable_files.extend(chunk_result.unreadable_files);
     }
+    let current = || files.iter().filter_map(|file| parse_id(&file.id).ok()).collect();
+    objects.word_index().add(word_filter.into_new_files(), &current);
     Ok(result)
+}
+
+/// Rules out files by the word index.
+struct WordFilter {
+    /// A file that contains none of these words has no match. `None` if the query has no words.
+    wanted: Option<Vec<u32>>,
+    indexed_files: Arc<IndexedFiles>,
+    new_files: Mutex<Vec<(ObjectId, Vec<u32>)>>,
+}
+
+impl WordFilter {
+    fn new(objects: &Objects, query: &SearchQuery) -> Self {
+        let wanted = match &query.pattern {
+            SearchPattern::Words(words) if !query.ignore_case => hash_longest_words(words),
+            SearchPattern::Words(_) | SearchPattern::Regex(_) | SearchPattern::Literal(_) => None,
+        };
+        let indexed_files = wanted.as_ref().map(|_| objects.word_index().files());
+        let indexed_files = indexed_files.unwrap_or_default();
+        Self { wanted, indexed_files, new_files: Mutex::default() }
+    }
+
+    /// Whether the file cannot match.
+    fn rules_out(&self, id: ObjectId) -> bool {
+        let words = self.indexed_files.get(&id);
+        let has_none = |words: &Arc<[u32]>, wanted: &Vec<u32>| {
+            wanted.iter().all(|word| words.binary_search(word).is_err())
+        };
+        words.zip(self.wanted.as_ref()).is_some_and(|(words, wanted)| has_none(words, wanted))
+    }
+
+    /// Collects the words of a file that is not indexed yet.
+    fn read_words(&self, id: ObjectId, text: &[u8]) {
+        if self.wanted.is_none() || self.indexed_files.contains_key(&id) {
+            return;
+        }
+        if let (Some(words), Ok(mut new_files)) = (hash_words(text), self.new_files.lock()) {
+            new_files.push((id, words));
+        }
+    }
+
+    fn into_new_files(self) -> Vec<(ObjectId, Vec<u32>)> {
+        self.new_files.into_inner().unwrap_or_default()
+    }
 }
 
 struct SearchWorker<'a> {
@@ -184,6 +255,7 @@ struct SearchWorker<'a> {
     searcher: Searcher,
     matcher: &'a RegexMatcher,
     filter: Option<&'a RegexMatcher>,
+    word_filter: &'a WordFilter,
     stop: &'a AtomicBool,
 }
 
@@ -191,6 +263,7 @@ impl<'a> SearchWorker<'a> {
     fn new(
         objects: &Objects,
         (matcher, filter): (&'a RegexMatcher, Option<&'a RegexMatcher>),
+        word_filter: &'a WordFilter,
         stop: &'a AtomicBool,
     ) -> Self {
         // `search_file` detects binary files like git.
@@ -200,7 +273,7 @@ impl<'a> SearchWorker<'a> {
             .bom_sniffing(false)
             .line_number(true)
             .build();
-        Self { handle: objects.handle(), searcher, matcher, filter, stop }
+        Self { handle: objects.handle(), searcher, matcher, filter, word_filter, stop }
     }
 
     /// Searches files. Keeps up to `max` matches and counts all.
@@ -211,8 +284,15 @@ impl<'a> SearchWorker<'a> {
                 break;
             }
             let name = String::from_utf8_lossy(&file.path);
-            match parse_id(&file.id).and_then(|id| self.handle.blob(&name, id)) {
-                Ok(text) => self.search_file(file, &text, max_matches, &mut result),
+            let id = parse_id(&file.id);
+            if id.as_ref().is_ok_and(|id| self.word_filter.rules_out(*id)) {
+                continue;
+            }
+            match id.and_then(|id| Ok((id, self.handle.blob(&name, id)?))) {
+                Ok((id, text)) => {
+                    self.word_filter.read_words(id, &text);
+                    self.search_file(file, &text, max_matches, &mut result);
+                }
                 Err(error) => result.unreadable_files.push((file.path.clone(), error)),
             }
         }
@@ -256,17 +336,18 @@ impl<'a> SearchWorker<'a> {
 }
 
 fn build_matcher(pattern: &SearchPattern, ignore_case: bool) -> Result<RegexMatcher, SearchError> {
-    let (text, is_literal) = match pattern {
-        SearchPattern::Regex(text) => (text, false),
-        SearchPattern::Literal(text) => (text, true),
+    let texts = match pattern {
+        SearchPattern::Regex(text) | SearchPattern::Literal(text) => std::slice::from_ref(text),
+        SearchPattern::Words(words) => words,
     };
     RegexMatcherBuilder::new()
-        .fixed_strings(is_literal)
+        .fixed_strings(!matches!(pattern, SearchPattern::Regex(_)))
+        .word(matches!(pattern, SearchPattern::Words(_)))
         .case_insensitive(ignore_case)
         .line_terminator(Some(b'\n'))
         .size_limit(PATTERN_SIZE_MAX)
         .dfa_size_limit(PATTERN_SIZE_MAX)
-        .build(text)
+        .build_many(texts)
         .map_err(|error| {
             // The last line of the error states the reason.
             let text = error.to_string();

@@ -22,14 +22,7 @@ fn repo() -> (Repo, String) {
 }
 
 fn query(pattern: &str) -> SearchQuery {
-    SearchQuery {
-        pattern: SearchPattern::Regex(pattern.to_owned()),
-        glob: None,
-        ignore_case: false,
-        max_matches: 100_000,
-        line_filter: None,
-        time_limit: None,
-    }
+    SearchQuery::new(SearchPattern::Regex(pattern.to_owned()))
 }
 
 fn run_search(repo: &Repo, head: &str, query: &SearchQuery) -> Result<SearchResult, SearchError> {
@@ -125,4 +118,61 @@ fn long_line_is_cut_off() {
     let head = repo.commit("long");
     let result = run_search(&repo, &head, &query("x")).unwrap();
     assert_eq!((result.total, result.matches[0].text.len()), (1, LINE_BYTES_MAX));
+}
+
+#[test]
+fn word_search_finds_the_same_with_a_new_a_stored_an_old_and_a_damaged_index() {
+    let (repo, first) = repo();
+    for file in 0..200 {
+        repo.write(&format!("more/{file}.txt"), format!("only_{file} shared ünder_{file}"));
+    }
+    let second = repo.commit("more files");
+    let git_dir = repo.path().join(".git");
+    let index = git_dir.join("crh-words");
+    let words = ["only_7", "call", "ünder_3", "name_3_7", "docs/read", "me", "CALL", "absent_word"];
+    let queries = words.map(|word| SearchQuery::for_words([word, "only_199"]));
+    let check = || {
+        for (word, query) in words.iter().zip(&queries) {
+            for head in [&first, &second] {
+                let git = ["-c", "core.quotePath=false", "grep", "-n", "-I", "-w", "-F"];
+                let git = [git.as_slice(), &["-e", word, "-e", "only_199", head]].concat();
+                let expected = String::from_utf8(repo.git_or_nothing(&git)).unwrap();
+                let expected = expected.replace(&format!("{head}:"), "");
+                let result = run_search(&repo, head, query).unwrap();
+                assert_eq!(result_text(&result), expected, "{word}");
+            }
+        }
+    };
+    check();
+    assert!(!index.exists(), "crh writes nothing into a repository of the user");
+    std::fs::write(git_dir.join("crh.lock"), "").unwrap();
+    check();
+    let saved = std::fs::read(&index).unwrap();
+    check();
+    assert_eq!(std::fs::read(&index).unwrap(), saved, "all files were indexed");
+    let mut damaged = saved.clone();
+    damaged[saved.len() / 2] ^= 1;
+    for content in [&damaged, &saved[..saved.len() / 3], b""] {
+        std::fs::write(&index, content).unwrap();
+        check();
+        assert_ne!(std::fs::read(&index).unwrap(), content);
+    }
+}
+
+#[test]
+fn word_search_skips_files_that_the_index_rules_out() {
+    let (repo, head) = repo();
+    let objects = Objects::open(&repo.path().join(".git")).unwrap();
+    let count = |word: &str| {
+        let query = SearchQuery::for_words([word]);
+        let result = search(&objects, &head, &query, &|_| true, &AtomicBool::new(false)).unwrap();
+        (result.total, result.unreadable_files.len())
+    };
+    assert_eq!(count("name_3_7"), (1, 0));
+    let blob = repo.git(&["rev-parse", &format!("{head}:docs/read me.md")]);
+    let blob = String::from_utf8(blob).unwrap();
+    let (folder, file) = blob.trim().split_at(2);
+    std::fs::remove_file(repo.path().join(".git/objects").join(folder).join(file)).unwrap();
+    assert_eq!(count("name_3_7"), (1, 0), "the missing file is not read");
+    assert_eq!(count("CALL").1, 1, "it is read if it may match");
 }

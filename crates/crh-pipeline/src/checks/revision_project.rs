@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::revisions::Revisions;
-use crh_git::{SearchPattern, SearchQuery, search};
+use crh_git::{SearchQuery, search};
 use crh_lint::{Project, SearchHit, SearchHits};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
@@ -72,15 +72,7 @@ impl Project for RevisionProject<'_> {
         if words.is_empty() {
             return Ok(SearchHits { lines: Vec::new(), is_complete: true });
         }
-        let words: Vec<String> = words.iter().map(|word| regex::escape(word)).collect();
-        let query = SearchQuery {
-            pattern: SearchPattern::Regex(format!(r"\b(?:{})\b", words.join("|"))),
-            glob: None,
-            ignore_case: false,
-            max_matches,
-            line_filter: None,
-            time_limit: None,
-        };
+        let query = SearchQuery { max_matches, ..SearchQuery::for_words(words.iter().copied()) };
         let (objects, revision) = (self.revisions.objects(), self.revision(side)?);
         let results = search(objects, revision, &query, &|_| true, self.stop)
             .map_err(|why| self.record_failure(&why))?;

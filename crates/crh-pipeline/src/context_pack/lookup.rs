@@ -10,7 +10,7 @@ use super::changed::own_name;
 use crate::revisions::Revisions;
 use crate::scope::{FileKind, FileRole};
 use crate::tools::ToolContext;
-use crh_git::{LineMatch, SearchPattern, SearchQuery, search};
+use crh_git::{LineMatch, SearchQuery, search};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 use crh_syntax::{Language, Symbols, imports};
@@ -98,16 +98,15 @@ impl<'a> CodeLookup<'a> {
         Some(Self { ctx, repository, head: repository.resolve(Some("head"))? })
     }
 
-    /// Lines of code that match both patterns, by path and line. Empty if the search is stopped.
-    fn search(&self, pattern: String, line_filter: Option<String>) -> Vec<LineMatch> {
-        let query = SearchQuery {
-            pattern: SearchPattern::Regex(pattern),
-            glob: None,
-            ignore_case: false,
-            max_matches: MATCHES_MAX,
-            line_filter,
-            time_limit: None,
-        };
+    /// Lines of code that contain one of the words and match the filter, by path and line. Empty if
+    /// the search is stopped.
+    fn search(
+        &self,
+        words: impl IntoIterator<Item = impl Into<String>>,
+        line_filter: Option<String>,
+    ) -> Vec<LineMatch> {
+        let query =
+            SearchQuery { max_matches: MATCHES_MAX, line_filter, ..SearchQuery::for_words(words) };
         let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
         search(self.repository.objects(), self.head, &query, &is_code, self.ctx.stop())
             .map(|result| result.matches)
@@ -134,10 +133,12 @@ impl<'a> CodeLookup<'a> {
         names: &BTreeSet<String>,
     ) -> BTreeMap<String, Vec<DefinitionCandidate>> {
         let mut candidates: BTreeMap<String, Vec<DefinitionCandidate>> = BTreeMap::new();
-        let Some(alternatives) = alternatives(names) else { return candidates };
-        for hit in
-            self.search(words_pattern(&alternatives), Some(definition_pattern(&alternatives)))
-        {
+        let words = searchable(names);
+        if words.is_empty() {
+            return candidates;
+        }
+        let definitions = definition_pattern(&words.join("|"));
+        for hit in self.search(words, Some(definitions)) {
             let text = String::from_utf8_lossy(&hit.text);
             let words = text.split(|char: char| !char.is_alphanumeric() && char != '_');
             let words: BTreeSet<&str> = words.filter(|word| names.contains(*word)).collect();
@@ -195,8 +196,11 @@ impl<'a> CodeLookup<'a> {
     /// Lines that use these names, in the order of their paths.
     pub(crate) fn uses(&self, names: &BTreeSet<String>) -> BTreeMap<String, Vec<UseSite>> {
         let mut uses: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
-        let Some(alternatives) = alternatives(names) else { return uses };
-        for hit in self.search(words_pattern(&alternatives), None) {
+        let words = searchable(names);
+        if words.is_empty() {
+            return uses;
+        }
+        for hit in self.search(words, None) {
             let site = UseSite::new(&hit);
             let code = site.text.trim_start();
             if ["//", "#", "*", "/*"].iter().any(|start| code.starts_with(start)) {
@@ -216,7 +220,7 @@ impl<'a> CodeLookup<'a> {
         let after_word = format!(
             r"\b(?:class|interface|struct|record|object|enum|trait|protocol|extension|impl|module)\b[^\n]*(?:extends|implements|[:(<,]|for|with)\s*[^\n]*\b{name}\b"
         );
-        let hits = self.search(words_pattern(name), Some(after_word));
+        let hits = self.search([name], Some(after_word));
         let sites = hits.iter().map(UseSite::new);
         let declares = |site: &UseSite| {
             let rest = site.text.trim_start();
@@ -239,11 +243,16 @@ impl<'a> CodeLookup<'a> {
         &self,
         lines: impl Iterator<Item = &'l String>,
     ) -> BTreeMap<String, Vec<UseSite>> {
-        let escaped: Vec<String> = lines.map(|line| escape_pattern(line)).collect();
+        let (mut words, mut escaped) = (Vec::new(), Vec::new());
+        for line in lines {
+            let line_words = line.split(|char: char| !char.is_alphanumeric() && char != '_');
+            words.extend(line_words.max_by_key(|word| word.len()));
+            escaped.push(escape_pattern(line));
+        }
         if escaped.is_empty() {
             return BTreeMap::new();
         }
-        let hits = self.search(format!(r"^\s*(?:{})\s*$", escaped.join("|")), None);
+        let hits = self.search(words, Some(format!(r"^\s*(?:{})\s*$", escaped.join("|"))));
         let mut by_text: BTreeMap<String, Vec<UseSite>> = BTreeMap::new();
         for hit in hits {
             let site = UseSite::new(&hit);
@@ -295,11 +304,6 @@ impl<'a> CodeLookup<'a> {
     }
 }
 
-/// A line that contains one of the names.
-fn words_pattern(names: &str) -> String {
-    format!(r"\b(?:{names})\b")
-}
-
 /// A line that may define one of the names.
 fn definition_pattern(names: &str) -> String {
     let with_word = format!(r"\b(?:{DEFINITION_WORDS})\b[^\n=;]{{0,60}}?\b(?:{names})\b");
@@ -344,13 +348,9 @@ fn defined_value(line: &str) -> Option<&str> {
     are_words.then_some(name)
 }
 
-fn alternatives(names: &BTreeSet<String>) -> Option<String> {
-    let names: Vec<&str> = names
-        .iter()
-        .map(String::as_str)
-        .filter(|name| super::changed::is_searchable(name))
-        .collect();
-    (!names.is_empty()).then(|| names.join("|"))
+fn searchable(names: &BTreeSet<String>) -> Vec<&str> {
+    let names = names.iter().map(String::as_str);
+    names.filter(|name| super::changed::is_searchable(name)).collect()
 }
 
 fn escape_pattern(text: &str) -> String {

@@ -16,7 +16,7 @@ use crate::code_reader::CodeReader;
 use crate::text::{cut, one_line};
 use crate::validate::excerpt::excerpt;
 use crh_agent::CancelToken;
-use crh_git::{SearchPattern, SearchQuery, search};
+use crh_git::{SearchQuery, search};
 use crh_review::Location;
 use crh_review::diff::RepoPath;
 use crh_review::finding::{Member, Origin, Side};
@@ -197,16 +197,7 @@ fn callers_text(names: &BTreeSet<String>, change: &ChangeUnderReview, stop: &Ato
     let code_reader = CodeReader::new(change);
     let Some(repository) = code_reader.repository() else { return String::new() };
     let Some(head) = repository.resolve(Some("head")) else { return String::new() };
-    // Names consist of letters, digits and underscores, so they need no escaping.
-    let alternatives: Vec<&str> = names.iter().map(String::as_str).collect();
-    let query = SearchQuery {
-        pattern: SearchPattern::Regex(format!(r"\b(?:{})\b", alternatives.join("|"))),
-        glob: None,
-        ignore_case: false,
-        max_matches: MATCHES_MAX,
-        line_filter: None,
-        time_limit: None,
-    };
+    let query = SearchQuery { max_matches: MATCHES_MAX, ..SearchQuery::for_words(names) };
     let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
     let Ok(result) = search(repository.objects(), head, &query, &is_code, stop) else {
         return String::new();

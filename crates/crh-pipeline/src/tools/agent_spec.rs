@@ -101,12 +101,9 @@ impl AgentTool for SearchCode {
             })
         };
         let query = SearchQuery {
-            pattern: SearchPattern::Literal(input.query),
-            glob: None,
             ignore_case: true,
             max_matches: MATCHES,
-            line_filter: None,
-            time_limit: None,
+            ..SearchQuery::new(SearchPattern::Literal(input.query))
         };
         let head = resolve_revision(repository, None)?;
         let result = search(repository.objects(), head, &query, &matches_language, ctx.stop());

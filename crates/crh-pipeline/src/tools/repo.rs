@@ -158,12 +158,11 @@ impl AgentTool for RepoGrep {
         let revision = resolve_revision(repository, input.revision.as_deref())?;
         let cap = input.max_matches.map_or(MATCHES, NonZeroU32::get).min(MATCHES_MAX);
         let query = SearchQuery {
-            pattern: SearchPattern::Regex(input.pattern),
             glob: input.path_glob,
             ignore_case: input.ignore_case,
             max_matches: cap as usize,
-            line_filter: None,
             time_limit: Some(SEARCH_TIME),
+            ..SearchQuery::new(SearchPattern::Regex(input.pattern))
         };
         let result = search(repository.objects(), revision, &query, &|_| true, ctx.stop());
         let result = result.map_err(search_error)?;

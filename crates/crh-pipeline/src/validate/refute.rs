@@ -16,7 +16,7 @@ use self::file::ParsedFile;
 use super::claim::{Claim, ClaimKind, parse_claim};
 use crate::code_reader::CodeReader;
 use crate::scope::{FileRole, role_of_path};
-use crh_git::{SearchPattern, SearchQuery, search};
+use crh_git::{SearchQuery, search};
 use crh_review::diff::RepoPath;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
@@ -103,15 +103,9 @@ impl<'a> NameIndex<'a> {
         };
         let Some(repository) = code.repository() else { return index };
         let Some(head) = repository.resolve(Some("head")) else { return index };
-        // Names consist of letters, digits and underscores, so they need no escaping.
-        let names: Vec<&str> = names.iter().copied().collect();
         let query = SearchQuery {
-            pattern: SearchPattern::Regex(format!(r"\b(?:{})\b", names.join("|"))),
-            glob: None,
-            ignore_case: false,
             max_matches: MATCHES_MAX,
-            line_filter: None,
-            time_limit: None,
+            ..SearchQuery::for_words(names.iter().copied())
         };
         let is_code = |path: &[u8]| Language::from_path(&String::from_utf8_lossy(path)).is_some();
         let Ok(search_result) = search(repository.objects(), head, &query, &is_code, stop) else {
