@@ -161,6 +161,22 @@ pub enum AgentOutcome<A> {
 }
 
 impl<A> AgentOutcome<A> {
+    /// The answer, or the error message.
+    pub fn into_answer(self) -> Result<A, String> {
+        let failure = self.failure().unwrap_or_default();
+        match self {
+            Self::Answered(answer) => Ok(answer),
+            Self::NoAnswer
+            | Self::BadAnswer(_)
+            | Self::Stuck
+            | Self::OutOfBudget(_)
+            | Self::ContextFull(_)
+            | Self::Model(_)
+            | Self::Aborted(_)
+            | Self::Cancelled => Err(failure),
+        }
+    }
+
     /// Error message, or `None` if there is an answer.
     pub fn failure(&self) -> Option<String> {
         Some(match self {

@@ -19,8 +19,8 @@ use crate::text::{cut, one_line};
 use crate::tools::session;
 use crate::tools::session::SessionTool;
 use crh_agent::{
-    AgentOutcome, AgentRun, AgentTask, Budget, CallPurpose, CancelToken, FinishedRun, Ledger,
-    NoTools, ProgressListener, RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, Transcript, drive,
+    AgentRun, AgentTask, Budget, CallPurpose, CancelToken, FinishedRun, Ledger, NoTools,
+    ProgressListener, RunContext, RunLimits, SubmitTool, TOOL_TIMEOUT, Transcript, drive,
 };
 use crh_llm::{Conversation, Model, Money};
 use crh_review::eval::{Expected, Reported, Span};
@@ -242,19 +242,7 @@ async fn judge_question(
     let limits = RunLimits { turns: TURNS, tool_calls: 0, tokens: u64::MAX, money, wall: WALL };
     let FinishedRun { end: ended, totals, .. } =
         drive(AgentRun::new(task, limits, run_context.model.facts()), run_context).await;
-    let failure = ended.outcome.failure().unwrap_or_default();
-    let pairs = match ended.outcome {
-        AgentOutcome::Answered(pairs) => Ok(pairs),
-        AgentOutcome::NoAnswer
-        | AgentOutcome::BadAnswer(_)
-        | AgentOutcome::Stuck
-        | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull(_)
-        | AgentOutcome::Model(_)
-        | AgentOutcome::Aborted(_)
-        | AgentOutcome::Cancelled => Err(failure),
-    };
-    JudgeAnswer { pairs, cost: totals.money }
+    JudgeAnswer { pairs: ended.outcome.into_answer(), cost: totals.money }
 }
 
 /// The matches of an answer, or an error for the model.

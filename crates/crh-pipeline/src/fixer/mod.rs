@@ -29,7 +29,7 @@ use crate::prompts;
 use crate::review_context::ReviewContext;
 use crate::runs::{RunEnd, RunRecord, milliseconds};
 use crate::tools::session;
-use crh_agent::{AgentOutcome, AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
+use crh_agent::{AgentRun, AgentTask, CallPurpose, RunLimits, SubmitTool, drive};
 use crh_git::TempCheckout;
 
 /// Maximum turns: enough to read, edit and check a dozen issues.
@@ -108,16 +108,9 @@ pub async fn repair(
     record.limited = finished_run.end.limit_reached;
     record.ended = RunEnd::from_outcome(&finished_run.end.outcome);
     record.notes.extend(refusal_note(&refusals));
-    let accepted = match finished_run.end.outcome {
-        AgentOutcome::Answered(reported) => accept_work(fix_task, reported, tree.differences()),
-        AgentOutcome::NoAnswer
-        | AgentOutcome::BadAnswer(_)
-        | AgentOutcome::Stuck
-        | AgentOutcome::OutOfBudget(_)
-        | AgentOutcome::ContextFull(_)
-        | AgentOutcome::Model(_)
-        | AgentOutcome::Aborted(_)
-        | AgentOutcome::Cancelled => Err(record.ended.failure().unwrap_or_default().to_owned()),
+    let accepted = match finished_run.end.outcome.into_answer() {
+        Ok(reported) => accept_work(fix_task, reported, tree.differences()),
+        Err(_) => Err(record.ended.failure().unwrap_or_default().to_owned()),
     };
     let AcceptedWork { edits, outcomes, notes } = accepted.unwrap_or_else(|why| {
         let message = format!("the fixer failed: {why}");

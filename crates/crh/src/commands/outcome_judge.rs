@@ -10,7 +10,7 @@ use crate::config::environment::Environment;
 use crate::config::keys::Settings;
 use crate::failure::Failure;
 use crate::ui;
-use crh_agent::{AgentOutcome, AgentRun, Budget, NoTools, Transcript};
+use crh_agent::{AgentRun, Budget, NoTools, Transcript};
 use crh_llm::{Model, Money};
 use crh_memory::outcome::{CodeOnly, IssueHistory, JudgedOutcome, OutcomeJudge};
 use crh_pipeline::outcome_judge;
@@ -30,23 +30,11 @@ impl OutcomeJudge for ModelJudge {
         let task = outcome_judge::task(history, self.model.effort())?;
         let limits = outcome_judge::limits(self.money);
         let run = AgentRun::new(task, limits, self.model.facts());
-        let outcome = self.client.drive(run).end.outcome;
-        let why = outcome.failure();
-        match outcome {
-            AgentOutcome::Answered(judged) => Some(judged),
-            AgentOutcome::NoAnswer
-            | AgentOutcome::BadAnswer(_)
-            | AgentOutcome::Stuck
-            | AgentOutcome::OutOfBudget(_)
-            | AgentOutcome::ContextFull(_)
-            | AgentOutcome::Model(_)
-            | AgentOutcome::Aborted(_)
-            | AgentOutcome::Cancelled => {
-                let why = ui::one_line(&why.unwrap_or_default());
-                ui::warn(&format!("the judge did not answer, so code decides: {why}"));
-                None
-            }
-        }
+        let answer = self.client.drive(run).end.outcome.into_answer();
+        let warn = |why: &String| {
+            ui::warn(&format!("the judge did not answer, so code decides: {}", ui::one_line(why)));
+        };
+        answer.inspect_err(warn).ok()
     }
 }
 
