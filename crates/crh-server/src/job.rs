@@ -47,7 +47,7 @@ pub struct JobKey {
     /// The pull request.
     pub change: ChangeId,
     /// Head commit of a review. For a command or a reply, the id of its comment, so that each comment is handled once.
-    /// For a reconciliation and for outcomes, any text that names its time or its delivery.
+    /// For outcomes, the last posted review. For a reconciliation, any text that names its time or its delivery.
     pub head: String,
     /// Kind of work.
     pub kind: JobKind,
@@ -65,7 +65,7 @@ pub enum JobKind {
     Reply,
     /// Decide what became of the posted issues of a closed pull request.
     Outcomes,
-    /// List open pull requests of a repository and add missing reviews.
+    /// List open pull requests of a repository and add missing reviews and outcomes.
     Reconcile,
     /// Remove data that is past its retention.
     Cleanup,
@@ -153,6 +153,39 @@ pub struct NewJob {
     pub revision: i64,
     /// What the worker needs to know besides the key.
     pub payload: serde_json::Value,
+}
+
+impl NewJob {
+    /// The job that decides what became of the issues of a closed pull request. Its key names the last posted review, so
+    /// that a delivery and a reconciliation add it once.
+    pub(crate) fn outcomes(
+        reviewed: ReviewedPull,
+        installation: InstallationId,
+        now: UnixMillis,
+    ) -> Self {
+        let ReviewedPull { change, last_review } = reviewed;
+        let head = format!("{OUTCOMES_HEAD}{last_review}");
+        Self {
+            key: JobKey { change, head, kind: JobKind::Outcomes },
+            installation,
+            priority: Priority::Low,
+            origin: JobOrigin::Automatic,
+            revision: now.0,
+            payload: serde_json::Value::Null,
+        }
+    }
+}
+
+/// Start of the head in the key of an outcomes job. The number of the review follows.
+pub(crate) const OUTCOMES_HEAD: &str = "review-";
+
+/// A pull request with a posted review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedPull {
+    /// The pull request.
+    pub change: ChangeId,
+    /// Number of its last posted review.
+    pub last_review: i64,
 }
 
 /// What adding a job did.

@@ -13,9 +13,7 @@ use crate::github_app::SecretError;
 use crate::job::{
     ChangeId, Enqueued, InstallationId, JobKey, JobKind, JobOrigin, NewJob, Priority,
 };
-use crate::store::{
-    Acceptance, Delivery, Installation, InstalledRepository, ReviewFilter, Store, StoreError,
-};
+use crate::store::{Acceptance, Delivery, Installation, InstalledRepository, StoreError};
 use crate::tasks::CommandTask;
 use crate::webhook::plan::{
     ChangeName, PlannedInstallation, PlannedReview, WebhookPlan, plan_delivery,
@@ -220,7 +218,11 @@ async fn jobs_of(
                     "the pull request was closed or made a draft",
                 )
                 .await?;
-            outcomes_job(store, forge, &change, &delivery.id).await?
+            let number = change.number.to_string();
+            let reviewed = store.undecided_pulls(forge, &change.repository, &number).await?;
+            let installation = InstallationId(change.installation);
+            let jobs = reviewed.into_iter();
+            jobs.map(|pull| NewJob::outcomes(pull, installation, store.now())).collect()
         }
         WebhookPlan::Command(command) => {
             let (head, change) = (command.comment.id.to_string(), command.change);
@@ -333,27 +335,6 @@ fn new_job(
         revision,
         payload,
     }
-}
-
-/// Decides what became of posted issues, if crh reviewed the pull request.
-async fn outcomes_job(
-    store: &Store,
-    forge: &str,
-    change: &ChangeName,
-    delivery: &str,
-) -> Result<Vec<NewJob>, StoreError> {
-    let filter = ReviewFilter {
-        repository: Some((forge.to_owned(), change.repository.clone())),
-        number: Some(change.number.to_string()),
-        limit: 1,
-        ..ReviewFilter::default()
-    };
-    if store.reviews(&filter).await?.is_empty() {
-        return Ok(Vec::new());
-    }
-    let now = store.now().0;
-    let job = new_job(forge, change, delivery, JobKind::Outcomes, json!({}), now);
-    Ok(vec![NewJob { priority: Priority::Low, ..job }])
 }
 
 /// Lists the open pull requests of a repository.

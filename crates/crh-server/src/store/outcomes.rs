@@ -1,7 +1,7 @@
 //! What became of posted issues, for the page.
 
-use super::{Store, StoreResult, count, text};
-use crate::job::ChangeId;
+use super::{Store, StoreResult, count, integer, jobs::LONGEST_LIST, text};
+use crate::job::{ChangeId, OUTCOMES_HEAD, ReviewedPull};
 
 /// What became of a posted issue, in the words of `crh stats --export`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +36,43 @@ pub struct OutcomeSum {
 }
 
 impl Store {
+    /// Pull requests of a repository whose outcomes no job decided after their last posted review, the newest review
+    /// first. A job that was skipped, because the pull request was open, does not count. An empty `number` stands for
+    /// all.
+    pub async fn undecided_pulls(
+        &self,
+        forge: &str,
+        repository: &str,
+        number: &str,
+    ) -> StoreResult<Vec<ReviewedPull>> {
+        sqlx::query(
+            "SELECT change_id, last_review FROM ( \
+             SELECT change_id, MAX(id) AS last_review FROM reviews \
+             WHERE forge = $1 AND repository = $2 AND posted = 1 AND ($3 = '' OR change_id = $3) \
+             GROUP BY change_id) AS reviewed \
+             WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.forge = $1 AND jobs.repository = $2 \
+             AND jobs.change_id = reviewed.change_id AND jobs.kind = 'outcomes' AND jobs.state <> 'skipped' \
+             AND jobs.head = $4 || CAST(last_review AS TEXT)) \
+             ORDER BY last_review DESC LIMIT $5",
+        )
+        .bind(forge)
+        .bind(repository)
+        .bind(number)
+        .bind(OUTCOMES_HEAD)
+        .bind(i64::from(LONGEST_LIST))
+        .fetch_all(&self.reader)
+        .await?
+        .iter()
+        .map(|row| {
+            let (forge, repository) = (forge.to_owned(), repository.to_owned());
+            Ok(ReviewedPull {
+                change: ChangeId { forge, repository, number: text(row, "change_id")? },
+                last_review: integer(row, "last_review")?,
+            })
+        })
+        .collect()
+    }
+
     /// Stores the outcomes of a pull request. Later outcomes replace earlier ones.
     pub async fn save_outcomes(
         &self,

@@ -10,7 +10,7 @@ use super::{
     signal::StopReason,
 };
 use crate::{
-    forge_access::ForgeAccess,
+    forge_access::{ForgeAccess, ForgeFailure},
     job::{AttemptFailure, RetryAdvice},
     store::{Deferral, IssueOutcome, LeaseEnd, ReviewFilter, StoreResult},
 };
@@ -60,6 +60,13 @@ pub(super) async fn run_outcomes(
     let failed = |reason: String| {
         Ok(LeaseEnd::Failed(AttemptFailure { reason, retry: RetryAdvice::Backoff }))
     };
+    match forge.open_change(job.installation, change).await {
+        Ok(None) => {}
+        // A draft, or more pull requests are open than a reconciliation lists.
+        Ok(Some(_)) => return Ok(LeaseEnd::Skipped("the pull request is open".to_owned())),
+        Err(error @ ForgeFailure::Gone(_)) => return Ok(LeaseEnd::Skipped(error.to_string())),
+        Err(error) => return Ok(LeaseEnd::Failed(error.into())),
+    }
     if let Err(error) = attempt.create_folders() {
         return failed(format!("cannot create the folders of the job: {error}"));
     }

@@ -1,4 +1,6 @@
-//! Reconciliation: lists open pull requests and adds the reviews that a missed webhook would have added.
+//! Reconciliation: lists open pull requests and adds the reviews and outcomes that a missed webhook would have added.
+
+use std::collections::BTreeSet;
 
 use super::attempt::Attempt;
 use crate::{
@@ -10,6 +12,9 @@ use crate::{
 
 /// Time between two reconciliations of a repository.
 pub(super) const INTERVAL_MS: i64 = 60 * 60_000;
+
+/// Most outcomes that one reconciliation adds. Each needs several requests to the forge; the next one adds more.
+const OUTCOMES_MAX: usize = 100;
 
 /// The job that reconciles a repository in a period. All workers make the same one, so it runs once.
 pub(super) fn reconcile_job(installation: &Installation, repository: &str, now_ms: i64) -> NewJob {
@@ -31,7 +36,7 @@ pub(super) fn reconcile_job(installation: &Installation, repository: &str, now_m
     }
 }
 
-/// Adds missing reviews of a repository.
+/// Adds missing reviews and outcomes of a repository.
 pub(super) async fn run_reconcile(
     attempt: &Attempt<'_>,
     forge: &impl ForgeAccess,
@@ -44,6 +49,7 @@ pub(super) async fn run_reconcile(
         Err(error @ ForgeFailure::Gone(_)) => return Ok(LeaseEnd::Skipped(error.to_string())),
         Err(error) => return Ok(LeaseEnd::Failed(error.into())),
     };
+    let numbers: BTreeSet<String> = open.iter().map(|open| open.change.number.clone()).collect();
     let mut added = 0_u32;
     for change in open {
         if change.draft
@@ -52,6 +58,14 @@ pub(super) async fn run_reconcile(
             continue;
         }
         let result = attempt.store.enqueue(&missing_review(attempt, change)).await?;
+        added += u32::from(matches!(result, Enqueued::Added(_)));
+    }
+    let all = "";
+    let reviewed = attempt.store.undecided_pulls(host, repository, all).await?.into_iter();
+    let closed = reviewed.filter(|pull| !numbers.contains(&pull.change.number));
+    for pull in closed.take(OUTCOMES_MAX) {
+        let new = NewJob::outcomes(pull, job.installation, attempt.store.now());
+        let result = attempt.store.enqueue(&new).await?;
         added += u32::from(matches!(result, Enqueued::Added(_)));
     }
     tracing::info!(repository, added, "reconciled");

@@ -10,7 +10,10 @@ use std::{
 use crh_server::{
     clock::Clock,
     forge_access::{CheckNotice, ForgeAccess, ForgeFailure, OpenChange},
-    job::{AttemptFailure, ChangeId, InstallationId, Job, JobId, JobOrigin, JobState, NewJob},
+    job::{
+        AttemptFailure, ChangeId, InstallationId, Job, JobId, JobKey, JobKind, JobOrigin, JobState,
+        NewJob,
+    },
     queue::{Authorship, RetryPolicy},
     store::{
         DatabaseUrl, Installation, InstalledRepository, JobFilter, MicroUsd, NewDismissal,
@@ -474,6 +477,72 @@ fn reconciliation_adds_missed_reviews_but_none_of_strangers() {
             ]
         );
         assert!(jobs.iter().any(|job| job.key.head == "aaa"), "the pull request of a member");
+    });
+}
+
+#[test]
+fn reconciliation_records_outcomes_of_closed_pull_requests_once() {
+    on_runtime(async {
+        let scene = Scene::new().await;
+        scene.script(
+            "stats",
+            r#"echo '{"repositories": [{
+                "reviews": [{"at": "2026-11-17", "issues": [{"key": "k", "severity": "P1", "category": "bug"}]}],
+                "outcomes": [{"key": "k", "kind": "ignored", "reception": "left_alone"}]}]}'"#,
+        );
+        for number in [1, 2] {
+            scene.open(number, "aaa", Authorship::Trusted);
+            let id = scene.add(&review("o/r", number, "aaa", 1)).await;
+            scene.run_until(id, JobState::Done).await;
+        }
+        let reconcile = async |head: &str| {
+            let job = review("o/r", 1, head, 1);
+            let key = JobKey { change: change("o/r", 0), kind: JobKind::Reconcile, ..job.key };
+            let id = scene.add(&NewJob { key, ..job }).await;
+            let (shutdown, worker) = scene.start();
+            scene.wait(id, JobState::Done).await;
+            let all = JobFilter { limit: 99, ..JobFilter::default() };
+            let is_open = |job: &Job| matches!(job.state, JobState::Waiting | JobState::Running);
+            while scene.store.jobs(&all).await.unwrap().iter().any(is_open) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            shutdown.stop(StopReason::Shutdown);
+            worker.await.unwrap();
+            scene.log().matches("stats").count()
+        };
+        assert_eq!(reconcile("first").await, 0, "both are open");
+        scene.forge.open.lock().unwrap().retain(|open| open.change != change("o/r", 1));
+        assert_eq!(reconcile("second").await, 1);
+        assert_eq!(reconcile("third").await, 1, "the outcomes are known");
+        let sums = scene.store.outcome_sums("github.com", "o/r").await.unwrap();
+        let sums: Vec<(&str, u64)> =
+            sums.iter().map(|sum| (sum.outcome.as_str(), sum.issues)).collect();
+        assert_eq!(sums, [("ignored", 1)]);
+    });
+}
+
+#[test]
+fn outcomes_of_an_open_pull_request_wait_until_it_is_closed() {
+    on_runtime(async {
+        let scene = Scene::new().await;
+        scene.script("stats", "echo '{\"repositories\": []}'");
+        scene.open(1, "aaa", Authorship::Trusted);
+        let id = scene.add(&review("o/r", 1, "aaa", 1)).await;
+        scene.run_until(id, JobState::Done).await;
+        let pulls = async || scene.store.undecided_pulls("github.com", "o/r", "1").await.unwrap();
+        let head = format!("review-{}", pulls().await[0].last_review);
+        let outcomes = |revision: i64| {
+            let job = review("o/r", 1, &head, revision);
+            NewJob { key: JobKey { kind: JobKind::Outcomes, ..job.key }, ..job }
+        };
+        let id = scene.add(&outcomes(1)).await;
+        let skipped = scene.run_until(id, JobState::Skipped).await;
+        assert_eq!(skipped, "skipped 1 the pull request is open");
+        assert_eq!(pulls().await.len(), 1);
+        scene.forge.open.lock().unwrap().clear();
+        assert_eq!(scene.add(&outcomes(2)).await, id);
+        scene.run_until(id, JobState::Done).await;
+        assert_eq!(pulls().await, []);
     });
 }
 
