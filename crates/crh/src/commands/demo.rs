@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 
-use super::review;
 use super::review::{Questions, Wanted};
+use super::{review, run_lookup};
 use crate::cli::{
     AnalyserFlags, CacheFlags, DemoArgs, ModeArg, ModelFlags, OutputArgs, PanelArgs, PromptArgs,
     SarifFlags, TargetArgs, TrustArgs, WorkspaceArgs,
@@ -19,8 +19,9 @@ use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
 use crate::config::review::{FailOn, StrategyChoice};
 use crate::failure::{Failure, FailureKind, OrFail};
-use crate::ui;
+use crate::{config, ui};
 use crh_git::{DemoCommit, create_demo_repository};
+use crh_pipeline::run_folder::StampKey;
 use crh_review::verdict::CommandKind;
 
 /// Recorded model exchanges, which match only the current prompts and this change.
@@ -100,7 +101,25 @@ pub(crate) fn run(args: DemoArgs, environment: &Environment) -> Result<ExitCode,
         questions: Questions::Never,
     };
     let demo_environment = environment.isolated(&repository, &folder);
-    review::run(request, &demo_environment)
+    let result = review::run(request, &demo_environment)?;
+    if args.keep.is_some()
+        && let Err(failure) = stamp_kept_run(&demo_environment, environment)
+    {
+        let why = ui::one_line(&format!("{:#}", failure.error));
+        ui::warn(&format!("`crh dismiss` and `crh show` will not use the run: {why}"));
+    }
+    Ok(result)
+}
+
+/// Stamps the run with the user's key in place of the demo's own, so that the user's later commands
+/// use it.
+fn stamp_kept_run(demo: &Environment, user: &Environment) -> Result<(), Failure> {
+    let settings = config::load(user, None, RawSettings::default())?;
+    let state = settings.state_folder.value.path()?;
+    let key = StampKey::load_or_create(state).or_fail(FailureKind::External)?;
+    let (run_dir, newest) = (None, None);
+    let run = run_lookup::own_run_folder(demo, run_dir, newest)?;
+    key.write_stamp(run.path()).or_fail(FailureKind::External)
 }
 
 /// Without `--keep` there is no run folder, because it would be deleted with the repository.

@@ -1,6 +1,7 @@
 //! `crh demo`: the README's first command.
 
 use crate::crh;
+use crate::user::User;
 use crh_testkit::Program;
 
 /// Runs the demo in a clean environment: no API key, no settings.
@@ -27,4 +28,13 @@ fn failed_demo_has_failing_exit_code() {
     let unreachable = "openai:unreachable@http://127.0.0.1:9/v1";
     let output = demo(&["--model", unreachable]).run();
     assert_ne!(output.code, 0, "{}", output.stdout);
+}
+
+#[test]
+fn kept_demo_is_a_run_of_the_user() {
+    let user = User::new();
+    let output = user.crh(&user.path(""), &["demo", "--keep", "kept"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
+    let output = user.crh(&user.path("kept/tickets"), &["dismiss", "1", "an example"]).run();
+    assert_eq!(output.code, 0, "{}", output.shown());
 }
