@@ -114,6 +114,9 @@ pub struct OutcomeEntry {
     pub at: String,
     /// What became of it.
     pub kind: OutcomeKind,
+    /// Whether the user of this machine dismissed it, and not a maintainer at the forge.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_local: bool,
     /// Who dismissed it; empty for other outcomes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
@@ -352,7 +355,12 @@ impl History {
             .any(|(review, known)| !review.proposal.is_empty() && known.key == issue.dedupe_key);
         if is_posted {
             let proposal = report.change.pr_number.clone();
-            return vec![HistoryEntry::Outcome(OutcomeEntry { proposal, ..outcome })];
+            let known = self.outcome_of(&proposal, &issue.dedupe_key);
+            // What a maintainer said at the forge stays.
+            return match known.is_some_and(OutcomeEntry::is_forge_dismissal) {
+                true => Vec::new(),
+                false => vec![HistoryEntry::Outcome(OutcomeEntry { proposal, ..outcome })],
+            };
         }
         let review = ReviewEntry {
             proposal: String::new(),
@@ -363,12 +371,17 @@ impl History {
         vec![HistoryEntry::Review(review), HistoryEntry::Outcome(outcome)]
     }
 
+    /// The dismissal of an issue at the forge, if a maintainer dismissed it there.
+    pub fn forge_dismissal(&self, key: &str) -> Option<&OutcomeEntry> {
+        self.outcomes.values().find(|known| known.key == key && known.is_forge_dismissal())
+    }
+
     /// Entries that take back the dismissals of an issue on this machine.
     pub fn withdrawals(&self, key: &str, at: &str) -> Vec<HistoryEntry> {
-        let dismissed = self
-            .outcomes
-            .values()
-            .filter(|known| known.key == key && known.kind == OutcomeKind::Dismissed);
+        let is_dismissed = |known: &&OutcomeEntry| {
+            known.key == key && known.kind == OutcomeKind::Dismissed && known.is_local
+        };
+        let dismissed = self.outcomes.values().filter(is_dismissed);
         dismissed
             .map(|known| {
                 HistoryEntry::Outcome(OutcomeEntry {
@@ -376,6 +389,7 @@ impl History {
                     proposal: known.proposal.clone(),
                     at: at.to_owned(),
                     kind: OutcomeKind::Open,
+                    is_local: false,
                     by: String::new(),
                     url: String::new(),
                     quote: None,
@@ -403,6 +417,12 @@ impl History {
     /// The last outcome of an issue.
     pub fn outcome_of(&self, proposal: &str, key: &str) -> Option<&OutcomeEntry> {
         self.outcomes.get(&(proposal.to_owned(), key.to_owned()))
+    }
+}
+
+impl OutcomeEntry {
+    fn is_forge_dismissal(&self) -> bool {
+        self.kind == OutcomeKind::Dismissed && !self.is_local
     }
 }
 

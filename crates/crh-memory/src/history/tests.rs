@@ -43,6 +43,7 @@ pub(crate) fn outcome(proposal: &str, key: &str, kind: OutcomeKind) -> OutcomeEn
         proposal: proposal.to_owned(),
         at: "2026-11-18T01:00:00Z".to_owned(),
         kind,
+        is_local: false,
         by: String::new(),
         url: String::new(),
         quote: None,
@@ -133,4 +134,20 @@ fn last_review_says_whether_an_issue_is_gone() {
     assert_eq!(raised(vec![at("run2", "b", &["k"])]), RaisedAgain::Yes);
     let partial = ReviewEntry { is_complete: false, ..at("run2", "b", &[]) };
     assert_eq!(raised(vec![partial]), RaisedAgain::Unknown);
+}
+
+#[test]
+fn undo_takes_back_only_dismissals_of_this_machine() {
+    let local = |proposal: &str| OutcomeEntry {
+        is_local: true,
+        ..outcome(proposal, "k", OutcomeKind::Dismissed)
+    };
+    let at_forge = OutcomeEntry { by: "ann".to_owned(), is_local: false, ..local("2") };
+    let outcomes = [local(""), local("1"), at_forge.clone()];
+    let outcomes = outcomes.map(|it| ((it.proposal.clone(), it.key.clone()), it));
+    let history = History { outcomes: outcomes.into(), ..History::default() };
+    let open = |proposal: &str| HistoryEntry::Outcome(outcome(proposal, "k", OutcomeKind::Open));
+    assert_eq!(history.withdrawals("k", "2026-11-18T01:00:00Z"), [open(""), open("1")]);
+    assert_eq!(history.forge_dismissal("k"), Some(&at_forge));
+    assert_eq!(history.forge_dismissal("l"), None);
 }

@@ -11,7 +11,8 @@ use crate::config::keys::{RawSettings, Settings};
 use crate::config::value::quoted;
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::{config, ui};
-use crh_memory::history::{DismissalQuote, OutcomeEntry};
+use crh_memory::history;
+use crh_memory::history::{DismissalQuote, History, OutcomeEntry};
 use crh_memory::lesson::lesson_text;
 use crh_memory::outcome::OutcomeKind;
 use crh_pipeline::dismissals;
@@ -177,6 +178,7 @@ fn record_outcome(state: &Path, run_issue: &RunIssue, dismissal: &LocalDismissal
         proposal: String::new(),
         at: at.clone(),
         kind: OutcomeKind::Dismissed,
+        is_local: true,
         by: learning::user_name(folder).unwrap_or_else(|| "the user of this machine".to_owned()),
         url: url.clone(),
         quote: Some(quote).filter(|quote| !quote.reason.is_empty()),
@@ -188,7 +190,27 @@ fn record_outcome(state: &Path, run_issue: &RunIssue, dismissal: &LocalDismissal
 
 fn record_undo(state: &Path, repo: &str, key: &str, environment: &Environment) {
     let at = learning::now(environment);
-    learning::record_local_dismissal(state, repo, |known| known.withdrawals(key, &at));
+    learning::record_local_dismissal(state, repo, |known| {
+        if let Some(text) = forge_dismissal(known, key) {
+            ui::note(&format!("{text}; that dismissal stays"));
+        }
+        known.withdrawals(key, &at)
+    });
+}
+
+/// Who dismissed an issue at the forge, as a sentence.
+fn forge_dismissal(known: &History, key: &str) -> Option<String> {
+    let OutcomeEntry { by, url, .. } = known.forge_dismissal(key)?;
+    Some(format!("`{}` dismissed the issue at {}", ui::one_line(by), ui::one_line(url)))
+}
+
+/// The failure for an issue that the user did not dismiss on this machine.
+fn not_dismissed(message: String, histories: &[History], key: &str) -> Failure {
+    match histories.iter().find_map(|known| forge_dismissal(known, key)) {
+        Some(text) => Failure::usage(format!("{text}, and you did not on this machine"))
+            .hint("delete the reply there, or unresolve the thread"),
+        None => Failure::usage(message).hint(LIST_HINT),
+    }
 }
 
 fn undo(state: &Path, run_issue: &RunIssue, environment: &Environment) -> Result<(), Failure> {
@@ -201,7 +223,8 @@ fn undo(state: &Path, run_issue: &RunIssue, environment: &Environment) -> Result
         }
         None => {
             let message = format!("#{} of `{run_id}` is not dismissed", issue.number);
-            return Err(Failure::usage(message).hint(LIST_HINT));
+            let known = history::load(state, &report.change.repo).unwrap_or_default();
+            return Err(not_dismissed(message, &[known], &issue.dedupe_key));
         }
     }
     Ok(())
@@ -213,9 +236,9 @@ fn undo_key(state: &Path, key: &str, environment: &Environment) -> Result<(), Fa
     let repos: Vec<&str> = matching_lists.map(|(repo, _)| repo.as_str()).collect();
     let repo = match repos.as_slice() {
         [] => {
-            return Err(
-                Failure::usage(format!("no dismissed issue has the key `{key}`")).hint(LIST_HINT)
-            );
+            let message = format!("no dismissed issue has the key `{key}`");
+            let histories = history::load_all(state).unwrap_or_default();
+            return Err(not_dismissed(message, &histories, key));
         }
         [repo] => repo,
         repos => {

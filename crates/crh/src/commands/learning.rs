@@ -237,6 +237,7 @@ impl LaterState<'_> {
             proposal: review.proposal.clone(),
             at: self.at.to_owned(),
             kind,
+            is_local: kind == OutcomeKind::Dismissed && dismissal.is_none(),
             by: dismissal.map(|it| it.by.clone()).unwrap_or_default(),
             url: dismissal.map(|it| it.url.clone()).unwrap_or_default(),
             quote: quote.filter(|_| kind == OutcomeKind::Dismissed).map(|it| DismissalQuote {

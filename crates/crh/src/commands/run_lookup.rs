@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use rustix::fs::Access;
 
 use crate::config;
@@ -113,8 +114,9 @@ pub(crate) fn stamp_key(environment: &Environment) -> Result<Option<StampKey>, F
     let settings = config::load(environment, None, RawSettings::default())?;
     // Without a home there is no state folder, and crh has stamped nothing.
     let Ok(state) = settings.state_folder.value.path() else { return Ok(None) };
-    let key = StampKey::load(state).or_fail(FailureKind::Usage);
-    key.map_err(|failure| failure.hint("set `state.folder` in your config to a private folder"))
+    let key = StampKey::load(state).with_context(|| format!("cannot read `{}`", state.display()));
+    key.or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("set `state.folder` in your config to a private folder"))
 }
 
 /// Finds a run to read by name, by a prefix of it, or by the path of its folder; by default the
