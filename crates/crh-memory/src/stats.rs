@@ -56,6 +56,8 @@ pub struct LearningStats {
     pub by_severity: BTreeMap<String, IssueCounts>,
     /// By repository.
     pub by_repository: BTreeMap<String, IssueCounts>,
+    /// Issues that were dismissed on this machine and not posted, by category.
+    pub dismissed_unposted: BTreeMap<String, u32>,
     /// By month, `YYYY-MM`.
     pub by_month: BTreeMap<String, MonthCost>,
     /// Lines of the history that this version of crh cannot read.
@@ -99,6 +101,12 @@ impl LearningStats {
             for proposal in history.proposals() {
                 stats.count_proposal(history, proposal);
             }
+            for (_, issue) in history.issues_of("") {
+                let outcome = history.outcome_of("", &issue.key).map(|outcome| outcome.kind);
+                if outcome == Some(OutcomeKind::Dismissed) {
+                    *stats.dismissed_unposted.entry(issue.category.to_string()).or_default() += 1;
+                }
+            }
         }
         stats
     }
@@ -125,10 +133,11 @@ impl LearningStats {
         }
     }
 
-    /// The numbers as tables of text.
+    /// The numbers as tables of text. Tables without rows are left out.
     pub fn to_text(&self) -> String {
-        let mut text = String::new();
+        let mut tables = Vec::new();
         for (name, rows) in self.groups() {
+            let mut text = String::new();
             text.push_str(&format!(
                 "{name:<28} {:>6} {:>9} {:>9} {:>10} {:>10} {:>10}\n",
                 "shown", "acted on", "rejected", "left alone", "undecided", "acted on %"
@@ -145,24 +154,35 @@ impl LearningStats {
                     counts.undecided,
                 ));
             }
-            text.push('\n');
+            tables.push(text);
         }
-        text.push_str(&format!(
-            "{:<28} {:>7} {:>10} {:>12}\n",
-            "month", "reviews", "cost USD", "mean seconds"
-        ));
-        for (month, cost) in &self.by_month {
-            text.push_str(&format!(
-                "  {month:<26} {:>7} {:>10.2} {:>12.1}\n",
-                cost.reviews, cost.cost_usd, cost.mean_seconds
-            ));
+        if !self.dismissed_unposted.is_empty() {
+            let mut text = format!("{:<28} {:>6}\n", "dismissed here, not posted", "issues");
+            for (category, count) in &self.dismissed_unposted {
+                text.push_str(&format!("  {category:<26} {count:>6}\n"));
+            }
+            tables.push(text);
+        }
+        if !self.by_month.is_empty() {
+            let mut text = format!(
+                "{:<28} {:>7} {:>10} {:>12}\n",
+                "month", "reviews", "cost USD", "mean seconds"
+            );
+            for (month, cost) in &self.by_month {
+                text.push_str(&format!(
+                    "  {month:<26} {:>7} {:>10.2} {:>12.1}\n",
+                    cost.reviews, cost.cost_usd, cost.mean_seconds
+                ));
+            }
+            tables.push(text);
         }
         if self.unreadable_lines > 0 {
-            text.push_str(&format!("\n{} lines cannot be read\n", self.unreadable_lines));
+            tables.push(format!("{} lines cannot be read\n", self.unreadable_lines));
         }
-        text
+        tables.join("\n")
     }
 
+    /// Tables with at least one issue.
     fn groups(&self) -> Vec<(&'static str, Vec<(String, IssueCounts)>)> {
         let rows = |counts: &BTreeMap<String, IssueCounts>| {
             let mut rows: Vec<(String, IssueCounts)> =
@@ -170,13 +190,14 @@ impl LearningStats {
             rows.sort_by(|a, b| b.1.shown.cmp(&a.1.shown).then_with(|| a.0.cmp(&b.0)));
             rows
         };
-        vec![
+        let groups = [
             ("issues", vec![("all".to_owned(), self.total)]),
             ("category", rows(&self.by_category)),
             ("severity", rows(&self.by_severity)),
             ("reviewer", rows(&self.by_reviewer)),
             ("repository", rows(&self.by_repository)),
-        ]
+        ];
+        groups.into_iter().filter(|_| self.total.shown > 0).collect()
     }
 
     /// The numbers as a page without scripts and without requests.
@@ -208,6 +229,10 @@ impl LearningStats {
                 ));
             }
             body.push_str("</table>\n");
+        }
+        let unposted: u32 = self.dismissed_unposted.values().sum();
+        if unposted > 0 {
+            body.push_str(&format!("<p>Dismissed here, not posted: {unposted}</p>\n"));
         }
         format!("{PAGE_START}{body}</body></html>\n")
     }

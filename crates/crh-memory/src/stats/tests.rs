@@ -68,3 +68,20 @@ fn page_escapes_names_and_plots_the_months() {
     assert_eq!(page.matches("<svg").count(), 3);
     assert_eq!(page.matches("<rect").count(), 6);
 }
+
+#[test]
+fn dismissals_of_unposted_issues_are_counted_apart() {
+    let reviews = vec![review("", "r1#1", vec![issue("k", None, "t"), issue("l", None, "t")])];
+    let outcomes = [("k", OutcomeKind::Dismissed), ("l", OutcomeKind::Open)];
+    let outcomes =
+        outcomes.map(|(key, kind)| ((String::new(), key.to_owned()), outcome("", key, kind)));
+    let history = History { reviews, outcomes: outcomes.into(), unreadable: 0 };
+    let stats = LearningStats::new(&[history]);
+    assert_eq!(stats.total, IssueCounts::default());
+    expect![[r#"
+        dismissed here, not posted   issues
+          maintainability                 1
+    "#]]
+    .assert_eq(&stats.to_text());
+    assert_eq!(LearningStats::default().to_text(), "");
+}

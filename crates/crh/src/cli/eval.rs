@@ -7,7 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::ListFormatArg;
 use super::OutcomeJudgeArgs;
-use super::flags::{BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars};
+use super::flags::{
+    BudgetFlags, ReviewEffortFlags, RoleFlags, VerbosityFlags, parse_dollars, parse_repository,
+};
 use super::import::EvalImportArgs;
 use crate::config::key::SourcedValue;
 use crate::config::keys::RawSettings;
@@ -54,7 +56,7 @@ pub(crate) struct EvalCalibrateArgs {
     #[arg(value_name = "EVALUATION")]
     pub(crate) evaluations: Vec<PathBuf>,
     /// Learn from the stored outcomes of this repository, too
-    #[arg(long, value_name = "OWNER/NAME")]
+    #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
     /// Use the result in later reviews of `--repo`; refused if it predicts no better than the
     /// built-in estimate

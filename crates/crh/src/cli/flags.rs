@@ -442,6 +442,16 @@ fn parse_verify_command(text: &str) -> Result<VerifyCommand, String> {
     VerifyCommand::parse(text).map_err(|reason| format!("the command {reason}"))
 }
 
+/// Parses the name of a repository as `crh stats` prints it.
+pub(super) fn parse_repository(text: &str) -> Result<String, String> {
+    let is_part = |part: &str| !part.is_empty() && !part.contains([' ', ':', '#', '\\']);
+    let is_name = text.split('/').all(is_part) && !text.contains(char::is_control);
+    match is_name {
+        true => Ok(text.to_owned()),
+        false => Err("expected the name of a repository, such as `octo/shop`".to_owned()),
+    }
+}
+
 pub(super) fn parse_dollars(text: &str) -> Result<Money, String> {
     let amount = text.parse().ok().and_then(Money::dollars);
     amount.ok_or_else(|| "expected an amount in US dollars, such as `0.50`".to_owned())
@@ -453,6 +463,17 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
+
+    #[test]
+    fn names_of_repositories_have_no_empty_parts() {
+        let hash = "0123456789abcdef0123456789abcdef01234567";
+        for name in ["octo/shop", "group/sub/shop", "project", hash] {
+            assert_eq!(parse_repository(name).as_deref(), Ok(name));
+        }
+        for name in ["", "/", "octo/", "https://github.com/octo/shop", "octo shop", "octo/shop#1"] {
+            assert!(parse_repository(name).is_err(), "{name}");
+        }
+    }
 
     #[derive(Parser)]
     struct RoleCommand {

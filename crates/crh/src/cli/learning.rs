@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ListFormatArg;
-use super::flags::parse_dollars;
+use super::flags::{parse_dollars, parse_repository};
 use crh_llm::Money;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
     /// Only this repository (default: all)
-    #[arg(long, value_name = "OWNER/NAME")]
+    #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
     /// Only this pull request of the repository
     #[arg(long, value_name = "N", requires = "repo", conflicts_with = "forget")]
@@ -52,7 +52,7 @@ pub(crate) struct OutcomeJudgeArgs {
 #[derive(Debug, Args)]
 pub(crate) struct LearnArgs {
     /// Print the proposals and the present lessons, and change nothing
-    #[arg(long, conflicts_with_all = ["accept", "undo", "user"])]
+    #[arg(long, conflicts_with_all = ["accept", "undo"])]
     pub(crate) list: bool,
     /// Accept this proposal without asking; repeatable
     #[arg(long, value_name = "ID", conflicts_with = "undo")]

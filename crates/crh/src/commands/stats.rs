@@ -1,8 +1,10 @@
 //! `crh stats`: shows, refreshes, exports or deletes what crh knows about posted issues.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
+use anyhow::Context;
 use serde_json::{Value, json};
 
 use super::learning::{LaterState, clone_files, dismissed_here, now};
@@ -68,11 +70,14 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Fai
 }
 
 fn load(state: &Path, args: &StatsArgs) -> Result<Vec<History>, Failure> {
-    let histories = match &args.repo {
-        Some(repo) => history::load(state, repo).map(|history| vec![history]),
-        None => history::load_all(state),
+    let mut histories = match &args.repo {
+        // A server asks about pull requests of which this machine may know nothing.
+        Some(repo) if args.pr.is_some() => {
+            vec![history::load(state, repo).map_err(history_failure)?]
+        }
+        Some(repo) => vec![load_known(state, repo)?],
+        None => history::load_all(state).map_err(history_failure)?,
     };
-    let mut histories = histories.map_err(history_failure)?;
     if let Some(proposal) = &args.pr {
         for history in &mut histories {
             history.reviews.retain(|review| review.proposal == *proposal);
@@ -80,6 +85,16 @@ fn load(state: &Path, args: &StatsArgs) -> Result<Vec<History>, Failure> {
         }
     }
     Ok(histories)
+}
+
+/// The history of a repository, which must have one.
+pub(super) fn load_known(state: &Path, repo: &str) -> Result<History, Failure> {
+    let known = history::load(state, repo).map_err(history_failure)?;
+    match known == History::default() {
+        true => Err(Failure::usage(format!("nothing is recorded about `{}`", ui::one_line(repo)))
+            .hint("`crh stats` shows the names of the repositories")),
+        false => Ok(known),
+    }
 }
 
 /// Adds reviews that another machine posted.
@@ -112,13 +127,20 @@ fn posting_time(run_id: &str) -> Option<String> {
 }
 
 fn history_failure(error: HistoryError) -> Failure {
-    Failure::new(FailureKind::from_io(&error.why), error)
-        .hint("`crh stats --forget` deletes the stored outcomes")
+    let hint = match error.why.kind() {
+        ErrorKind::FileTooLarge => "`crh stats --forget` deletes the stored outcomes",
+        _ => "set `state.folder` in your config, or `CRH_STATE`, to another folder",
+    };
+    Failure::new(FailureKind::from_io(&error.why), error).hint(hint)
 }
 
 fn forget(state: &Path, repo: Option<&str>) -> Result<(), Failure> {
     let count = history::forget(state, repo).map_err(history_failure)?;
-    let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+    let files = match count {
+        0 => "no file".to_owned(),
+        1 => "1 file".to_owned(),
+        _ => format!("{count} files"),
+    };
     ui::note(&format!("deleted {files} with outcomes, lessons of your own and weights"));
     Ok(())
 }
@@ -139,7 +161,10 @@ fn export(histories: &[History]) -> Result<String, Failure> {
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     require_parent_folder(path)?;
-    fs::write(path, text).or_fail(FailureKind::Usage)?;
+    fs::write(path, text)
+        .with_context(|| format!("cannot write `{}`", path.display()))
+        .or_fail(FailureKind::Usage)
+        .map_err(|failure| failure.hint("name a file that you may write"))?;
     ui::note(&format!("wrote `{}`", path.display()));
     Ok(())
 }

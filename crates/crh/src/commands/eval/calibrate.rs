@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use super::super::stats::load_known;
 use super::sheet;
 use crate::cli::{EvalCalibrateArgs, ListFormatArg};
 use crate::config;
@@ -26,8 +27,7 @@ pub(super) fn run(args: &EvalCalibrateArgs, environment: &Environment) -> Result
     }
     if let Some(repo) = &args.repo {
         let state = settings.state_folder.value.path()?;
-        let history = history::load(state, repo).or_fail(FailureKind::External)?;
-        labels.extend(labels_from_history(&history));
+        labels.extend(labels_from_history(&load_known(state, repo)?));
     }
     let report = cross_validate(&labels);
     ui::result_text(&match args.format {
