@@ -110,6 +110,9 @@ pub enum LessonsError {
     /// A newer crh wrote the file.
     #[error("it has version {0}, but this crh reads {VERSION}")]
     OtherVersion(u32),
+    /// The file is too large.
+    #[error("it has more than {} KiB", LESSONS_MAX_BYTES >> 10)]
+    TooLarge,
     /// Too many lessons.
     #[error("it has more than {LESSONS_MAX} lessons")]
     TooMany,
@@ -149,8 +152,14 @@ struct LessonsFile {
 }
 
 impl Lessons {
-    /// Parses a file. `source` names the file in messages.
+    /// Parses a file. `source` names the file in messages. A blank file has no lessons.
     pub fn parse(source: &str, text: &str) -> Result<Self, LessonsError> {
+        if text.len() as u64 > LESSONS_MAX_BYTES {
+            return Err(LessonsError::TooLarge);
+        }
+        if text.trim().is_empty() {
+            return Self::new(source, Vec::new());
+        }
         let file: LessonsFile =
             toml::from_str(text).map_err(|error| LessonsError::Format(error.to_string()))?;
         if file.version != VERSION {
@@ -334,11 +343,13 @@ impl Lesson {
         if self.rule.is_some() && self.title.is_some() {
             return Some("give `rule` or `title`, not both".to_owned());
         }
-        let is_blank = |text: &Option<String>| {
-            text.as_deref().is_some_and(|text| normalise_posted_title(text).is_empty())
-        };
-        if is_blank(&self.rule) || is_blank(&self.title) {
-            return Some("`rule` and `title` must not be empty".to_owned());
+        let is_rule = |rule: &str| rule.contains(char::is_alphanumeric) && !rule.contains('*');
+        if self.rule.as_deref().is_some_and(|rule| !is_rule(rule)) {
+            return Some("`rule` needs the exact name of one rule, without `*`".to_owned());
+        }
+        let title = self.title.as_deref().map(normalise_posted_title);
+        if title.is_some_and(|title| title.is_empty()) {
+            return Some("`title` needs a letter or a digit".to_owned());
         }
         if self.confirmed_by.as_deref().is_some_and(|by| !is_line(by)) {
             return Some("`confirmed_by` must name a person".to_owned());
@@ -395,9 +406,11 @@ pub fn lessons_file(lessons: &[Lesson]) -> String {
 
 /// Adds lessons to the text of a file, whose comments and order stay.
 pub fn append_lessons(text: Option<&str>, lessons: &[Lesson]) -> String {
-    let Some(text) = text else { return lessons_file(lessons) };
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+        return lessons_file(lessons);
+    };
     let tables: String = lessons.iter().map(Lesson::to_toml).collect();
-    let end = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
+    let end = if text.ends_with('\n') { "" } else { "\n" };
     format!("{text}{end}{tables}")
 }
 

@@ -139,7 +139,12 @@ fn invalid_lessons_are_rejected() {
         (|it| it.paths = Vec::new(), "`paths` needs"),
         (|it| it.paths = vec!["a[".to_owned()], "not a pattern"),
         (|it| it.title = Some("t".to_owned()), "not both"),
-        (|it| it.rule = Some("!".to_owned()), "must not be empty"),
+        (|it| it.rule = Some("!".to_owned()), "`rule` needs the exact name"),
+        (|it| it.rule = Some("leftovers/*".to_owned()), "of one rule, without `*`"),
+        (
+            |it| (it.rule, it.title) = (None, Some("**".to_owned())),
+            "`title` needs a letter or a digit",
+        ),
         (|it| it.expires = "soon".to_owned(), "`expires` needs a day"),
         (|it| it.confirmed_by = Some(" ".to_owned()), "must name a person"),
     ] {
@@ -207,4 +212,13 @@ fn removed_lesson_leaves_the_others_and_comments() {
     let empty = remove_lesson(&shorter, "second").unwrap();
     assert!(Lessons::parse("f", &empty).unwrap().is_empty());
     assert_eq!(remove_lesson(&text, "third"), None);
+}
+
+#[test]
+fn blank_file_has_no_lessons_and_large_file_is_refused() {
+    let large = format!("version = 1\n#{}", "é".repeat(LESSONS_MAX_BYTES as usize / 2));
+    let error = Lessons::parse("f", &large).unwrap_err();
+    assert_eq!(error.to_string(), "it has more than 256 KiB");
+    assert!(Lessons::parse("f", " \n").unwrap().is_empty());
+    assert_eq!(append_lessons(Some("\n"), &[lesson()]), lessons_file(&[lesson()]));
 }

@@ -213,14 +213,18 @@ fn in_commit(bare: &BareRepository, commit: &str) -> Result<Option<Vec<u8>>, Fai
     }
 }
 
+/// The lessons of a commit. Of a larger file, one byte more than allowed, so that it is refused.
 pub(in crate::commands) fn lessons_at(
     bare: &BareRepository,
     commit: &str,
 ) -> Result<Option<String>, Failure> {
     let objects = bare.objects().or_fail(FailureKind::External)?;
     match objects.stat(commit, LESSONS_FILE) {
-        Ok((entry, size)) if entry.kind.is_file() && size <= LESSONS_MAX_BYTES => {
-            let bytes = objects.file(commit, LESSONS_FILE).or_fail(FailureKind::External)?;
+        Ok((entry, _)) if entry.kind.is_file() => {
+            let mut bytes = objects.file(commit, LESSONS_FILE).or_fail(FailureKind::External)?;
+            bytes.truncate(
+                usize::try_from(LESSONS_MAX_BYTES).unwrap_or(usize::MAX).saturating_add(1),
+            );
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
         }
         Ok(_) | Err(ReadError::NoEntry(_) | ReadError::OtherKind { .. }) => Ok(None),
