@@ -6,6 +6,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
 
+use std::io::Write;
+
 pub mod fake_forge;
 pub mod fake_github;
 pub mod fake_launchpad;
@@ -37,4 +39,16 @@ pub use traced::TraceOutcome;
 /// Whether `CRH_TEST_ALL` asks for every case of the tests that try a sample.
 pub fn runs_all_cases() -> bool {
     std::env::var_os("CRH_TEST_ALL").is_some_and(|value| !value.is_empty())
+}
+
+/// Says that a test proves nothing on this machine. Prints past the test harness, which hides the
+/// output of passing tests.
+///
+/// # Panics
+///
+/// If `CRH_TEST_ALL` is set.
+pub fn skip_test(test: &str, reason: &str) {
+    assert!(!runs_all_cases(), "`{test}` was not tried: {reason}");
+    let notice = format!("\nNOT SHOWN: `{test}` was not tried: {reason}\n");
+    std::io::stderr().write_all(notice.as_bytes()).unwrap();
 }

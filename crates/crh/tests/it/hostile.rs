@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::user::{User, tree};
-use crh_testkit::{Program, Repo};
+use crh_testkit::{Program, Repo, skip_test};
 
 /// What a script can do without a sandbox.
 const UNSANDBOXED: &str = "read own streams canary home checkout env write create chmod time connect session stream datagram pair abstract udp watch";
@@ -211,8 +211,26 @@ impl HostileFixture {
     }
 }
 
+/// Whether a test that needs the sandbox can run.
+pub(crate) fn can_sandbox(test: &str) -> bool {
+    let has_sandbox = has_sandbox();
+    if !has_sandbox {
+        skip_test(test, "there is no sandbox");
+    }
+    has_sandbox
+}
+
+/// The `cargo` of the toolchain that runs the tests, if it can run in the sandbox.
+pub(crate) fn sandboxed_cargo(test: &str) -> Option<PathBuf> {
+    let cargo = std::env::var_os("CARGO").map(PathBuf::from);
+    if cargo.is_none() {
+        skip_test(test, "`CARGO` is not set");
+    }
+    cargo.filter(|_| can_sandbox(test))
+}
+
 /// Whether this machine supports the sandbox.
-pub(crate) fn has_sandbox() -> bool {
+fn has_sandbox() -> bool {
     let helper = Program::new(env!("CARGO_BIN_EXE_crh"), Path::new("/")).args(["__sandbox"]);
     helper.stdin(r#"{"run": null}"#).run().code == 0
 }

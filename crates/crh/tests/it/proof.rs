@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::hostile::has_sandbox;
+use crate::hostile::{can_sandbox, sandboxed_cargo};
 use crate::review::script::{answers, confirms, finding, with};
 use crate::review::{runs, with_model};
 use crate::user::{User, tree};
 use crh_testkit::fake_model::calls;
-use crh_testkit::{FakeModel, Output, Repo};
+use crh_testkit::{FakeModel, Output, Repo, skip_test};
 
 const PYTHON: &str = "/usr/bin/python3";
 
@@ -74,16 +74,12 @@ impl Scene {
     }
 
     fn python() -> Option<Self> {
-        let missing = match (PathBuf::from(PYTHON).exists(), has_sandbox()) {
-            (true, true) => return Some(Self::new(SHOP, &[PYTHON, "{test}"])),
-            (false, _) => PYTHON,
-            (true, false) => "a sandbox",
-        };
-        let notice = format!("\nNOT SHOWN: no proof was tried: {missing} is missing\n");
-        // Printed past the test runner, which hides the output of tests that pass.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), notice.as_bytes());
-        assert!(std::env::var_os("CRH_TEST_ALL").is_none(), "{missing} is missing");
-        None
+        let test = "proof by a Python test";
+        if !PathBuf::from(PYTHON).exists() {
+            skip_test(test, &format!("{PYTHON} is missing"));
+            return None;
+        }
+        can_sandbox(test).then(|| Self::new(SHOP, &[PYTHON, "{test}"]))
     }
 
     /// Reviews the change with a model that finds the defect and proposes this test for it.
@@ -149,9 +145,7 @@ fn python_test_proves_a_defect_and_comes_with_its_fix() {
 
 #[test]
 fn rust_test_of_a_whole_suite_proves_a_defect() {
-    let Some(cargo) = std::env::var_os("CARGO").map(PathBuf::from).filter(|_| has_sandbox()) else {
-        return;
-    };
+    let Some(cargo) = sandboxed_cargo("proof by a Rust test") else { return };
     let mut scene = Scene::new(CRATE, &["cargo", "test", "--offline", "--quiet"]);
     // The installed `cargo` may be a shim, which does not work in the sandbox.
     scene.path = format!("{}:{}", cargo.parent().unwrap().display(), scene.path);

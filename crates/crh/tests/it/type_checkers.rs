@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::hostile::has_sandbox;
+use crate::hostile::{can_sandbox, sandboxed_cargo};
 use crate::review::script::answers;
 use crate::review::with_key;
 use crate::user::User;
@@ -32,9 +31,7 @@ fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
 
 #[test]
 fn cargo_check_finds_a_caller_that_the_change_breaks() {
-    let Some(cargo) = std::env::var_os("CARGO").map(PathBuf::from).filter(|_| has_sandbox()) else {
-        return;
-    };
+    let Some(cargo) = sandboxed_cargo("cargo check of a broken caller") else { return };
     let repo = Repo::from_fixture(
         "
         //- Cargo.toml
@@ -73,7 +70,7 @@ exit 1
 
 #[test]
 fn mypy_reports_new_errors_of_a_trusted_project() {
-    if !has_sandbox() {
+    if !can_sandbox("mypy on a trusted project") {
         return;
     }
     let base = "//- mypy.ini\n[mypy]\n//- a.py\nold = bad(1)\n";
