@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{ChangeAuthor, CheckOptions, run_analysers, run_checks};
+use super::{ChangeAuthor, CheckOptions, INJECTION, run_analysers, run_checks};
 use crate::change_under_review::ChangeUnderReview;
 use crate::revisions::Revisions;
+use crate::runs::RunRecord;
 use crate::scope::{DiffOnly, ScopeRules, decide_scope};
 use crh_git::{BareRepository, GitError, GlobError, PathGlobs, ReadError};
 use crh_review::diff::Diff;
@@ -26,8 +27,8 @@ pub enum FixError {
     Glob(#[from] GlobError),
 }
 
-/// New findings of built-in checks and installed analysers in the files that a fix changes.
-/// `before` and `after` are commits in the store of the change.
+/// Findings of built-in checks and installed analysers that a fix introduces, also in files that it
+/// does not change, such as callers. `before` and `after` are commits in the store of the change.
 pub fn check_fix(
     subject: &ChangeUnderReview,
     options: &CheckOptions,
@@ -66,7 +67,12 @@ pub fn check_fix(
     let changed_paths: BTreeSet<String> =
         fix.diff.files().iter().map(|file| file.path.shown().into_owned()).collect();
     let records = run_checks(&fix, &options).into_iter().chain(run_analysers(&fix, &options));
-    let members = records.flat_map(|record| record.members);
-    // Findings about comments and descriptions existed before the fix.
-    Ok(members.filter(|member| changed_paths.contains(&member.finding.file)).collect())
+    let new_members = records.flat_map(|RunRecord { assignment, mut members, .. }| {
+        if assignment.name == INJECTION {
+            // Findings about comments and descriptions existed before the fix.
+            members.retain(|member| changed_paths.contains(&member.finding.file));
+        }
+        members
+    });
+    Ok(new_members.collect())
 }

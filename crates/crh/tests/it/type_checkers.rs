@@ -6,9 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use crate::hostile::{can_sandbox, sandboxed_cargo};
-use crate::review::script::answers;
+use crate::review::script::{answers, confirms, finding, with};
 use crate::review::with_key;
 use crate::user::User;
+use crh_testkit::fake_model::calls;
 use crh_testkit::{FakeModel, Repo};
 
 /// File, line, title and rule of each issue of `crh check`.
@@ -58,6 +59,51 @@ fn cargo_check_finds_a_caller_that_the_change_breaks() {
         check(&user, &repo, &path, &["--trust"]),
         ["src/api.rs:2 cargo-check/E0308 mismatched types: expected `u32`, found `u64`"]
     );
+}
+
+#[test]
+fn fix_that_breaks_an_untouched_caller_is_rejected() {
+    let Some(cargo) = sandboxed_cargo("cargo check of a fix") else { return };
+    let repo = Repo::from_fixture(
+        "
+        //- Cargo.toml
+        [package]
+        name = \"shop\"
+        edition = \"2024\"
+        //- src/lib.rs
+        pub mod api;
+        pub mod orders;
+        //- src/api.rs
+        pub fn report() -> u32 { crate::orders::total(&[1]) }
+        //- src/orders.rs
+        pub fn total(items: &[u32]) -> u32 { items.iter().sum() }
+        //- head
+        //- src/orders.rs
+        pub fn total(items: &[u32]) -> u32 { items.iter().skip(1).sum() }
+        ",
+    );
+    let user = User::new();
+    let path = format!("{}:/usr/bin:/bin", cargo.parent().unwrap().display());
+    let found = finding("P1", "The first item is left out", "src/orders.rs:1", "skip(1).sum()");
+    let fixed =
+        "pub fn total(items: &[u32]) -> u64 { items.iter().map(|it| u64::from(*it)).sum() }";
+    let found = with(found, json!({ "replacement": fixed }));
+    let edit = json!({ "groups": [{
+        "findings": ["F1"], "verdict": "publish", "probability": 0.9, "severity": "P1",
+    }] });
+    let model = FakeModel::start()
+        .on("single", [answers(&[found])])
+        .on("editor", [calls("report_edit", edit)])
+        .on("validate-1", [confirms()]);
+    let args = ["review", "--strategy", "single", "--base", "HEAD~1", "--no-pr", "--trust"];
+    let reviewed = with_key(user.crh(repo.path(), &args), &model).run();
+    assert!(reviewed.code < 2, "{}", reviewed.shown());
+    let fix = user.crh(repo.path(), &["fix", "--issue", "1", "--trust"]);
+    let output = fix.env("PATH", &path).env("CRH_ANALYSERS", "auto").run();
+    let why = "its fix fails a static check: mismatched types: expected `u32`, found `u64` (src/api.rs:1, `cargo-check/E0308`)";
+    assert!(output.stderr.contains(why), "{}", output.shown());
+    assert_eq!(output.code, 1, "{}", output.shown());
+    assert_eq!(repo.git(&["status", "--porcelain"]), b"");
 }
 
 /// Like mypy, it ends with 2 if it gets no file.
