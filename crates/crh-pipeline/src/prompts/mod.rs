@@ -12,6 +12,8 @@ pub(crate) mod judge;
 pub(crate) mod outcome;
 mod template;
 
+use std::sync::OnceLock;
+
 pub(crate) use change::{diff_lines, group_files};
 pub use fence::fence;
 use serde_json::{Value, json};
@@ -133,7 +135,15 @@ impl Prompts {
 
     /// Hash of all prompt files in use, overrides included, and of the tool descriptions.
     pub fn version(overrides: &PromptOverrides) -> String {
-        version(overrides, &agent_tool_specs(), &panel_tool_specs())
+        // Computed once per process: hashing all texts is slow, and a review needs it several times.
+        static BUILT_IN: OnceLock<String> = OnceLock::new();
+        let compute = || version(overrides, &agent_tool_specs(), &panel_tool_specs());
+        match overrides {
+            PromptOverrides { system: None, reviewer: None } => {
+                BUILT_IN.get_or_init(compute).clone()
+            }
+            PromptOverrides { .. } => compute(),
+        }
     }
 
     /// Hash of the prompts and tools of one strategy. Prompts of other strategies do not change it,
