@@ -52,3 +52,9 @@ pub fn skip_test(test: &str, reason: &str) {
     let notice = format!("\nNOT SHOWN: `{test}` was not tried: {reason}\n");
     std::io::stderr().write_all(notice.as_bytes()).unwrap();
 }
+
+/// Whether a test tries this choice, such as a kind of fault, at this step. CI tries one choice at
+/// each step, in turn. With `CRH_TEST_ALL=1`, tests try every choice at every step.
+pub fn tries_case(step: usize, choice: usize, choices: usize) -> bool {
+    step % choices == choice || runs_all_cases()
+}

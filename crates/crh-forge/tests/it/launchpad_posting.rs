@@ -147,45 +147,6 @@ async fn posting_twice_gives_one_comment() {
 }
 
 #[tokio::test]
-async fn new_round_posts_only_new_issues() {
-    let scene = LaunchpadScene::new();
-    post_report(&scene, &review(&scene, FIRST_REVIEW, &[("orders.py", 5), ("far.py", 30)])).await;
-    scene.push("FIVE", &[("naïve \"x\".py", "a\nb\n")]);
-    let report =
-        review(&scene, SECOND_REVIEW, &[("orders.py", 5), ("far.py", 30), ("naïve \"x\".py", 2)]);
-    assert!(post_report(&scene, &report).await.is_complete());
-    let comments = scene.launchpad.comments(&scene.merge);
-    let texts: Vec<&String> = comments[1].inline.values().collect();
-    assert_eq!((comments.len(), texts.len()), (2, 1));
-    assert!(texts[0].contains("Trouble 2"), "{texts:?}");
-    assert!(comments[1].content.contains("Still open:\n  #1 P1 orders.py:5: Trouble 5\n"));
-    assert_eq!(
-        comments[1].preview_diff,
-        scene.launchpad.preview_diffs(&scene.merge).last().copied()
-    );
-    assert_eq!(comments[1].vote.as_deref(), Some("Needs Fixing"));
-}
-
-#[tokio::test]
-async fn nothing_is_posted_to_a_moved_head() {
-    let scene = LaunchpadScene::new();
-    let report = review(&scene, FIRST_REVIEW, &[("orders.py", 5)]);
-    scene.push("FIVE", &[]);
-    let outcome = post_report(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
-    scene.launchpad.set_status(&scene.merge, "Merged");
-    let outcome = post_report(&scene, &review(&scene, FIRST_REVIEW, &[])).await;
-    assert_eq!(
-        outcome.refusal,
-        Some(PostingRefusal::Closed {
-            kind: ProposalKind::MergeProposal,
-            status: "Merged".to_owned(),
-        })
-    );
-    assert_eq!(scene.launchpad.writes().len(), 0);
-}
-
-#[tokio::test]
 async fn draft_comments_are_not_overwritten() {
     let scene = LaunchpadScene::new();
     let diff = scene.launchpad.preview_diffs(&scene.merge)[0];

@@ -16,8 +16,8 @@ use crh_forge::posting::{
 use crh_review::diff::Diff;
 use crh_review::report::{Report, Strategy};
 use crh_review::verdict::Verdict;
-use crh_testkit::FakeGitHub;
-use crh_testkit::fake_github::{Fault, FaultKind, HoldPoint, Permission, Pull, REVIEWER};
+use crh_testkit::fake_github::{Fault, FaultKind, HoldPoint, Permission, Pull};
+use crh_testkit::{FakeGitHub, tries_case};
 
 /// How long a test waits for a write: several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -244,23 +244,6 @@ async fn posting_after_push_adds_new_and_resolves_gone_issues() {
 }
 
 #[tokio::test]
-async fn markers_of_other_accounts_are_ignored() {
-    let scene = scene();
-    let github = &scene.github;
-    let summary =
-        "<!-- code-review-agent:review_id=x -->\n<!-- crh:crh:summary -->\n## Ready to merge";
-    github.comment(&scene.pull, "mallory", summary);
-    let inline = format!("**P1** Trouble 10\n\n<!-- crh:crh:{:015x}a -->", 10);
-    github.thread(&scene.pull, "mallory", ("a.rs", 10), &inline);
-    post(&scene, &review(&scene, &[10])).await;
-    let comments = github.comments(&scene.pull);
-    let authors: Vec<&str> = comments.iter().map(|comment| comment.author.as_str()).collect();
-    assert_eq!(authors, ["mallory", REVIEWER]);
-    assert_eq!(comments[0].body, summary);
-    assert_eq!(github.threads(&scene.pull).len(), 2);
-}
-
-#[tokio::test]
 async fn dismissed_issue_is_not_raised_again() {
     let scene = scene();
     let report = review(&scene, &[10, 20]);
@@ -365,21 +348,6 @@ async fn one_bad_position_among_forty_loses_nothing() {
 }
 
 #[tokio::test]
-async fn nothing_is_posted_to_wrong_head_or_pull() {
-    let scene = scene();
-    let mut report = review(&scene, &[10]);
-    scene.repo.write("a.rs", lines(1, 61));
-    scene.repo.commit("more");
-    scene.github.push(&scene.pull);
-    let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(PostingRefusal::HeadMoved { .. })), "{outcome:?}");
-    report.change.pr_number = "999".to_owned();
-    let outcome = post(&scene, &report).await;
-    assert!(matches!(outcome.refusal, Some(PostingRefusal::OtherProposal { .. })), "{outcome:?}");
-    assert_eq!(scene.github.writes_received(), 0);
-}
-
-#[tokio::test]
 async fn comment_only_token_posts_summary() {
     let scene = scene();
     let permissions = [
@@ -421,13 +389,15 @@ async fn fault_at_any_write_then_repost_gives_same_state() {
     assert!(post(&scene, &report).await.is_complete());
     let (expected, writes) = (sorted_content(&scene), scene.github.writes_received() - before);
     assert!(writes >= 5, "{writes}");
-    for how in [
+    let faults = [
         FaultKind::CutBefore,
         FaultKind::CutAfter,
         FaultKind::StatusBefore(502),
         FaultKind::StatusAfter(502),
-    ] {
-        for number in 1..=writes {
+    ];
+    for (choice, how) in faults.iter().enumerate() {
+        let is_tried = |number: &usize| tries_case(*number, choice, faults.len());
+        for number in (1..=writes).filter(is_tried) {
             let (scene, report) = second_round().await;
             scene.github.fail(Fault::on_write(before + number, how.clone()));
             post(&scene, &report).await;
@@ -444,8 +414,8 @@ async fn killed_posting_can_be_repeated() {
     let before = scene.github.writes_received();
     post(&scene, &report).await;
     let (expected, writes) = (sorted_content(&scene), scene.github.writes_received() - before);
-    for moment in [HoldPoint::Before, HoldPoint::After] {
-        for number in 1..=writes {
+    for (choice, moment) in [HoldPoint::Before, HoldPoint::After].into_iter().enumerate() {
+        for number in (1..=writes).filter(|number| tries_case(*number, choice, 2)) {
             let (scene, report) = second_round().await;
             let hold = scene.github.hold_write(before + number, moment);
             let (held, hold) = {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::user::{User, tree};
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, calls, calls_all};
-use crh_testkit::{FakeModel, Repo};
+use crh_testkit::{FakeModel, Repo, runs_all_cases};
 
 /// A file in the user's home, outside of the workspace. It must never be read.
 const CANARY: &str = "canary-8c1f27d0-in-the-home-of-the-user";
@@ -241,20 +241,11 @@ fn comment(workspace: &Path, text: &str) {
     fs::write(file, comments.to_string()).unwrap();
 }
 
-/// Checks every `parts`-th attempt, to split the work into several tests.
-fn check_every(parts: usize, first: usize) {
-    for (place, text) in ATTEMPTS.iter().skip(first).step_by(parts) {
+/// The tests of the check `injection` have more texts, so CI tries half of these with a model.
+#[test]
+fn injected_instructions_never_pass_review() {
+    let step = if runs_all_cases() { 1 } else { 2 };
+    for (place, text) in ATTEMPTS.iter().step_by(step) {
         check(*place, text);
     }
-}
-
-#[test]
-fn injected_instructions_never_pass_review_1() {
-    assert!(ATTEMPTS.len() >= 25);
-    check_every(2, 0);
-}
-
-#[test]
-fn injected_instructions_never_pass_review_2() {
-    check_every(2, 1);
 }
