@@ -4,6 +4,7 @@ use expect_test::expect;
 
 use super::*;
 use crh_testkit::fake_model::computed;
+use crh_testkit::tries_case;
 
 /// A model that changes the checkout before it answers.
 fn says_after(findings: &[Value], act: impl Fn() + Send + Sync + 'static) -> FakeModel {
@@ -62,15 +63,6 @@ fn file_changed_during_review_is_skipped() {
     .assert_eq(&all);
 }
 
-#[test]
-fn edit_elsewhere_during_review_does_not_matter() {
-    let desk = Desk::with_faults();
-    let path = desk.repo.path().join("notes.md");
-    let model = says_after(&[mean()], move || fs::write(&path, "mine\n").unwrap());
-    let output = desk.review(&model, &["--mode", "headless"]);
-    assert!(output.stdout.contains("Applied 1 safe_auto fixes."), "{}", output.shown());
-}
-
 /// Puts checkout and run into the middle of a fix: only these files are written.
 pub(super) fn interrupt(desk: &Desk, before: &BTreeMap<&str, String>, written: &[&str]) {
     let fixes = fs::read_dir(desk.run().join("fixes")).unwrap();
@@ -91,8 +83,13 @@ pub(super) fn clean() -> FakeModel {
 
 #[test]
 fn next_run_rolls_back_an_interrupted_fix() {
-    for written in [&[][..], &[MAIL], &[ORDERS], &[MAIL, ORDERS]] {
-        for next in ["fix", "undo", "headless"] {
+    // CI tries each next command once, since the journal's own tests stop at each step.
+    let states = [&[][..], &[MAIL], &[ORDERS], &[MAIL, ORDERS]];
+    for (choice, written) in states.into_iter().enumerate() {
+        for (number, next) in ["fix", "undo", "headless"].into_iter().enumerate() {
+            if !tries_case(number, choice, states.len()) {
+                continue;
+            }
             let desk = Desk::with_faults();
             let untouched = desk.files();
             desk.reviewed(&[mean(), swallowed()]);
@@ -148,28 +145,6 @@ fn tracked_marker_is_rejected() {
         ---
     "#]]
     .assert_eq(&desk.shown(&desk.fix(&[])));
-}
-
-#[test]
-fn one_unwritable_file_blocks_all_edits() {
-    let desk = Desk::with_faults();
-    desk.reviewed(&[mean(), swallowed()]);
-    // A folder has the name of the draft of the second file.
-    let folder = PathBuf::from(desk.run().file_name().unwrap()).join("fixes/1");
-    let hash = crh_review::identity::content_id(folder.as_os_str().as_encoded_bytes());
-    desk.repo.write(&format!("shop/.crh-fix-{}-1/mine", &hash[..12]), "mine\n");
-    let before = desk.files();
-    let shown = desk.shown(&desk.fix(&[]));
-    expect![[r#"
-        exit 1
-        warning: #1 not fixed: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
-        warning: #2 not fixed: nothing was applied: `shop/orders.py` cannot be changed: File exists (os error 17)
-        ---
-        0 issues fixed.
-    "#]].assert_eq(&shown.replace(&hash[..12], "HASH"));
-    assert_eq!(desk.files(), before);
-    fs::remove_dir_all(desk.repo.path().join(format!("shop/.crh-fix-{}-1", &hash[..12]))).unwrap();
-    assert_eq!(desk.fix(&[]).code, 0);
 }
 
 #[test]
@@ -247,27 +222,23 @@ fn unwritable_report_fails_and_is_written_later() {
 
 #[test]
 fn mode_with_unwritable_report_fails() {
-    for (mode, told) in [
-        ("autofix", "1 P2 shop/orders.py:5 (fixed)\n"),
-        ("headless", "\nApplied 1 safe_auto fixes.\n"),
-    ] {
-        let desk = Desk::with_faults();
-        let runs = desk.repo.path().join(".crh/runs");
-        // The verification command breaks the run folder during the fix.
-        let script =
-            format!("for run in {}/*; do mkdir -p $run/applied-fixes.json/x; done", runs.display());
-        let verify = json!(["sh", "-c", script]).to_string();
-        let model = FakeModel::answering(|asked| match asked.caller.as_str() {
-            "single" => answers(&[mean()]),
-            _ => confirms(),
-        });
-        let output = desk.review(&model, &["--mode", mode, "--trust", "--verify", &verify]);
-        assert_eq!(output.code, 3, "{}", output.shown());
-        let said = "error: the stored report does not contain the fixes: cannot write `applied-fixes.json`";
-        assert_eq!(output.stderr.matches(said).count(), 1, "{}", output.shown());
-        assert!(output.stdout.contains(told), "{}", output.shown());
-        assert!(desk.text(ORDERS).contains("    return result\n"), "{mode}");
-    }
+    let desk = Desk::with_faults();
+    let runs = desk.repo.path().join(".crh/runs");
+    // The verification command breaks the run folder during the fix.
+    let script =
+        format!("for run in {}/*; do mkdir -p $run/applied-fixes.json/x; done", runs.display());
+    let verify = json!(["sh", "-c", script]).to_string();
+    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
+        "single" => answers(&[mean()]),
+        _ => confirms(),
+    });
+    let output = desk.review(&model, &["--mode", "headless", "--trust", "--verify", &verify]);
+    assert_eq!(output.code, 3, "{}", output.shown());
+    let said =
+        "error: the stored report does not contain the fixes: cannot write `applied-fixes.json`";
+    assert_eq!(output.stderr.matches(said).count(), 1, "{}", output.shown());
+    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
+    assert!(desk.text(ORDERS).contains("    return result\n"), "{}", output.shown());
 }
 
 #[test]

@@ -26,33 +26,6 @@ pub(super) fn reports(number: u32, outcome: &str) -> ScriptedReply {
 pub(super) const BEFORE: &str = "    return result / len(items)\n";
 
 #[test]
-fn fixer_runs_after_exact_replacements() {
-    let desk = Desk::new();
-    desk.reviewed(&[vague(mean()), swallowed()]);
-    let model = FakeModel::start()
-        .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(2, "done")]);
-    let output = desk.checked(with_model(desk.crh(&["fix"]), &model));
-    expect![[r#"
-        exit 0
-        note: undo with `crh fix --undo RUN`
-        ---
-        #1 replaced lines 4 to 5 (shop/mail.py)
-        #2 It is done. (shop/orders.py)
-        2 issues fixed.
-    "#]]
-    .assert_eq(&desk.shown(&output));
-    assert!(desk.text(ORDERS).contains("    return result\n"));
-    assert!(desk.text(MAIL).contains("raise"));
-    expect![[r#"
-         M shop/mail.py
-         M shop/orders.py
-        ref: refs/heads/main
-        HEAD commit	refs/heads/main
-    "#]]
-    .assert_eq(&desk.git());
-}
-
-#[test]
 fn broken_or_missing_fixer_work_is_skipped() {
     let desk = Desk::new();
     desk.reviewed(&[vague(mean())]);
@@ -76,30 +49,6 @@ fn broken_or_missing_fixer_work_is_skipped() {
 }
 
 #[test]
-fn without_a_model_the_issue_is_skipped() {
-    let desk = Desk::new();
-    desk.reviewed(&[vague(mean())]);
-    expect![[r#"
-        exit 1
-        warning: #1 not fixed: the report has no ready-made code for it, and no model is configured to write the fix
-        ---
-        0 issues fixed.
-    "#]]
-    .assert_eq(&desk.shown(&desk.fix(&[])));
-}
-
-#[test]
-fn headless_runs_a_fixer() {
-    let desk = Desk::new();
-    let model = says(&[vague(mean())])
-        .on("fixer-1", [edits(ORDERS, BEFORE, "    return result\n"), reports(1, "done")]);
-    let output = desk.review(&model, &["--mode", "headless"]);
-    assert!(output.stdout.contains("\nApplied 1 safe_auto fixes.\n"), "{}", output.shown());
-    assert!(desk.text(ORDERS).contains("    return result\n"));
-    assert_eq!(desk.stored("review.json")["stats"]["llm_calls"], model.requests().len());
-}
-
-#[test]
 fn fixer_that_edits_elsewhere_or_empties_a_file_is_rejected() {
     let check = |path: &str, content: &str, expected: &str| {
         let desk = Desk::new();
@@ -114,13 +63,9 @@ fn fixer_that_edits_elsewhere_or_empties_a_file_is_rejected() {
         assert!(!desk.repo.path().join(".git/hooks/pre-commit").exists());
     };
     let unchanged = "no file was changed for it, although the fixer reports: It is done.";
-    for path in ["shop/log.py", "new.py", "../new.py", "/tmp/new.py", ".git/hooks/pre-commit"] {
-        check(path, "print('mine')\n", unchanged);
-    }
+    check(".git/hooks/pre-commit", "print('mine')\n", unchanged);
     let emptied = "the fixer failed: it emptied `shop/orders.py`; all its work is rejected";
-    for blank in ["", "\n", " \n\t\n"] {
-        check(ORDERS, blank, emptied);
-    }
+    check(ORDERS, " \n\t\n", emptied);
 }
 
 #[test]
@@ -163,30 +108,4 @@ fn fixer_work_needs_the_reviewed_tree() {
     let applied = desk.checked(with_model(desk.crh(&["fix"]), &model));
     assert_eq!(applied.code, 0, "{}", applied.shown());
     assert!(desk.text(ORDERS).contains(new));
-}
-
-#[test]
-fn autofix_reviews_fixer_work_and_stops() {
-    let desk = Desk::new();
-    let other = |title: &str, quote: &str| vague(safe(title, "shop/orders.py:5", quote, ""));
-    let line = "    return result / 1.0\n";
-    let rounds =
-        [answers(&[vague(mean())]), answers(&[other("Still divided", "return result / 1.0")])];
-    let model = FakeModel::start()
-        .on("single", rounds)
-        .on("validate-1", [confirms(), confirms()])
-        .on("fixer-1", [edits(ORDERS, BEFORE, line), reports(1, "done")]);
-    let output = desk.review(&model, &["--mode", "autofix"]);
-    assert!(output.code < 2, "{}", output.shown());
-    expect![[r#"
-        #1 fixed: The total is divided by the count
-        #2 open: Still divided
-    "#]]
-    .assert_eq(&issues(&desk.stored("review.json")));
-    assert!(desk.text(ORDERS).contains(line));
-    assert!(!desk.run().join("transcripts/fixer-2.jsonl").exists(), "one round did not help");
-    let files = desk.files();
-    let todos: Vec<&String> = files.keys().filter(|name| name.ends_with(".md")).collect();
-    assert_eq!(todos, [".context/compound-engineering/todos/001-ready-p2-still-divided.md"]);
-    assert_eq!(desk.stored("review.json")["stats"]["llm_calls"], model.requests().len());
 }

@@ -115,14 +115,3 @@ fn swallowed_by_hand() -> Value {
     });
     with(swallowed(), by_hand)
 }
-
-#[test]
-fn change_outside_the_checkout_gets_no_todos() {
-    for mode in ["autofix", "headless"] {
-        let desk = Desk::new();
-        let before = desk.files();
-        let args = ["review", "HEAD~1..HEAD", "--strategy", "single", "--mode", mode];
-        let output = desk.checked(with_model(desk.crh(&args), &says(&[unpaid()])));
-        assert_eq!((output.code, desk.files()), (1, before), "{mode}");
-    }
-}

@@ -40,20 +40,6 @@ fn change_does_not_choose_the_folder() {
     assert_eq!(todos.len(), 2, "{todos:?}");
 }
 
-#[test]
-fn folder_outside_is_refused_before_any_model_call() {
-    for folder in ["../todos", "/tmp/todos", ".git/todos"] {
-        let desk = with_folder(folder);
-        let idle = FakeModel::start();
-        let output = desk.review(&idle, &["--mode", "autofix"]);
-        assert_eq!(output.code, 2, "{}", output.shown());
-        let said = format!("cannot be `{folder}`: ");
-        assert!(output.stderr.contains(&said), "{}", output.shown());
-        assert_eq!(idle.requests().len(), 0);
-        assert!(!desk.repo.path().join(".crh").exists());
-    }
-}
-
 /// Writes a todo while something else is in place of the folder.
 fn check_barred(what: &str, bar: impl Fn(&Desk)) {
     let desk = with_folder("docs/todos");

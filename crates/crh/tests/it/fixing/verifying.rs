@@ -17,23 +17,6 @@ fn check(desk: &Desk, verify: &str, expected: expect_test::Expect) {
 }
 
 #[test]
-fn fix_that_requires_verification_is_skipped_without_command() {
-    let desk = Desk::new();
-    desk.reviewed(&[needing(mean()), swallowed()]);
-    expect![[r#"
-        exit 1
-        warning: #2 not fixed: its fix changes behaviour, so crh needs a test command: pass `--verify COMMAND` or set `fix.verify`
-        note: undo with `crh fix --undo RUN`
-        ---
-        #1 replaced lines 4 to 5 (shop/mail.py)
-        1 issue fixed.
-    "#]]
-    .assert_eq(&desk.shown(&desk.fix(&[])));
-    assert!(desk.text(ORDERS).contains("len(items)"));
-    assert!(desk.text(MAIL).contains("raise"));
-}
-
-#[test]
 fn unverifiable_fix_is_named_before_the_fixer_runs() {
     let desk = Desk::new();
     let vague = json!({ "replacement": null, "requires_verification": true });
@@ -49,21 +32,6 @@ fn unverifiable_fix_is_named_before_the_fixer_runs() {
     "#]]
     .assert_eq(&desk.shown(&output));
     assert_eq!(model.requests().len(), 0);
-}
-
-#[test]
-fn second_look_verifies_fixes_of_autofix() {
-    let desk = Desk::new();
-    let model = FakeModel::start()
-        .on("single", [answers(&[needing(mean())]), answers(&[])])
-        .on("validate-1", [confirms()]);
-    let output = desk.review(&model, &["--mode", "autofix"]);
-    assert_eq!(output.code, 0, "{}", output.shown());
-    expect![[r#"
-        #1 fixed: The total is divided by the count
-    "#]]
-    .assert_eq(&issues(&desk.stored("review.json")));
-    assert!(desk.text(ORDERS).contains("    return result\n"));
 }
 
 #[test]
@@ -120,44 +88,6 @@ fn headless_names_what_it_cannot_verify() {
 }
 
 #[test]
-fn verified_fix_is_applied() {
-    let desk = Desk::new();
-    desk.reviewed(&[needing(mean()), swallowed()]);
-    check(
-        &desk,
-        "true",
-        expect![[r#"
-            exit 0
-            note: undo with `crh fix --undo RUN`
-            ---
-            #1 replaced lines 4 to 5 (shop/mail.py)
-            #2 replaced line 5 (shop/orders.py)
-            2 issues fixed.
-        "#]],
-    );
-}
-
-#[test]
-fn failing_fix_is_dropped_and_others_stay() {
-    let desk = Desk::new();
-    desk.reviewed(&[needing(mean()), swallowed()]);
-    check(
-        &desk,
-        r#"["sh", "-c", "grep -q pass shop/mail.py || { echo it is gone; exit 3; }"]"#,
-        expect![[r#"
-            exit 1
-            warning: #1 not fixed: its fix was dropped, because `fix.verify` fails with it: exit code 3: it is gone
-            note: undo with `crh fix --undo RUN`
-            ---
-            #2 replaced line 5 (shop/orders.py)
-            1 issue fixed.
-        "#]],
-    );
-    assert!(desk.text(ORDERS).contains("    return result\n"));
-    assert!(desk.text(MAIL).contains("pass"));
-}
-
-#[test]
 fn verification_that_always_fails_blocks_no_fix() {
     let desk = Desk::new();
     desk.reviewed(&[needing(mean()), swallowed()]);
@@ -176,21 +106,6 @@ fn verification_that_always_fails_blocks_no_fix() {
     );
     assert!(desk.text(ORDERS).contains("len(items)"));
     assert!(desk.text(MAIL).contains("raise"));
-}
-
-#[test]
-fn hanging_verification_is_killed() {
-    let desk = Desk::new();
-    desk.reviewed(&[swallowed()]);
-    let hangs = r#"["sh", "-c", "grep -q pass shop/mail.py || sleep 1000"]"#;
-    let output = desk.fix(&["--trust", "--verify", hangs, "--verify-seconds", "1"]);
-    expect![[r#"
-        exit 1
-        warning: #1 not fixed: its fix was dropped, because `fix.verify` fails with it: timed out after 1 s
-        ---
-        0 issues fixed.
-    "#]].assert_eq(&desk.shown(&output));
-    assert!(desk.text(MAIL).contains("pass"));
 }
 
 /// A checkout with many lines and one issue per line, with the same number.
