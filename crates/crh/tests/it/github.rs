@@ -7,7 +7,6 @@ mod forged;
 mod killed;
 mod learning;
 mod moved_head;
-mod positions;
 mod posting;
 mod reading;
 mod reviewers;

@@ -3,7 +3,6 @@
 use std::fs;
 
 use expect_test::expect;
-use serde_json::json;
 
 use super::{GitHubScenario, NAME};
 use crh_testkit::fake_github::{Fault, FaultKind};
@@ -65,25 +64,6 @@ fn stored_run_is_posted_to_the_flags_target() {
 }
 
 #[test]
-fn ci_event_names_the_target() {
-    let hub = GitHubScenario::new();
-    let run = run(&hub);
-    let event = json!({
-        "repository": {"full_name": NAME},
-        "pull_request": {"number": hub.pull.number, "head": {"sha": hub.repo.id("feature")}, "base": {"repo": {"full_name": NAME}}},
-    });
-    hub.user.write("event.json", &event.to_string());
-    let program = hub.crh(hub.elsewhere.path(), &["post", &run]);
-    let event = hub.user.path("event.json");
-    let output = program
-        .env("GITHUB_EVENT_PATH", event.to_str().unwrap())
-        .env("GITHUB_REPOSITORY", NAME)
-        .run();
-    assert_eq!(output.code, 0, "{}", output.shown());
-    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
-}
-
-#[test]
 fn run_for_another_target_is_refused() {
     let hub = GitHubScenario::new();
     let run = run(&hub);
@@ -128,51 +108,6 @@ fn run_for_another_target_is_refused() {
 }
 
 #[test]
-fn moved_head_gets_nothing() {
-    let hub = GitHubScenario::new();
-    let run = run(&hub);
-    let reviewed = hub.repo.id("feature");
-    hub.repo.git(&["checkout", "--quiet", "feature"]);
-    hub.repo.write("more.py", "z = 1\n");
-    let now = hub.repo.commit("pushed meanwhile");
-    hub.github.push(&hub.pull);
-    let number = hub.pull.number.to_string();
-    let args = ["post", &run, "--repo", NAME, "--pr", &number, "--head", &reviewed];
-    let output = hub.crh(hub.elsewhere.path(), &args).run();
-    let shown = output.shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW");
-    expect![[r#"
-        exit 3
-        error: the head of the pull request moved from REVIEWED to NOW
-        hint: nothing was posted; review the new head and post that
-        ---
-    "#]]
-    .assert_eq(&shown);
-    assert_eq!(hub.github.writes_received(), 0);
-}
-
-#[test]
-fn dry_run_prints_writes_and_sends_none() {
-    let hub = GitHubScenario::new();
-    let args = ["check", &hub.url(), "--sink", "github", "--dry-run"];
-    let output = hub.crh(hub.elsewhere.path(), &args).run();
-    let writes: serde_json::Value = serde_json::from_str(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", output.shown()));
-    let paths: Vec<_> = writes
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|write| {
-            format!("{} {}", write["method"].as_str().unwrap(), write["path"].as_str().unwrap())
-        })
-        .collect();
-    assert_eq!(
-        paths,
-        ["POST /repos/acme/shop/pulls/1/reviews", "POST /repos/acme/shop/issues/1/comments"]
-    );
-    assert_eq!(hub.github.writes_received(), 0);
-}
-
-#[test]
 fn impossible_posting_is_refused_early() {
     let hub = GitHubScenario::new();
     let clone = hub.clone();
@@ -204,62 +139,6 @@ fn impossible_posting_is_refused_early() {
     "#]]
     .assert_eq(&shown);
     assert_eq!(hub.github.writes_received(), 0);
-}
-
-#[test]
-fn unposted_ci_review_says_so() {
-    let hub = GitHubScenario::new();
-    let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).env("CI", "true").run();
-    assert!(output.stderr.contains("found but not posted"), "{}", output.stderr);
-    let output = hub.crh(hub.elsewhere.path(), &["check", &hub.url()]).run();
-    assert!(!output.stderr.contains("posted nowhere"), "{}", output.stderr);
-}
-
-#[test]
-fn issue_dismissed_by_member_is_not_raised_again() {
-    let hub = GitHubScenario::new();
-    hub.github.association(NAME, "member", "MEMBER");
-    let args = ["check", &hub.url(), "--sink", "github", "--format", "json"];
-    let report = |output: &crh_testkit::Output| -> serde_json::Value {
-        serde_json::from_str(&output.stdout).unwrap()
-    };
-    let first = report(&hub.crh(hub.elsewhere.path(), &args).run());
-    let threads = hub.github.threads(&hub.pull);
-    for thread in &threads {
-        hub.github.reply(&thread.id, "member", "won't fix");
-    }
-    let second = report(&hub.crh(hub.elsewhere.path(), &args).run());
-    let conflict = "A merge conflict was left in the file";
-    let raised = |report: &serde_json::Value| {
-        report["issues"].as_array().unwrap().iter().any(|issue| issue["title"] == conflict)
-    };
-    assert_eq!((raised(&first), raised(&second)), (true, false), "{second:#}");
-    let dismissed = second["suppressed"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|dropped| dropped["fate"] == "dismissed");
-    assert!(dismissed.count() >= 1, "{second:#}");
-}
-
-#[test]
-fn push_after_review_repeats_nothing() {
-    let hub = GitHubScenario::new();
-    let args = ["check", &hub.url(), "--sink", "github"];
-    hub.crh(hub.elsewhere.path(), &args).run();
-    let threads = hub.github.threads(&hub.pull).len();
-    let first = hub.repo.id("feature");
-    hub.repo.git(&["checkout", "--quiet", "feature"]);
-    hub.repo.write("more.py", "z = 1\n");
-    let second = hub.repo.commit("more");
-    hub.github.push(&hub.pull);
-    hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
-    let rounds = hub.json("preview-diffs/index.json");
-    let heads: Vec<_> = rounds.as_array().unwrap().iter().map(|round| &round["headRev"]).collect();
-    assert_eq!(heads, [&json!(first), &json!(second)]);
-    hub.crh(hub.elsewhere.path(), &args).run();
-    assert_eq!(hub.github.threads(&hub.pull).len(), threads, "the conflict was raised before");
-    assert_eq!(hub.github.comments(&hub.pull).len(), 1);
 }
 
 #[test]

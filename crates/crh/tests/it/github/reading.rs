@@ -125,35 +125,6 @@ fn number_in_a_clone_of_a_fork_is_found_in_the_parent() {
 }
 
 #[test]
-fn large_pull_request_is_read_completely() {
-    let repo = Repo::new();
-    for number in 0..250 {
-        repo.write(
-            &format!("src/{number}.txt"),
-            format!("file {number}\nwith a second line\nand a third\n"),
-        );
-    }
-    repo.commit("base");
-    repo.git(&["checkout", "--quiet", "-b", "feature"]);
-    for number in 2..250 {
-        repo.write(
-            &format!("src/{number}.txt"),
-            format!("file {number} changed\nwith a second line\nand a third\n"),
-        );
-    }
-    repo.git(&["rm", "--quiet", "src/0.txt"]);
-    repo.git(&["mv", "src/1.txt", "src/renamed.txt"]);
-    repo.commit("all of them");
-    let hub = GitHubScenario::with(repo);
-    let (_, summary) = hub.prepared(hub.elsewhere.path(), &[&hub.url()]);
-    let files = files(&summary);
-    assert_eq!(files.len(), 250);
-    for expected in ["deleted src/0.txt", "renamed src/renamed.txt", "modified src/249.txt"] {
-        assert!(files.iter().any(|file| file == expected), "{expected}");
-    }
-}
-
-#[test]
 fn local_work_on_top_of_head_is_reviewed() {
     let hub = GitHubScenario::new();
     let clone = hub.clone();
@@ -284,22 +255,6 @@ fn no_cache_flag_stores_nothing() {
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(tree(&hub.user.path("")).keys().collect::<Vec<_>>(), [""]);
     assert_eq!(tree(hub.elsewhere.path()).keys().collect::<Vec<_>>(), [""]);
-}
-
-#[test]
-fn archive_keeps_the_pull_request_name() {
-    let hub = GitHubScenario::new();
-    let pack = hub.user.path("pull.tar");
-    let args = ["prepare", &hub.url(), "--pack", pack.to_str().unwrap()];
-    let output = hub.crh(hub.elsewhere.path(), &args).run();
-    assert_eq!(output.code, 0, "{}", output.shown());
-    let without = [("GITHUB_SERVER_URL", hub.github.url())];
-    let args = ["check", "--packed", pack.to_str().unwrap(), "--format", "json"];
-    let output = hub.with_environment(hub.elsewhere.path(), &args, &without).run();
-    let report: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!(report["change"]["repo"], json!(NAME));
-    assert_eq!(report["change"]["pr_number"], json!(hub.pull.number.to_string()));
-    assert_eq!(report["change"]["head_sha"], json!(hub.repo.id("feature")));
 }
 
 #[test]

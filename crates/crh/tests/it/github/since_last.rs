@@ -6,7 +6,6 @@ use expect_test::expect;
 use serde_json::Value;
 
 use super::{GitHubScenario, NAME};
-use crate::review::panel::no_findings;
 use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
 use crh_testkit::fake_model::bad_request;
@@ -241,53 +240,6 @@ fn rewritten_history_reviews_everything() {
     let why = hub.widened(&hub.checks(&["--since-last"])).replace(&reviewed[..12], "REVIEWED");
     expect!["the head of the previous review, `REVIEWED`, is no longer part of the change"]
         .assert_eq(&why);
-}
-
-#[test]
-fn other_settings_or_models_review_everything() {
-    let (hub, model) = (hub(), model());
-    hub.reviews(&model, &[]);
-    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
-    let again = || {
-        model.script("single", [answers(&[wrong_total()])]);
-        model.script("validate-1", [confirms()]);
-    };
-    again();
-    let other = hub.reviews(&model, &["--since-last", "--model", "openai:gpt-5.4-mini"]);
-    expect!["the previous review used another model"].assert_eq(&hub.widened(&other));
-    again();
-    hub.reviews(&model, &[]);
-    hub.repo.git(&["checkout", "--quiet", "main"]);
-    hub.repo.write("crh.toml", "[scope]\nexclude = [\"docs/**\"]\n");
-    hub.repo.commit("docs are not reviewed");
-    hub.github.push(&hub.pull);
-    again();
-    let other = hub.reviews(&model, &["--since-last"]);
-    expect![
-        "the settings, the instructions or the version of crh have changed since the previous review"
-    ]
-    .assert_eq(&hub.widened(&other));
-}
-
-/// Different reviewers.
-#[test]
-fn other_reviewers_review_everything() {
-    let hub = hub();
-    let model = FakeModel::answering(no_findings);
-    let panel = |more: &[&str]| {
-        let url = hub.url();
-        let usual = ["review", &url, "--sink", "github", "--format", "json"];
-        let panel = ["--strategy", "panel", "--analysers", "never"];
-        let args = [&usual[..], &panel, more].concat();
-        reported(with_model(hub.crh(hub.elsewhere.path(), &args), &model).run())
-    };
-    panel(&["--reviewers", "performance"]);
-    hub.pushes("shop/stock.py", "def left(item):\n    return item.count - item.sold\n");
-    let other = panel(&["--since-last"]);
-    expect![
-        "the settings, the instructions or the version of crh have changed since the previous review"
-    ]
-    .assert_eq(&hub.widened(&other));
 }
 
 #[test]

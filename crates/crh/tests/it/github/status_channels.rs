@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{GitHubScenario, NAME};
 use crh_testkit::Output;
-use crh_testkit::fake_github::{Fault, FaultKind, Permission};
+use crh_testkit::fake_github::Permission;
 
 /// A token of an App, as in Actions.
 const OF_APP: &str = "ghs_ofAnApp0123456789";
@@ -31,34 +31,6 @@ fn categories(hub: &GitHubScenario) -> Vec<String> {
     let id = |sarif: Value| sarif["runs"][0]["automationDetails"]["id"].as_str().map(str::to_owned);
     let ids = sarifs.filter_map(|sarif| id(sarif.report));
     ids.map(|id| id.rsplit_once('/').unwrap().0.to_owned()).collect()
-}
-
-#[test]
-fn check_run_shows_the_review_once() {
-    let hub = GitHubScenario::new();
-    let output = checked(&hub, &["--sink", "github-check"]);
-    assert_eq!(output.code, 1, "{}", output.shown());
-    let runs = hub.github.check_runs(NAME);
-    assert_eq!(runs.len(), 1);
-    assert_eq!((&runs[0]["name"], &runs[0]["conclusion"]), (&json!("crh"), &json!("failure")));
-    assert!(!runs[0]["output"]["annotations"].as_array().unwrap().is_empty());
-    assert_eq!(hub.github.comments(&hub.pull).len(), 0, "nothing but what was asked for");
-    let writes = hub.github.writes_received();
-    let output = checked(&hub, &["--sink", "github-check"]);
-    assert_eq!(output.code, 1, "{}", output.shown());
-    assert_eq!(hub.github.writes_received(), writes);
-    assert_eq!(hub.github.surprises(), Vec::<String>::new());
-}
-
-#[test]
-fn unconfirmed_check_run_is_not_created_twice() {
-    for how in [FaultKind::StatusBefore(502), FaultKind::StatusAfter(502), FaultKind::CutAfter] {
-        let hub = GitHubScenario::new();
-        hub.github.fail(Fault::on("POST", "*/check-runs", how));
-        let output = checked(&hub, &["--sink", "github-check"]);
-        assert_eq!(output.code, 1, "{}", output.shown());
-        assert_eq!(hub.github.check_runs(NAME).len(), 1, "{}", output.shown());
-    }
 }
 
 #[test]
@@ -153,26 +125,6 @@ fn stored_run_is_posted_to_several_sinks() {
     assert_eq!(of(&second, "check_run"), [json!({"skipped": "already posted"})]);
     assert_eq!(hub.github.check_runs(NAME).len(), 1);
     assert_eq!(hub.github.comments(&hub.pull).len(), 1);
-}
-
-#[test]
-fn moved_head_gets_no_check_run() {
-    let hub = GitHubScenario::new();
-    checked(&hub, &[]);
-    let reviewed = hub.repo.id("feature");
-    hub.repo.git(&["checkout", "--quiet", "feature"]);
-    hub.repo.write("more.py", "z = 1\n");
-    hub.repo.commit("pushed meanwhile");
-    hub.github.push(&hub.pull);
-    let number = hub.pull.number.to_string();
-    for sink in ["github-check", "github-sarif"] {
-        let place = ["post", "--run-dir", "runs", "--repo", NAME, "--pr", &number];
-        let args = [&place[..], &["--head", &reviewed, "--sink", sink]].concat();
-        let environment = hub.github.environment_with(OF_APP);
-        let output = hub.with_environment(hub.elsewhere.path(), &args, &environment).run();
-        assert_eq!(output.code, 3, "{}", output.shown());
-    }
-    assert_eq!(hub.github.writes_received(), 0);
 }
 
 #[test]

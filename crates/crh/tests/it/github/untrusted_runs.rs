@@ -31,29 +31,6 @@ fn post(hub: &GitHubScenario, run: &Path, more: &[&str]) -> Output {
 }
 
 #[test]
-fn run_with_very_many_issues_is_posted() {
-    let hub = GitHubScenario::new();
-    let (run, mut report) = run(&hub);
-    let issue = report["issues"][0].clone();
-    let numbered = |number: usize| {
-        let mut issue = issue.clone();
-        issue["number"] = json!(number);
-        issue["dedupe_key"] = json!(format!("{number:016x}"));
-        issue
-    };
-    report["issues"] = (1..=600).map(numbered).collect();
-    report["pre_existing"] = (601..=1_200).map(numbered).collect();
-    fs::write(run.join(REPORT), report.to_string()).unwrap();
-    let output = post(&hub, &run, &["--dry-run"]);
-    assert_eq!(output.code, 0, "{}", output.shown());
-    let writes: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
-    let comments = writes.iter().filter_map(|write| write["body"]["comments"].as_array());
-    assert_eq!(comments.map(Vec::len).sum::<usize>(), 500);
-    let summary = writes.last().unwrap()["body"]["body"].as_str().unwrap();
-    assert!(summary.contains("100 more are only in this summary."), "{summary}");
-}
-
-#[test]
 fn oversized_or_misnamed_run_is_refused_offline() {
     let hub = GitHubScenario::new();
     let (run, written) = run(&hub);
