@@ -234,12 +234,6 @@ impl Scene {
         self
     }
 
-    /// Number of calls of the tracker.
-    fn tickets(&self) -> usize {
-        let told = std::fs::read_to_string(self.user.path("tickets")).unwrap_or_default();
-        told.lines().count()
-    }
-
     /// Starts a review in a terminal of the usual size.
     fn begun(findings: &[Value]) -> Self {
         let mut scene = Self::new(findings);

@@ -97,21 +97,6 @@ fn report_only_undoes_what_an_explicit_interactive_review_fixed() {
 }
 
 #[test]
-fn leaving_the_first_question_leaves_the_tree_unchanged() {
-    for mode in [&[][..], INTERACTIVE] {
-        for key in ["\x1b", "\x03"] {
-            let (mut scene, before) = dirty(mode);
-            scene.begins(USUAL);
-            scene.sees("What should the agent do").types(key);
-            let TerminalOutput { code, full_output: paper, .. } =
-                scene.terminal.take().unwrap().end();
-            assert_eq!(code, 130, "{paper}");
-            assert_unchanged(&scene, &before, "after leaving");
-        }
-    }
-}
-
-#[test]
 fn report_only_keeps_fixes_in_a_file_that_was_edited_since() {
     let mut scene = Scene::begun_fixing_first(&three());
     scene.sees(REST);
@@ -123,20 +108,6 @@ fn report_only_keeps_fixes_in_a_file_that_was_edited_since() {
     scene.sees("What should happen next?").types("2");
     assert_eq!(scene.ends("The fixes stay", "report_only_edited"), 1);
     assert_unchanged(&scene, &before, "after Report only");
-}
-
-#[test]
-fn one_by_one_asks_about_safe_fixes_too() {
-    let mut scene = Scene::new(&three());
-    let before = snapshot(&scene);
-    scene.begins(USUAL);
-    scene.sees(FIRST).types("a");
-    for finding in ["Finding 1 of 3", "Finding 2 of 3", "Finding 3 of 3"] {
-        scene.sees(finding).types("2");
-    }
-    let TerminalOutput { code, full_output: paper, .. } = scene.terminal.take().unwrap().end();
-    assert_eq!(code, 1, "{paper}");
-    assert_unchanged(&scene, &before, "after all findings were skipped");
 }
 
 #[test]

@@ -29,18 +29,6 @@ fn resumed_review_asks_again_without_a_new_review() {
 }
 
 #[test]
-fn leaving_at_a_failed_ticket_undoes_the_fixes() {
-    let mut scene = Scene::with_tracker(&BOTH()).fixing_first();
-    scene.user.write("down", "");
-    scene.begins(USUAL);
-    scene.sees("What should the agent do").types("c");
-    scene.sees("Should the agent do this?").types("1");
-    scene.sees("was not filed").types("\x03");
-    assert_eq!(scene.ends("The fixes are undone", "left_at_ticket"), 130);
-    assert_eq!(scene.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
 fn resume_after_a_kill_undoes_the_fixes() {
     let mut scene = Scene::begun_fixing_first(&BOTH());
     scene.sees("What should the agent do");
@@ -80,27 +68,12 @@ fn stays(name: &str, meanwhile: impl Fn(&Repo)) {
 }
 
 #[test]
-fn committed_fixes_are_not_undone_by_leaving() {
-    stays("left_committed", |repo| drop(repo.git(&["commit", "--quiet", "-am", "mine"])));
-}
-
-#[test]
-fn fixes_on_another_branch_are_not_undone() {
-    stays("left_elsewhere", |repo| drop(repo.git(&["checkout", "--quiet", "-b", "other"])));
-}
-
-#[test]
 fn edited_file_is_not_undone() {
     stays("left_edited", |repo| {
         let mail = repo.path().join("shop/mail.py");
         let text = std::fs::read_to_string(&mail).unwrap();
         std::fs::write(&mail, format!("{text}# mine\n")).unwrap();
     });
-}
-
-#[test]
-fn deleted_file_is_not_restored() {
-    stays("left_deleted", |repo| std::fs::remove_file(repo.path().join("shop/mail.py")).unwrap());
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::user::{assert_same, tree};
-use crh_testkit::Signal;
 use crh_testkit::fake_github::Pull;
+use crh_testkit::{Signal, runs_all_cases};
 
 /// A question and how to reach it.
 struct Asked {
@@ -166,9 +166,9 @@ fn leaves(asked: &Asked, scene: &mut Scene, leave: impl Fn(&Terminal)) {
 }
 
 /// Leaves at every question, checks that the tree is that of `HEAD`, and resumes at the first
-/// question.
+/// question. CI resumes after one of four.
 fn check(leave: impl Fn(&Terminal)) {
-    for asked in QUESTIONS {
+    for (number, asked) in QUESTIONS.iter().enumerate() {
         let mut scene = comes_to(asked);
         let (_, [head, refs, _]) = state(&scene);
         leaves(asked, &mut scene, &leave);
@@ -176,6 +176,9 @@ fn check(leave: impl Fn(&Terminal)) {
         assert_eq!(after.1, [head, refs, String::new()], "{}", asked.name);
         scene.repo.git(&["checkout", "--quiet", "--force", "HEAD", "--", "."]);
         assert_same(&state(&scene).0, &after.0, asked.name);
+        if number % 4 != 0 && !runs_all_cases() {
+            continue;
+        }
         scene.comes_back();
         stands_at(&mut scene, asked.way[0].0);
         leaves(asked, &mut scene, &leave);
@@ -202,9 +205,11 @@ fn check_tree<'q>(questions: impl Iterator<Item = &'q Asked>, leave: impl Fn(&Te
 }
 
 #[test]
-fn escape_at_every_question_restores_the_tree() {
+fn escape_at_a_question_restores_the_tree() {
     // The line prompt has no Escape key.
-    check_tree(QUESTIONS.iter().skip(1), |terminal| terminal.types("\x1b"));
+    let step = if runs_all_cases() { 1 } else { 5 };
+    let questions = QUESTIONS.iter().skip(1).step_by(step);
+    check_tree(questions, |terminal| terminal.types("\x1b"));
 }
 
 #[test]

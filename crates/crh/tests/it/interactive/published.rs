@@ -130,26 +130,6 @@ fn signal_during_push_does_not_undo_it() {
 }
 
 #[test]
-fn detached_head_is_not_pushed() {
-    let mut scene = Scene::new(&[safe()]).fixing_first();
-    scene.repo.git(&["checkout", "--quiet", "--detach"]);
-    scene.begins(USUAL);
-    scene.sees("What should happen next?").types("1");
-    assert_eq!(scene.ends("All findings", "no_branch"), 0);
-}
-
-#[test]
-fn fixes_mixed_with_edits_are_not_pushed() {
-    let mut scene = Scene::new(&[safe()]).fixing_first();
-    let orders = scene.repo.path().join("shop/orders.py");
-    let text = std::fs::read_to_string(&orders).unwrap();
-    std::fs::write(&orders, format!("{text}\n# mine\n")).unwrap();
-    scene.begins(USUAL);
-    scene.sees("What should happen next?").types("2");
-    assert_eq!(scene.ends("All findings", "mixed"), 0);
-}
-
-#[test]
 fn failed_push_is_reported_and_keeps_the_fixes() {
     let mut scene = Scene::at_github(&[safe()]).fixing_first();
     let nowhere = scene.user.path("nowhere").display().to_string();
@@ -178,41 +158,19 @@ fn failed_pull_request_keeps_the_pushed_branch() {
     assert_eq!((code, scene.origin().id("topic")), (3, scene.repo.id("HEAD")), "{paper}");
 }
 
-/// Checks that fixes go to the branch of the pull request.
-fn goes_to_pull(args: &[&str], name: &str) {
+#[test]
+fn fixes_go_to_the_checked_out_pull_request() {
     let mut scene = Scene::at_github(&[safe()]).fixing_first();
     scene.repo.git(&["push", "--quiet", "--set-upstream", "origin", "topic"]);
     scene.github().refresh(NAME);
     scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
-    scene.starts(scene.crh(&[args, INTERACTIVE].concat()), USUAL);
+    scene.starts(scene.crh(&[&["review", "--strategy", "single"], INTERACTIVE].concat()), USUAL);
     scene.sees("What should happen next?").types("1");
-    assert_eq!(scene.ends("All findings", name), 0);
+    assert_eq!(scene.ends("All findings", "pushed_to_pull"), 0);
     assert_eq!(scene.origin().id("topic"), scene.repo.id("HEAD"));
     let log = scene.git(&["log", "--format=%s", "-1"]);
     assert_eq!(log, "fix(review): A failed mail is swallowed\n");
     assert_eq!(scene.git(&["status", "--porcelain"]), "");
-}
-
-#[test]
-fn fixes_go_to_the_checked_out_pull_request() {
-    goes_to_pull(&["review", "--strategy", "single"], "pushed_to_pull");
-}
-
-#[test]
-fn existing_pull_request_is_not_opened_twice() {
-    let args = ["review", "--base", "origin/main", "--strategy", "single"];
-    goes_to_pull(&args, "pushed_to_pull_compared");
-}
-
-#[test]
-fn pull_request_branch_without_upstream_is_not_pushed() {
-    let mut scene = Scene::at_github(&[safe()]).fixing_first();
-    scene.repo.git(&["push", "--quiet", "origin", "topic"]);
-    scene.github().refresh(NAME);
-    scene.github().pull(NAME, Pull { head: "topic".to_owned(), ..Pull::default() });
-    scene.starts(scene.crh(&[&["review", "--strategy", "single"], INTERACTIVE].concat()), USUAL);
-    scene.sees("What should happen next?").types("\r");
-    assert_eq!(scene.ends("All findings", "follows_nothing"), 0);
 }
 
 /// Checks that no push is offered, and that the question says why.

@@ -44,69 +44,8 @@ fn walks(size: (u16, u16), name: &str) {
 }
 
 #[test]
-fn strange_titles_in_a_usual_window() {
-    walks(USUAL, "strange");
-}
-
-#[test]
 fn strange_titles_in_a_narrow_window() {
     walks((40, 10), "strange_narrow");
-}
-
-#[test]
-fn strange_titles_in_a_tiny_window() {
-    walks((20, 5), "strange_tiny");
-}
-
-/// A fix that replaces one line by many.
-fn long_fix() -> Value {
-    let text: String =
-        (1..=30).map(|line| format!("    result = round(result, {line})\n")).collect();
-    with(gated(), json!({ "replacement": format!("{text}    return result") }))
-}
-
-#[test]
-fn long_fix_is_cut_to_the_window() {
-    let mut scene = Scene::begun(&[long_fix(), for_humans()]);
-    scene.sees("What should the agent do").types("b");
-    scene.sees("Should the agent do this?").types("2");
-    scene.sees("What should the agent do").types("a");
-    scene.sees("Finding 1 of 2").types("1");
-    scene.sees("Finding 2 of 2").types("1");
-    scene.sees("What should happen next?").types("1");
-    assert_eq!(scene.ends("Review completed", "long_fix"), 0);
-    assert_eq!(scene.diff().lines().count(), 33);
-}
-
-#[test]
-fn plan_of_fifteen_issues_is_shown() {
-    let lines: String = (1..=600).map(|line| format!("value_{line} = compute({line})\n")).collect();
-    // Far enough apart to stay separate issues.
-    let found = |number: usize| {
-        let line = 10 * number;
-        let (title, quote) =
-            (format!("Trouble {number} of fifteen"), format!("value_{line} = compute"));
-        let found = finding("P2", &title, &format!("many.py:{line}"), &quote);
-        let exact = json!({
-            "autofix_class": "gated_auto", "owner": "downstream-resolver",
-            "suggested_fix": "Count.", "replacement": format!("value_{line} = {line}"),
-        });
-        if number.is_multiple_of(2) { with(found, exact) } else { found }
-    };
-    let found: Vec<Value> = (1..=15).map(found).collect();
-    let repo = Repo::from_fixture("//- a.py\na = 1\n");
-    repo.write("many.py", &lines);
-    repo.commit("many");
-    let mut scene = Scene::of(finds(&found), repo);
-    let args = ["review", "--base", "base", "--strategy", "single", "--max-issues", "15"];
-    scene.starts(scene.crh(&args), USUAL);
-    scene.sees("What should the agent do").types("b");
-    scene.sees("Should the agent do this?").types("2");
-    scene.sees("What should the agent do").types("b");
-    scene.sees("Should the agent do this?").types("1");
-    scene.sees("What should happen next?").types("\r");
-    assert_eq!(scene.ends("Review completed", "fifteen"), 0);
-    assert_eq!(scene.diff().lines().filter(|line| line.starts_with('-')).count(), 7);
 }
 
 #[test]

@@ -23,38 +23,6 @@ fn question_is_redrawn_after_a_resize() {
 }
 
 #[test]
-fn issue_and_plan_are_redrawn_after_a_resize() {
-    let mut scene = Scene::begun(&[gated(), deferred()]);
-    scene.sees("What should the agent do").types("a");
-    scene.sees("Finding 1 of 2");
-    scene.terminal().resize(40, 10);
-    // The old drawing is cut off until it is redrawn.
-    scene.sees_last("track\n     (recommended)").types("k");
-    scene.sees_last("> 1. Apply");
-    scene.terminal().resize(80, 24);
-    scene.sees("Finding 1 of 2").types("3");
-    scene.sees("Should the agent do this?");
-    scene.terminal().resize(40, 10);
-    scene.sees_last("leave, and nothing stays\n").types("j");
-    scene.sees_last("> 2. Cancel");
-    scene.terminal().resize(120, 40);
-    scene.sees("> 2. Cancel").types("\x1b");
-    assert_eq!(scene.ends("note:", "resized_in_between"), 130);
-}
-
-#[test]
-fn narrow_window_shows_every_question() {
-    let mut scene = Scene::new(&[safe(), gated(), deferred(), for_humans()]).fixing_first();
-    scene.begins((40, 10));
-    scene.sees_question("(D)").types("a");
-    scene.sees_finding(1).types("2");
-    scene.sees_finding(2).types("3");
-    scene.sees_question("2. Cancel").types("1");
-    scene.sees_question("2. Exit").types("2");
-    assert_eq!(scene.ends("Review completed", "narrow"), 1);
-}
-
-#[test]
 fn tiny_terminal_shows_the_options() {
     let mut scene = Scene::new(&[gated(), deferred()]);
     scene.begins((40, 6));
