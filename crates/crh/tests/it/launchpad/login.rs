@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::fs::Permissions;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -241,46 +240,6 @@ fn unwritable_folder_fails_before_login() {
     }
     assert_eq!(pad.launchpad.requests().len(), 0);
     assert!(!pad.user.path("page").exists());
-}
-
-#[test]
-fn unreachable_launchpad_is_explained() {
-    let pad = LaunchpadScenario::new();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", closed.local_addr().unwrap());
-    drop(closed);
-    let unreachable = command(&pad, &["login", "launchpad", "--service", &address]).run();
-    let fails = |how| LaunchpadFault::on("POST", "/+request-token", how);
-    pad.launchpad.fail(fails(LaunchpadFaultKind::StatusBefore(503)).times(4));
-    let failing = command(&pad, &["login", "launchpad"]).run();
-    pad.launchpad
-        .fail(fails(LaunchpadFaultKind::Redirect("https://login.example/+openid".to_owned())));
-    let moved = command(&pad, &["login", "launchpad"]).run();
-    let wrong = command(&pad, &["login", "launchpad", "--service", "prod"]).run();
-    assert_eq!((unreachable.code, failing.code, wrong.code), (3, 3, 2));
-    for output in [&unreachable, &failing, &moved, &wrong] {
-        let is_why = |line: &&str| !line.starts_with("note: ");
-        let lines = output.stderr.lines().filter(is_why).count();
-        assert_eq!(lines, if output.code == 2 { 1 } else { 2 }, "{}", output.shown());
-    }
-    assert!(unreachable.stderr.contains("proxies and certificates"), "{}", unreachable.shown());
-    assert!(failing.stderr.contains("retrying in"), "{}", failing.shown());
-    assert!(
-        failing.stderr.contains("status 503 (Service Unavailable), OOPS-"),
-        "{}",
-        failing.shown()
-    );
-    assert!(
-        moved.stderr.contains("redirects to `https://login.example/+openid`"),
-        "{}",
-        moved.shown()
-    );
-    assert!(
-        moved.stderr.contains("hint: nothing was stored; is this a Launchpad?"),
-        "{}",
-        moved.shown()
-    );
-    assert!(wrong.stderr.contains("`production`, `staging`"), "{}", wrong.shown());
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::{Mutex, mpsc};
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::{FORK, LaunchpadScenario};
+use super::LaunchpadScenario;
 use crate::review::script::answers;
 use crate::review::{runs, with_model};
 use crate::user::tree;
@@ -57,9 +57,6 @@ fn commit(pad: &LaunchpadScenario, file: &str, text: &str) {
     pad.fork.write(file, text);
     pad.fork.commit(file);
 }
-
-/// A file with a conflict in it.
-const CONFLICT: &str = "<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> other\n";
 
 #[test]
 fn posting_twice_gives_one_comment() {
@@ -236,27 +233,6 @@ fn run_for_another_target_is_refused() {
 }
 
 #[test]
-fn updated_proposal_gets_nothing() {
-    let pad = LaunchpadScenario::new();
-    let run = run(&pad);
-    let reviewed = pad.fork.id("feature");
-    commit(&pad, "more.py", "z = 1\n");
-    pad.launchpad.push(&pad.merge);
-    let now = pad.fork.id("feature");
-    let (url, usual) = (pad.url(), ["post", &run, "--sink", "launchpad"]);
-    let args = [&usual[..], &["--proposal", &url, "--head", &reviewed]].concat();
-    let shown = pad.run(&args).shown().replace(&reviewed, "REVIEWED").replace(&now, "NOW");
-    expect![[r#"
-        exit 3
-        error: the head of the merge proposal moved from REVIEWED to NOW
-        hint: nothing was posted; review the new head and post that
-        ---
-    "#]]
-    .assert_eq(&shown);
-    assert_eq!(pad.launchpad.writes().len(), 0);
-}
-
-#[test]
 fn push_during_review_posts_nothing() {
     let repo = Repo::from_fixture(super::BASE);
     let fork = repo.cloned(&[]);
@@ -374,44 +350,6 @@ fn impossible_posting_is_refused_early() {
     .assert_eq(&pad.shown(&shown));
     assert_eq!(pad.launchpad.writes().len() + github.writes_received(), 0);
     assert_eq!(model.requests().len(), 0, "nothing was paid for");
-}
-
-#[test]
-fn outdated_diff_gets_no_inline_comments() {
-    let pad = LaunchpadScenario::new();
-    commit(&pad, "more.py", CONFLICT);
-    pad.launchpad.refresh(FORK);
-    posted(&pad);
-    let comments = pad.launchpad.comments(&pad.merge);
-    assert_eq!((comments.len(), comments[0].preview_diff), (1, None));
-    let content = &comments[0].content;
-    assert!(content.contains("Not in the diff:\n"), "{content}");
-    for place in ["more.py:1: ", "shop/orders.py:2: "] {
-        assert!(content.contains(place), "{content}");
-    }
-}
-
-#[test]
-fn new_round_repeats_nothing() {
-    let pad = LaunchpadScenario::new();
-    posted(&pad);
-    let first = pad.launchpad.comments(&pad.merge)[0].inline.len();
-    assert!(first > 0);
-    commit(&pad, "naïve \"x\".py", CONFLICT);
-    pad.launchpad.push(&pad.merge);
-    posted(&pad);
-    let comments = pad.launchpad.comments(&pad.merge);
-    assert_eq!(comments.len(), 2);
-    let (content, inline) = (&comments[1].content, &comments[1].inline);
-    let line = pad.launchpad.diff_text(&pad.merge);
-    let line = line.lines().position(|line| line == "+<<<<<<< HEAD").unwrap() as u64 + 1;
-    let places: Vec<&u64> = inline.keys().collect();
-    assert_eq!(places, [&line], "the one of the new file");
-    assert_eq!(comments[1].preview_diff, pad.launchpad.preview_diffs(&pad.merge).last().copied());
-    assert!(content.contains("Still open:\n"), "{content}");
-    assert!(content.contains("naïve \"x\".py:1: "), "{content}");
-    // crh's own comments are left out.
-    assert!(!content.contains("forges a marker"), "{content}");
 }
 
 #[test]

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::LaunchpadScenario;
-use crh_testkit::Output;
-use crh_testkit::fake_launchpad::{HoldPoint, LaunchpadFault, LaunchpadFaultKind};
+use crh_testkit::fake_launchpad::HoldPoint;
 
 /// How long a test waits for a write: several times what a slow machine needs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -22,45 +21,6 @@ fn undisturbed() -> String {
 
 fn seen(pad: &LaunchpadScenario) -> String {
     pad.shown(&pad.launchpad.render(&pad.merge))
-}
-
-/// Disturbs the write, checks the message, and posts again.
-fn disturbed(how: &LaunchpadFaultKind, expected: &str) -> (Output, bool) {
-    let pad = LaunchpadScenario::new();
-    pad.launchpad.fail(LaunchpadFault::on_write(1, how.clone()));
-    let output = pad.run(&args(&pad.url()));
-    let is_there = seen(&pad) == expected;
-    assert_eq!(pad.launchpad.requests().iter().filter(|it| it.write.is_some()).count(), 1);
-    let again = pad.run(&args(&pad.url()));
-    assert!(!again.stderr.contains("cannot deliver the report"), "{}", again.shown());
-    assert_eq!(seen(&pad), expected, "{how:?}");
-    (output, is_there)
-}
-
-#[test]
-fn failed_write_is_completed_by_next_run() {
-    let expected = undisturbed();
-    // The other faults are tested in crh-forge, without waiting.
-    for (how, is_applied) in
-        [(LaunchpadFaultKind::CutAfter, true), (LaunchpadFaultKind::StatusBefore(400), false)]
-    {
-        let (output, is_there) = disturbed(&how, &expected);
-        let is_told = output.stderr.contains("cannot deliver the report to `launchpad`");
-        assert_eq!((is_there, is_told), (is_applied, !is_applied), "{}", output.shown());
-        let later = output.stderr.contains("--sink launchpad --proposal");
-        assert_eq!(later, !is_applied, "{}", output.shown());
-    }
-}
-
-#[test]
-fn failed_reads_are_retried() {
-    let pad = LaunchpadScenario::new();
-    let fault = LaunchpadFault::on("GET", "*/all_comments", LaunchpadFaultKind::StatusBefore(503));
-    pad.launchpad.fail(fault.times(2));
-    let output = pad.run(&args(&pad.url()));
-    assert_eq!(output.code, 1, "{}", output.shown());
-    assert!(output.stderr.contains("failed: retrying"), "{}", output.shown());
-    assert_eq!(pad.launchpad.comments(&pad.merge).len(), 1);
 }
 
 #[test]

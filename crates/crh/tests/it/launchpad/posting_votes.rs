@@ -57,40 +57,6 @@ fn voted(pad: &LaunchpadScenario, run: &Run, verdict: &str, more: &[&str]) -> St
 }
 
 #[test]
-fn vote_follows_verdict_and_approval_needs_flag() {
-    let pad = clean();
-    let run = reviewed(&pad);
-    assert_eq!(run.report["verdict"], "Ready to merge", "{:#}", run.report);
-    let approve = "--allow-approve";
-    let mut table = String::new();
-    for (verdict, more) in [
-        ("Not ready", &[][..]),
-        ("Incomplete", &[]),
-        ("Ready with fixes", &[]),
-        ("Ready to merge", &[]),
-        ("Not ready", &[approve]),
-        ("Incomplete", &[approve]),
-        ("Ready to merge", &[]),
-        ("Ready to merge", &[approve]),
-        ("Ready to merge", &[approve]),
-    ] {
-        table += &voted(&pad, &run, verdict, more);
-    }
-    expect![[r#"
-        Not ready []: Needs Fixing ("posted")
-        Incomplete []: Abstain ("posted")
-        Ready with fixes []: Needs Fixing ("posted")
-        Ready to merge []: Abstain ("posted")
-        Not ready ["--allow-approve"]: Needs Fixing ("posted")
-        Incomplete ["--allow-approve"]: Abstain ("posted")
-        Ready to merge []: - ({"skipped":"approving is not enabled"})
-        Ready to merge ["--allow-approve"]: Approve ("posted")
-        Ready to merge ["--allow-approve"]: Approve (nothing)
-    "#]]
-    .assert_eq(&table);
-}
-
-#[test]
 fn own_proposal_is_never_approved() {
     let mut pad = clean();
     pad.merge = pad.launchpad.propose(Merge {
@@ -105,18 +71,4 @@ fn own_proposal_is_never_approved() {
         Ready to merge ["--allow-approve"]: - ({"skipped":"the posting account is the author of the merge proposal"})
         Ready with fixes ["--allow-approve"]: Needs Fixing ("posted")
     "#]].assert_eq(&table);
-}
-
-#[test]
-fn persons_vote_stays() {
-    let pad = clean();
-    let run = reviewed(&pad);
-    pad.launchpad.vote(&pad.merge, REVIEWER, "Approve", "I have tried it out.");
-    let table = voted(&pad, &run, "Ready with fixes", &[])
-        + &voted(&pad, &run, "Ready to merge", &["--allow-approve"]);
-    expect![[r#"
-        Ready with fixes []: - ({"skipped":"a person voted with this account"})
-        Ready to merge ["--allow-approve"]: - ({"skipped":"a person voted with this account"})
-    "#]]
-    .assert_eq(&table);
 }

@@ -42,17 +42,6 @@ fn merge_proposal_is_read_without_a_clone() {
 }
 
 #[test]
-fn page_and_web_service_addresses_work() {
-    let pad = LaunchpadScenario::new();
-    let in_service = format!("{}/{}", pad.launchpad.api_url(), pad.merge);
-    for url in [pad.url(), in_service] {
-        let output = pad.run(&["review", &url, "--strategy", "static"]);
-        assert_eq!(output.code, 1, "{}", output.shown());
-        assert!(output.stdout.contains("shop/orders.py"), "{}", output.shown());
-    }
-}
-
-#[test]
 fn impossible_review_is_refused_offline() {
     let pad = LaunchpadScenario::new();
     let url = pad.url();

@@ -1,12 +1,10 @@
 //! Failures of Launchpad and their messages.
 
-use std::collections::BTreeSet;
-
 use expect_test::expect;
 
 use super::super::{FORK, LaunchpadScenario, SHOP, assert_secret};
 use crh_testkit::Output;
-use crh_testkit::fake_launchpad::{LaunchpadFault, LaunchpadFaultKind, Merge, TOKEN};
+use crh_testkit::fake_launchpad::{Merge, TOKEN};
 
 /// The program with other variables.
 fn check_as(pad: &LaunchpadScenario, more: &[(&'static str, &str)]) -> Output {
@@ -101,59 +99,6 @@ fn proposal_without_branch_and_diff_is_refused() {
 }
 
 #[test]
-fn public_proposal_is_reviewed_anonymously() {
-    let pad = LaunchpadScenario::new();
-    let output = check_as(&pad, &[]);
-    assert_eq!(output.code, 1, "{}", output.shown());
-}
-
-#[test]
-fn transient_failure_is_retried_and_oops_reported() {
-    let pad = LaunchpadScenario::new();
-    let comments = format!("/devel/{}/all_comments", pad.merge);
-    for how in [LaunchpadFaultKind::StatusBefore(503), LaunchpadFaultKind::CutBefore] {
-        pad.launchpad.fail(LaunchpadFault::on("GET", &comments, how));
-    }
-    let output = pad.run(&["check", &pad.url()]);
-    assert_eq!(output.code, 1, "{}", output.shown());
-    let mut shown = String::new();
-    for how in [LaunchpadFaultKind::StatusBefore(503), LaunchpadFaultKind::CutBefore] {
-        let pad = LaunchpadScenario::new();
-        pad.launchpad.fail(LaunchpadFault::on("GET", &comments, how).times(99));
-        let refused = pad.shown(&refusal(&pad.run(&["check", &pad.url()])));
-        // The HTTP library words the cause of a cut connection.
-        let cut = |line: &str| match line.split_once("HOST`: ") {
-            Some((host, why)) if !why.starts_with("status") => {
-                format!("{host}HOST`: …\n")
-            }
-            Some(_) | None => format!("{line}\n"),
-        };
-        shown += &refused.lines().map(cut).collect::<String>();
-    }
-    expect![[r#"
-        exit 3
-        error: cannot reach `HOST`: status 503 (Service Unavailable), OOPS-fake4
-        hint: try again later; Launchpad's operators can look up the OOPS number
-        exit 3
-        error: cannot reach `HOST`: …
-        hint: check the network; crh takes proxies and certificates from the environment
-    "#]]
-    .assert_eq(&shown);
-}
-
-#[test]
-fn optional_parts_become_notes() {
-    let pad = LaunchpadScenario::new();
-    for list in ["votes", "bugs"] {
-        let path = format!("/devel/{}/{list}", pad.merge);
-        pad.launchpad
-            .fail(LaunchpadFault::on("GET", &path, LaunchpadFaultKind::StatusBefore(403)).times(9));
-    }
-    let summary = pad.prepared();
-    expect![[r#"["Cannot read the votes: the token does not permit `GET ~ann/shop/+git/shop/+merge/1003/votes`: it is on script.","Cannot read the bugs: the token does not permit `GET ~ann/shop/+git/shop/+merge/1003/bugs`: it is on script."]"#]].assert_eq(&pad.shown(&summary["notes"].to_string()));
-}
-
-#[test]
 fn private_repository_needs_git_token() {
     let pad = LaunchpadScenario::new();
     pad.launchpad.make_private(FORK).make_private(SHOP).git_token("crh-reviewer", "opens");
@@ -178,65 +123,4 @@ fn private_repository_needs_git_token() {
     let output = check_as(&pad, &[who, vec![("LP_GIT_TOKEN", "opens\n")]].concat());
     assert_eq!(output.code, 1, "{}", output.shown());
     assert!(!output.shown().contains("opens"), "{}", output.shown());
-}
-
-/// Fetched repositories, and the number of fetches.
-fn fetched(pad: &LaunchpadScenario) -> (BTreeSet<String>, usize) {
-    let requests = pad.launchpad.requests();
-    let packs = requests.iter().filter_map(|it| it.path.strip_suffix("/git-upload-pack"));
-    (packs.clone().map(|name| name.trim_start_matches('/').to_owned()).collect(), packs.count())
-}
-
-#[test]
-fn each_repository_is_fetched_once() {
-    let pad = LaunchpadScenario::new();
-    let begun = || {
-        // Every git conversation starts with the list of refs.
-        let begun = pad.launchpad.requests().into_iter().map(|request| request.path);
-        let begun = begun.filter_map(|path| path.strip_suffix("/info/refs").map(str::to_owned));
-        let mut begun: Vec<String> = begun.collect();
-        begun.sort();
-        begun
-    };
-    assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
-    assert_eq!(begun(), [format!("/{SHOP}"), format!("/{FORK}")]);
-    let before = fetched(&pad);
-    assert_eq!(pad.run(&["check", &pad.url()]).code, 1);
-    assert_eq!(fetched(&pad), before, "all of it is here");
-}
-
-#[test]
-fn same_repository_proposal_fetches_once() {
-    let pad = LaunchpadScenario::new();
-    pad.repo.git(&["checkout", "--quiet", "-b", "feature"]);
-    pad.repo.write("new.py", "x = 1\n");
-    pad.repo.commit("new");
-    let merge = pad.launchpad.propose(Merge::default());
-    let output = pad.run(&["check", &format!("{}/{merge}", pad.launchpad.url())]);
-    assert_eq!(output.code, 0, "{}", output.shown());
-    assert_eq!(fetched(&pad).0, [SHOP.to_owned()].into());
-}
-
-#[test]
-fn long_fork_is_compared_with_merge_base() {
-    let pad = LaunchpadScenario::new();
-    for number in 0..140 {
-        pad.repo.git(&[
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message",
-            &format!("main {number}"),
-        ]);
-        pad.fork.git(&[
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "--message",
-            &format!("fork {number}"),
-        ]);
-    }
-    pad.launchpad.push(&pad.merge);
-    let summary = pad.prepared();
-    assert_eq!(summary["baseRev"], serde_json::json!(pad.repo.id("main~141")));
 }

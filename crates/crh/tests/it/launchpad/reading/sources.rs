@@ -74,21 +74,6 @@ fn local_work_in_clone_is_reviewed() {
 }
 
 #[test]
-fn shallow_clone_is_deepened_from_both_repositories() {
-    let pad = LaunchpadScenario::new();
-    for number in 0..3 {
-        pad.repo.commit(&format!("main {number}"));
-        pad.fork.commit(&format!("fork {number}"));
-    }
-    pad.launchpad.push(&pad.merge);
-    let clone = pad.repo.cloned(&["--depth", "1"]);
-    let output = pad.crh(clone.path(), &["prepare", &pad.url(), "--out", "out"]).run();
-    assert_eq!(output.code, 0, "{}", output.shown());
-    let summary: Value = serde_json::from_str(&output.stdout).unwrap();
-    assert_eq!(summary["baseRev"], json!(pad.repo.id("main~4")));
-}
-
-#[test]
 fn archive_of_merge_proposal_is_reviewed() {
     let pad = LaunchpadScenario::new();
     let (url, pack) = (pad.url(), pad.user.path("packed.tar"));
