@@ -5,7 +5,6 @@ mod budget;
 mod credentials;
 mod custom_prompts;
 mod interrupted;
-mod large;
 mod outputs;
 pub(crate) mod panel;
 mod panel_options;

@@ -45,15 +45,6 @@ fn file_sink_format_follows_extension() {
 }
 
 #[test]
-fn stdout_sink_prints_one_json_line() {
-    let desk = ReviewFixture::new();
-    let reviewed = desk.review(&model(), &["--sink", "stdout", "--format", "text"]);
-    let stdout = &reviewed.output.stdout;
-    assert_eq!(stdout.matches('\n').count(), 1, "{stdout}");
-    assert_eq!(serde_json::from_str::<Value>(stdout).unwrap(), reviewed.report);
-}
-
-#[test]
 fn unknown_sink_is_rejected_before_any_model_call() {
     let desk = ReviewFixture::new();
     let unused_model = FakeModel::start();
@@ -121,9 +112,6 @@ fn exit_code_counts_hidden_issues() {
         assert_eq!(reviewed.end().2, "Ready with fixes", "{args:?}");
     };
     check(&["--fail-on", "P0"], 0, 2);
-    check(&["--fail-on", "P1"], 1, 2);
-    check(&["--fail-on", "never"], 0, 2);
-    check(&["--min-severity", "P1"], 1, 1);
     check(&["--min-severity", "P0"], 1, 0);
     check(&["--min-severity", "P1", "--fail-on", "P3"], 1, 1);
 }

@@ -1,15 +1,12 @@
 //! Whole panel reviews: envelope and Markdown compared with golden files.
 
-use std::fs;
-
 use expect_test::{ExpectFile, expect, expect_file};
 use serde_json::{Value, json};
 
 use super::script::{confirms, finding, reports, with};
-use super::{FinishedReview, ORDERS, ReviewFixture, items, with_key, without_times};
-use crate::user::User;
+use super::{FinishedReview, ReviewFixture, with_key, without_times};
+use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{FakeRequest, ScriptedReply, bad_request, calls};
-use crh_testkit::{FakeModel, Repo};
 
 /// A change for all reviewers: standards, a plan, earlier solutions, untouched tests.
 const REFUNDS: &str = "
@@ -255,60 +252,6 @@ fn a_change_with_a_migration() {
 }
 
 #[test]
-fn a_change_of_prose_alone() {
-    let desk = ReviewFixture::new();
-    desk.repo.write("README.md", "# Shop\n\nTotals are in euros.\n");
-    desk.repo.commit("Say what totals are");
-    let lie = finding("P2", "Totals are in cents", "README.md:3", "Totals are in euros.");
-    let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
-        "docs-that-lie" => reports(std::slice::from_ref(&lie)),
-        _ => no_findings(asked),
-    });
-    let reviewed = check(
-        &desk,
-        &model,
-        &[],
-        expect_file!["../../data/panel/prose.txt"],
-        expect_file!["../../data/panel/prose.md"],
-    );
-    assert_eq!(reviewed.end().1, "ok");
-}
-
-#[test]
-fn a_change_of_one_line() {
-    let desk = ReviewFixture::new();
-    let orders = fs::read_to_string(desk.repo.path().join(ORDERS)).unwrap();
-    desk.repo.write(ORDERS, format!("{orders}LIMIT = 3\n"));
-    desk.repo.commit("A limit");
-    let model = FakeModel::answering(no_findings);
-    let reviewed = check(
-        &desk,
-        &model,
-        &[],
-        expect_file!["../../data/panel/one_line.txt"],
-        expect_file!["../../data/panel/one_line.md"],
-    );
-    assert_eq!(reviewed.end(), (0, "ok", "Ready to merge"));
-}
-
-/// A plan inferred from the name of the branch.
-#[test]
-fn a_change_with_a_plan_that_its_branch_names() {
-    let desk = ReviewFixture::with(REFUNDS);
-    desk.repo.git(&["branch", "order-refunds"]);
-    desk.repo.git(&["checkout", "--quiet", "order-refunds"]);
-    let model = FakeModel::answering(looks_at_refunds);
-    let reviewed = check_of(
-        &desk,
-        &model,
-        &["HEAD~1..order-refunds", "--reviewers", "testing"],
-        expect_file!["../../data/panel/inferred_plan.txt"],
-        expect_file!["../../data/panel/inferred_plan.md"],
-    );
-    assert_eq!(reviewed.report["plan"]["plan_source"], "inferred");
-}
-
-#[test]
 fn untracked_plan_is_found_unless_it_is_ignored() {
     let desk = ReviewFixture::with(REFUNDS);
     desk.repo.git(&["checkout", "--quiet", "-b", "zebra-import"]);
@@ -324,94 +267,4 @@ fn untracked_plan_is_found_unless_it_is_ignored() {
     assert_eq!(found_plan(&["HEAD~1..zebra-import"]), Value::Null);
     desk.repo.write(".git/info/exclude", "docs/plans/2026-03*\n");
     assert_eq!(found_plan(&["--base", "HEAD~1"]), Value::Null);
-}
-
-/// Two plans are named, and neither fits better.
-#[test]
-fn a_change_that_names_two_plans() {
-    let desk = ReviewFixture::with(REFUNDS);
-    desk.repo
-        .write("docs/plans/2026-01-06-mail-plan.md", "## Requirements\n\n- R1. Mail is sent\n");
-    desk.repo.write("shop/mail.py", "def send(to):\n    to.send()\n    return to\n");
-    desk.repo.commit(
-        "Letters\n\nSee docs/plans/2026-01-05-order-refunds-plan.md and docs/plans/2026-01-06-mail-plan.md.",
-    );
-    let model = FakeModel::answering(no_findings);
-    let reviewed = check(
-        &desk,
-        &model,
-        &["--reviewers", "correctness"],
-        expect_file!["../../data/panel/ambiguous_plan.txt"],
-        expect_file!["../../data/panel/ambiguous_plan.md"],
-    );
-    assert_eq!(reviewed.report["plan"], Value::Null);
-}
-
-#[test]
-fn a_change_that_people_have_commented_on() {
-    let desk = ReviewFixture::with(REFUNDS);
-    desk.user.prepared(desk.repo.path(), &["HEAD~1..HEAD"], "ws");
-    let workspace = desk.user.path("ws");
-    let comments = json!([{ "id": "7", "author": "commenter", "createdAt": null, "content": "Orders that are not paid must not be refunded." }]);
-    let file = workspace.join("preview-diffs/latest/comments/general.json");
-    fs::write(file, comments.to_string()).unwrap();
-    let unheard =
-        finding("P1", "Unpaid orders are refunded", "shop/orders.py:11", "amount = order.amount");
-    let model = FakeModel::answering(move |asked| match asked.caller.as_str() {
-        "previous-comments" => reports(std::slice::from_ref(&unheard)),
-        _ => no_findings(asked),
-    });
-    let reviewed = check_of(
-        &desk,
-        &model,
-        &[
-            "--workspace",
-            workspace.to_str().unwrap(),
-            "--reviewers",
-            "correctness,previous-comments",
-        ],
-        expect_file!["../../data/panel/commented.txt"],
-        expect_file!["../../data/panel/commented.md"],
-    );
-    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
-}
-
-#[test]
-fn a_change_of_four_hundred_files() {
-    let repo = Repo::new();
-    for value in [1, 2] {
-        repo.import((0..400).map(|file| {
-            let lines: String = (0..8).map(|it| format!("    step_{it} = x + {value}\n")).collect();
-            (format!("src/part_{}/file_{file}.py", file / 50), format!("def f_{file}(x):\n{lines}"))
-        }));
-    }
-    let desk = ReviewFixture { user: User::new(), repo };
-    let model = FakeModel::answering(|asked| match asked.caller.as_str() {
-        "correctness-2" => reports(&[finding(
-            "P1",
-            "One too much is added",
-            "src/part_7/file_399.py:2",
-            "step_0 = x + 2",
-        )]),
-        _ => no_findings(asked),
-    });
-    let reviewed = check(
-        &desk,
-        &model,
-        &[],
-        expect_file!["../../data/panel/many_files.txt"],
-        expect_file!["../../data/panel/many_files.md"],
-    );
-    let states: Vec<_> =
-        items(&reviewed.report["coverage"]).iter().map(|it| &it["state"]).collect();
-    assert_eq!(states, vec!["reviewed"; 400]);
-    // Every reviewer reviews every part once.
-    let reviewers = items(&reviewed.report["reviewers"]);
-    let judging = reviewers.iter().filter(|row| row["origin"] == "model").count();
-    assert_eq!(
-        model.requests().len(),
-        4 * judging + 3,
-        "four parts; the scout, the editor and one check besides: {:?}",
-        model.requests().iter().map(|asked| asked.caller.clone()).collect::<Vec<_>>()
-    );
 }

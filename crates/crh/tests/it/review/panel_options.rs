@@ -43,13 +43,6 @@ fn reviewers_are_listed_with_reasons() {
 }
 
 #[test]
-fn only_reviewers_named_by_flag_run() {
-    let names = "testing,ce-correctness-reviewer,review:ce-security-reviewer";
-    let team = team(&ReviewFixture::new(), &model(), &["--reviewers", names]);
-    assert_eq!(team, ["correctness", "testing", "security"]);
-}
-
-#[test]
 fn unknown_reviewer_suggests_nearest_name() {
     check_refused(
         &["--strategy", "panel", "--reviewers", "securty"],
@@ -155,34 +148,6 @@ fn interactive_mode_without_terminal_says_so() {
         let output = with_key(desk.crh(&["review", "HEAD~1..HEAD", mode]), &model()).run();
         assert_eq!(output.stderr.contains(note), is_noted, "{}", output.shown());
     }
-}
-
-#[test]
-fn depth_is_set_by_flag_or_config() {
-    let desk = ReviewFixture::new();
-    let auto = team(&desk, &model(), &[]);
-    let lite = team(&desk, &model(), &["--depth", "lite"]);
-    let full = team(&desk, &model(), &["--depth", "full"]);
-    assert_eq!(lite, ["correctness"]);
-    expect![[r#"
-        correctness upkeep
-        correctness testing maintainability agent-native python
-    "#]]
-    .assert_eq(&format!("{}\n{}\n", auto.join(" "), full.join(" ")));
-    desk.user.write(".config/crh/config.toml", "[review]\ndepth = \"lite\"\n");
-    assert_eq!(team(&desk, &model(), &[]), lite);
-}
-
-#[test]
-fn disabled_reviewer_does_not_run() {
-    let settings = "\n    //- crh.toml\n    [reviewers]\n    off = [\"python\", \"unknown\"]";
-    let desk = ReviewFixture::with(&format!("{settings}{SHOP}"));
-    let reviewed = desk.review(&model(), &["--strategy", "panel"]);
-    assert!(!reviewed.reviewers().contains("python"), "{}", reviewed.reviewers());
-    expect![[r#"
-        `reviewers.off` names `unknown`: there is no such reviewer
-    "#]]
-    .assert_eq(&reviewed.warnings());
 }
 
 #[test]

@@ -6,12 +6,10 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::{Value, json};
 
-use super::script::{confirms, delegates, finding, judges, marks, reports, submits, with, works};
-use super::{FinishedReview, MAIL, ORDERS, ReviewFixture};
+use super::script::{confirms, delegates, finding, marks, reports, submits, with, works};
+use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{
-    ScriptedReply, bad_key, bad_request, calls, calls_raw, hangs_up, says,
-};
+use crh_testkit::fake_model::{bad_key, bad_request, hangs_up};
 
 /// A real defect.
 fn mean() -> Value {
@@ -158,72 +156,6 @@ fn findings_are_shown_with_quotes() {
 }
 
 #[test]
-fn crashed_reviewer_does_not_affect_others() {
-    let desk = ReviewFixture::new();
-    let model = delegating(&["2.1"])
-        .on("sub-agent-1", [bad_request("the server has no such thing")])
-        .on("sub-agent-2", works(&[MAIL], &[with(swallowed(), json!({ "severity": "P1" }))]))
-        .on("validate-1", [confirms()]);
-    let reviewed = desk.review(&model, &["--fail-on", "P0"]);
-    assert_eq!(reviewed.end(), (4, "degraded", "Ready with fixes"));
-    expect![[r#"
-        exit 4
-        Ready with fixes (incomplete) · 1 P1 · 0.03 USD · TIME · REPO/.crh/runs/RUN
-        ---
-        Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/orders.py); base
-                3e4bebcd7dbb, head c6b083bca9cf
-        Team:
-          - orchestrator: the strategy is `delegate`
-          - sub-agent-1
-          - sub-agent-2
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
-
-        1 issue (1 P1) in 1 reviewed file.
-        The change rewrites how orders are added up.
-        [2] mail: Looked at all of it.
-
-        1 P1 shop/mail.py:4
-            A failed mail is swallowed
-            | except Exception:
-            A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
-
-        Residual work
-          - 1 P1 shop/mail.py:4: crh cannot fix this; a person must
-
-        Review coverage
-          - reviewer sub-agent-1 failed: sub-agent ended without calling
-            report_findings: the model rejected the request: the server has no such
-            thing
-          - shop/orders.py: not reviewed (sub-agent-1 failed)
-
-        Ready with fixes: 1 issue to fix. The review is incomplete: failed reviewers:
-          sub-agent-1; 1 file not fully reviewed (shop/orders.py)
-    "#]]
-    .assert_eq(&desk.shown(&reviewed.output));
-    expect![[r#"
-        secrets completed: 
-        syntax completed: 
-        references completed: 
-        leftovers completed: 
-        workflows completed: 
-        consistency completed: 
-        patterns completed: 
-        injection completed: 
-        orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model rejected the request: the server has no such thing
-        sub-agent-2 completed: Looked at all of it.
-    "#]].assert_eq(&reviewed.reviewers());
-    expect![[r#"
-        shop/mail.py reviewed
-        shop/orders.py not_reviewed sub-agent-1 failed
-    "#]]
-    .assert_eq(&reviewed.coverage());
-}
-
-#[test]
 fn single_connection_error_is_retried() {
     let desk = ReviewFixture::new();
     let again = [hangs_up()].into_iter().chain(works(&[ORDERS, MAIL], &[]));
@@ -274,22 +206,6 @@ fn hanging_reviewer_is_stopped_by_time_limit() {
 }
 
 #[test]
-fn wrong_line_is_corrected_by_quote() {
-    let desk = ReviewFixture::new();
-    let lies = with(mean(), json!({ "line_start": 2 }));
-    let model = delegating(&["1.1"])
-        .on("sub-agent-1", works(&[ORDERS], &[lies]))
-        .on("sub-agent-2", works(&[MAIL], &[]))
-        .on("validate-1", [confirms()]);
-    let reviewed = desk.review(&model, &[]);
-    expect![[r#"
-        #1 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
-    "#]]
-    .assert_eq(&reviewed.issues());
-    assert_eq!(reviewed.report["issues"][0]["relocated_from"], 2, "{}", reviewed.report);
-}
-
-#[test]
 fn invented_quote_is_dropped() {
     let desk = ReviewFixture::new();
     let invented = [
@@ -332,101 +248,6 @@ fn invented_quote_is_dropped() {
         unsupported The key is logged: the quote `log.info(order.card_number)` is not in `shop/orders.py`
         unsupported The loop skips: the quote `for item in ... items:` is not in `shop/orders.py`
     "#]].assert_eq(&reviewed.fates());
-}
-
-/// Runs a review whose first sub-agent marks its file and then gives this answer.
-fn with_first(said: impl IntoIterator<Item = ScriptedReply>) -> (ReviewFixture, FinishedReview) {
-    let desk = ReviewFixture::new();
-    let model = delegating(&[])
-        .on("sub-agent-1", [marks(&[ORDERS])].into_iter().chain(said))
-        .on("sub-agent-2", works(&[MAIL], &[]));
-    let reviewed = desk.review(&model, &[]);
-    (desk, reviewed)
-}
-
-#[test]
-fn malformed_answer_is_retried_twice() {
-    let bad = || calls_raw("report_findings", "{\"findings\": [");
-    let wrong = || calls("report_findings", json!({ "finding": [] }));
-    let (_, repaired) = with_first([bad(), wrong(), reports(&[])]);
-    assert_eq!(repaired.end(), (0, "ok", "Ready to merge"));
-    let (desk, failed) = with_first([bad(), wrong(), bad()]);
-    assert_eq!(failed.end(), (4, "degraded", "Incomplete"));
-    expect![[r#"
-        secrets completed: 
-        syntax completed: 
-        references completed: 
-        leftovers completed: 
-        workflows completed: 
-        consistency completed: 
-        patterns completed: 
-        injection completed: 
-        orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model's answer was invalid: it is not valid JSON
-        sub-agent-2 completed: Looked at all of it.
-    "#]].assert_eq(&failed.reviewers());
-    expect![[r#"
-        exit 4
-        Incomplete · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
-        ---
-        Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/orders.py); base
-                3e4bebcd7dbb, head c6b083bca9cf
-        Team:
-          - orchestrator: the strategy is `delegate`
-          - sub-agent-1
-          - sub-agent-2
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
-
-        No issues in 1 reviewed file.
-        The change rewrites how orders are added up.
-        [2] mail: Looked at all of it.
-
-        Review coverage
-          - reviewer sub-agent-1 failed: sub-agent ended without calling
-            report_findings: the model's answer was invalid: it is not valid JSON
-          - shop/orders.py: not reviewed (sub-agent-1 failed)
-
-        Incomplete: failed reviewers: sub-agent-1; 1 file not fully reviewed
-          (shop/orders.py)
-    "#]]
-    .assert_eq(&desk.shown(&failed.output));
-}
-
-#[test]
-fn malformed_finding_is_listed_and_prevents_ready_verdict() {
-    let odd = with(mean(), json!({ "severity": "terrible", "mood": 3 }));
-    let (_, reviewed) = with_first([reports(std::slice::from_ref(&odd)), reports(&[odd])]);
-    assert_eq!(reviewed.end(), (4, "ok", "Incomplete"));
-    expect![[r#"
-        malformed The total is divided by the count: findings[0]: `severity`: unknown variant `terrible`, expected one of `P0`, `P1`, `P2`, `P3`
-    "#]].assert_eq(&reviewed.fates());
-    expect!["1 finding could not be read"]
-        .assert_eq(reviewed.report["verdict_reason"].as_str().unwrap());
-}
-
-#[test]
-fn reviewer_without_report_has_failed() {
-    let (_, reviewed) = with_first([says("All is well."), says("I am done.")]);
-    assert_eq!(reviewed.end(), (4, "degraded", "Incomplete"));
-    expect![[r#"
-        secrets completed: 
-        syntax completed: 
-        references completed: 
-        leftovers completed: 
-        workflows completed: 
-        consistency completed: 
-        patterns completed: 
-        injection completed: 
-        orchestrator completed: The change rewrites how orders are added up.
-        sub-agent-1 failed: sub-agent ended without calling report_findings: the model did not submit an answer
-        sub-agent-2 completed: Looked at all of it.
-    "#]].assert_eq(&reviewed.reviewers());
-    expect![[r#"
-        shop/mail.py reviewed
-        shop/orders.py not_reviewed sub-agent-1 failed
-    "#]]
-    .assert_eq(&reviewed.coverage());
 }
 
 #[test]
@@ -523,76 +344,4 @@ fn stopped_server_costs_one_attempt_per_run() {
     let reviewed = desk.reviewed(desk.crh(&args).run());
     assert_eq!(reviewed.end(), (3, "error", "Incomplete"), "{}", reviewed.output.shown());
     assert_eq!(reviewed.report["stats"]["failed_calls"], 1, "{}", reviewed.output.shown());
-}
-
-#[test]
-fn idle_orchestrator_is_replaced_by_code() {
-    let desk = ReviewFixture::new();
-    let model = FakeModel::start()
-        .on("orchestrator", [says("Fine."), says("Really.")])
-        .on("sub-agent-1", works(&[MAIL, ORDERS], &[mean()]))
-        .on("validate-1", [confirms()]);
-    let reviewed = desk.review(&model, &[]);
-    assert_eq!(reviewed.end(), (1, "degraded", "Ready with fixes"));
-    expect![[r#"
-        the orchestrator did not delegate; crh assigned all files itself
-        the orchestrator did not submit (the model did not submit an answer); all findings are kept
-    "#]]
-    .assert_eq(&reviewed.warnings());
-    expect![[r#"
-        secrets completed: 
-        syntax completed: 
-        references completed: 
-        leftovers completed: 
-        workflows completed: 
-        consistency completed: 
-        patterns completed: 
-        injection completed: 
-        orchestrator failed: the model did not submit an answer
-        sub-agent-1 completed: Looked at all of it.
-    "#]]
-    .assert_eq(&reviewed.reviewers());
-}
-
-#[test]
-fn dropped_and_refuted_findings_keep_reasons() {
-    let desk = ReviewFixture::new();
-    let scopes = delegates(&[("orders", &[ORDERS]), ("mail", &[MAIL])]);
-    let dropped = [("2.1", "the caller logs it")];
-    let refuted =
-        finding("P1", "An unpaid order is refunded", "shop/orders.py:9", "return order.amount");
-    let model = FakeModel::start()
-        .on("orchestrator", [scopes, submits(&["1.1", "1.2"], &dropped)])
-        .on("sub-agent-1", works(&[ORDERS], &[mean(), refuted]))
-        .on("sub-agent-2", works(&[MAIL], &[swallowed()]))
-        .on("validate-1", [judges(&[("An unpaid order is refunded", "refuted")])]);
-    let reviewed = desk.review(&model, &[]);
-    assert_eq!(reviewed.end(), (1, "ok", "Ready with fixes"));
-    expect![[r#"
-        #1 P1 shop/orders.py:5 The total is divided by the count (0.75, confirmed)
-    "#]]
-    .assert_eq(&reviewed.issues());
-    expect![[r#"
-        refuted A failed mail is swallowed: the caller logs it
-        refuted An unpaid order is refunded: The cited line shows it.
-    "#]]
-    .assert_eq(&reviewed.fates());
-}
-
-#[test]
-fn crashed_validation_keeps_blockers() {
-    let desk = ReviewFixture::new();
-    let model = delegating(&["1.1"])
-        .on("sub-agent-1", works(&[ORDERS], &[with(mean(), json!({ "severity": "P0" }))]))
-        .on("sub-agent-2", works(&[MAIL], &[]))
-        .on("validate-1", [bad_request("no")]);
-    let reviewed = desk.review(&model, &[]);
-    assert_eq!(reviewed.end(), (1, "degraded", "Not ready"));
-    expect![[r#"
-        #1 P0 shop/orders.py:5 The total is divided by the count (0.75, degraded)
-    "#]]
-    .assert_eq(&reviewed.issues());
-    expect![[r#"
-        validate-1 failed: the model rejected the request: no; 1 issue not validated, 1 of them P0 or P1
-    "#]].assert_eq(&reviewed.warnings());
 }

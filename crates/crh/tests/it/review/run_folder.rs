@@ -159,27 +159,6 @@ fn run_folder_has_no_api_key_and_no_texts() {
 }
 
 #[test]
-fn log_content_adds_texts_to_transcripts() {
-    let desk = ReviewFixture::new();
-    desk.review(&model(), &["--log-content"]);
-    let transcripts = tree(&desk.runs()[0].join("transcripts"));
-    let all: String = transcripts.into_values().collect();
-    assert!(all.contains("return result / len(items)") && all.contains(TITLE));
-    assert!(!all.contains(KEY));
-}
-
-#[test]
-fn report_only_mode_writes_nothing() {
-    let desk = ReviewFixture::new();
-    let before = tree_with_times(desk.repo.path());
-    let output = desk.review(&model(), &["--mode", "report-only"]).output;
-    assert_eq!(output.code, 1, "{}", output.shown());
-    assert!(output.stdout.contains(TITLE), "{}", output.stdout);
-    assert_same(&before, &tree_with_times(desk.repo.path()), "the repository");
-    assert!(desk.runs().is_empty());
-}
-
-#[test]
 fn run_dir_is_used_and_ignored_by_git() {
     let desk = ReviewFixture::new();
     let before = tree_with_times(desk.repo.path());

@@ -6,10 +6,9 @@ use serde_json::{Value, json};
 use super::script::{answers, confirms, delegates, finding, with};
 use super::{MAIL, ORDERS, ReviewFixture};
 use crh_testkit::FakeModel;
-use crh_testkit::fake_model::{calls, calls_raw};
+use crh_testkit::fake_model::calls;
 
 const SINGLE: [&str; 2] = ["--strategy", "single"];
-const QUICK: [&str; 4] = ["--strategy", "single", "--budget", "quick"];
 
 fn mean() -> Value {
     finding(
@@ -86,116 +85,6 @@ fn model_flag_overrides_configured_roles_and_replay_sends_nothing() {
     assert_eq!(silent.requests().len(), 0);
     assert_eq!((replayed.end(), replayed.issues()), (recorded.end(), recorded.issues()));
     assert_eq!(recorded.end(), (1, "ok", "Ready with fixes"));
-}
-
-#[test]
-fn quick_makes_at_most_two_calls() {
-    let desk = ReviewFixture::new();
-    let findings = [
-        doubted(),
-        finding("P0", "An unpaid order is refunded", "shop/orders.py:9", "    return order.amount"),
-        finding("P2", "A failed mail is swallowed", "shop/mail.py:4", "except Exception:"),
-    ];
-    let model = FakeModel::start().on("single", [answers(&findings)]);
-    let reviewed = desk.review(&model, &QUICK);
-    assert_eq!(model.requests().len(), 2);
-    let stats = &reviewed.report["stats"];
-    assert_eq!((&stats["llm_calls"], &stats["tool_calls"]), (&json!(2), &json!(0)));
-    expect![[r#"
-        exit 1
-        Not ready · 1 P0, 1 P1, 1 P2 · 0.01 USD · TIME · REPO/.crh/runs/RUN
-        ---
-        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
-          - single: the strategy is `single`
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
-
-        3 issues (1 P0, 1 P1, 1 P2) in 2 reviewed files.
-        Looked at all of it.
-
-        1 P0 shop/orders.py:9
-            An unpaid order is refunded
-            |     return order.amount
-            An unpaid order is refunded: an order of two items shows it.
-            bug; found by single; probability 0.90; confirmed by a second model run; crh
-            cannot fix this; a person must
-
-        2 P1 shop/orders.py:5
-            The total is divided by the count
-            | return result / len(items)
-            The total is divided by the count: an order of two items shows it.
-            bug; found by single; probability 0.90; confirmed by a second model run; crh
-            cannot fix this; a person must
-
-        3 P2 shop/mail.py:4
-            A failed mail is swallowed
-            | except Exception:
-            A failed mail is swallowed: an order of two items shows it.
-            bug; found by single; probability 0.90; confirmed by a second model run; crh
-            cannot fix this; a person must
-
-        Residual work
-          - 1 P0 shop/orders.py:9: crh cannot fix this; a person must
-          - 2 P1 shop/orders.py:5: crh cannot fix this; a person must
-
-        Not ready: 1 P0 issue must be fixed before the merge
-        Fix order: 1, 2
-    "#]]
-    .assert_eq(&desk.shown(&reviewed.output));
-    expect![[r#"
-        #1 P0 shop/orders.py:9 An unpaid order is refunded (0.75, confirmed)
-        #2 P1 shop/orders.py:5 The total is divided by the count (0.5, confirmed)
-        #3 P2 shop/mail.py:4 A failed mail is swallowed (0.75, confirmed)
-    "#]]
-    .assert_eq(&reviewed.issues());
-}
-
-#[test]
-fn quick_uses_second_call_for_repair() {
-    let desk = ReviewFixture::new();
-    let broken = || calls_raw("report_findings", "{\"findings\": [");
-    let model = FakeModel::start().on("single", [broken(), answers(&[doubted()])]);
-    let repaired = desk.review(&model, &QUICK);
-    expect![[r#"
-        exit 1
-        Ready with fixes · no issues · 1 finding not shown · <0.01 USD · TIME · REPO/.crh/runs/RUN
-        ---
-        Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
-          - single: the strategy is `single`
-          - static checks: secrets, syntax, references, leftovers, workflows,
-            consistency, patterns, injection
-
-        No issues in 2 reviewed files. 1 finding not shown (too uncertain).
-        Looked at all of it.
-
-        Review coverage
-          - 1 finding not shown (too uncertain)
-          - 1 P0 or P1 not validated: the remaining budget for model calls is too small
-            for another request
-          - the editor, a model run that selects the findings to publish, failed (the
-            remaining budget for model calls is too small for another request); crh
-            selected them by the reviewers' confidence
-
-        Ready with fixes: 1 issue to fix
-    "#]]
-    .assert_eq(&desk.shown(&repaired.output));
-    let model = FakeModel::start().on("single", [broken(), broken()]);
-    let failed = desk.review(&model, &QUICK);
-    assert_eq!(failed.end(), (3, "error", "Incomplete"));
-    expect![[r#"
-        secrets completed: 
-        syntax completed: 
-        references completed: 
-        leftovers completed: 
-        workflows completed: 
-        consistency completed: 
-        patterns completed: 
-        injection completed: 
-        single failed: the remaining budget for model calls is too small for another request
-    "#]]
-    .assert_eq(&failed.reviewers());
 }
 
 #[test]

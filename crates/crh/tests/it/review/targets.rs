@@ -264,37 +264,6 @@ fn diff_is_reviewed_without_repository() {
 }
 
 #[test]
-fn uncommitted_review_does_not_modify_repository() {
-    let desk = ReviewFixture::new();
-    desk.repo.write(ORDERS, "def total(items):\n    return len(items) / 0\n");
-    desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
-    let before = crate::user::tree_with_times(desk.repo.path());
-    let all = ["new.py", ORDERS];
-    let model = FakeModel::start()
-        .on("orchestrator", [delegates(&[("all", &all)]), submits(&[], &[])])
-        .on("sub-agent-1", works(&all, &[]));
-    let output = desk.crh_with_model(&model, &["review", "--uncommitted"]).run();
-    assert_eq!(desk.reviewed(output).end(), (0, "ok", "Ready to merge"));
-    fs::remove_dir_all(desk.repo.path().join(".crh")).unwrap();
-    let mut after = crate::user::tree_with_times(desk.repo.path());
-    // Creating and deleting `.crh` changes the time of its parent folder.
-    after.insert(String::new(), before[""].clone());
-    crate::user::assert_same(&before, &after, "the repository");
-}
-
-#[test]
-fn earlier_run_folders_are_not_reviewed() {
-    let desk = ReviewFixture::new();
-    desk.repo.write("new.py", "def new():\n    return total([]) / 0\n");
-    for _ in 0..2 {
-        let output = desk.crh(&["check", "--uncommitted", "--format", "json"]).run();
-        let reviewed = desk.reviewed(output);
-        assert_eq!(reviewed.end(), (0, "ok", "Checks passed"));
-        assert_eq!(reviewed.coverage(), "new.py reviewed\n");
-    }
-}
-
-#[test]
 fn missing_workspace_or_archive_is_an_error() {
     let desk = ReviewFixture::new();
     let model = FakeModel::start();
