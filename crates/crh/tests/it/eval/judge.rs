@@ -187,12 +187,8 @@ fn judge_also_matches_reports_on_twins() {
     let titles = ["No guest at the table", "No guest at the table any more"];
     check_pair(titles, [&[(1, 1)], &[(1, 1)]], [1, 1]);
     check_pair(titles, [&[(1, 1)], &[]], [1, 0]);
-}
-
-#[test]
-fn judge_verdict_on_a_twin_overrides_the_text_rule() {
-    let titles = ["An empty list is a division by zero", "An empty list is a division by zero"];
-    check_pair(titles, [&[(1, 1)], &[]], [1, 0]);
+    // Here the text rule would match both.
+    check_pair(["An empty list is a division by zero"; 2], [&[(1, 1)], &[]], [1, 0]);
 }
 
 #[test]
@@ -263,17 +259,6 @@ fn prompt_injection_in_a_report_stays_in_its_fence() {
 }
 
 #[test]
-fn judge_stops_at_the_total_cost_limit() {
-    let bench = Bench::with(&[BROKEN]);
-    let model = FakeModel::start();
-    let output = run_with_judge(&bench, &model, "out", &["--max-total-cost", "0.001"]);
-    assert_eq!(output.code, 0, "{}", output.stderr);
-    expect!["judge by openai:gpt-4.1-mini: 0 of 0 agreed, kappa null, 1 unanswered"]
-        .assert_eq(&judge_summary(&bench.stored("out")));
-    assert!(output.stderr.contains("skipped: may cost"), "{}", output.stderr);
-}
-
-#[test]
 fn interrupted_judging_resumes_with_stored_verdicts() {
     let bench = Bench::with(&[BROKEN, HALVED, CLEAN]);
     let model = FakeModel::start()
@@ -303,21 +288,6 @@ fn interrupted_judging_resumes_with_stored_verdicts() {
     expect!["judge by openai:gpt-4.1-mini: 2 of 2 agreed, kappa null, 0 unanswered"]
         .assert_eq(&judge_summary(&bench.stored("out")));
     assert_eq!(model.requests().iter().filter(|asked| asked.caller == "judge-1").count(), 1);
-}
-
-#[test]
-fn replayed_judge_gives_same_verdicts_at_no_cost() {
-    let bench = Bench::with(&[BROKEN, WRONG]);
-    let model = FakeModel::start().on("judge-1", [judges(&[(1, 1)])]);
-    let output = run_with_judge(&bench, &model, "live", &["--record", "tape"]);
-    assert_eq!(output.code, 0, "{}", output.stderr);
-    let args = ["--judge", "replay:tape", "--max-total-cost", "0"];
-    let output = bench.run_static("played", &args);
-    assert_eq!(output.code, 0, "{}", output.stderr);
-    let (live, played) = (bench.stored("live"), bench.stored("played"));
-    assert_eq!(played["judged_by"], live["judged_by"]);
-    assert_eq!(verdicts(&played), verdicts(&live));
-    assert_eq!(played["about"]["is_repeatable"], true);
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! `crh eval import` and `crh eval score`: imported cases and results of other tools.
 
-use std::fs;
-
 use expect_test::expect;
 use serde_json::Value;
 
@@ -103,38 +101,4 @@ fn draft_case_is_announced_and_refused() {
     let output = bench.crh(&import_args(repo, &[])).run();
     assert_eq!(output.code, 2);
     assert!(output.stderr.contains("already"), "{}", output.stderr);
-}
-
-#[test]
-fn available_repository_changes_the_review() {
-    let (bench, repo) = (Bench::with(&[]), Repo::new());
-    // Only the whole file shows that it does not parse; the lines of the diff do not.
-    let padding = "# padding\n".repeat(30);
-    for last in ["x = 1\n", "x = (1\n"] {
-        repo.write("a.py", format!("{padding}{last}"));
-        repo.commit("Count");
-    }
-    let (base, head) = (repo.id("HEAD~1"), repo.id("HEAD"));
-    let diff = String::from_utf8(repo.git(&["diff", "HEAD~1", "HEAD"])).unwrap();
-    let case = serde_json::json!({
-        "id": "python-count", "title": "Count", "language": "python", "repo": "team/tool",
-        "base_commit": base, "head_commit": head, "diff": diff,
-        "expected": [{
-            "file": "a.py", "line_start": 31, "line_end": 31, "category": "bug", "severity": "P1",
-            "description": "The file does not parse.",
-        }],
-    });
-    bench.user.write("cases.jsonl", &format!("{case}\n"));
-    let repos = repo.path().to_str().unwrap();
-    fs::create_dir_all(bench.path("repos/team")).unwrap();
-    std::os::unix::fs::symlink(repos, bench.path("repos/team/tool")).unwrap();
-    let matched = |more: &[&str]| {
-        let args = ["eval", "run", "cases.jsonl", "--strategy", "static", "--out", "out"];
-        let output = bench.crh(&[&args, more].concat()).run();
-        assert_eq!(output.code, 0, "{}", output.stderr);
-        bench.stored("out")["scores"]["quality"]["matched"].clone()
-    };
-    assert_eq!(matched(&[]), 0);
-    assert_eq!(matched(&["--repos", "repos"]), 1);
-    assert_eq!(matched(&[]), 0);
 }

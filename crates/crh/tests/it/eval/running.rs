@@ -6,7 +6,7 @@ use std::time::Duration;
 use expect_test::expect;
 use serde_json::Value;
 
-use super::{Bench, CLEAN, TestCase, WRONG, json};
+use super::{Bench, CLEAN, WRONG, json};
 use crate::review::script::{answers, confirms, finding};
 use crate::review::with_model;
 use crh_testkit::{FakeModel, Program};
@@ -85,28 +85,6 @@ const SINGLE: [&str; 7] = ["eval", "run", "suite", "--strategy", "single", "--jo
 
 fn run_single(bench: &Bench, model: &FakeModel, args: &[&str]) -> Program {
     with_model(bench.crh(&[&SINGLE[..], args].concat()), model)
-}
-
-#[test]
-fn identical_review_is_not_repeated() {
-    let bench = Bench::with(&[WRONG, CLEAN]);
-    let model = zero_division_model();
-    let first = run_single(&bench, &model, &["--out", "first"]).run();
-    assert_eq!(first.code, 0, "{}", first.stderr);
-    let asked_first = model.usage().requests;
-    let second = run_single(&bench, &model, &["--out", "second"]).run();
-    assert_eq!((second.code, model.usage().requests), (0, asked_first));
-    let cases = |out: &str| bench.stored(out)["cases"].clone();
-    assert_eq!(cases("first"), cases("second"));
-    // A reviewer sees the title but not the labels.
-    bench.write(&TestCase { labels: "", ..WRONG });
-    run_single(&bench, &model, &["--out", "third"]).run();
-    assert_eq!(model.usage().requests, asked_first);
-    bench.write(&TestCase { title: "Greet everybody", ..CLEAN });
-    run_single(&bench, &model, &["--out", "fourth"]).run();
-    assert_eq!(model.usage().requests, asked_first + 1);
-    run_single(&bench, &model, &["--out", "fifth", "--fresh"]).run();
-    assert_eq!(model.usage().requests, asked_first + 1 + asked_first);
 }
 
 #[test]
@@ -204,16 +182,6 @@ fn missing_model_is_an_error() {
 }
 
 #[test]
-fn unreachable_model_fails_cases_but_not_the_run() {
-    let bench = Bench::with(&[WRONG, CLEAN]);
-    let unreachable = ["--model", "openai:unreachable@http://127.0.0.1:9/v1", "--out", "out"];
-    let output = bench.crh(&[&SINGLE[..], &unreachable].concat()).run();
-    assert_eq!(output.code, 3, "{}", output.stderr);
-    assert_eq!(bench.stored("out")["scores"]["runs"]["failed"], 2);
-    assert!(output.stdout.contains("python-wrong"), "{}", output.stdout);
-}
-
-#[test]
 fn connection_failure_is_retried_by_the_next_run() {
     let bench = Bench::with(&[WRONG, CLEAN]);
     let model = zero_division_model();
@@ -222,6 +190,7 @@ fn connection_failure_is_retried_by_the_next_run() {
     let program = program.env("OPENAI_API_KEY", "sk-not-a-real-key-0123456789");
     let output = program.env("OPENAI_BASE_URL", "http://127.0.0.1:9/v1").run();
     assert_eq!(output.code, 3, "{}", output.stderr);
+    assert_eq!(bench.stored("down")["scores"]["runs"]["failed"], 2);
     assert_eq!(run_single(&bench, &model, &["--out", "up"]).run().code, 0, "{url}");
     assert_eq!(bench.stored("up")["scores"]["quality"]["recall"]["value"], 1.0);
 }
@@ -253,18 +222,4 @@ fn output_folder_with_foreign_files_is_refused() {
     fs::write(bench.path("ours/reports/python-gone-1.json"), "{}").unwrap();
     assert_eq!(bench.run_static("ours", &[]).code, 0);
     assert!(!bench.path("ours/reports/python-gone-1.json").exists());
-}
-
-#[test]
-fn concurrent_runs_share_one_request() {
-    let bench = Bench::with(&[CLEAN]);
-    // Long enough for the second process to start before the first gets its answer.
-    let model = FakeModel::answering(|_| answers(&[]).delayed(Duration::from_secs(1)));
-    let started =
-        ["first", "second"].map(|out| run_single(&bench, &model, &["--out", out]).start());
-    for running in started {
-        let output = running.end();
-        assert_eq!(output.code, 0, "{}", output.stderr);
-    }
-    assert_eq!(model.usage().requests, 1);
 }
