@@ -1,9 +1,5 @@
 //! Detection of the base branch in typical clones.
 
-use std::fs;
-
-use serde_json::Value;
-
 use crate::user::{User, summary};
 use crh_testkit::Repo;
 
@@ -22,37 +18,6 @@ fn work(clone: &Repo) {
     clone.git(&["switch", "--quiet", "--create", "feature"]);
     clone.write("work.md", "work\n");
     clone.commit("work");
-}
-
-/// Checks that a branch is compared with a commit and that the diff contains only its own work.
-fn check(clone: &Repo, base: &str) {
-    let user = User::new();
-    let output = user.prepared(clone.path(), &[], "out");
-    assert_eq!(summary(&output)["baseRev"], base);
-    assert_eq!(summary(&output)["targetGitPath"], "refs/heads/main");
-    let metadata = fs::read_to_string(user.path("out/metadata.json")).unwrap();
-    let metadata: Value = serde_json::from_str(&metadata).unwrap();
-    assert_eq!(metadata["baseRev"], base);
-    let diff = fs::read_to_string(user.path("out/preview-diffs/1/diff/raw.diff")).unwrap();
-    let files: Vec<&str> = diff.lines().filter(|line| line.starts_with("diff ")).collect();
-    assert_eq!(files, ["diff --git a/work.md b/work.md"]);
-}
-
-#[test]
-fn stale_base_is_refreshed() {
-    let upstream = upstream();
-    let clone = upstream.cloned(&[]);
-    upstream.write("main.md", "three\n");
-    let three = upstream.commit("three");
-    // The branch starts from a new upstream commit that `origin/main` of the clone does not have
-    // yet.
-    clone.git(&["fetch", "--quiet", "origin", &three]);
-    clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
-    work(&clone);
-    check(&clone, &three);
-    let user = User::new();
-    let offline = user.prepared(clone.path(), &["--offline"], "out");
-    assert_eq!(summary(&offline)["baseRev"], clone.id("origin/main"), "all that is known");
 }
 
 #[test]
@@ -88,37 +53,6 @@ fn named_branch_is_compared_with_the_base_flag() {
 }
 
 #[test]
-fn outdated_fork_is_not_the_base() {
-    let upstream = upstream();
-    let fork = upstream.cloned(&["--bare"]);
-    upstream.write("main.md", "three\n");
-    let three = upstream.commit("three");
-    let clone = fork.cloned(&[]);
-    clone.git(&["remote", "add", "upstream", &upstream.url()]);
-    clone.git(&["fetch", "--quiet", "upstream"]);
-    clone.git(&["switch", "--quiet", "--detach", "upstream/main"]);
-    work(&clone);
-    check(&clone, &three);
-}
-
-#[test]
-fn shallow_clone_is_deepened() {
-    let upstream = upstream();
-    let parting = upstream.id("main");
-    work(&upstream);
-    upstream.commit("more work");
-    upstream.git(&["switch", "--quiet", "main"]);
-    upstream.write("main.md", "three\n");
-    upstream.commit("three");
-    let clone = upstream.cloned(&["--depth=1", "--branch=feature"]);
-    check(&clone, &parting);
-    let user = User::new();
-    let out = user.path("out");
-    let args = ["prepare", "--offline", "--base", "HEAD~1", "--out", out.to_str().unwrap()];
-    assert_eq!(user.crh(clone.path(), &args).run().code, 3, "what is not here is not guessed");
-}
-
-#[test]
 fn partial_clone_fetches_missing_objects_before_review() {
     let upstream = upstream();
     upstream.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -142,20 +76,6 @@ fn partial_clone_fetches_missing_objects_before_review() {
     let refused = fresh.crh(clone.path(), &args).run();
     assert_eq!(refused.code, 3, "{refused:?}");
     assert!(refused.stderr.contains("objects of the change are not in this clone"), "{refused:?}");
-}
-
-#[test]
-fn renamed_default_branch_is_detected() {
-    let upstream = upstream();
-    upstream.git(&["branch", "--move", "main", "old"]);
-    let clone = upstream.cloned(&[]);
-    upstream.git(&["branch", "--move", "old", "main"]);
-    upstream.write("main.md", "three\n");
-    let three = upstream.commit("three");
-    clone.git(&["fetch", "--quiet", "origin", &three]);
-    clone.git(&["switch", "--quiet", "--detach", "FETCH_HEAD"]);
-    work(&clone);
-    check(&clone, &three);
 }
 
 /// A clone whose remote cannot be reached, with work on a branch.
@@ -278,26 +198,5 @@ fn full_name_selects_a_tag_or_a_branch() {
     for (range, base) in [("tags/both..HEAD", "main~1"), ("heads/both..HEAD", "main")] {
         let output = User::new().prepared(repo.path(), &[range], "out");
         assert_eq!(summary(&output)["baseRev"], repo.id(base), "{range}");
-    }
-}
-
-#[test]
-fn archive_is_identical_for_every_clone_depth() {
-    let upstream = Repo::new();
-    upstream.import([("a.md".to_owned(), "0".to_owned())]);
-    for number in 1..60 {
-        upstream.import([("a.md".to_owned(), number.to_string())]);
-    }
-    let packed = |clone: &Repo| {
-        let user = User::new();
-        let pack = user.path("packed.tar");
-        let args = ["prepare", "--commit", "HEAD", "--pack", pack.to_str().unwrap()];
-        let output = user.crh(clone.path(), &args).run();
-        assert_eq!(output.code, 0, "{}", output.shown());
-        fs::read(pack).unwrap()
-    };
-    let whole = packed(&upstream.cloned(&[]));
-    for depth in ["--depth=1", "--depth=49", "--depth=50", "--depth=51", "--depth=52"] {
-        assert!(packed(&upstream.cloned(&[depth])) == whole, "{depth}");
     }
 }

@@ -8,7 +8,7 @@ const DIFF: &str = "diff --git a/old name.rs b/new name.rs\nsimilarity index 80%
     rename to new name.rs\n--- a/old name.rs\t\n+++ b/new name.rs\t\n@@ -9,2 +9,3 @@ fn f() {\n a\n-b\n+c\n+d\n";
 
 #[test]
-fn number_prefixes_every_line() {
+fn commands_print_numbers_files_and_the_line_map() {
     let text = read("examples/shop/change.diff");
     let numbered: String =
         (1..).zip(text.lines()).map(|(n, line)| format!("{n}  {line}\n")).collect();
@@ -16,10 +16,6 @@ fn number_prefixes_every_line() {
         crh(&["diff", "number"]).stdin(text).run().shown(),
         format!("exit 0\n---\n{numbered}")
     );
-}
-
-#[test]
-fn files_lists_the_files() {
     expect![[r#"
         exit 0
         ---
@@ -34,10 +30,6 @@ fn files_lists_the_files() {
         ]
     "#]]
     .assert_eq(&crh(&["diff", "files"]).stdin(DIFF).run().shown());
-}
-
-#[test]
-fn map_prints_the_line_map() {
     expect![[r#"
         exit 0
         ---
@@ -70,10 +62,6 @@ fn map_prints_the_line_map() {
         ]
     "#]]
     .assert_eq(&crh(&["diff", "map"]).stdin(DIFF).run().shown());
-}
-
-#[test]
-fn map_looks_up_one_line_both_ways() {
     expect![[r#"
         exit 0
         ---
@@ -95,7 +83,7 @@ fn map_looks_up_one_line_both_ways() {
 }
 
 #[test]
-fn unknown_line_exits_with_2_and_a_hint() {
+fn wrong_input_gets_a_hint_or_a_warning() {
     expect![[r#"
         exit 2
         error: line 7 of the diff is not inside a hunk
@@ -124,10 +112,6 @@ fn unknown_line_exits_with_2_and_a_hint() {
         ---
     "#]]
     .assert_eq(&crh(&["diff", "map", "hello"]).stdin(DIFF).run().shown());
-}
-
-#[test]
-fn empty_input_is_a_diff_but_prose_is_not() {
     expect![[r#"
         exit 0
         ---
@@ -141,10 +125,6 @@ fn empty_input_is_a_diff_but_prose_is_not() {
         ---
     "#]]
     .assert_eq(&crh(&["diff", "files"]).stdin("Shall I compare thee\n").run().shown());
-}
-
-#[test]
-fn truncated_hunk_is_a_warning() {
     let cut = DIFF.strip_suffix("+c\n+d\n").unwrap();
     expect![[r#"
         exit 0

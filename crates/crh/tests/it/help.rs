@@ -59,7 +59,7 @@ fn help_texts_match_golden_file() {
 }
 
 #[test]
-fn wrong_argument_is_reported_with_tip() {
+fn wrong_arguments_are_escaped_and_get_a_tip() {
     expect![[r#"
         exit 2
         error: unrecognized subcommand 'reveiw'
@@ -93,10 +93,6 @@ fn wrong_argument_is_reported_with_tip() {
         ---
     "#]]
     .assert_eq(&crh(&["merge", "--diff", "x"]).run().shown());
-}
-
-#[test]
-fn arguments_in_errors_are_escaped() {
     let output = crh(&["schema", "\u{1b}]0;pwn\u{7}"]).run();
     assert_eq!(output.code, 2);
     assert!(

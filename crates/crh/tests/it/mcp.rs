@@ -376,11 +376,11 @@ fn bad_calls_get_a_clear_answer() {
 }
 
 #[test]
-fn thirty_calls_at_once_are_all_answered() {
+fn calls_at_once_are_all_answered() {
     let (user, repo) = (User::new(), Repo::from_fixture(SHOP));
     let mut client = McpClient::ready(&user, repo.path(), None, &[]);
     let mut waiting: BTreeSet<u64> =
-        (0..30).map(|_| client.start_call("check_change", change())).collect();
+        (0..8).map(|_| client.start_call("check_change", change())).collect();
     while !waiting.is_empty() {
         let message = client.next();
         let Some(id) = message["id"].as_u64() else { continue };

@@ -234,22 +234,6 @@ fn truncated_diff_is_incomplete() {
 }
 
 #[test]
-fn no_prefix_of_a_diff_is_ready_to_merge() {
-    let diff = read(DIFF);
-    let folder = Repo::new();
-    let path = folder.path().join("cut.diff");
-    // Cut between lines, inside a line, in a header and in a hunk.
-    for end in (0..diff.len()).step_by(41) {
-        folder.write("cut.diff", &diff[..end]);
-        let args = ["merge", "--diff", path.to_str().unwrap(), "--format", "text", "-"];
-        let output = crh(&args).stdin("{\"reviewer\": \"a\", \"findings\": []}").run();
-        // A cut between two files leaves a valid diff.
-        let whole = diff[end..].starts_with("diff --git");
-        assert!(whole || !output.stdout.contains("Ready to merge"), "{end}: {}", output.stdout);
-    }
-}
-
-#[test]
 fn reviewer_option_overrides_name_in_return() {
     let finding = read("examples/shop/returns/reliability.json");
     let two = format!("[{finding},{}]", finding.replace("\"reliability\"", "\"someone else\""));
@@ -278,13 +262,4 @@ fn unparsed_findings_prevent_ready_to_merge() {
         "no name"
     );
     assert_eq!(green("{\"reviewer\": \"a\", \"findings\": []}"), (0, true));
-}
-
-#[test]
-fn file_order_does_not_change_the_report() {
-    let json = |names: [&str; 2]| {
-        let files = names.map(|name| format!("examples/shop/returns/{name}.json"));
-        crh(&["merge", "--diff", DIFF, &files[0], &files[1]]).run().stdout
-    };
-    assert_eq!(json(["correctness", "security"]), json(["security", "correctness"]));
 }

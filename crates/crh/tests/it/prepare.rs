@@ -1,12 +1,11 @@
 //! `crh prepare`: contents of each target.
 
 use std::fs;
-use std::fs::File;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
 use expect_test::expect;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::user::{User, assert_same, summary, tree};
 use crh_testkit::{Output, Repo};
@@ -70,24 +69,6 @@ fn each_target_includes_the_right_files() {
     check(&["HEAD"], "afirst asecond", &[]);
     check(&["work..main"], "dfirst dsecond", &[]);
     check(&["--exclude", "f*.md", "work"], "afirst asecond", &[]);
-}
-
-#[test]
-fn untracked_files_are_named_on_one_line() {
-    let repo = work_in_progress();
-    fs::remove_file(repo.path().join("untracked.md")).unwrap();
-    repo.write("a\nerror: not really", "");
-    for number in 10..40 {
-        repo.write(&format!("new/{number}.md"), "");
-    }
-    let user = User::new();
-    let output = user.prepared(repo.path(), &[], "out");
-    let names: String = (10..29).map(|number| format!(", `new/{number}.md`")).collect();
-    let expected = format!(
-        "warning: not reviewed because untracked: `a\\nerror: not really`{names} and 11 more (`git add` them, or pass `--include-untracked`)\n"
-    );
-    assert_eq!(output.stderr, expected);
-    assert_eq!(summary(&output)["untracked"].as_array().unwrap().len(), 31);
 }
 
 #[test]
@@ -372,23 +353,6 @@ fn diff_paths_cannot_escape_the_workspace() {
 }
 
 #[test]
-fn summary_lists_excluded_files() {
-    let repo = Repo::new();
-    let large = File::create(repo.path().join(".gitattributes")).unwrap();
-    large.set_len((512 << 10) + 1).unwrap();
-    repo.commit("base");
-    repo.write("AGENTS.md", "a".repeat((256 << 10) + 1));
-    repo.write("a.rs", "fn a() {}\n");
-    repo.commit("change");
-    let user = User::new();
-    let output = user.prepared(repo.path(), &["HEAD~1..HEAD"], "out");
-    let agents = "instruction file `AGENTS.md` is left out: it has 262145 bytes, more than 262144";
-    let attributes = "ignoring the attributes in `.gitattributes`: reading `.gitattributes`: it has 524289 bytes; the limit is 524288";
-    assert_eq!(summary(&output)["notes"], json!([agents, attributes]));
-    assert!(output.stderr.contains(agents) && output.stderr.contains(attributes), "{output:?}");
-}
-
-#[test]
 fn output_in_checkout_is_not_reviewed_next_time() {
     let repo = Repo::from_fixture("//- a.md\na\n");
     repo.write("new.md", "new\n");
@@ -415,17 +379,6 @@ fn scope_rules_come_from_before_the_change() {
     let files = summary(&here)["scope"]["files"].clone();
     let out = files.as_array().unwrap().iter().filter(|file| file["decision"]["is"] == "out");
     assert_eq!(out.map(|file| file["path"].clone()).collect::<Vec<_>>(), ["b.md"]);
-}
-
-#[test]
-fn change_without_files_in_scope_is_reported() {
-    let repo = Repo::from_fixture("//- a.md\na\n//- head\n//- a.md\nb\n");
-    let user = User::new();
-    let output = user.prepared(repo.path(), &["--commit", "HEAD", "--exclude", "*"], "out");
-    let note =
-        "no file of the change is left to review; `scope` in the output gives the reason for each";
-    assert_eq!(summary(&output)["notes"], serde_json::json!([note]));
-    assert_eq!(output.stderr, format!("warning: {note}\n"));
 }
 
 #[test]

@@ -108,30 +108,11 @@ fn output_ignores_user_and_settings() {
 }
 
 #[test]
-fn output_ignores_repository_settings() {
-    let repo = upstream();
-    let expected = prepare_as_new_user(repo.path(), &["main...feature"]);
-    for line in ["noprefix=true", "context=0", "external=false", "algorithm=minimal"] {
-        let (name, value) = line.split_once('=').unwrap();
-        repo.git(&["config", &format!("diff.{name}"), value]);
-    }
-    repo.git(&["config", "core.quotePath", "false"]);
-    repo.git(&["config", "diff.loud.textconv", "tr a-z A-Z <"]);
-    repo.write(".git/info/attributes", ODD_ATTRIBUTES);
-    repo.write(".git/hooks/post-index-change", "#!/bin/sh\nexit 1\n");
-    assert_same_output(
-        &prepare_as_new_user(repo.path(), &["main...feature"]),
-        &expected,
-        "local settings",
-    );
-}
-
-#[test]
 fn output_ignores_kind_of_clone() {
     let upstream = upstream();
     let whole = upstream.cloned(&[]);
     let by_id = format!("{}..{}", upstream.id("main"), upstream.id("feature"));
-    let targets = [["feature"], ["main..feature"], ["main...feature"], [by_id.as_str()]];
+    let targets = [["feature"], [by_id.as_str()]];
     let expected = targets.map(|target| prepare_as_new_user(whole.path(), &target));
     let check = |what: &str, folder: &Path| {
         for (target, expected) in targets.iter().zip(&expected) {
@@ -150,22 +131,6 @@ fn output_ignores_kind_of_clone() {
     check("a linked worktree", &whole.path().join("linked"));
     upstream.git(&["gc", "--quiet", "--aggressive", "--prune=now"]);
     check("after a clean-up", upstream.path());
-}
-
-#[test]
-fn current_branch_is_same_in_every_clone() {
-    let upstream = upstream();
-    let whole = upstream.cloned(&["--branch=feature"]);
-    let expected = prepare_as_new_user(whole.path(), &[]);
-    let check = |what: &str, folder: &Path| {
-        assert_same_output(&prepare_as_new_user(folder, &[]), &expected, what);
-    };
-    check("a shallow clone", upstream.cloned(&["--branch=feature", "--depth=1"]).path());
-    check("a bare clone", upstream.cloned(&["--branch=feature", "--bare"]).path());
-    check("a partial clone", upstream.cloned(&["--branch=feature", "--filter=tree:0"]).path());
-    upstream.git(&["worktree", "add", "--quiet", "linked", "feature"]);
-    check("a linked worktree", &upstream.path().join("linked"));
-    assert_same_output(&prepare_as_new_user(whole.path(), &["feature"]), &expected, "by its name");
 }
 
 #[test]
@@ -203,21 +168,4 @@ fn snapshot_id_is_same_on_every_machine() {
     // The commit id depends neither on the user nor on the time.
     expect!["d73436809f3e4647a0488091ecae3adff53cc876"]
         .assert_eq(summary(&output)["headRev"].as_str().unwrap());
-}
-
-#[test]
-fn rewritten_folder_keeps_nothing_old() {
-    let upstream = upstream();
-    let user = User::new();
-    user.prepared(upstream.path(), &["main...feature"], "out");
-    let out = user.path("out");
-    let mark = ["tool", "mark_file_reviewed", r#"{"path": "run.sh"}"#, "--workspace"];
-    let marked = user.crh(upstream.path(), &[&mark[..], &[out.to_str().unwrap()]].concat()).run();
-    assert_eq!(marked.code, 0, "{marked:?}");
-    assert!(out.join("reviewed.json").exists());
-    user.prepared(upstream.path(), &["--commit", "main"], "out");
-    user.prepared(upstream.path(), &["--commit", "main"], "fresh");
-    assert_same(&tree(&user.path("fresh")), &tree(&user.path("out")), "reused");
-    let left: Vec<_> = fs::read_dir(user.path("")).unwrap().collect();
-    assert_eq!(left.len(), 3, "the store and two folders, and nothing beside them: {left:?}");
 }

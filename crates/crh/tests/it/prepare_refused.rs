@@ -1,20 +1,12 @@
 //! `crh prepare`: errors, and that nothing is written.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 
 use expect_test::{Expect, expect};
 
 use crate::prepare::{files, work_in_progress};
-use crate::user::{User, assert_same, tree};
+use crate::user::{User, tree};
 use crh_testkit::Repo;
-
-/// Checks the error for arguments that are rejected before any lookup.
-fn check(target: &[&str], expected: &Expect) {
-    let repo = work_in_progress();
-    check_in(&repo, target, expected);
-}
 
 /// Checks the error for a target in a repository, and that nothing is written.
 fn check_in(repo: &Repo, target: &[&str], expected: &Expect) {
@@ -27,6 +19,8 @@ fn check_in(repo: &Repo, target: &[&str], expected: &Expect) {
 
 #[test]
 fn conflicting_targets_are_rejected_as_specified() {
+    let repo = work_in_progress();
+    let check = |target: &[&str], expected: &Expect| check_in(&repo, target, expected);
     check(
         &["mode:autofix", "mode:headless"],
         &expect![[r#"
@@ -36,35 +30,11 @@ fn conflicting_targets_are_rejected_as_specified() {
         "#]],
     );
     check(
-        &["--mode", "autofix", "mode:report-only"],
-        &expect![[r#"
-            exit 2
-            error: Review failed. Reason: conflicting mode flags — mode:autofix and mode:report-only cannot be combined.
-            ---
-        "#]],
-    );
-    let base_and_target = expect![[r#"
-        exit 2
-        error: Cannot use base: with a PR number or branch target — base: implies the current checkout is already the correct branch. Pass base: alone, or pass the target alone and let scope detection resolve the base.
-        ---
-    "#]];
-    check(&["work", "base:main"], &base_and_target);
-    check(&["--base", "main", "12"], &base_and_target);
-    check(
         &["mode:headless", "no-such-branch"],
         &expect![[r#"
             exit 2
             error: no branch, commit or path named `no-such-branch`
             hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
-            ---
-        "#]],
-    );
-    check(
-        &["mode:headless", "work..work"],
-        &expect![[r#"
-            exit 2
-            error: nothing to review: `work` is compared with itself, and nothing differs
-            hint: set another base with `--base REF`, review one commit with `--commit SHA`, or add new files with `--include-untracked`
             ---
         "#]],
     );
@@ -83,14 +53,6 @@ fn conflicting_targets_are_rejected_as_specified() {
             exit 2
             error: no branch, commit or path named `nowhere.py`
             hint: if the name exists only on the remote, run `git fetch`; `git branch --all` lists all branches; write a deleted path after `--`
-            ---
-        "#]],
-    );
-    check(
-        &["--staged", "--commit", "HEAD"],
-        &expect![[r#"
-            exit 2
-            error: `--staged` and `--commit` cannot be combined: each selects what to review
             ---
         "#]],
     );
@@ -269,7 +231,7 @@ fn tag_cannot_take_the_place_of_a_branch() {
 
 #[test]
 fn damaged_object_error_names_it() {
-    for name in ["HEAD", "HEAD^{tree}", "HEAD:second.md", "main^{tree}", "main:kept.md"] {
+    for name in ["HEAD", "HEAD:second.md", "main:kept.md"] {
         let repo = work_in_progress();
         let id = String::from_utf8(repo.git(&["rev-parse", name])).unwrap();
         let id = id.trim();
@@ -322,43 +284,6 @@ fn input_that_is_no_diff_is_rejected() {
             ---
         "#]],
     );
-}
-
-#[test]
-fn foreign_output_folder_is_not_replaced() {
-    let repo = work_in_progress();
-    let user = User::new();
-    user.write("mine/notes.md", "mine\n");
-    user.write("a-file", "mine\n");
-    user.prepared(repo.path(), &[], "mixed");
-    user.write("mixed/mine.md", "mine\n");
-    symlink(user.path("mine"), user.path("link")).unwrap();
-    for (name, why) in [
-        ("mine", "it contains `notes.md`, which is not part of a workspace"),
-        ("mixed", "it contains `mine.md`, which is not part of a workspace"),
-        ("a-file", "it is a file, not a folder"),
-        ("link", "it is a symlink; name the folder itself"),
-    ] {
-        let before = tree(&user.path(""));
-        let out = user.path(name);
-        let args = ["prepare", "--out", out.to_str().unwrap()];
-        let output = user.crh(repo.path(), &args).run();
-        let expected = format!(
-            "error: crh does not replace `{}`: {why}\nhint: name a new folder, or one that `crh prepare` wrote\n",
-            out.display()
-        );
-        assert!(output.stderr.ends_with(&expected), "{name}: {}", output.stderr);
-        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{name}");
-        let without_store = |mut tree: BTreeMap<String, String>| {
-            tree.retain(|name, _| !name.starts_with("store"));
-            tree
-        };
-        assert_same(&without_store(before), &without_store(tree(&user.path(""))), name);
-    }
-    // The repository itself must not be replaced.
-    let own = user.crh(repo.path(), &["prepare", "--out", "."]).run();
-    assert_eq!(own.code, 2, "{own:?}");
-    assert!(repo.path().join("kept.md").exists());
 }
 
 #[test]

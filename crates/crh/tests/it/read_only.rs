@@ -75,7 +75,9 @@ fn targets_do_not_modify_the_repository() {
             &["--offline", "--uncommitted"],
         ];
         let before = tree_with_times(clone.path());
-        for target in targets {
+        // The shallow clone gets all of them.
+        let step = if *kind == "shallow" { 1 } else { 4 };
+        for target in targets.iter().step_by(step) {
             user.prepared(clone.path(), target, "out");
             let after = tree_with_times(clone.path());
             assert_same(&before, &after, &format!("{kind} {target:?}"));
@@ -102,7 +104,9 @@ fn tools_do_not_modify_repository_or_archive() {
     user.prepared(clone.path(), &["--pack", pack.to_str().unwrap()], "out");
     let packed = fs::read(&pack).unwrap();
     let before = tree_with_times(clone.path());
-    for (name, arguments) in CALLS {
+    // Those that read git objects, and the one that writes.
+    let may_write = |name: &str| name.starts_with("repo_") || name == "mark_file_reviewed";
+    for (name, arguments) in CALLS.iter().filter(|(name, _)| may_write(name)) {
         let call = ["tool", name, arguments];
         let with = |option: &str, place: &Path| {
             let args = [&call[..], &[option, place.to_str().unwrap()]].concat();

@@ -42,22 +42,6 @@ fn html_shows_code_of_the_given_diff() {
 }
 
 #[test]
-fn colours_follow_flag_and_environment() {
-    let colour = |args: &[&str]| {
-        crh(&["render", "--format", "text", REPORT]).args(args).run().stdout.contains('\u{1b}')
-    };
-    assert!(!colour(&[]), "not into a pipe");
-    assert!(colour(&["--color", "always"]));
-    assert!(!colour(&["--color", "never"]));
-    let no_color =
-        crh(&["render", "--format", "text", "--color", "always", REPORT]).env("NO_COLOR", "1");
-    assert!(
-        no_color.run().stdout.contains('\u{1b}'),
-        "a flag counts for more than the environment"
-    );
-}
-
-#[test]
 fn invalid_report_is_rejected() {
     let shown = |stdin: &str| crh(&["render"]).stdin(stdin).run().shown();
     expect![[r#"

@@ -211,6 +211,16 @@ fn signed_delivery_leads_to_one_posted_review() {
     let page = scenario.get("/reviews/1");
     assert!(page.contains("Open the report"), "{page}");
     assert!(scenario.get("/reviews/1/report").contains("orders.py"));
+    // When the pull request is closed, the page shows what became of its issues.
+    let page_of_repository = || scenario.get(&format!("/repositories/{NAME}"));
+    assert!(page_of_repository().contains("crh decides this when"), "{}", page_of_repository());
+    scenario.github.close(&scenario.pull);
+    let mut closed = scenario.push_event(2);
+    closed["action"] = json!("closed");
+    closed["pull_request"]["state"] = json!("closed");
+    assert_eq!(scenario.deliver("pull_request", "d-3", &closed), 202);
+    wait_until("the outcome is shown", || page_of_repository().contains("ignored: 1"));
+    assert!(page_of_repository().contains("Share acted on"), "{}", page_of_repository());
     scenario.stop();
 }
 
@@ -232,25 +242,6 @@ fn revoked_model_key_is_shown_and_the_review_follows_when_it_works_again() {
     wait_until("the review is posted", || !scenario.github.comments(&scenario.pull).is_empty());
     scenario.wait_for_quiet();
     assert_eq!(scenario.github.reviews(&scenario.pull).len(), 1);
-    scenario.stop();
-}
-
-#[test]
-fn closed_pull_request_shows_what_became_of_its_issues() {
-    let model = FakeModel::answering(|_| answers(&[]));
-    let scenario = ServerScenario::start(&model);
-    assert_eq!(scenario.deliver("pull_request", "d-1", &scenario.push_event(1)), 202);
-    wait_until("the review is posted", || !scenario.github.comments(&scenario.pull).is_empty());
-    scenario.wait_for_quiet();
-    let page = || scenario.get(&format!("/repositories/{NAME}"));
-    assert!(page().contains("crh decides this when"), "{}", page());
-    scenario.github.close(&scenario.pull);
-    let mut closed = scenario.push_event(2);
-    closed["action"] = json!("closed");
-    closed["pull_request"]["state"] = json!("closed");
-    assert_eq!(scenario.deliver("pull_request", "d-2", &closed), 202);
-    wait_until("the outcome is shown", || page().contains("ignored: 1"));
-    assert!(page().contains("Share acted on"), "{}", page());
     scenario.stop();
 }
 

@@ -5,7 +5,6 @@ use std::net::TcpListener;
 
 use serde_json::{Value, json};
 
-use crate::review::script::answers;
 use crate::review::with_key;
 use crate::server::comments::{HEAD, QUESTION, RIGHT, WRONG, reviewer};
 use crate::server::{request, wait_until};
@@ -33,9 +32,6 @@ enum Branch {
     Own,
     Fork,
 }
-
-const CONFLICT: &str =
-    "def total(items):\n<<<<<<< HEAD\n    return 1\n=======\n    return 2\n>>>>>>> other\n";
 
 impl RestServer {
     /// A change that gives a file this content.
@@ -239,9 +235,11 @@ impl RestServer {
     }
 }
 
-fn check_server(dialect: Dialect) {
-    let model = FakeModel::answering(|_| answers(&[]));
-    let scenario = RestServer::start(dialect, Branch::Own, CONFLICT, &model);
+/// A delivery leads to one posted review. Replies of a person with write access are answered once; a
+/// refuted issue is withdrawn.
+fn check_replies(dialect: Dialect) {
+    let model = reviewer();
+    let scenario = RestServer::start(dialect, Branch::Own, HEAD, &model);
     let (event, payload) = scenario.open_event();
     let statuses: Vec<u16> = (0..3).map(|_| scenario.deliver(event, "d-1", &payload)).collect();
     assert_eq!(statuses, [202, 200, 200]);
@@ -249,31 +247,12 @@ fn check_server(dialect: Dialect) {
     scenario.wait_for_quiet();
     assert_eq!(scenario.own_comments().len(), 1);
     assert_eq!(scenario.forge.threads(&scenario.change).len(), 1);
-    assert!(!model.requests().is_empty());
     // A person with write access asks about the first issue; a stranger gets no answer.
     assert_eq!(scenario.command("eve", "/crh explain 1"), Vec::<String>::new());
     let answers = scenario.command("ann", "/crh explain 1");
     assert_eq!(answers.len(), 1, "{answers:?}");
     assert!(answers[0].contains("**Issue 1 ("), "{answers:?}");
     assert!(scenario.get("/reviews/1/report").contains("orders.py"));
-    scenario.stop();
-}
-
-#[test]
-fn gitlab_delivery_leads_to_one_posted_review() {
-    check_server(Dialect::GitLab);
-}
-
-#[test]
-fn gitea_delivery_leads_to_one_posted_review() {
-    check_server(Dialect::Gitea);
-}
-
-/// Replies of a person with write access are answered once; a refuted issue is withdrawn.
-fn check_replies(dialect: Dialect) {
-    let model = reviewer();
-    let scenario = RestServer::start(dialect, Branch::Own, HEAD, &model);
-    scenario.review();
     let asked = || model.requests().iter().filter(|it| it.caller == "answer").count();
     assert_eq!(scenario.reply("eve", RIGHT), Vec::<String>::new());
     assert_eq!(asked(), 0, "strangers spend nothing");
@@ -304,12 +283,12 @@ fn check_replies(dialect: Dialect) {
 }
 
 #[test]
-fn gitlab_reply_is_answered_once() {
+fn gitlab_delivery_and_replies_are_handled_once() {
     check_replies(Dialect::GitLab);
 }
 
 #[test]
-fn gitea_reply_is_answered_once() {
+fn gitea_delivery_and_replies_are_handled_once() {
     check_replies(Dialect::Gitea);
 }
 

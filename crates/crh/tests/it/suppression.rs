@@ -97,33 +97,6 @@ fn ignore_comment_suppresses_and_warns_if_new() {
 }
 
 #[test]
-fn ignore_comment_with_unknown_rule_warns() {
-    let user = User::new();
-    let repo = repo(&[("a.py", "x = 1\n".to_owned())]);
-    let text = format!(
-        "A = \"{}\"  # crh:ignore secrets/no-such-rule why\n\n\n\n\nbreakpoint()  # crh:ignore leftovers/no-such why\nB = \"{}\"\n\n\n\nbreakpoint()  # crh:ignore left/over why\n",
-        key('A'),
-        key('B')
-    );
-    stage(&repo, &[("a.py", text)]);
-    check(
-        &user,
-        &repo,
-        &[],
-        expect![[r#"
-        exit 1
-        a.py:1 secrets/aws-access-key P0
-        a.py:7 secrets/aws-access-key P0
-        a.py:6 leftovers/debugger P1
-        a.py:11 leftovers/debugger P1
-        warning: secrets: the `crh:ignore` at `a.py:1` names `secrets/no-such-rule`, which is not a rule
-        warning: leftovers: the `crh:ignore` at `a.py:6` names `leftovers/no-such`, which is not a rule
-        warning: leftovers: the `crh:ignore` at `a.py:11` names `left/over`, a rule of a tool that did not run
-    "#]],
-    );
-}
-
-#[test]
 fn change_cannot_suppress_prompt_injection() {
     let user = User::new();
     let repo = repo(&[("a.py", "x = 1\n".to_owned())]);

@@ -136,9 +136,10 @@ fn tools_answer_the_same_for_archive_and_folder() {
     }
 }
 
-/// Calls that read git objects, which may depend on the clone.
+/// Calls that read a file, an entry of a folder, and the history.
 fn calls_that_read_objects() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    CALLS.iter().filter(|(name, _)| name.starts_with("repo_") || *name == "search_code")
+    let names = ["repo_read", "repo_stat", "repo_log"];
+    CALLS.iter().filter(move |(name, _)| names.contains(name))
 }
 
 #[test]
@@ -150,24 +151,4 @@ fn tools_answer_the_same_for_first_commit_and_uncommitted() {
     repo.write("src/new.rs", "fn numberless() {}\n");
     let dirty = refused_in_both(&repo, &["--uncommitted"], calls_that_read_objects());
     assert_eq!(dirty, [""; 0]);
-}
-
-#[test]
-fn tools_answer_the_same_in_shallow_and_partial_clones() {
-    let repo = Repo::new();
-    repo.git(&["config", "uploadpack.allowFilter", "true"]);
-    // More commits than reviewers see.
-    for number in 0..70 {
-        repo.write("src/lib.rs", format!("fn number() -> u32 {{\n    {number}\n}}\n"));
-        repo.commit(&format!("number {number}"));
-    }
-    repo.git(&["switch", "--quiet", "--create", "feature"]);
-    repo.write("src/lib.rs", "fn number() -> u32 {\n    // the answer\n    42\n}\n");
-    repo.commit("the answer");
-    repo.git(&["switch", "--quiet", "main"]);
-    for options in [["--depth=1"], ["--filter=blob:none"]] {
-        let clone = repo.cloned(&options);
-        let refused = refused_in_both(&clone, &["feature"], calls_that_read_objects());
-        assert_eq!(refused, [""; 0], "{options:?}");
-    }
 }
