@@ -94,7 +94,7 @@ pub(crate) fn code_span(text: &str) -> String {
 
 /// Text as a fenced code block with a fence longer than any in the text.
 pub(crate) fn code_block(text: &str, language: &str) -> String {
-    let text = break_html_comments(&escape_invisible(text));
+    let text = break_commands(&break_html_comments(&escape_invisible(text)));
     let fence = "`".repeat(longest_backtick_run(&text).max(2) + 1);
     let language: String = language.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
@@ -114,9 +114,46 @@ pub(crate) fn html(text: &str) -> String {
     out
 }
 
+/// Text for one line of a commit message. It skips no CI, as `[skip ci]` does, and has no mentions,
+/// references or URLs: a reference such as `fixes #7` would close an issue.
+pub(crate) fn commit_line(text: &str) -> String {
+    let mut out = String::new();
+    for word in one_line(text).split_inclusive(' ') {
+        break_mentions(&break_links(word), &mut out, |char, out| match char {
+            '[' | ']' => {}
+            _ => out.push(char),
+        });
+    }
+    out
+}
+
 /// Breaks HTML comments in code, so that untrusted text cannot forge a crh marker.
 fn break_html_comments(text: &str) -> String {
     text.replace("<!--", &format!("<!{ZERO_WIDTH_SPACE}--"))
+}
+
+/// Whether a line of a text is a command such as `/merge`, which GitLab and many bots carry out for
+/// the account of the comment. GitLab finds code blocks with a simple pattern, which code with
+/// fences or tags deceives, so a code block is no protection.
+pub fn has_command(text: &str) -> bool {
+    text.lines().any(is_command)
+}
+
+fn is_command(line: &str) -> bool {
+    line.strip_prefix('/')
+        .is_some_and(|rest| rest.starts_with(|char: char| char.is_ascii_alphabetic()))
+}
+
+/// Breaks commands in code.
+fn break_commands(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if is_command(line) {
+            out.push(ZERO_WIDTH_SPACE);
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 fn backtick_run(text: &str) -> usize {
@@ -177,8 +214,10 @@ fn break_mentions(word: &str, out: &mut String, escape: impl Fn(char, &mut Strin
     while let Some(char) = chars.next() {
         escape(char, out);
         let starts_mention = match char {
-            '@' => chars.peek().is_some_and(|next| next.is_alphanumeric()),
-            '#' => chars.peek().is_some_and(char::is_ascii_digit),
+            // Accounts of GitLab may start with `_` or `.`.
+            '@' => chars.peek().is_some_and(|next| next.is_alphanumeric() || "_.".contains(*next)),
+            // GitLab's `!7` is a merge request, `&7` an epic.
+            '#' | '!' | '&' => chars.peek().is_some_and(char::is_ascii_digit),
             _ => false,
         };
         if starts_mention {

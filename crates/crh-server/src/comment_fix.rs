@@ -11,7 +11,7 @@ use crate::job::{AttemptFailure, RetryAdvice};
 use crate::webhook::plan::CommentRef;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
 use crh_forge::posting::apply_replacement;
-use crh_review::render::{comment_line, ticket_title};
+use crh_review::render::{comment_line, commit_title};
 use crh_review::report::{Issue, Report};
 
 const MOVED: &str = "The branch moved since the last review, so crh changes nothing. Comment `/crh review`, and ask again when the review is there.";
@@ -148,8 +148,12 @@ fn refused(report: &Report, issue: &Issue, why: &str) -> String {
 }
 
 fn message(issue: &Issue, comment: &CommentRef) -> String {
-    let title = ticket_title(issue);
-    format!("Fix {title}\n\nRequested by {}.\n\n{}\n", comment.author, trailer(comment))
+    let (severity, title) = (issue.severity, commit_title(issue));
+    format!(
+        "Fix [{severity}] {title}\n\nRequested by {}.\n\n{}\n",
+        comment.author,
+        trailer(comment)
+    )
 }
 
 /// Line of a commit message that names the comment.

@@ -4,9 +4,9 @@
 
 use super::position::{Anchor, DiffPoint};
 use crh_review::diff::LineKind;
-use crh_review::escape_invisible;
 use crh_review::finding::Side;
 use crh_review::report::Issue;
+use crh_review::{escape_invisible, has_command};
 
 /// Why a fix is not offered as a suggestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,8 @@ pub(super) enum NoSuggestion {
     Repeats,
     /// The replacement lost the indentation of the replaced lines.
     Indentation,
-    /// Contains a code fence, the start of a crh marker (an HTML comment), or invisible characters.
+    /// Contains a code fence, the start of a crh marker (an HTML comment), a command such as `/merge`,
+    /// or invisible characters.
     Unsafe,
     /// The replaced lines end in CRLF, which comments cannot express.
     LineEnds,
@@ -51,6 +52,7 @@ pub(super) fn check_suggestion(
     if text.contains("```")
         || text.contains("~~~")
         || text.contains("<!-- c")
+        || has_command(text)
         || escape_invisible(text) != text
     {
         return Err(NoSuggestion::Unsafe);

@@ -1,6 +1,8 @@
 //! The same promises on all forges: read, post, post twice, new push, forged markers, fork, renamed
 //! file, moved head, a kill at every write, 5,000 comments.
 
+mod hostile_texts;
+
 use std::time::Duration;
 
 use serde_json::json;

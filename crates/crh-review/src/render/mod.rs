@@ -31,7 +31,7 @@ pub use quickfix::quickfix;
 pub use reply::{QuotedLine, reply};
 pub use sarif::sarif;
 pub use text::{Colour, FileLinks, ListedFindings, TextStyle, text};
-pub use ticket::{ticket, ticket_title};
+pub use ticket::{commit_title, ticket, ticket_title};
 pub use todo::{todo, todo_key, todo_name};
 
 use crate::finding::{AutofixClass, Finding, Member, Origin, Owner, Side};

@@ -22,6 +22,11 @@ pub fn ticket_title(issue: &Issue) -> String {
     )
 }
 
+/// The title of an issue in a commit message.
+pub fn commit_title(issue: &Issue) -> String {
+    crate::truncate(&sanitise::commit_line(&issue.title), TITLE_MAX)
+}
+
 /// The body of a ticket, without the marker, which differs per tracker.
 pub fn ticket(issue: &Issue, report: &Report) -> String {
     let mut body = BoundedText::new(MAX_BODY - MAX_TRUNCATED_NOTE);

@@ -23,6 +23,7 @@ fn markdown_keeps_code_and_escapes_the_rest() {
         ("see https://forge.example.evil/o", "see https:\u{200b}//forge.example.evil/o"),
         ("<!--https://forge.example/x", "&lt;!--https:\u{200b}//forge.example/x"),
         ("ask @octocat about #12", "ask @\u{200b}octocat about #\u{200b}12"),
+        ("@_bot @.bot !7 &8", "@\u{200b}_bot @\u{200b}.bot !\u{200b}7 &amp;\u{200b}8"),
         ("&commat;octocat", "&amp;commat;octocat"),
         ("an open ` tick <i>", "an open \\` tick &lt;i&gt;"),
         ("``a ` b`` c", "``a ` b`` c"),
@@ -63,6 +64,22 @@ fn text_cannot_close_its_code_span_or_block() {
     assert_eq!(code_span("a `` b"), "```a `` b```");
     assert_eq!(code_span("`x`"), "`` `x` ``");
     assert_eq!(code_block("a\n```\nb", "rust"), "````rust\na\n```\nb\n````");
+}
+
+#[test]
+fn code_has_no_commands() {
+    let code = "/merge\n```\n/approve\n</div>\n/a\n //\n/* */\n/1\na /b";
+    let expected = code.replace("/merge", "\u{200b}/merge").replace("/approve", "\u{200b}/approve");
+    let expected = expected.replace("/a\n", "\u{200b}/a\n");
+    assert_eq!(code_block(code, ""), format!("````\n{expected}\n````"));
+}
+
+#[test]
+fn title_of_a_commit_is_inert() {
+    assert_eq!(
+        commit_line("Totals [skip ci]\nfixes #7, gh-7 and https://f.example @all"),
+        "Totals skip ci fixes #\u{200b}7, gh-\u{200b}7 and https:\u{200b}//f.example @\u{200b}all"
+    );
 }
 
 #[test]

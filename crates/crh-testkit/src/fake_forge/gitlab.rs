@@ -145,6 +145,13 @@ fn merge_request_answer(
     rest: &[&str],
 ) -> ForgeReply {
     let login = call.login.clone().unwrap_or_default();
+    // GitLab would carry it out. The pattern by which it skips code blocks is easy to deceive.
+    let is_quick_action = |line: &&str| {
+        let rest = line.strip_prefix('/').unwrap_or_default();
+        rest.starts_with(|char: char| char.is_ascii_alphabetic())
+    };
+    let body = call.text("body");
+    state.surprises.extend(body.lines().find(is_quick_action).map(str::to_owned));
     let list = |values: Vec<Value>| call.page(values, "per_page", PAGE_MAX);
     let change = state.change(project, number).unwrap();
     match (call.method.as_str(), rest) {

@@ -16,6 +16,7 @@ use crate::fix::Standing;
 use crate::fix::journal::Locked;
 use crate::ui::one_line;
 use crh_git::{BranchTip, RemoteBranch, Repository};
+use crh_review::render::commit_title;
 use crh_review::report::{FixOutcome, Issue, Report};
 
 /// Commits and pushes the fixes, and opens a pull request if wanted. Returns a message for the
@@ -177,7 +178,7 @@ fn message(report: &Report) -> String {
     let titles = |outcome: FixOutcome| -> Vec<String> {
         let is_in_list =
             |issue: &&Issue| report.fix_of(issue.number).is_some_and(|fix| fix.outcome == outcome);
-        report.all_issues().filter(is_in_list).map(|issue| one_line(&issue.title)).collect()
+        report.all_issues().filter(is_in_list).map(commit_title).collect()
     };
     let list = |titles: &[String]| -> String {
         titles.iter().map(|title| format!("\n- {title}")).collect()

@@ -69,6 +69,7 @@ fn doubtful_fix_is_not_suggested() {
     check(&issue(4, 4, "        charge(total); // ```"), Err(NoSuggestion::Unsafe));
     check(&issue(4, 4, "        <!-- crh:crh:summary -->"), Err(NoSuggestion::Unsafe));
     check(&issue(4, 4, "        charge(\u{202e}total)?;"), Err(NoSuggestion::Unsafe));
+    check(&issue(4, 4, "        x();\n/merge"), Err(NoSuggestion::Unsafe));
     check(&issue(8, 8, "x"), Err(NoSuggestion::Changed));
     check(&issue(4, 9, "x"), Err(NoSuggestion::Changed));
     check(&Issue { replacement: None, ..issue(4, 4, "") }, Err(NoSuggestion::NoReplacement));
