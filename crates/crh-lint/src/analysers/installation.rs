@@ -6,6 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use super::rustup::{RustupFolder, is_rustup_shim};
+
 /// Enough for a shebang line.
 const FIRST_LINE_BYTES: u64 = 512;
 /// Package managers wrap a script in at most three levels of scripts.
@@ -19,6 +21,8 @@ pub(super) struct InstalledProgram {
     pub(super) program: PathBuf,
     /// Files and folders of the installation and of its interpreter.
     pub(super) readable: Vec<PathBuf>,
+    /// The `PATH` that it gets.
+    pub(super) path: OsString,
 }
 
 impl InstalledProgram {
@@ -50,7 +54,34 @@ impl InstalledProgram {
         readable.dedup();
         // A symlink beside the program may point into `excluded_folder` too.
         readable.retain(|it| !is_inside(it, excluded_folder));
-        Some(Self { program, readable })
+        Some(Self { program, readable, path: path.to_owned() })
+    }
+
+    /// Returns the first compiler or type checker with this name in the folders of a `PATH`. A
+    /// `cargo` of rustup stands for the default toolchain.
+    pub(super) fn find_checker(
+        name: &str,
+        path: &OsStr,
+        home: Option<&Path>,
+        rustup: Option<&RustupFolder>,
+    ) -> Option<Self> {
+        let first = executables_named(name, path).find(|program| !is_shim(program))?;
+        match is_rustup_shim(&first) {
+            true => Some(Self::in_toolchain(&rustup?.default_bin()?, name, path, home)),
+            false => {
+                let readable = command_files(&first, path, home);
+                Some(Self { program: first, readable, path: path.to_owned() })
+            }
+        }
+    }
+
+    /// Returns a program of a toolchain, whose other programs come first in the `PATH`.
+    pub(super) fn in_toolchain(bin: &Path, name: &str, path: &OsStr, home: Option<&Path>) -> Self {
+        let folders = std::iter::once(bin.to_owned()).chain(std::env::split_paths(path));
+        let path = std::env::join_paths(folders).unwrap_or_else(|_| path.to_owned());
+        let program = bin.join(name);
+        let readable = command_files(&program, &path, home);
+        Self { program, readable, path }
     }
 }
 
@@ -93,20 +124,6 @@ pub(super) fn folders_outside(path: &OsStr, excluded_folder: Option<&Path>) -> O
         folders.filter(|folder| folder.is_absolute() && !is_inside(folder, excluded_folder));
     // The folders come from a `PATH`, so they can be joined again.
     std::env::join_paths(outside_folders).unwrap_or_default()
-}
-
-/// Puts a folder in front of a `PATH`.
-pub(super) fn with_folder(folder: &Path, path: &OsStr) -> OsString {
-    let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(path));
-    std::env::join_paths(folders).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The `bin` of the default toolchain of rustup.
-pub(super) fn rustup_bin(home: &Path) -> Option<PathBuf> {
-    let settings = fs::read_to_string(home.join(".rustup/settings.toml")).ok()?;
-    let name = settings.lines().find_map(|line| line.strip_prefix("default_toolchain = "))?;
-    let bin = home.join(".rustup/toolchains").join(name.trim_matches('"')).join("bin");
-    bin.is_dir().then_some(bin)
 }
 
 fn executables_named(name: &str, path: &OsStr) -> impl Iterator<Item = PathBuf> {

@@ -16,6 +16,7 @@ mod eslint;
 mod git_lines;
 mod installation;
 mod ruff;
+mod rustup;
 mod scratch;
 mod semgrep;
 mod shellcheck;
@@ -36,6 +37,7 @@ use self::git_lines::GitLines;
 use self::installation::InstalledProgram;
 pub(crate) use self::installation::{command_files, is_executable};
 pub use self::ruff::RuffDiagnostic;
+use self::rustup::RustupFolder;
 use self::scratch::Scratch;
 use self::type_checkers::{TypeCheckAnalyser, TypeChecker};
 use crate::findings::FindingDraft;
@@ -80,10 +82,11 @@ pub struct Analysers {
     helper: PathBuf,
     /// Probed on first use.
     sandbox: OnceLock<Result<Sandbox, SandboxUnavailable>>,
-    /// The `PATH` for analysers.
+    /// The folders in which analysers were searched.
     path: OsString,
     installed: BTreeMap<&'static str, InstalledProgram>,
     trusted: Option<TrustedRepo>,
+    rustup: Option<RustupFolder>,
 }
 
 /// A repository whose changes the user trusts.
@@ -96,7 +99,7 @@ pub struct TrustedRepo {
 /// An installed analyser, set up for one change.
 struct InstalledAnalyser<'a> {
     name: &'static str,
-    program: &'a InstalledProgram,
+    program: InstalledProgram,
     /// Time limit for one side of the change.
     timeout: Duration,
     analyser: Box<dyn Analyser + 'a>,
@@ -109,6 +112,11 @@ trait Analyser: Sync {
 
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Files
+    }
+
+    /// Returns the program to run, given the one that is installed for all projects.
+    fn choose_program(&self, installed: &InstalledProgram) -> InstalledProgram {
+        installed.clone()
     }
 
     /// Why the analyser cannot check this project, as a sentence.
@@ -182,19 +190,15 @@ impl Analysers {
             installed.extend(program.map(|program| (name, program)));
         }
         let home = std::env::home_dir();
-        let path = match home.as_deref().and_then(installation::rustup_bin) {
-            // The `cargo` of rustup is a shim.
-            Some(bin) if trusted.is_some() => installation::with_folder(&bin, &path),
-            Some(_) | None => path,
-        };
+        let rustup = home.as_deref().and_then(RustupFolder::find);
         for checker in TypeChecker::ALL.into_iter().filter(|_| trusted.is_some()) {
-            let program = InstalledProgram::find(checker.program(), &path, excluded_folder);
-            installed.extend(program.map(|InstalledProgram { program, .. }| {
-                let readable = command_files(&program, &path, home.as_deref());
-                (checker.name(), InstalledProgram { program, readable })
-            }));
+            let name = checker.program();
+            let program =
+                InstalledProgram::find_checker(name, &path, home.as_deref(), rustup.as_ref());
+            installed.extend(program.map(|program| (checker.name(), program)));
         }
-        Self { helper: helper.to_owned(), sandbox: OnceLock::new(), path, installed, trusted }
+        let (helper, sandbox) = (helper.to_owned(), OnceLock::new());
+        Self { helper, sandbox, path, installed, trusted, rustup }
     }
 
     /// Returns the sandbox, or why it is not available. Probes once.
@@ -282,15 +286,23 @@ impl Analysers {
         ];
         let used = TypeChecker::ALL.into_iter().filter(|checker| checker.is_used(project));
         let checkers = trusted.into_iter().flat_map(|trusted| {
-            let analyser = |checker| Box::new(TypeCheckAnalyser { checker, trusted }) as _;
             let row = move |checker: TypeChecker| {
-                (checker.name(), type_checkers::TIMEOUT, Some(analyser(checker)))
+                let toolchain = match checker {
+                    TypeChecker::CargoCheck => rustup::toolchain_bin(project, self.rustup.as_ref()),
+                    TypeChecker::Mypy
+                    | TypeChecker::Pyright
+                    | TypeChecker::GoVet
+                    | TypeChecker::Javac => Ok(None),
+                };
+                let analyser = Box::new(TypeCheckAnalyser { checker, trusted, toolchain }) as _;
+                (checker.name(), type_checkers::TIMEOUT, Some(analyser))
             };
             used.clone().map(row)
         });
         let analysers = analysers.into_iter().chain(checkers);
         let analysers = analysers.filter_map(|(name, timeout, analyser)| {
             let (program, analyser) = (self.installed.get(name)?, analyser?);
+            let program = analyser.choose_program(program);
             Some(InstalledAnalyser { name, program, timeout, analyser })
         });
         analysers.collect()
@@ -435,7 +447,7 @@ impl Analysers {
         }
         let run = |files: &[String], time: Duration| {
             let args = analyser.args(files, &scratch).map_err(BatchError::Analyser)?;
-            let output = self.run_job(installed.program, args, &scratch, readable.clone(), time);
+            let output = self.run_job(&installed.program, args, &scratch, readable.clone(), time);
             let mut output = output.map_err(batch_error)?;
             output.stderr = mask.apply(&String::from_utf8_lossy(&output.stderr)).into_bytes();
             let report = analyser.parse_output(&output);
@@ -503,7 +515,7 @@ impl Analysers {
         let job = SandboxJob {
             program: &installed.program,
             args,
-            path: &self.path,
+            path: &installed.path,
             scratch: scratch.root(),
             folder: scratch.tree(),
             readable,

@@ -452,7 +452,8 @@ fn semgrep_drops_info_and_keeps_ignored_results() {
 fn type_checkers_report_errors_only() {
     let trusted = TrustedRepo { checkout: None };
     let check = |checker, printed: &str, expected: Expect| {
-        check_read(&TypeCheckAnalyser { checker, trusted: &trusted }, printed, expected);
+        let analyser = TypeCheckAnalyser { checker, trusted: &trusted, toolchain: Ok(None) };
+        check_read(&analyser, printed, expected);
     };
     check(
         TypeChecker::CargoCheck,

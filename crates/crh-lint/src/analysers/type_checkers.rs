@@ -10,7 +10,9 @@ use serde::Deserialize;
 
 use super::diagnostic::{AnalyserReport, Diagnostic};
 use super::stderr_summary;
-use super::{Analyser, AnalyserInput, Scratch, TrustedRepo, parse_json, path_argument};
+use super::{
+    Analyser, AnalyserInput, InstalledProgram, Scratch, TrustedRepo, parse_json, path_argument,
+};
 use crate::Project;
 use crate::paths::extension;
 use crate::process::ProcessOutput;
@@ -149,6 +151,8 @@ impl TypeChecker {
 pub(super) struct TypeCheckAnalyser<'a> {
     pub(super) checker: TypeChecker,
     pub(super) trusted: &'a TrustedRepo,
+    /// The `bin` of the toolchain that the project names, or why it cannot be used.
+    pub(super) toolchain: Result<Option<PathBuf>, String>,
 }
 
 impl Analyser for TypeCheckAnalyser<'_> {
@@ -164,6 +168,23 @@ impl Analyser for TypeCheckAnalyser<'_> {
 
     fn input(&self) -> AnalyserInput<'_> {
         AnalyserInput::Tree(self.trusted)
+    }
+
+    fn choose_program(&self, installed: &InstalledProgram) -> InstalledProgram {
+        let home = std::env::home_dir();
+        match &self.toolchain {
+            Ok(Some(bin)) => InstalledProgram::in_toolchain(
+                bin,
+                self.checker.program(),
+                &installed.path,
+                home.as_deref(),
+            ),
+            Ok(None) | Err(_) => installed.clone(),
+        }
+    }
+
+    fn missing_config(&self, _: &dyn Project) -> Option<String> {
+        self.toolchain.clone().err()
     }
 
     fn is_per_file(&self) -> bool {

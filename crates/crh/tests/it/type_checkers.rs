@@ -1,7 +1,7 @@
 //! Type checkers of trusted projects, run by the real program in the sandbox.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use serde_json::{Value, json};
 
@@ -12,13 +12,17 @@ use crate::user::User;
 use crh_testkit::fake_model::calls;
 use crh_testkit::{FakeModel, Repo};
 
-/// File, line, title and rule of each issue of `crh check`.
-fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
+/// Report of `crh check`.
+fn report(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Value {
     let args = [&["check", "--base", "HEAD~1", "--no-pr", "--format", "json"], flags].concat();
     let program = user.crh(repo.path(), &args).env("PATH", path).env("CRH_ANALYSERS", "auto");
     let output = program.run();
-    let report: Value = serde_json::from_str(&output.stdout)
-        .unwrap_or_else(|why| panic!("{why}: {}", output.shown()));
+    serde_json::from_str(&output.stdout).unwrap_or_else(|why| panic!("{why}: {}", output.shown()))
+}
+
+/// File, line, title and rule of each issue of `crh check`.
+fn check(user: &User, repo: &Repo, path: &str, flags: &[&str]) -> Vec<String> {
+    let report = report(user, repo, path, flags);
     let row = |issue: &Value| {
         let text = |name: &str| issue[name].as_str().unwrap_or_default();
         let rule = text("rule");
@@ -104,6 +108,48 @@ fn fix_that_breaks_an_untouched_caller_is_rejected() {
     assert!(output.stderr.contains(why), "{}", output.shown());
     assert_eq!(output.code, 1, "{}", output.shown());
     assert_eq!(repo.git(&["status", "--porcelain"]), b"");
+}
+
+/// Names of the toolchains that check a project, and whether the report says that one is missing.
+#[test]
+fn cargo_check_uses_the_toolchain_of_the_project() {
+    if !can_sandbox("cargo check with another toolchain") {
+        return;
+    }
+    let user = User::new();
+    let machine = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let program = |path: &str, name: &str| {
+        let error = format!("src/lib.rs:1:1: error[E0001]: checked by {name}");
+        user.write(path, &format!("#!/bin/sh\necho '{error}'\nexit 1\n"));
+        fs::set_permissions(user.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for name in ["stable", "1.70"] {
+        program(&format!(".rustup/toolchains/{name}-{machine}/bin/cargo"), name);
+    }
+    program("real/cargo", "real");
+    program("shims/bin/rustup", "rustup");
+    symlink("rustup", user.path("shims/bin/cargo")).unwrap();
+    let settings = format!("default_toolchain = \"stable-{machine}\"\n");
+    user.write(".rustup/settings.toml", &settings);
+    for (file, folder, expected) in [
+        ("", "shims/bin", Some("stable")),
+        ("", "real", Some("real")),
+        ("[toolchain]\nchannel = \"1.70\"\n", "shims/bin", Some("1.70")),
+        ("[toolchain]\nchannel = \"1.70\"\n", "real", Some("1.70")),
+        ("[toolchain]\nchannel = \"1.99\"\n", "shims/bin", None),
+    ] {
+        let file_name = if file.is_empty() { "other.toml" } else { "rust-toolchain.toml" };
+        let repo = Repo::from_fixture(&format!(
+            "//- Cargo.toml\n[package]\n//- {file_name}\n{file}//- src/lib.rs\n// old\n//- head\n//- src/lib.rs\n// new\n"
+        ));
+        let path = format!("{}:/usr/bin:/bin", user.path(folder).display());
+        let row = |name| format!("src/lib.rs:1 cargo-check/E0001 checked by {name}");
+        let expected_rows: Vec<String> = expected.map(row).into_iter().collect();
+        assert_eq!(check(&user, &repo, &path, &["--trust"]), expected_rows, "{file} {folder}");
+        let report = report(&user, &repo, &path, &["--trust"]).to_string();
+        let why = "skipped: the project names the Rust toolchain `1.99`, which is not installed";
+        assert_eq!(report.contains(why), expected.is_none(), "{file} {folder} {report}");
+    }
 }
 
 /// Like mypy, it ends with 2 if it gets no file.
