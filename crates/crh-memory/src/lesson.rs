@@ -161,7 +161,7 @@ impl Lessons {
             return Self::new(source, Vec::new());
         }
         let file: LessonsFile =
-            toml::from_str(text).map_err(|error| LessonsError::Format(error.to_string()))?;
+            toml::from_str(text).map_err(|error| LessonsError::Format(toml_error(text, &error)))?;
         if file.version != VERSION {
             return Err(LessonsError::OtherVersion(file.version));
         }
@@ -203,7 +203,7 @@ impl Lessons {
 
     /// The reason for holding back a finding. `None` if it is raised.
     pub fn reason_to_hold_back(&self, member: &Member, today: &str) -> Option<String> {
-        if protection(member).is_some() {
+        if is_protected(member) {
             return None;
         }
         let is_active = |parsed: &&ParsedLesson| parsed.lesson.state(today) == LessonState::Active;
@@ -275,23 +275,21 @@ impl ReviewLessons {
     }
 }
 
-/// Why no lesson may hide a finding. `None` if a lesson may.
-pub fn protection(member: &Member) -> Option<&'static str> {
-    let rule = member.rule.as_deref().unwrap_or_default().to_lowercase();
-    let names_secret =
-        ["secret", "credential", "gitleaks", "trufflehog"].iter().any(|word| rule.contains(word));
-    if member.finding.severity == Severity::P0 {
-        Some("a P0")
-    } else if names_secret {
-        Some("a credential")
-    } else if rule.starts_with("injection/") {
-        Some("an attempt to instruct the reviewer")
-    } else if rule.is_empty() && member.finding.category == Category::Security {
-        // A model may report a credential or an injection in its own words.
-        Some("a security finding of a model")
-    } else {
-        None
+/// Whether no lesson may hide a finding.
+fn is_protected(member: &Member) -> bool {
+    let is_p0 = member.finding.severity == Severity::P0;
+    is_p0 || is_protected_kind(member.rule.as_deref(), member.finding.category)
+}
+
+/// Whether no lesson may hide findings of a kind: credentials, attempts to instruct the reviewer,
+/// and security findings of models, which may report either in their own words.
+pub(crate) fn is_protected_kind(rule: Option<&str>, category: Category) -> bool {
+    let rule = rule.unwrap_or_default().to_lowercase();
+    if rule.is_empty() {
+        return category == Category::Security;
     }
+    let secrets = ["secret", "credential", "gitleaks", "trufflehog"];
+    secrets.iter().any(|word| rule.contains(word)) || rule.starts_with("injection/")
 }
 
 impl ParsedLesson {
@@ -470,6 +468,12 @@ fn is_day(text: &str) -> bool {
     number(year, 4).is_some()
         && number(month, 2).is_some_and(|month| (1..=12).contains(&month))
         && number(day, 2).is_some_and(|day| (1..=31).contains(&day))
+}
+
+/// The mistake and its line, without the text of the line.
+fn toml_error(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
 }
 
 /// A basic string of TOML. Its escapes include those of JSON, except `\u007f`, which JSON leaves.

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{History, IssueEntry, OutcomeEntry};
-use crate::lesson::{Lesson, Provenance, lesson_id, lesson_text, one_year_after};
+use crate::lesson::{
+    Lesson, Provenance, is_protected_kind, lesson_id, lesson_text, one_year_after,
+};
 use crate::outcome::OutcomeKind;
 use crh_review::identity::content_id;
 use crh_review::normalise_posted_title;
@@ -128,13 +130,16 @@ fn dismissal_lesson(
             ))
         })
         .collect();
+    // A lesson that names such a rule or title would hold nothing back.
+    let holds_back = !is_protected_kind(issue.rule.as_deref(), issue.category);
+    let title = issue.rule.is_none().then(|| lesson_text(&quote.title));
     let lesson = Lesson {
         id: lesson_id(&quote.reason, &content_id(format!("{subject}\n{glob}").as_bytes())),
         text: lesson_text(&quote.reason),
         paths: vec![glob],
         category: Some(issue.category),
-        rule: issue.rule.clone(),
-        title: issue.rule.is_none().then(|| lesson_text(&quote.title)),
+        rule: issue.rule.clone().filter(|_| holds_back),
+        title: title.filter(|_| holds_back),
         learned_from,
         confirmed_by: None,
         expires: one_year_after(today),

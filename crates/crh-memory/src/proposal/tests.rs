@@ -2,6 +2,7 @@ use super::*;
 use crate::history::tests::{issue, outcome, review};
 use crate::history::{DismissalQuote, ReviewEntry};
 use crate::lesson::{LessonState, Lessons};
+use crh_review::finding::Category;
 
 const TODAY: &str = "2026-11-18";
 
@@ -67,6 +68,22 @@ fn dismissals_without_words_give_no_lesson() {
         OutcomeEntry { kind: OutcomeKind::Ignored, ..dismissed("1", "l", "why", "u") },
     ];
     assert_eq!(from_dismissals(&history(reviews, outcomes), TODAY), []);
+}
+
+#[test]
+fn dismissed_credential_or_injection_only_informs() {
+    for (rule, category) in [
+        (Some("secrets/github-token"), Category::Security),
+        (Some("injection/instruction"), Category::Security),
+        (None, Category::Security),
+    ] {
+        let issue = IssueEntry { category, ..issue("k", rule, "t") };
+        let reviews = vec![review("1", "r1", vec![issue])];
+        let outcomes = vec![dismissed("1", "k", "It is an example.", "t")];
+        let proposals = from_dismissals(&history(reviews, outcomes), TODAY);
+        let lesson = &proposals[0].lesson;
+        assert_eq!((&lesson.rule, &lesson.title), (&None, &None), "{rule:?}");
+    }
 }
 
 #[test]
