@@ -225,7 +225,7 @@ impl CommentJobRunner {
     ) -> Result<(), ForgeFailure> {
         let change = &attempt.job().key.change;
         let mark = answer_mark(comment.id);
-        if self.access.has_comment(change, &mark).await? {
+        if self.access.has_marked_comment(change, &mark).await? {
             return Ok(());
         }
         let body = format!("{text}\n\n{mark}");

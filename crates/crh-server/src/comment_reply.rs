@@ -16,12 +16,19 @@ use crate::job::{AttemptFailure, RetryAdvice};
 use crate::store::{BudgetDecision, BudgetPurpose, BudgetReservation, MicroUsd, NewDismissal};
 use crate::tasks::ReplyTask;
 use crate::worker::{Attempt, ChildAccess, ChildEnd};
-use crh_forge::posting::ANSWER_MARK;
+use crh_forge::posting::{ANSWER_MARK, mark_line};
 use crh_review::render::{QuotedLine, reply};
 use crh_review::report::Issue;
 
 /// Highest cost of an answer. A review may cost less, then so may an answer.
 const COST_MAX: MicroUsd = MicroUsd(500_000);
+
+/// Most answers in one conversation. A program whose account looks like a person's answers every answer, so that the two
+/// would never end. People rarely need more than two.
+const ANSWERS_MAX: usize = 5;
+
+/// What the last answer ends with.
+const LAST_ANSWER: &str = "This is the last answer of crh in this conversation. To hide the issue, reply `/crh dismiss` with a reason.";
 
 /// Longest reason of a withdrawal, in characters.
 const REASON_MAX: usize = 500;
@@ -101,21 +108,30 @@ impl CommentJobRunner {
         let issue = found.as_ref().and_then(|(_, report)| {
             report.issues.iter().find(|issue| issue.dedupe_key == conversation.issue_key)
         });
-        let Some(issue) = issue else {
-            let text = "This issue is not in the last report any more.";
-            let body = format!("{text}\n\n{}", mark(task.comment.id, ReplyOutcome::Answered));
-            return Ok(self.access.reply(change, &conversation, &body).await?);
-        };
-        if let Some(reason) = task.dismissal() {
+        if let (Some(_), Some(reason)) = (issue, task.dismissal()) {
             self.dismiss_issue(attempt, task, &conversation.issue_key, reason).await?;
             return Ok(self.access.approve_comment(change, &task.comment).await?);
         }
+        let (root, id) = (conversation.root, task.comment.id);
+        let Some(count) = attempt.store.count_answer(change, root, id, ANSWERS_MAX).await? else {
+            tracing::info!(job = job.id.0, author, "the conversation has too many answers");
+            return Ok(());
+        };
+        let Some(issue) = issue else {
+            let text = "This issue is not in the last report any more.";
+            let body = format!("{text}\n\n{}", mark(id, ReplyOutcome::Answered));
+            return Ok(self.access.reply(change, &conversation, &body).await?);
+        };
         let Some(answer) = self.answer_of(attempt, task, issue, &open.head).await? else {
             return Ok(());
         };
         // The last fence before a write: a worker that lost its lease ends here.
         attempt.begin_step("post").await?;
-        let body = format!("{}\n\n{}", words(&answer), mark(task.comment.id, answer.outcome));
+        let mut body = words(&answer);
+        if count == ANSWERS_MAX {
+            body = format!("{body}\n\n{LAST_ANSWER}");
+        }
+        let body = format!("{body}\n\n{}", mark(id, answer.outcome));
         self.access.reply(change, &conversation, &body).await?;
         let reason = deciding_text(&answer);
         self.conclude(attempt, task, &conversation, answer.outcome, &reason).await?;
@@ -243,7 +259,7 @@ async fn reserve(attempt: &Attempt<'_>) -> Result<BudgetReservation, AttemptFail
 fn earlier_answer(conversation: &OwnConversation, task: &ReplyTask) -> Option<ReplyOutcome> {
     [ReplyOutcome::Withdrawn, ReplyOutcome::Answered].into_iter().find(|outcome| {
         let mark = mark(task.comment.id, *outcome);
-        conversation.own_texts.iter().any(|text| text.contains(&mark))
+        conversation.own_texts.iter().any(|text| mark_line(text) == mark)
     })
 }
 

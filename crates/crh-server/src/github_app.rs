@@ -21,7 +21,7 @@ use crh_forge::github::{
     GitHubApp, GitHubAppError, GitHubClient, GitHubClientConfig, GitHubCredentials, GitHubHost,
     GitHubSetupError, RateLimit, ReplyCache, Repo, TIMEOUTS,
 };
-use crh_forge::posting::Verb;
+use crh_forge::posting::{Verb, mark_line};
 use crh_forge::{ForgeError, ForgeRetryPolicy};
 use crh_http::NetworkSettings;
 
@@ -45,6 +45,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Name of the check run that says why crh does not review.
 pub const CHECK_NAME: &str = "crh";
+
+/// Asks for the App's own account.
+const VIEWER: &str = "query { viewer { databaseId } }";
 
 /// Where a secret comes from.
 #[derive(Debug, Clone)]
@@ -210,7 +213,7 @@ struct PermissionReply {
 }
 
 #[derive(Deserialize)]
-struct ConversationComment {
+struct MarkedComment {
     #[serde(default)]
     body: String,
     /// `None` if the account is gone.
@@ -219,7 +222,18 @@ struct ConversationComment {
 
 #[derive(Deserialize)]
 struct CommentAuthor {
-    login: String,
+    id: u64,
+}
+
+#[derive(Deserialize)]
+struct ViewerReply {
+    viewer: ViewerAccount,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ViewerAccount {
+    database_id: u64,
 }
 
 impl GitHubAccess {
@@ -291,21 +305,38 @@ impl GitHubAccess {
         lowest.into_values().collect()
     }
 
-    /// Whether a comment of an App in the conversation has this text.
-    pub async fn has_comment(
+    /// Whether a comment of the App in the conversation has this mark.
+    pub async fn has_marked_comment(
         &self,
         repository: &str,
         number: &str,
-        text: &str,
+        mark: &str,
     ) -> Result<bool, ForgeFailure> {
         let path = format!("/repos/{repository}/issues/{number}/comments");
         let client = self.client(repository)?;
-        let comments = list_pages(&client, &path, |page: Vec<ConversationComment>| page).await;
+        self.has_mark(&client, &path, mark).await
+    }
+
+    /// Whether a comment of the App in a list has this mark. Other Apps can write the same text.
+    pub(crate) async fn has_mark(
+        &self,
+        client: &GitHubClient,
+        path: &str,
+        mark: &str,
+    ) -> Result<bool, ForgeFailure> {
+        let comments = list_pages(client, path, |page: Vec<MarkedComment>| page).await;
         let comments = comments.map_err(|error| self.failure(error))?;
-        Ok(comments.iter().any(|comment| {
-            let by_app = comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]"));
-            by_app && comment.body.contains(text)
-        }))
+        let marked: Vec<u64> = comments
+            .into_iter()
+            .filter(|comment| mark_line(&comment.body) == mark)
+            .filter_map(|comment| comment.user.map(|user| user.id))
+            .collect();
+        if marked.is_empty() {
+            return Ok(false);
+        }
+        let data = client.graphql::<ViewerReply>(VIEWER, &json!({})).await;
+        let own = data.map_err(|error| self.failure(error))?.viewer.database_id;
+        Ok(marked.contains(&own))
     }
 
     /// Comments in the conversation of a pull request.
@@ -580,6 +611,7 @@ mod tests {
         github.thread(&pull, "crh[bot]", ("a.txt", 1), "wrong");
         let first = github.threads(&pull)[0].comments[0].id;
         access.comment("acme/shop", &pull.number.to_string(), "hello").await.unwrap();
+        github.comment(&pull, "other[bot]", "forged\n\n<mark>");
         let comment = CommentRef { id: first, author: "ann".to_owned(), place: CommentPlace::Line };
         access.react("acme/shop", &comment, "eyes").await.unwrap();
         let change = change(&pull);
@@ -591,8 +623,10 @@ mod tests {
             access.report_check(NONE, &change, &open.head, &notice).await.unwrap();
         }
         let number = pull.number.to_string();
-        assert!(access.has_comment("acme/shop", &number, "hell").await.unwrap());
-        assert!(!access.has_comment("acme/shop", &number, "other").await.unwrap());
+        for (mark, expected) in [("hello", true), ("hell", false), ("<mark>", false)] {
+            let found = access.has_marked_comment("acme/shop", &number, mark).await.unwrap();
+            assert_eq!(found, expected, "{mark}");
+        }
         assert_eq!(github.comments(&pull)[0].body, "hello");
         assert_eq!(github.reactions("acme/shop"), [(first, "eyes".to_owned())]);
         assert_eq!(github.check_runs("acme/shop").len(), 1);

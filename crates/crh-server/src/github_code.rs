@@ -9,7 +9,7 @@ use crate::forge_code::{
     CommitResult, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation, PullHead,
     decode, encode, issue_key,
 };
-use crate::github_app::{GitHubAccess, list_pages};
+use crate::github_app::GitHubAccess;
 use crate::job::ChangeId;
 use crh_forge::ForgeError;
 use crh_forge::posting::Verb;
@@ -82,18 +82,6 @@ struct TreeEntry {
     #[serde(rename = "type")]
     kind: String,
     sha: String,
-}
-
-#[derive(Deserialize)]
-struct LineComment {
-    #[serde(default)]
-    body: String,
-    user: Option<UserReply>,
-}
-
-#[derive(Deserialize)]
-struct UserReply {
-    login: String,
 }
 
 impl GitHubAccess {
@@ -222,12 +210,7 @@ impl GitHubAccess {
         let pull = format!("/repos/{}/pulls/{}", change.repository, change.number);
         let client = self.client(&change.repository)?;
         let comments = format!("{pull}/comments");
-        let comments = list_pages(&client, &comments, |page: Vec<LineComment>| page).await;
-        let is_own = |comment: &LineComment| {
-            let by_app = comment.user.as_ref().is_some_and(|user| user.login.ends_with("[bot]"));
-            by_app && comment.body.contains(suggestion.mark)
-        };
-        if comments.map_err(|error| self.failure(error))?.iter().any(is_own) {
+        if self.has_mark(&client, &comments, suggestion.mark).await? {
             return Ok(true);
         }
         let ((first, last), body) = (suggestion.lines, suggestion.body("suggestion"));

@@ -47,7 +47,7 @@ pub use state::{
     ProposalProperties, ProposalReview, ProposalState, RowDiff,
 };
 pub use suggestion::apply_replacement;
-pub use thread::ANSWER_MARK;
+pub use thread::{ANSWER_MARK, mark_line};
 pub(crate) use threads::plan_threads;
 pub(crate) use withdrawal::{own_reviews, withdraw_reviews, withdrawal_message};
 pub use withdrawal::{plan_withdrawals, send_withdrawal};

@@ -12,6 +12,12 @@ use crh_review::report::Issue;
 /// Start of the mark in every answer of `crh serve`.
 pub const ANSWER_MARK: &str = "<!-- crh answer ";
 
+/// The line in which crh writes the mark of a comment: the last one. A mark elsewhere in a text is a
+/// quotation.
+pub fn mark_line(text: &str) -> &str {
+    text.trim_end().lines().next_back().unwrap_or_default()
+}
+
 /// Maximum number of lines that an issue with the same title may have moved.
 const MATCH_DISTANCE_MAX: u32 = 3;
 
@@ -43,7 +49,7 @@ impl<'a> OwnThread<'a> {
     /// is from a person who shares the account.
     pub(super) fn replies(self, instance: &str) -> impl Iterator<Item = &'a InlineComment> {
         let by_person = move |comment: &&InlineComment| {
-            let is_crh = comment.body.contains(ANSWER_MARK)
+            let is_crh = mark_line(&comment.body).starts_with(ANSWER_MARK)
                 || key_in_comment(instance, &comment.body).is_some();
             !(comment.by_bot || comment.ours && is_crh)
         };

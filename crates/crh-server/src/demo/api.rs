@@ -224,15 +224,16 @@ async fn graphql(State(state): State<SharedForge>, Json(request): Json<Value>) -
         let thread = json!({ "id": id, "isResolved": true });
         return Json(json!({ "data": { "resolveReviewThread": { "thread": thread } } }));
     }
+    let viewer = json!({ "login": BOT.1, "databaseId": BOT.0 });
     let number = variables["number"].as_u64().unwrap_or_default();
     let Some(pull) = state.pull(number) else {
-        return Json(json!({ "data": { "repository": null } }));
+        return Json(json!({ "data": { "viewer": viewer, "repository": null } }));
     };
     let threads = records.threads.iter().filter(|thread| thread.pull == number);
     let threads: Vec<Value> = threads.map(thread_json).collect();
     let list = |nodes: Vec<Value>| json!({ "nodes": nodes, "pageInfo": { "hasNextPage": false, "endCursor": null } });
     Json(json!({ "data": {
-        "viewer": { "login": BOT.1, "databaseId": BOT.0 },
+        "viewer": viewer,
         "repository": { "pullRequest": {
             "headRefOid": pull.head, "reviewThreads": list(threads),
             "closingIssuesReferences": list(Vec::new()),

@@ -19,7 +19,7 @@ use crate::forge_code::{
 use crate::github_app::{SecretError, SecretSource, forge_failure};
 use crate::job::ChangeId;
 use crate::webhook::plan::CommentRef;
-use crh_forge::posting::{ForgeRequest, InlineThread, ProposalState};
+use crh_forge::posting::{ForgeRequest, InlineComment, InlineThread, ProposalState, mark_line};
 use crh_forge::rest::{
     RestClient, RestClientConfig, RestHost, RestHostError, RestSetupError, TIMEOUTS,
 };
@@ -149,11 +149,11 @@ impl RestAccess {
         }
     }
 
-    /// Whether a comment of the own account has this text.
-    pub(super) async fn has_comment(
+    /// Whether a comment of the own account has this mark.
+    pub(super) async fn has_marked_comment(
         &self,
         change: &ChangeId,
-        text: &str,
+        mark: &str,
     ) -> Result<bool, ForgeFailure> {
         let own: Value = self.get("/user").await?;
         let rules = self.rules();
@@ -162,7 +162,7 @@ impl RestAccess {
             let author = rules.login(rules.comment_author(comment));
             author.is_some()
                 && author == rules.login(&own)
-                && comment["body"].as_str().is_some_and(|body| body.contains(text))
+                && comment["body"].as_str().is_some_and(|body| mark_line(body) == mark)
         }))
     }
 
@@ -182,7 +182,7 @@ impl RestAccess {
         }
     }
 
-    /// The conversation that has a reply, if crh opened it about an issue.
+    /// The conversation that has a reply of a person, if crh opened it about an issue.
     pub(super) async fn own_conversation(
         &self,
         change: &ChangeId,
@@ -190,7 +190,8 @@ impl RestAccess {
     ) -> Result<Option<OwnConversation>, ForgeFailure> {
         let state = self.state(change).await?;
         let has_reply = |thread: &&InlineThread| {
-            thread.comments.iter().any(|comment| comment.id == reply && !comment.ours)
+            let is_it = |comment: &InlineComment| comment.id == reply;
+            thread.comments.iter().any(|it| is_it(it) && !it.ours && !it.by_bot)
         };
         let Some(thread) = state.threads.iter().find(has_reply) else { return Ok(None) };
         let root = thread.comments.first().filter(|root| root.ours);
@@ -282,7 +283,7 @@ impl RestAccess {
         suggestion: &FixSuggestion<'_>,
     ) -> Result<bool, ForgeFailure> {
         let state = self.state(change).await?;
-        if own_texts(&state).iter().any(|text| text.contains(suggestion.mark)) {
+        if own_texts(&state).iter().any(|text| mark_line(text) == suggestion.mark) {
             return Ok(true);
         }
         let refs = state.properties.diff_refs.unwrap_or_default();
@@ -319,7 +320,7 @@ impl RestAccess {
         notice: &CheckNotice,
     ) -> Result<(), ForgeFailure> {
         let mark = format!("<!-- crh notice {} -->", notice.title);
-        if self.has_comment(change, &mark).await? {
+        if self.has_marked_comment(change, &mark).await? {
             return Ok(());
         }
         let body = format!("**{}**\n\n{}\n\n{mark}", notice.title, notice.summary);

@@ -304,9 +304,11 @@ impl RestForgeRules for GiteaEvents {
     }
 }
 
-/// Programs have no accounts of their own, except for Actions and deleted accounts.
+/// Programs have ordinary accounts, except for Actions. Others are known only by the suffix, and deleted accounts count, too.
 fn is_bot(login: &str) -> bool {
-    ["gitea-actions", "forgejo-actions", "ghost"].contains(&login.to_ascii_lowercase().as_str())
+    let login = login.to_ascii_lowercase();
+    login.ends_with("[bot]")
+        || ["gitea-actions", "forgejo-actions", "ghost"].contains(&login.as_str())
 }
 
 fn change_event(hook: PullRequestHook) -> ChangeEvent {

@@ -83,13 +83,17 @@ impl ServerForges {
         }
     }
 
-    /// Whether a comment of the server's account has this text.
-    pub async fn has_comment(&self, change: &ChangeId, text: &str) -> Result<bool, ForgeFailure> {
+    /// Whether a comment of the server's account has this mark.
+    pub async fn has_marked_comment(
+        &self,
+        change: &ChangeId,
+        mark: &str,
+    ) -> Result<bool, ForgeFailure> {
         match self.find(&change.forge)? {
             FoundForge::GitHub(github) => {
-                github.has_comment(&change.repository, &change.number, text).await
+                github.has_marked_comment(&change.repository, &change.number, mark).await
             }
-            FoundForge::Rest(rest) => rest.has_comment(change, text).await,
+            FoundForge::Rest(rest) => rest.has_marked_comment(change, mark).await,
         }
     }
 

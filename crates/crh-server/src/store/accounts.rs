@@ -220,6 +220,8 @@ impl Store {
              (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
             "DELETE FROM outcomes WHERE forge = $1 AND repository IN \
              (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
+            "DELETE FROM answers WHERE forge = $1 AND repository IN \
+             (SELECT name FROM repositories WHERE forge = $1 AND installation = $2)",
             "DELETE FROM repositories WHERE forge = $1 AND installation = $2",
             "DELETE FROM reports WHERE review IN (SELECT id FROM reviews WHERE forge = $1 AND installation = $2)",
             "DELETE FROM reviews WHERE forge = $1 AND installation = $2",

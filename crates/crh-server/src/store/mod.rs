@@ -5,6 +5,7 @@
 
 mod accounts;
 mod agent_tokens;
+mod answers;
 mod audit;
 mod batch;
 mod database_url;

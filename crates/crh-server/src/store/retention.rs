@@ -45,7 +45,11 @@ impl Store {
         sqlx::query("DELETE FROM reports WHERE review NOT IN (SELECT id FROM reviews)")
             .execute(&mut *transaction)
             .await?;
-        for sql in ["DELETE FROM last_issues WHERE at < $1", "DELETE FROM outcomes WHERE at < $1"] {
+        for sql in [
+            "DELETE FROM last_issues WHERE at < $1",
+            "DELETE FROM outcomes WHERE at < $1",
+            "DELETE FROM answers WHERE at < $1",
+        ] {
             sqlx::query(sql).bind(time.0).execute(&mut *transaction).await?;
         }
         sqlx::query("DELETE FROM reservations WHERE day < $1")

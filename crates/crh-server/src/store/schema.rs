@@ -3,11 +3,12 @@
 use super::{Dialect, LockScope, Store, StoreError, StoreResult, integer};
 
 /// One text per version, the first is version 1. Never edit one that was released: add another.
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     include_str!("../../migrations/0001-start.sql"),
     include_str!("../../migrations/0002-comments.sql"),
     include_str!("../../migrations/0003-agents.sql"),
     include_str!("../../migrations/0004-outcomes.sql"),
+    include_str!("../../migrations/0005-answers.sql"),
 ];
 
 impl Store {

@@ -2,7 +2,7 @@
 
 use crh_server::{
     clock::UnixMillis,
-    job::{Heartbeat, InstallationId, JobId},
+    job::{ChangeId, Heartbeat, InstallationId, JobId},
     store::{
         AuditEntry, Installation, InstalledRepository, IssueOutcome, LeaseEnd, MicroUsd,
         NewDismissal, NewReview, OutcomeSum, RemovedRows, ReviewFilter, Store, StoreError,
@@ -107,6 +107,24 @@ fn finished_reviews_are_listed_and_summed_per_day() {
         );
         let missing = test.store.review(99).await.unwrap_err();
         assert!(matches!(missing, StoreError::Missing(_)), "{missing}");
+    });
+}
+
+#[test]
+fn conversation_has_a_limited_number_of_answers() {
+    on_each_store(|test| async move {
+        let pull = change("o/r", 1);
+        let count = async |pull: &ChangeId, conversation, comment| {
+            test.store.count_answer(pull, conversation, comment, 2).await.unwrap()
+        };
+        assert_eq!(count(&pull, 7, 1).await, Some(1));
+        assert_eq!(count(&pull, 7, 2).await, Some(2));
+        assert_eq!(count(&pull, 7, 3).await, None);
+        assert_eq!(count(&pull, 7, 1).await, Some(2), "a second attempt of the same job");
+        assert_eq!(count(&pull, 8, 3).await, Some(1), "another conversation");
+        assert_eq!(count(&change("o/r", 2), 7, 3).await, Some(1), "another pull request");
+        test.store.remove_before(START.plus_ms(1)).await.unwrap();
+        assert_eq!(count(&pull, 7, 3).await, Some(1));
     });
 }
 

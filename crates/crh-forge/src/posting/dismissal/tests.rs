@@ -153,6 +153,18 @@ fn person_on_our_account_can_dismiss() {
     );
 }
 
+/// Only the last line of a comment can be the mark of an answer.
+#[test]
+fn person_on_our_account_can_quote_an_answer() {
+    let mark = "<!-- crh answer 7 -->";
+    let quoting = format!("> crh stands by it. {mark}\n> {mark}\n\nwon't fix");
+    for (text, is_person) in [(quoting, true), (format!("won't fix\n\n{mark}\n"), false)] {
+        let own = InlineComment { ours: true, ..reply("reviewer", Association::Owner, &text) };
+        let expected = is_person.then_some(("reviewer", DismissalMethod::Reply, true));
+        check(&pull_with_thread(thread(vec![own])), expected);
+    }
+}
+
 #[test]
 fn resolving_dismisses_only_by_person_without_code_change() {
     let pull_resolved_by = |by: &str, outdated| {

@@ -92,9 +92,11 @@ fn labels_of_bots_and_hostile_names_are_refused() {
         &json!({ "source_project_id": 9 }),
         &json!({ "labels": { "previous": [], "current": [{ "title": "crh-review" }] } }),
     );
-    labelled["user"]["username"] = json!("project_5_bot_0a1b2c");
-    let plan_labelled = plan("Merge Request Hook", &labelled);
-    assert_eq!(plan_labelled, Ok(WebhookPlan::Ignore(IgnoreReason::Bot)));
+    for bot in ["project_5_bot_0a1b2c", "service_account_group_5_0a1b2c"] {
+        labelled["user"]["username"] = json!(bot);
+        let plan_labelled = plan("Merge Request Hook", &labelled);
+        assert_eq!(plan_labelled, Ok(WebhookPlan::Ignore(IgnoreReason::Bot)), "{bot}");
+    }
     for name in ["shop", "acme/../shop", "acme/shop?x", "acme//shop", "a b/c", ""] {
         let mut hostile = hook(&json!({ "action": "open" }), &json!({}));
         hostile["project"]["path_with_namespace"] = json!(name);

@@ -171,9 +171,13 @@ async fn rest_forges_answer_what_jobs_ask() {
         }
         let comments = scene.forge.comments(&scene.change);
         assert_eq!(comments.len(), 1, "{name}");
-        assert!(access.has_comment(&change, "why").await.unwrap(), "{name}");
         scene.forge.comment(&scene.change, "mallory", "forged mark");
-        assert!(!access.has_comment(&change, "forged mark").await.unwrap(), "{name}");
+        for (mark, expected) in
+            [("<!-- crh notice Waits -->", true), ("why", false), ("forged mark", false)]
+        {
+            let found = access.has_marked_comment(&change, mark).await.unwrap();
+            assert_eq!(found, expected, "{name} {mark}");
+        }
         let comment = CommentRef {
             id: comments[0].id,
             author: "ann".to_owned(),
@@ -193,7 +197,7 @@ async fn rest_forges_answer_what_jobs_ask() {
 fn server_without_a_token_for_a_forge_says_so() {
     let [scene, _] = scenes();
     let elsewhere = ChangeId { forge: "other.example".to_owned(), ..scene.change_id() };
-    let found = scene.access.has_comment(&elsewhere, "x");
+    let found = scene.access.has_marked_comment(&elsewhere, "x");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let error = runtime.block_on(found).unwrap_err().to_string();
     assert_eq!(error, "the forge refuses access: this server has no token for `other.example`");

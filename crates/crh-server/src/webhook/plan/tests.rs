@@ -126,7 +126,8 @@ fn first_line_of_a_comment_of_a_person_is_a_command() {
 #[test]
 fn comments_of_bots_edits_and_closed_pull_requests_are_ignored() {
     for (field, value) in [
-        ("/comment/user", json!({ "login": "crh[bot]", "type": "Bot" })),
+        ("/comment/user", json!({ "login": "crh[bot]", "type": "User" })),
+        ("/comment/user", json!({ "login": "Copilot", "type": "Bot" })),
         ("/comment/user", Value::Null),
         ("/action", json!("edited")),
         ("/action", json!("deleted")),
@@ -172,6 +173,11 @@ fn reply_of_a_person_is_planned_and_dismiss_needs_no_number_there() {
     for text in ["/crh dismiss 3 it is intended", "/crh explain", "/crh fix 3"] {
         assert!(matches!(reply(text), WebhookPlan::Command(_)), "{text}");
     }
+    let mut by_bot = comment_event("Are you sure?", &[]);
+    by_bot["comment"]["in_reply_to_id"] = json!(42);
+    by_bot["comment"]["user"] = json!({ "login": "other[bot]", "type": "Bot" });
+    let ignored = WebhookPlan::Ignore(IgnoreReason::Bot);
+    assert_eq!(plan("pull_request_review_comment", &by_bot), Ok(ignored));
     // GitHub delivers every edit. Only the first text counts.
     let mut edited = comment_event("the caller checks it", &[("/action", json!("edited"))]);
     edited["comment"]["in_reply_to_id"] = json!(42);

@@ -152,6 +152,24 @@ fn reply_is_answered_once_and_a_dispute_is_checked_again() {
     scenario.stop();
 }
 
+/// A program with an account of a person could go on without end.
+#[test]
+fn conversation_gets_at_most_five_answers() {
+    let model = reviewer();
+    let scenario = ServerScenario::start_with(&model, HEAD, &Permission::ALL, None);
+    scenario.github.role(NAME, "robot", "write");
+    scenario.reviewed();
+    let last = "This is the last answer of crh in this conversation.";
+    let answers: Vec<Vec<bool>> = (0..6)
+        .map(|_| scenario.reply("robot", QUESTION).iter().map(|it| it.contains(last)).collect())
+        .collect();
+    assert_eq!(answers, [&[false][..], &[false], &[false], &[false], &[true], &[]]);
+    assert_eq!(model.requests().iter().filter(|it| it.caller == "answer").count(), 5);
+    assert_eq!(scenario.reply("robot", "/crh dismiss it is intended"), Vec::<String>::new());
+    assert_eq!(scenario.github.reactions(NAME).len(), 1, "people can still dismiss the issue");
+    scenario.stop();
+}
+
 #[test]
 fn fix_is_committed_to_a_branch_of_the_same_repository_once() {
     let model = reviewer();
