@@ -214,9 +214,16 @@ impl ChatDeltas {
             |pointer: &str| delta.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (id, name) = (text("/id"), text("/function/name"));
         let last_index = self.calls.last_key_value().map(|(index, _)| *index);
+        let stated_index = delta.get("index").and_then(Value::as_u64);
+        // Google's OpenAI API may give all calls the index 0.
+        let is_other_call = |call: &PartialCall| {
+            !name.is_empty() && !id.is_empty() && !call.id.is_empty() && call.id != id
+        };
+        let stated_index =
+            stated_index.filter(|index| !self.calls.get(index).is_some_and(is_other_call));
         // Some servers omit the index: a delta with a name starts a call, others continue the last
         // call.
-        let index = match (delta.get("index").and_then(Value::as_u64), last_index) {
+        let index = match (stated_index, last_index) {
             (Some(index), _) => index,
             (None, Some(last_index)) if name.is_empty() => last_index,
             (None, Some(last_index)) => last_index.saturating_add(1),

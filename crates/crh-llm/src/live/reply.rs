@@ -10,6 +10,10 @@ use crate::{
     TurnPart, Wire,
 };
 
+/// Tags around thoughts in the text of a chat: Amazon Bedrock, and local servers that do not know the
+/// model.
+const THOUGHT_TAGS: [(&str, &str); 2] = [("<reasoning>", "</reasoning>"), ("<think>", "</think>")];
+
 pub(super) struct ReplyInput<'a> {
     pub(super) wire: Wire,
     pub(super) request: &'a ModelRequest,
@@ -146,7 +150,12 @@ fn chat_parts(
         let block = json!({ "type": "reasoning", "text": chat.reasoning });
         parts.push(TurnPart::Thinking(Thinking::Sealed(block)));
     }
-    parts.extend(texts(content));
+    for part in texts(content) {
+        match part {
+            TurnPart::Text(text) => parts.extend(without_thoughts(text)),
+            part @ (TurnPart::Thinking(_) | TurnPart::Call(_)) => parts.push(part),
+        }
+    }
     let last_position = chat.calls().count().saturating_sub(1);
     for (position, call) in chat.calls().enumerate() {
         let id = match call.id.is_empty() {
@@ -161,6 +170,21 @@ fn chat_parts(
             arguments,
             signatures: Vec::new(),
         }));
+    }
+    parts
+}
+
+/// Splits thoughts in tags off the start of a text.
+fn without_thoughts(text: String) -> Vec<TurnPart> {
+    let split = THOUGHT_TAGS
+        .iter()
+        .find_map(|(open, close)| text.trim_start().strip_prefix(open)?.split_once(close));
+    let Some((thoughts, answer)) = split else { return vec![TurnPart::Text(text)] };
+    let block = json!({ "type": "reasoning", "text": thoughts.trim() });
+    let mut parts = vec![TurnPart::Thinking(Thinking::Sealed(block))];
+    let answer = answer.trim_start();
+    if !answer.is_empty() {
+        parts.push(TurnPart::Text(answer.to_owned()));
     }
     parts
 }

@@ -1,9 +1,10 @@
 //! Pitfalls of the client library, one test each. Run them when upgrading the library.
 
+use expect_test::expect;
 use serde_json::json;
 
 use super::live_network::Server;
-use super::live_setup::{WIRES, ask, client, endpoint, live, question, task};
+use super::live_setup::{WIRES, ask, client, endpoint, live, question, reply_text, task};
 use crh_llm::{Endpoint, ModelError, Wire};
 use crh_testkit::FakeModel;
 use crh_testkit::fake_model::{Malformed, fails_with, malformed, says};
@@ -67,6 +68,58 @@ async fn huge_tool_call_index_takes_no_memory() {
     let server = Server::events(&frames, "data: [DONE]\n\n");
     let reply = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap();
     assert_eq!(reply.turn.calls().count(), 1);
+}
+
+/// The streams of clouds with an OpenAI API differ from OpenAI's own. `docs/models.md` lists how.
+#[tokio::test]
+async fn streams_of_cloud_providers_are_read() {
+    let usage = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12 });
+    let bedrock = [
+        json!({ "choices": [{ "delta": { "role": "assistant", "content": "<reasoning>Is it {}?" } }] }),
+        json!({ "choices": [{ "delta": { "content": "</reasoning>" } }] }),
+        json!({ "choices": [{ "delta": { "content": "No." }, "finish_reason": "stop" }] }),
+        json!({ "choices": [], "usage": usage, "amazon-bedrock-invocationMetrics": {} }),
+    ];
+    let vertex_call = |id: &str, path: &str| {
+        let function = json!({ "name": "look", "arguments": json!({ "path": path }).to_string() });
+        json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "tool_calls": [
+            { "id": id, "type": "function", "function": function }] } }] })
+    };
+    let vertex = [
+        vertex_call("function-call-1", "a"),
+        vertex_call("function-call-2", "b"),
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }], "usage": usage }),
+    ];
+    let safe = json!({ "hate": { "filtered": false, "severity": "safe" } });
+    let github = [
+        json!({ "choices": [], "prompt_filter_results": [{ "prompt_index": 0, "content_filter_results": safe }] }),
+        json!({ "choices": [{ "delta": { "content": "No." }, "content_filter_results": safe }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "stop", "content_filter_results": {} }] }),
+        json!({ "choices": [], "usage": usage }),
+    ];
+    let mut replies = String::new();
+    for (name, frames) in
+        [("bedrock", &bedrock[..]), ("vertex", &vertex[..]), ("github", &github[..])]
+    {
+        let server = Server::events(frames, "data: [DONE]\n\n");
+        let reply = ask(&live(Wire::OpenAiChat, server.url()), &task()).await.unwrap();
+        let input = reply.usage.map(|usage| usage.input);
+        replies.push_str(&format!("{name}, {input:?}\n{}", reply_text(&reply)));
+    }
+    expect![[r#"
+        bedrock, Some(9)
+        sealed {"type":"reasoning","text":"Is it {}?"}
+        text No.
+        Done
+        vertex, Some(9)
+        call function-call-1 look {"path":"a"}
+        call function-call-2 look {"path":"b"}
+        Calls
+        github, Some(9)
+        text No.
+        Done
+    "#]]
+    .assert_eq(&replies);
 }
 
 #[tokio::test]

@@ -337,7 +337,7 @@ fn model_check_reports_failures_and_missing_model() {
 #[test]
 fn cloud_recipes_reach_their_paths_with_their_keys() {
     let user = User::new();
-    let model = FakeModel::start().on("ask", (0..5).map(|_| says("Yes.")));
+    let model = FakeModel::start().on("ask", (0..6).map(|_| says("Yes.")));
     let origin = model.url().trim_end_matches("/v1").to_owned();
     let config = format!(
         "[model.keys]\n\"{origin}\" = \"CLOUD_KEY\"\n\
@@ -353,6 +353,11 @@ fn cloud_recipes_reach_their_paths_with_their_keys() {
             "/v1/projects/p/locations/l/endpoints/openapi",
             "/v1/projects/p/locations/l/endpoints/openapi/chat/completions",
         ),
+        (
+            "gemini:gemini-2.5-flash",
+            "/v1/projects/p/locations/l/publishers/google",
+            "/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-flash:streamGenerateContent",
+        ),
         // GitHub Models
         ("openai:openai/gpt-4.1", "/inference", "/inference/chat/completions"),
         // Azure, with a deployment of its own name
@@ -364,8 +369,13 @@ fn cloud_recipes_reach_their_paths_with_their_keys() {
         let output = user.crh(&user.path(""), &args).env("CLOUD_KEY", KEY).run();
         assert_eq!((output.code, output.stdout.as_str()), (0, "Yes.\n"), "{}", output.shown());
         let request = model.requests().pop().unwrap();
-        assert_eq!(request.path, expected);
-        assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!(request.path.split('?').next(), Some(expected));
+        let bearer = format!("Bearer {KEY}");
+        let (header, key) = match name.starts_with("gemini:") {
+            true => ("x-goog-api-key", KEY),
+            false => ("authorization", bearer.as_str()),
+        };
+        assert_eq!(request.header(header), Some(key));
     }
 }
 

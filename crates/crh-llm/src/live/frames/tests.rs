@@ -45,6 +45,11 @@ fn repeated_names_and_missing_indices_are_accepted() {
         json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "}" } }),
     ]);
     assert_eq!(found, [call("a", "look", "{}")]);
+    let found = calls(&[
+        json!({ "index": 0, "id": "a", "function": { "name": "look", "arguments": "{}" } }),
+        json!({ "index": 0, "id": "b", "function": { "name": "look", "arguments": "{}" } }),
+    ]);
+    assert_eq!(found, [call("a", "look", "{}"), call("b", "look", "{}")]);
 }
 
 #[test]

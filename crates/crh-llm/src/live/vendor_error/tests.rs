@@ -80,6 +80,9 @@ fn full_context_is_recognised_for_many_servers() {
         (400, r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#),
         (413, r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#),
         (400, r#"{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}"#),
+        // Vertex AI, in a list as its OpenAI API sends it, and GitHub Models.
+        (400, r#"[{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}]"#),
+        (413, r#"{"error":{"code":"tokens_limit_reached","message":"Request body too large for gpt-4.1 model. Max size: 8000 tokens.","details":"Request body too large for gpt-4.1 model. Max size: 8000 tokens."}}"#),
         (429, r#"{"error":{"message":"Request too large for gpt-4.1 on tokens per min (TPM): Limit 30000, Requested 60000.","type":"tokens","code":"rate_limit_exceeded"}}"#),
     ];
     for (status, body) in cases {
@@ -100,6 +103,9 @@ fn codes_take_precedence_over_statuses() {
         (403, r#"{"error":{"message":"flagged","code":403,"metadata":{"reasons":["violence"],"flagged_input":"…"}}}"#),
         (404, r#"{"error":{"message":"The model `gpt-9` does not exist","type":"invalid_request_error","code":"model_not_found"}}"#),
         (422, r#"{"detail":"field required"}"#),
+        // Amazon Bedrock and Vertex AI.
+        (403, r#"{"Message":"User is not authorized","message":"The security token is invalid."}"#),
+        (401, r#"[{"error":{"code":401,"message":"Request had invalid authentication credentials.","status":"UNAUTHENTICATED"}}]"#),
         (400, r#"max_tokens is too large: 300000"#),
         (502, "<html><body>Bad gateway</body></html>"),
         (504, "<html><body>Gateway timeout</body></html>"),
@@ -116,6 +122,8 @@ fn codes_take_precedence_over_statuses() {
             Refused { message: "flagged" }
             BadRequest { message: "The model `gpt-9` does not exist" }
             BadRequest { message: "field required" }
+            BadKey { message: "The security token is invalid." }
+            BadKey { message: "Request had invalid authentication credentials." }
             BadRequest { message: "max_tokens is too large: 300000" }
             Broken { message: "HTTP status 502 without a message" }
             Transport { message: "HTTP status 504 without a message", spent: Unknown }
