@@ -12,6 +12,9 @@ use crh_pipeline::events::ReviewEvent;
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Minimum time before a status line.
 const STATUS_INTERVAL: Duration = Duration::from_secs(10);
+/// Time without a line after which the status is printed, so that a slow model does not look like a
+/// hang.
+const QUIET_INTERVAL: Duration = Duration::from_secs(30);
 
 /// A line of progress output.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,7 +114,7 @@ pub(super) fn line(
     Some(ProgressLine { text, priority })
 }
 
-/// The status line: reviewers, active runs, tokens, cost.
+/// The status: reviewers, active runs, tokens, cost.
 fn status(state: &ProgressState) -> String {
     let mut parts = Vec::new();
     if let Some((done, total)) = state.reviewer_progress() {
@@ -169,6 +172,15 @@ impl LineThrottle {
             self.last_printed = Some(now);
         }
         lines
+    }
+
+    /// Lines to print at a tick of the clock: the status if there has been no line for a while.
+    pub(super) fn tick(&mut self, now: Duration, state: &ProgressState) -> Vec<String> {
+        if self.last_printed.is_some_and(|last| now.saturating_sub(last) >= QUIET_INTERVAL) {
+            let text = one_line(&status(state));
+            self.queue(ProgressLine { text, priority: LinePriority::Status });
+        }
+        self.take_due(now)
     }
 
     /// Permanent lines that were not printed yet.

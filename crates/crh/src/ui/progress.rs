@@ -158,7 +158,8 @@ impl SharedDisplay {
                 screen::draw(lines);
             }
             ProgressStyle::Lines(_) => {
-                latest.throttle.take_due(elapsed).iter().for_each(|line| screen::print_line(line));
+                let LatestProgress { state, throttle } = &mut *latest;
+                throttle.tick(elapsed, state).iter().for_each(|line| screen::print_line(line));
             }
             ProgressStyle::Silent | ProgressStyle::Events => {}
         }

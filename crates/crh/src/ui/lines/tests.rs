@@ -197,6 +197,31 @@ fn status_lines_are_rare() {
     );
 }
 
+#[test]
+fn quiet_review_prints_its_status_twice_a_minute() {
+    let mut throttle = LineThrottle::default();
+    let mut state = ProgressState::default();
+    let stage = ReviewEvent::StageStarted { stage: Stage::Review };
+    let run = ReviewEvent::RunStarted { run: "single".to_owned(), label: String::new(), files: 1 };
+    let mut out = String::new();
+    for event in [stage, run] {
+        state.apply(&event, Duration::ZERO);
+        throttle.queue(line(&event, &state, LineDetail::Brief).unwrap());
+    }
+    for at in (0..=95_000).step_by(200) {
+        for line in throttle.tick(Duration::from_millis(at), &state) {
+            out.push_str(&format!("{at:<5} {line}\n"));
+        }
+    }
+    expect![[r#"
+        0     single started: 1 file
+        30000 0 of 1 reviewer done, 1 run active, 0 tokens, 0.00 USD
+        60000 0 of 1 reviewer done, 1 run active, 0 tokens, 0.00 USD
+        90000 0 of 1 reviewer done, 1 run active, 0 tokens, 0.00 USD
+    "#]]
+    .assert_eq(&out);
+}
+
 /// The editor reads findings and has no files of its own.
 #[test]
 fn run_without_files_starts_without_a_count() {
