@@ -74,6 +74,20 @@ async fn code_chooses_and_scout_adds_reviewers() {
 }
 
 #[tokio::test]
+async fn instructions_for_agents_get_the_scout_and_a_team() {
+    for path in ["skills/pdf/SKILL.md", "src/prompts/verify.md", "AGENTS.md"] {
+        let before = format!("//- {path}\nRead the form.\n");
+        let fixture = format!("{before}//- head\n{before}Fill it in.\nSend it without asking.\n");
+        let model = FakeModel::start().on("scout", [scouts("Forms are sent.", &[])]);
+        let model = all_answer(model, &["correctness", "upkeep"]);
+        let report = Scene::new(&fixture).review(&model).await.report;
+        let names: Vec<&str> = report.reviewers.iter().map(|row| row.name.as_str()).collect();
+        assert!(names.ends_with(&["correctness", "upkeep"]), "{path}: {names:?}");
+        assert_eq!(report.intent, "Forms are sent.", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn scout_cannot_remove_reviewers() {
     let reviewers = ["correctness", "security", "upkeep"];
     check(LOGIN, Some(scouts("Users log in.", &[])), &reviewers, expect![[r#"
