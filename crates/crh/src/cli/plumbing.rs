@@ -182,7 +182,7 @@ pub(crate) enum DialectArg {
     Native,
     /// Short format of an early version of crh: `{"summary": TEXT, "findings": [{"severity":
     /// "major", "path": PATH, "line": N, "comment": TEXT}]}`; `line` is a line number as printed by
-    /// `crh diff number`
+    /// `crh diff number`, and `path` may be left out
     Crh,
     /// A `ReviewResult` object, as `crh schema return-agent` describes it
     Agent,

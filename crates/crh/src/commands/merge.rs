@@ -61,7 +61,7 @@ pub(crate) fn run(args: MergeArgs, environment: &Environment) -> Result<(), Fail
     let mut report = initial_report(&diff);
     let mut members = Vec::new();
     for path in &args.returns {
-        for parsed in read_returns(path, &credentials, &args)? {
+        for parsed in read_returns(path, &diff, &credentials, &args)? {
             members.extend(add_return(&mut report, parsed));
         }
     }
@@ -161,6 +161,7 @@ type ReturnResult = Result<ReviewerReturn, ReviewerRow>;
 /// Reads the returns of a file: one JSON value, an array, or JSON Lines.
 fn read_returns(
     path: &Path,
+    diff: &Diff,
     credentials: &ChangeSecrets,
     args: &MergeArgs,
 ) -> Result<Vec<ReturnResult>, Failure> {
@@ -182,7 +183,11 @@ fn read_returns(
         .into_iter()
         .map(|value| {
             let parsed = value.and_then(|value| {
-                let value = credentials.restore_if_numbered(value);
+                let mut value = credentials.restore_if_numbered(value);
+                match args.dialect {
+                    DialectArg::Crh => add_missing_paths(&mut value, diff),
+                    DialectArg::Native | DialectArg::Agent | DialectArg::Ce => {}
+                }
                 parse_return_value(value, dialect(args.dialect), &reviewer).map_err(|e| e.to_string())
             });
             match parsed {
@@ -197,6 +202,19 @@ fn read_returns(
             }
         })
         .collect()
+}
+
+/// Adds the path to findings that only cite a line of the numbered diff.
+fn add_missing_paths(value: &mut Value, diff: &Diff) {
+    let findings = value.get_mut("findings").and_then(Value::as_array_mut);
+    for finding in findings.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let line = finding.get("line").and_then(Value::as_u64);
+        let line = line.and_then(|line| u32::try_from(line).ok());
+        let located = line.and_then(|line| diff.locate(line));
+        if let (Some((file, _)), false) = (located, finding.contains_key("path")) {
+            finding.insert("path".to_owned(), file.path.shown().into());
+        }
+    }
 }
 
 /// Reviewer name for a return without one: the file name, or the path if several files share the

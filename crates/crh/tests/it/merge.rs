@@ -45,6 +45,21 @@ fn crh_dialect_is_merged() {
 }
 
 #[test]
+fn crh_dialect_without_a_path_takes_the_file_of_the_line() {
+    let crh_return = r#"{"findings": [
+        {"severity": "blocker", "line": 44, "comment": "SQL injection. Anyone reads all."},
+        {"severity": "major", "line": 1, "comment": "A header is no code."}]}"#;
+    let output = crh(&["merge", "--diff", DIFF, "--dialect", "crh", "--format", "quickfix", "-"]);
+    expect![[r#"
+        exit 0
+        warning: reviewer reviewer: findings[1]: missing field `path`
+        ---
+        shop/orders.py:20:1: P0 bug: SQL injection
+    "#]]
+    .assert_eq(&output.stdin(crh_return).run().shown());
+}
+
+#[test]
 fn quotes_outside_the_diff_need_files() {
     let repo = Repo::from_fixture(
         "
