@@ -14,11 +14,13 @@ mod server;
 mod workspace;
 
 use std::io;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::io::BufReader;
+use tokio::io::{AsyncWriteExt as _, BufReader, DuplexStream};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 use tower_lsp_server::{ClientSocket, LspService, Server};
 
@@ -72,8 +74,7 @@ async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocke
     let (requests, server_input) = tokio::io::duplex(PIPE_BYTES);
     let (server_output, messages) = tokio::io::duplex(PIPE_BYTES);
     let (sender, answers) = mpsc::channel(framing::ANSWERS_MAX);
-    let input = BufReader::new(tokio::io::stdin());
-    // Ends with the input. Blocked reads of standard input do not keep the program alive.
+    let input = BufReader::new(read_stdin());
     let forward = tokio::spawn(framing::forward_requests(input, requests, sender));
     let messages = BufReader::new(messages);
     let write = framing::write_messages(messages, answers, tokio::io::stdout());
@@ -84,4 +85,19 @@ async fn serve_streams(service: LspService<server::Backend>, socket: ClientSocke
     if let Ok(Err(error)) = write.await {
         drop(error);
     }
+}
+
+/// Reads standard input in a thread that the end of the runtime does not wait for: a client may keep
+/// its end open after `exit`.
+fn read_stdin() -> DuplexStream {
+    let (input, mut copy) = tokio::io::duplex(PIPE_BYTES);
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let (mut stdin, mut bytes) = (io::stdin().lock(), [0; 8 << 10]);
+        // Ends with the input, or if the server reads no more.
+        while let Ok(count @ 1..) = stdin.read(&mut bytes)
+            && runtime.block_on(copy.write_all(&bytes[..count])).is_ok()
+        {}
+    });
+    input
 }

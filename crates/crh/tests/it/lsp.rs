@@ -269,11 +269,15 @@ impl Editor {
         self.request(request::ExecuteCommand::METHOD, command).unwrap();
     }
 
-    /// Ends the session as the protocol prescribes. Returns the exit code.
+    /// Ends the session as the protocol prescribes, with standard input open. Returns the exit code.
     fn shut_down(mut self) -> Option<i32> {
         self.request(request::Shutdown::METHOD, Value::Null).unwrap();
         self.notify(notification::Exit::METHOD, Value::Null);
-        self.server.wait().unwrap().code()
+        let start = Instant::now();
+        let code = self.server.wait().unwrap().code();
+        // Less than the time that the server gives to its children.
+        assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
+        code
     }
 }
 
