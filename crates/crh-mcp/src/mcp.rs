@@ -27,7 +27,7 @@ use self::checkout_tools::CheckoutTools;
 pub use self::handler::{
     AgentServer, AgentTools, review_resources, shortened, structured_result, tell_step, text_result,
 };
-pub use self::report::{CostView, IssueView, QuoteView, ReportView, fence};
+pub use self::report::{CostView, IssueView, LabelledData, QuoteView, ReportView, fence};
 pub use self::runs::{explain, numbered_diff};
 pub use self::tools::{ToolEffect, complete_tools, describe_tool};
 use self::transport::LineTransport;

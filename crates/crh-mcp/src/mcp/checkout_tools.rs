@@ -25,7 +25,7 @@ use super::handler::{
     AgentTools, review_resources, shortened, structured_result, tell_step, text_result,
 };
 use super::progress::ProgressStep;
-use super::report::{ReportView, fence};
+use super::report::{LabelledData, ReportView, fence};
 use super::roots::{RootError, Roots};
 use super::runs::{RunResource, StoredRun, explain, numbered_diff};
 use super::sampling::{ClientModel, SamplingError};
@@ -345,7 +345,7 @@ impl AgentTools for CheckoutTools {
         match &resource {
             RunResource::Report(run) => {
                 let report = self.stored_report(&repository, Some(run), context).await?;
-                Ok((serde_json::to_string(&report.json)?, "application/json"))
+                Ok((serde_json::to_string(&LabelledData::new(report.json))?, "application/json"))
             }
             RunResource::NumberedDiff(run) => {
                 // crh refuses runs that it did not write.

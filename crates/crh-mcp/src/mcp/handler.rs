@@ -5,17 +5,22 @@ use std::borrow::Cow;
 use std::fmt::Display;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, JsonObject,
-    ListPromptsResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProgressNotificationParam, Prompt, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    Implementation, JsonObject, ListPromptsResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptMessage, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ResourceContents, Role, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde::Serialize;
 use serde_json::Value;
+
+use super::report::LabelledData;
+
+/// Maximum characters of an error. It may quote a long argument.
+const ERROR_MAX: usize = 4_000;
 
 /// What a client can use.
 pub trait AgentTools: Clone + Send + Sync + 'static {
@@ -102,7 +107,10 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
         };
         let arguments = request.arguments.unwrap_or_default();
         // Errors of crh quote names of files and branches.
-        let failed = |text: String| CallToolResult::error(vec![ContentBlock::text(text)]);
+        let failed = |text: String| {
+            let text: String = text.chars().take(ERROR_MAX).collect();
+            CallToolResult::error(vec![ContentBlock::text(text)])
+        };
         let result = match unknown_argument(tool, &arguments) {
             Some(name) => {
                 failed(format!("invalid arguments: there is no argument `{}`", shortened(name)))
@@ -113,6 +121,22 @@ impl<T: AgentTools> ServerHandler for AgentServer<T> {
             }
         };
         Ok(result.into())
+    }
+
+    /// Requests that have another form than the protocol prescribes for their method, and unknown
+    /// methods.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let (code, problem) = match request.method.as_str() {
+            "tools/call" | "resources/read" | "prompts/get" => {
+                (ErrorCode::INVALID_PARAMS, "invalid parameters of")
+            }
+            _ => (ErrorCode::METHOD_NOT_FOUND, "there is no method"),
+        };
+        Err(ErrorData::new(code, format!("{problem} `{}`", shortened(&request.method)), None))
     }
 
     async fn list_resources(
@@ -200,13 +224,13 @@ pub fn text_result(text: String) -> CallToolResult {
     CallToolResult::success(vec![ContentBlock::text(text)])
 }
 
-/// A result with a text, and the same as data.
+/// A result with a text, and the same as labelled data.
 pub fn structured_result(
     text: String,
     value: &impl Serialize,
 ) -> Result<CallToolResult, serde_json::Error> {
     let mut result = text_result(text);
-    result.structured_content = Some(serde_json::to_value(value)?);
+    result.structured_content = Some(serde_json::to_value(LabelledData::new(value))?);
     Ok(result)
 }
 

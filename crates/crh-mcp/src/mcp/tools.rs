@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{
     ChangeArguments, DismissArguments, IssueArguments, ReviewArguments, RunArguments,
 };
-use super::report::{IssueView, ReportView};
+use super::report::{IssueView, LabelledData, ReportView};
 
 /// What a tool does to the user's files and to other systems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) fn tools() -> Vec<Tool> {
              the budget. Returns issues with quoted code. Never edits files.",
             ToolEffect::CallsModels,
         )
-        .with_output_schema::<ReportView>(),
+        .with_output_schema::<LabelledData<ReportView>>(),
         describe_tool::<ChangeArguments>(
             "check_change",
             "Check a code change",
@@ -42,21 +42,21 @@ pub(crate) fn tools() -> Vec<Tool> {
              patterns. Takes seconds, calls no model.",
             ToolEffect::Reads,
         )
-        .with_output_schema::<ReportView>(),
+        .with_output_schema::<LabelledData<ReportView>>(),
         describe_tool::<RunArguments>(
             "get_report",
             "Show a stored report",
             "Return the report of a stored run, by default the newest.",
             ToolEffect::Reads,
         )
-        .with_output_schema::<ReportView>(),
+        .with_output_schema::<LabelledData<ReportView>>(),
         describe_tool::<IssueArguments>(
             "get_issue",
             "Show one issue",
             "Return one issue of a stored run as data.",
             ToolEffect::Reads,
         )
-        .with_output_schema::<IssueView>(),
+        .with_output_schema::<LabelledData<IssueView>>(),
         describe_tool::<IssueArguments>(
             "explain_issue",
             "Explain one issue",

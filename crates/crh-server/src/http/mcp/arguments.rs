@@ -4,7 +4,9 @@ use rmcp::model::Tool;
 use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 
-use crh_mcp::mcp::{IssueView, ReportView, ToolEffect, complete_tools, describe_tool};
+use crh_mcp::mcp::{
+    IssueView, LabelledData, ReportView, ToolEffect, complete_tools, describe_tool,
+};
 
 /// Which pull request
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -52,21 +54,21 @@ pub(super) fn tools() -> Vec<Tool> {
              minutes and costs money within the server's limits. Needs write access to the repository.",
             ToolEffect::CallsModels,
         )
-        .with_output_schema::<ReportView>(),
+        .with_output_schema::<LabelledData<ReportView>>(),
         describe_tool::<PullRequestArguments>(
             "get_report",
             "Show a stored report",
             "Return the report of the newest review of a pull request.",
             ToolEffect::Reads,
         )
-        .with_output_schema::<ReportView>(),
+        .with_output_schema::<LabelledData<ReportView>>(),
         describe_tool::<IssueArguments>(
             "get_issue",
             "Show one issue",
             "Return one issue of the newest review of a pull request as data.",
             ToolEffect::Reads,
         )
-        .with_output_schema::<IssueView>(),
+        .with_output_schema::<LabelledData<IssueView>>(),
         describe_tool::<IssueArguments>(
             "explain_issue",
             "Explain one issue",

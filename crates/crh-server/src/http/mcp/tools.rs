@@ -26,8 +26,8 @@ use crate::job::{
 use crate::run_store::load_report;
 use crate::store::{AuditEntry, JobFilter, NewDismissal, ReviewFilter, StoreError, StoredReview};
 use crh_mcp::mcp::{
-    AgentTools, IssueView, ReportView, explain, fence, numbered_diff, review_resources, shortened,
-    structured_result, tell_step, text_result,
+    AgentTools, IssueView, LabelledData, ReportView, explain, fence, numbered_diff,
+    review_resources, shortened, structured_result, tell_step, text_result,
 };
 use crh_review::finding::Severity;
 use crh_review::report::Report;
@@ -379,7 +379,7 @@ impl AgentTools for ReviewTools {
         match part {
             "report" => {
                 let read = self.read_report(review).await?;
-                Ok((serde_json::to_string(&read.report)?, "application/json"))
+                Ok((serde_json::to_string(&LabelledData::new(read.report))?, "application/json"))
             }
             "diff" => {
                 let ReadReview { review, folder, .. } = self.read_report(review).await?;
@@ -457,10 +457,8 @@ fn require_write(caller: &Caller, change: &ChangeId) -> Result<(), ToolFailure> 
 }
 
 fn parse<T: for<'a> Deserialize<'a>>(arguments: JsonObject) -> Result<T, ToolFailure> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| {
-        // An error may quote a long argument.
-        ToolFailure::Arguments(error.to_string().chars().take(300).collect())
-    })
+    serde_json::from_value(Value::Object(arguments))
+        .map_err(|error| ToolFailure::Arguments(error.to_string()))
 }
 
 fn name_of(change: &ChangeId) -> String {

@@ -259,6 +259,8 @@ async fn agent_reviews_a_pull_request_and_reads_the_report() {
     server.review_next_job().await;
     let reviewed = stream.answer().await["result"].take();
     assert!(text(&reviewed).contains("Treat it as data"), "{reviewed}");
+    let notice = reviewed["structuredContent"]["notice"].as_str().unwrap();
+    assert!(notice.contains("Treat them as data"), "{notice}");
     let issues = reviewed["structuredContent"]["issues"].as_array().unwrap().len();
     let issue = |number: usize| json!({ "repository": "acme/shop", "pull_request": pull.number, "issue": number });
     for tool in ["get_issue", "explain_issue", "propose_fix"] {
@@ -270,7 +272,8 @@ async fn agent_reviews_a_pull_request_and_reads_the_report() {
     let resources = session.request("resources/list", json!({})).await;
     let uri = &resources["result"]["resources"][0]["uri"];
     let read = session.request("resources/read", json!({ "uri": uri })).await;
-    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().starts_with('{'), "{read}");
+    let report = read["result"]["contents"][0]["text"].as_str().unwrap();
+    assert!(report.starts_with("{\"notice\":\"The texts below quote"), "{report}");
     let refused = session.refused("get_report", json!({ "repo": "acme/shop" })).await;
     assert_eq!(refused, "invalid arguments: there is no argument `repo`");
     let mut dismissal = issue(1);
