@@ -25,8 +25,8 @@ pub(crate) struct PostArgs {
     /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// URL of the merge request, pull request or merge proposal to post to, with a sink of GitLab,
-    /// Gitea or Launchpad
+    /// URL of the merge request, pull request or merge proposal to post to, with a sink of another
+    /// forge than GitHub
     #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
     pub(crate) proposal: Option<String>,
     /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI

@@ -70,10 +70,17 @@ fn check_posting(dialect: Dialect, repository: &str, sink: &str) -> RestScenario
     let writes = scene.forge.writes_received();
     scene.run(&["check", &url, "--sink", sink]);
     assert_eq!(scene.forge.writes_received(), writes, "posting twice changes nothing");
-    // A stored run goes to the change in the flags, with the status of its verdict.
-    scene.run(&["check", &url, "--run-dir", "runs"]);
+    // As in CI: a job without a token checks, and the next one posts the stored run.
+    let head = scene.fork.id("feature");
+    scene.run(&["prepare", &url, "--head", &head, "--pack", "change.tar"]);
+    let packed = ["check", "--packed", "change.tar", "--run-dir", "runs"];
+    let packed = scene.user.crh(scene.elsewhere.path(), &packed).env("CI", "true");
+    let (server, address) = scene.forge.environment().swap_remove(0);
+    let packed = packed.env(server, &address).run();
+    let advice = "found but not posted; run `crh post` later";
+    assert!(packed.stderr.contains(advice), "{}", packed.shown());
     let run = runs(&scene.elsewhere.path().join("runs"))[0].clone();
-    let (run, head) = (run.to_str().unwrap(), scene.fork.id("feature"));
+    let run = run.to_str().unwrap();
     let status = format!("{sink}-status");
     let flags = ["post", run, "--proposal", &url, "--head", &head, "--sink", &status];
     for _ in 0..2 {

@@ -210,7 +210,7 @@ impl Forge {
         }
     }
 
-    fn rules(&self) -> &'static dyn ForgeRules {
+    pub(crate) fn rules(&self) -> &'static dyn ForgeRules {
         match self {
             Self::GitHub(_) => &GitHubRules,
             Self::Launchpad(_) => &LaunchpadRules,

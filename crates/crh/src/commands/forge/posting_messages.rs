@@ -3,7 +3,7 @@
 use crate::failure::{Failure, FailureKind, OrFail};
 use crate::ui;
 use crh_forge::posting::{ForgeRequest, ItemDelivery, PostedItem, PostingOutcome, PostingReceipt};
-use crh_pipeline::sinks::{ForgeSink, PostKind};
+use crh_pipeline::sinks::{ForgeName, ForgeSink, PostKind};
 use crh_review::stable_json;
 
 /// Hint if a secret equals a word of the report format.
@@ -34,6 +34,13 @@ pub(crate) fn check_sinks(sinks: &[ForgeSink]) -> Result<(), Failure> {
         }
         (Some(_) | None, _) => Ok(()),
     }
+}
+
+/// A hint that names the sinks for reviews of some forges.
+pub(crate) fn sink_hint(is_named: impl Fn(ForgeName) -> bool) -> String {
+    let forges = ForgeName::ALL.into_iter().filter(|forge| is_named(*forge));
+    let flags = forges.map(|forge| format!("`--sink {}`", forge.name()));
+    format!("add {}", flags.collect::<Vec<_>>().join(" or "))
 }
 
 /// One line about the results of a posting with the address of the summary; `None` if there was

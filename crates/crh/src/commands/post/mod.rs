@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use self::event::CiEvent;
 use super::forge::posting::{HeadFiles, PostRequest, PostResult, refusal_failure};
-use super::forge::posting_messages::check_sinks;
+use super::forge::posting_messages::{check_sinks, sink_hint};
 use super::forge::{ExpectedHead, Forge, PullRequestLookup, posting_messages};
 use super::github::GitHubSession;
 use super::models::ModelResolver;
@@ -94,7 +94,7 @@ fn withdraw_stale_approvals(
             let PostTarget { host, repo, number, .. } = target;
             PullRequestRef { host, repo, number }.url()
         }),
-        ForgeName::GitLab | ForgeName::Gitea | ForgeName::Launchpad => args.proposal.clone(),
+        _ => args.proposal.clone(),
     };
     let Some(target) = url.map(Target::PullRequest) else { return };
     let mut flags = RawSettings::default();
@@ -115,7 +115,7 @@ fn post_stored_run(
         ForgeName::GitHub => {
             if args.proposal.is_some() {
                 return Err(Failure::usage("`--proposal` does not work with GitHub")
-                    .hint("add `--sink gitlab`, `--sink gitea` or `--sink launchpad`"));
+                    .hint(sink_hint(|forge| forge != ForgeName::GitHub)));
             }
             let target = resolve_target(args, environment)?;
             let run = load_run(args, environment)?;

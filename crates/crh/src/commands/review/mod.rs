@@ -45,7 +45,7 @@ use self::remains::Remains;
 pub(super) use self::reopened::{Reopening, reopened};
 use self::since::Wish;
 use self::untracked::UntrackedAnswer;
-use super::forge::posting_messages::check_sinks;
+use super::forge::posting_messages::{check_sinks, sink_hint};
 use super::forge::{ExpectedHead, PullRequestLookup, posting_messages};
 use super::github::{Audience, SkipRules};
 use super::render::RenderContext;
@@ -294,8 +294,10 @@ fn posts(sinks: &[ReportSink], flags: PostFlags) -> Result<Posts, Failure> {
     match (forge, given.iter().find(|(_, is_given)| *is_given)) {
         (Some(forge), _) => Ok(Posts::To(forge)),
         (None, None) => Ok(Posts::Nothing),
-        (None, Some((flag, _))) => Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
-            .hint("add `--sink github` or `--sink launchpad`")),
+        (None, Some((flag, _))) => {
+            Err(Failure::usage(format!("`{flag}` needs a sink that posts"))
+                .hint(sink_hint(|_| true)))
+        }
     }
 }
 
@@ -506,13 +508,15 @@ fn warn_of_silence(
         let count = report.issues.len();
         let issues =
             if count == 1 { "1 issue was".to_owned() } else { format!("{count} issues were") };
-        let (sink, place) = match &begun.pull {
-            Some(pull) => (pull.forge.name().name(), pull.word()),
-            None => ("github", "pull request"),
+        let advice = match &begun.pull {
+            Some(pull) => {
+                let (sink, place) = (pull.forge.name().name(), pull.word());
+                format!("add `--sink {sink}` to post to the {place}, or run `crh post` later")
+            }
+            // The review of a packed change has no token.
+            None => "run `crh post` later".to_owned(),
         };
-        ui::warn(&format!(
-            "{issues} found but not posted; add `--sink {sink}` to post to the {place}, or run `crh post` later"
-        ));
+        ui::warn(&format!("{issues} found but not posted; {advice}"));
     }
 }
 

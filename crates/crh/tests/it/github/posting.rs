@@ -134,7 +134,7 @@ fn impossible_posting_is_refused_early() {
         ---
         exit 2
         error: `--dry-run` needs a sink that posts
-        hint: add `--sink github` or `--sink launchpad`
+        hint: add `--sink github` or `--sink launchpad` or `--sink gitlab` or `--sink gitea`
         ---
     "#]]
     .assert_eq(&shown);

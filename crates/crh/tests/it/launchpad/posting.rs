@@ -222,7 +222,7 @@ fn run_for_another_target_is_refused() {
         ---
         exit 2
         error: `--proposal` does not work with GitHub
-        hint: add `--sink gitlab`, `--sink gitea` or `--sink launchpad`
+        hint: add `--sink launchpad` or `--sink gitlab` or `--sink gitea`
         ---
         exit 2
         error: a report file needs its diff to place the comments
@@ -332,7 +332,7 @@ fn impossible_posting_is_refused_early() {
         ---
         exit 2
         error: `--dry-run` needs a sink that posts
-        hint: add `--sink github` or `--sink launchpad`
+        hint: add `--sink github` or `--sink launchpad` or `--sink gitlab` or `--sink gitea`
         ---
         exit 2
         error: `--sink launchpad` needs a merge proposal
