@@ -26,6 +26,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     suggestions: SuggestionSyntax::Unsupported,
     no_request_changes: None,
     no_resolving: Some("most servers have no API that resolves threads"),
+    outdated_means_changed: true,
     repeats_writes: true,
     delays: PostingDelays {
         rereads: [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(60)],

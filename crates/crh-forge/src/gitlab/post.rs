@@ -32,6 +32,8 @@ const PROFILE: ForgeProfile = ForgeProfile {
     suggestions: SuggestionSyntax::RelativeLines,
     no_request_changes: Some("GitLab's API has no vote against a merge request"),
     no_resolving: None,
+    // GitLab counts every thread of an earlier push as outdated.
+    outdated_means_changed: false,
     repeats_writes: true,
     delays: PostingDelays {
         rereads: [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(60)],

@@ -34,6 +34,8 @@ pub struct ForgeProfile {
     pub no_request_changes: Option<&'static str>,
     /// Why threads cannot be resolved; `None` if they can.
     pub no_resolving: Option<&'static str>,
+    /// Whether an outdated thread means that its lines changed.
+    pub outdated_means_changed: bool,
     /// Whether crh repeats a write that the forge did not apply.
     pub repeats_writes: bool,
     /// Delays while posting.

@@ -21,7 +21,6 @@ use crh_memory::history;
 use crh_memory::history::{History, HistoryEntry, HistoryError, OutcomeEntry, ReviewEntry};
 use crh_memory::outcome::{OutcomeJudge, OutcomeKind, ProposalEnd};
 use crh_memory::stats::LearningStats;
-use crh_pipeline::sinks::ForgeName;
 use crh_pipeline::target_args::Target;
 use crh_review::report::Report;
 use crh_review::stable_json;
@@ -225,8 +224,7 @@ fn refresh_proposal(
         head: &state.properties.head,
         end,
         files: [&clone, &clone],
-        // GitLab counts every thread of an earlier push as outdated.
-        knows_changed_lines: matches!(found.forge.name(), ForgeName::GitHub | ForgeName::Gitea),
+        knows_changed_lines: found.forge.rules().profile().outdated_means_changed,
         changed: changed.flatten().collect(),
         dismissed_here: dismissed_here(settings.state_folder.value.path()?, &review.repo),
         judge,

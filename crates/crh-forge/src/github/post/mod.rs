@@ -40,6 +40,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     suggestions: SuggestionSyntax::CommentedLines,
     no_request_changes: None,
     no_resolving: None,
+    outdated_means_changed: true,
     repeats_writes: true,
     delays: PostingDelays {
         rereads: [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(45)],

@@ -39,6 +39,7 @@ const PROFILE: ForgeProfile = ForgeProfile {
     suggestions: SuggestionSyntax::Unsupported,
     no_request_changes: None,
     no_resolving: Some("inline comments stay"),
+    outdated_means_changed: false,
     repeats_writes: false,
     delays: PostingDelays {
         rereads: [Duration::from_secs(5), Duration::from_secs(15), Duration::from_secs(30)],
