@@ -20,7 +20,7 @@ mod state;
 
 use std::sync::{Arc, MutexGuard};
 
-use server::FakeForgeServer;
+use server::{FakeForgeServer, ForgeCall, ForgeReply};
 use state::{ClosedIssue, Pipeline, Project, ProposedChange, State};
 pub use state::{ForgeComment, ForgeThread};
 use tempfile::TempDir;
@@ -46,6 +46,30 @@ pub enum Dialect {
     GitLab,
     /// Gitea and Forgejo, API v1.
     Gitea,
+}
+
+/// How a dialect differs from the others.
+struct DialectRules {
+    version: &'static str,
+    api_path: &'static str,
+    /// Between repository and number in the web address of a change.
+    change_path: &'static str,
+    /// The part of a ref of a change between `refs/` and its number.
+    ref_path: &'static str,
+    server_variable: &'static str,
+    token_variable: &'static str,
+    /// Status and message for a comment on a line outside the diff.
+    bad_line: (u16, &'static str),
+    answer: fn(&mut State, &ForgeCall) -> ForgeReply,
+}
+
+impl Dialect {
+    fn rules(self) -> &'static DialectRules {
+        match self {
+            Self::GitLab => &gitlab::RULES,
+            Self::Gitea => &gitea::RULES,
+        }
+    }
 }
 
 /// A change to propose.
@@ -125,23 +149,14 @@ impl FakeForge {
 
     /// Web address of a change.
     pub fn change_url(&self, change: &ChangeHandle) -> String {
-        let mark = match self.service.dialect {
-            Dialect::GitLab => "-/merge_requests",
-            Dialect::Gitea => "pulls",
-        };
-        format!("{}/{}/{mark}/{}", self.url(), change.repository, change.number)
+        let path = self.service.dialect.rules().change_path;
+        format!("{}/{}/{path}/{}", self.url(), change.repository, change.number)
     }
 
     /// Environment for a program that uses this forge as [`REVIEWER`].
     pub fn environment(&self) -> Vec<(&'static str, String)> {
-        match self.service.dialect {
-            Dialect::GitLab => {
-                vec![("GITLAB_HOST", self.url()), ("GITLAB_TOKEN", TOKEN.to_owned())]
-            }
-            Dialect::Gitea => {
-                vec![("GITEA_SERVER_URL", self.url()), ("GITEA_TOKEN", TOKEN.to_owned())]
-            }
-        }
+        let rules = self.service.dialect.rules();
+        vec![(rules.server_variable, self.url()), (rules.token_variable, TOKEN.to_owned())]
     }
 
     /// Adds a token of an account.

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::DialectRules;
 use super::code::StoredFile;
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
@@ -12,7 +13,18 @@ use super::state::{ForgeComment, ForgeThread, Project, ProposedChange, Review, S
 /// Largest page: Gitea's default.
 const PAGE_MAX: usize = 50;
 
-pub(super) fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
+pub(super) const RULES: DialectRules = DialectRules {
+    version: "1.22.3",
+    api_path: "/api/v1/",
+    change_path: "pulls",
+    ref_path: "pull",
+    server_variable: "GITEA_SERVER_URL",
+    token_variable: "GITEA_TOKEN",
+    bad_line: (422, "line not found in the diff"),
+    answer,
+};
+
+fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     match (call.method.as_str(), path.as_slice()) {
         ("GET", ["version"]) => ForgeReply::new(200, json!({ "version": state.version })),

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::DialectRules;
 use super::diff::FileDiff;
 use super::server::{ForgeCall, ForgeReply};
 use super::state::{ForgeComment, ForgeThread, Pipeline, Project, ProposedChange, State, Status};
@@ -12,10 +13,21 @@ use super::state::{ForgeComment, ForgeThread, Pipeline, Project, ProposedChange,
 const PAGE_MAX: usize = 100;
 
 /// Message for a position that is not in the diff.
-pub(super) const BAD_LINE: &str =
+const BAD_LINE: &str =
     "400 Bad request - Note {:line_code=>[\"can't be blank\", \"must be a valid line code\"]}";
 
-pub(super) fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
+pub(super) const RULES: DialectRules = DialectRules {
+    version: "17.5.1-ee",
+    api_path: "/api/v4/",
+    change_path: "-/merge_requests",
+    ref_path: "merge-requests",
+    server_variable: "GITLAB_HOST",
+    token_variable: "GITLAB_TOKEN",
+    bad_line: (400, BAD_LINE),
+    answer,
+};
+
+fn answer(state: &mut State, call: &ForgeCall) -> ForgeReply {
     let path: Vec<&str> = call.path.iter().map(String::as_str).collect();
     let method = call.method.as_str();
     if call.login.is_none() && !(call.is_job && method == "GET") {

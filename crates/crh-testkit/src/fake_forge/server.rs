@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::state::State;
-use super::{Dialect, Exchange, Fault, FaultKind, HoldPoint, JOB_TOKEN, gitea, gitlab};
+use super::{Dialect, Exchange, Fault, FaultKind, HoldPoint, JOB_TOKEN};
 use crate::fake_github::faults::HeldWrite;
 use crate::http;
 use crate::http::{ConnectionEnd, HttpRequest, HttpResponse, Service};
@@ -185,19 +185,11 @@ impl FakeForgeServer {
         self.address.get().map_or("", String::as_str)
     }
 
-    /// Path of the API.
-    fn api(&self) -> &'static str {
-        match self.dialect {
-            Dialect::GitLab => "/api/v4/",
-            Dialect::Gitea => "/api/v1/",
-        }
-    }
-
     /// Answers a request and records the exchange.
     fn handle(&self, request: &HttpRequest) -> ForgeAnswer {
         let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
         let path = path.strip_prefix(&self.prefix).unwrap_or(path);
-        let Some(below) = path.strip_prefix(self.api()) else {
+        let Some(below) = path.strip_prefix(self.dialect.rules().api_path) else {
             return self.git(request, path, query);
         };
         let body: Value = serde_json::from_slice(&request.body)
@@ -231,13 +223,7 @@ impl FakeForgeServer {
             return answer;
         }
         let call = self.call(request, below, query, body);
-        let reply = {
-            let mut state = self.state();
-            match self.dialect {
-                Dialect::GitLab => gitlab::answer(&mut state, &call),
-                Dialect::Gitea => gitea::answer(&mut state, &call),
-            }
-        };
+        let reply = (self.dialect.rules().answer)(&mut self.state(), &call);
         {
             let mut traffic = self.traffic();
             let exchange = &mut traffic.exchanges[index];
@@ -268,16 +254,12 @@ impl FakeForgeServer {
                 reply.headers.extend(retry_after.map(|time| ("retry-after", time.to_string())));
                 Some(ForgeAnswer::Json(reply))
             }
-            FaultKind::BadLine { .. } => Some(ForgeAnswer::Json(self.bad_line())),
+            FaultKind::BadLine { .. } => {
+                let (status, message) = self.dialect.rules().bad_line;
+                Some(ForgeAnswer::Json(ForgeReply::refused(status, message)))
+            }
             FaultKind::CutBefore => Some(ForgeAnswer::Cut),
             _ => None,
-        }
-    }
-
-    fn bad_line(&self) -> ForgeReply {
-        match self.dialect {
-            Dialect::GitLab => ForgeReply::refused(400, gitlab::BAD_LINE),
-            Dialect::Gitea => ForgeReply::refused(422, "line not found in the diff"),
         }
     }
 
@@ -293,7 +275,7 @@ impl FakeForgeServer {
             login: token.and_then(|token| state.tokens.get(&token).cloned()),
             is_job,
             web: self.address().to_owned(),
-            address: format!("{}{}{below}", self.address(), self.api()),
+            address: format!("{}{}{below}", self.address(), self.dialect.rules().api_path),
         }
     }
 

@@ -166,13 +166,9 @@ impl ProposedChange {
 
 impl State {
     pub(super) fn new(dialect: Dialect) -> Self {
-        let version = match dialect {
-            Dialect::GitLab => "17.5.1-ee",
-            Dialect::Gitea => "1.22.3",
-        };
         Self {
             dialect,
-            version: version.to_owned(),
+            version: dialect.rules().version.to_owned(),
             users: BTreeMap::new(),
             tokens: BTreeMap::new(),
             projects: BTreeMap::new(),
@@ -260,10 +256,7 @@ impl State {
         source.refresh();
         target.refresh();
         let head = source.tip(&head).unwrap();
-        let prefix = match self.dialect {
-            Dialect::GitLab => "merge-requests",
-            Dialect::Gitea => "pull",
-        };
+        let prefix = self.dialect.rules().ref_path;
         target.fetch_ref(&source, &head, &format!("refs/{prefix}/{number}/head"));
         let start = target.tip(&base).unwrap();
         let base = target.merge_base(&start, &head).unwrap();
