@@ -11,7 +11,7 @@ use serde_json::json;
 use super::doctor::{find_base_offline, named_base};
 use super::learning::{instructs_reviewer, read_small, today, user_name};
 use super::review::checks::lessons_at;
-use super::stats::recent_commits;
+use super::stats::{history_failure, recent_commits};
 use super::{forge, store};
 use crate::cli::{LearnArgs, ListFormatArg};
 use crate::config::environment::Environment;
@@ -65,7 +65,7 @@ pub(super) fn run(args: &LearnArgs, environment: &Environment) -> Result<(), Fai
         return place.undo(id);
     }
     let today = today(environment);
-    let known = history::load(state, &repo).or_fail(FailureKind::External)?;
+    let known = history::load(state, &repo).map_err(history_failure)?;
     let mut proposals = from_dismissals(&known, &today);
     proposals.extend(from_repairs(&repairs(args.commits, environment), &today));
     proposals.extend(from_documents(&solutions(&repository, &today), &today));
@@ -317,7 +317,8 @@ fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Fa
                 .hint("`crh learn --list` lists the proposals")
         })
     };
-    ids.iter().map(find).collect()
+    let ids: BTreeSet<&String> = ids.iter().collect();
+    ids.into_iter().map(find).collect()
 }
 
 /// The person who confirms: from the flag, or the author name of git.

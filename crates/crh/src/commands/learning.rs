@@ -237,7 +237,12 @@ impl LaterState<'_> {
         let outcomes = issues.into_iter().map(|(review, issue)| {
             let decided = self.outcome(history, review, issue);
             let known = history.outcome_of(proposal, &issue.key);
-            let known = known.filter(|known| known.kind == decided.kind && decided.by.is_empty());
+            let is_same = |known: &&OutcomeEntry| {
+                known.kind == decided.kind
+                    && known.is_local == decided.is_local
+                    && decided.by.is_empty()
+            };
+            let known = known.filter(is_same);
             // A dismissal on this machine keeps its words.
             known.cloned().unwrap_or(decided)
         });

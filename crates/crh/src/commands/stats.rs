@@ -125,7 +125,7 @@ fn posting_time(run_id: &str) -> Option<String> {
     Some(format!("{year}-{month}-{day}T{hour}:{minute}:{second}Z"))
 }
 
-fn history_failure(error: HistoryError) -> Failure {
+pub(super) fn history_failure(error: HistoryError) -> Failure {
     let hint = match error.why.kind() {
         ErrorKind::FileTooLarge => "`crh stats --forget` deletes the stored outcomes",
         _ => "set `state.folder` in your config, or `CRH_STATE`, to another folder",
