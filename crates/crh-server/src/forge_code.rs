@@ -10,6 +10,9 @@ use crh_review::identity::is_key;
 /// Largest file that crh changes, in bytes.
 const FILE_MAX: usize = 1 << 20;
 
+/// Modes of files that crh changes. Links and submodules have others.
+pub(crate) const FILE_MODES: [&str; 2] = ["100644", "100755"];
+
 /// Head of a pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PullHead {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::forge_access::ForgeFailure;
 use crate::forge_code::{
-    CommitResult, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation, PullHead,
-    decode, encode, issue_key,
+    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
+    PullHead, decode, encode, issue_key,
 };
 use crate::github_app::GitHubAccess;
 use crate::job::ChangeId;
@@ -19,9 +19,6 @@ const DEPTH_MAX: usize = 40;
 
 /// Most pages of conversations, with 50 each.
 const THREAD_PAGES_MAX: usize = 40;
-
-/// Modes of files that crh changes. Links and submodules have others.
-const FILE_MODES: [&str; 2] = ["100644", "100755"];
 
 const THREADS_QUERY: &str =
     "query($owner: String!, $name: String!, $number: Int!, $after: String) {

@@ -13,8 +13,8 @@ use thiserror::Error;
 use super::rules::{RestChange, RestForgeRules};
 use crate::forge_access::{CheckNotice, ForgeFailure, OpenChange};
 use crate::forge_code::{
-    CommitResult, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation, PullHead,
-    decode, issue_key,
+    CommitResult, FILE_MODES, FileCommit, FileVersion, FixSuggestion, HeadFile, OwnConversation,
+    PullHead, decode, issue_key,
 };
 use crate::github_app::{SecretError, SecretSource, forge_failure};
 use crate::job::ChangeId;
@@ -252,6 +252,17 @@ impl RestAccess {
         commit: &str,
         path: &str,
     ) -> Result<Option<HeadFile>, ForgeFailure> {
+        if let Some(folder) = self.rules().folder_path(repository, commit, path) {
+            let is_file = |entry: &Value| {
+                let mode = entry["mode"].as_str().unwrap_or_default();
+                entry["path"] == path && FILE_MODES.contains(&mode)
+            };
+            match self.list(&folder).await {
+                Ok(entries) if entries.iter().any(is_file) => {}
+                Ok(_) | Err(ForgeFailure::Gone(_)) => return Ok(None),
+                Err(failure) => return Err(failure),
+            }
+        }
         let reply = match self.get(&self.rules().file_path(repository, commit, path)).await {
             Err(ForgeFailure::Gone(_)) => return Ok(None),
             reply => reply?,

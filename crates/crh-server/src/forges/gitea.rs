@@ -280,6 +280,10 @@ impl RestForgeRules for GiteaEvents {
         format!("/repos/{repository}/contents/{}?ref={commit}", encode(path))
     }
 
+    fn folder_path(&self, _: &str, _: &str, _: &str) -> Option<String> {
+        None
+    }
+
     fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str> {
         reply["sha"].as_str().filter(|_| reply["type"] == "file")
     }

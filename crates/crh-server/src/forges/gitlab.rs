@@ -320,6 +320,14 @@ impl RestForgeRules for GitLabEvents {
         format!("{}/repository/files/{path}?ref={commit}", project_path(repository))
     }
 
+    /// The reply about a file does not tell a symlink from a file.
+    fn folder_path(&self, repository: &str, commit: &str, path: &str) -> Option<String> {
+        let folder = path.rsplit_once('/').map(|(folder, _)| encode(folder).replace('/', "%2F"));
+        let folder = folder.unwrap_or_default();
+        let project = project_path(repository);
+        Some(format!("{project}/repository/tree?path={folder}&ref={commit}"))
+    }
+
     fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str> {
         reply["last_commit_id"].as_str()
     }

@@ -122,6 +122,10 @@ pub trait RestForgeRules: fmt::Debug + Send + Sync {
     /// API path of a file at a commit.
     fn file_path(&self, repository: &str, commit: &str, path: &str) -> String;
 
+    /// API path of the list of files beside a file, each with path and mode. `None` if the reply
+    /// about the file itself tells its type.
+    fn folder_path(&self, repository: &str, commit: &str, path: &str) -> Option<String>;
+
     /// Id of the version of a file in a reply. `None` if it is not a plain file.
     fn file_version<'v>(&self, reply: &'v Value) -> Option<&'v str>;
 

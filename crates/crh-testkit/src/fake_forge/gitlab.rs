@@ -102,6 +102,20 @@ fn project_answer(state: &mut State, call: &ForgeCall, project: &str, rest: &[&s
             });
             ForgeReply::new(200, reply)
         }
+        ("GET", ["repository", "tree"]) => {
+            let (commit, folder) = (call.query("ref").unwrap_or_default(), call.query("path"));
+            let folder = folder.unwrap_or_default();
+            let entries = state.projects[project].bare.tree(&format!("{commit}:{folder}"));
+            if entries.is_empty() {
+                return ForgeReply::refused(404, "404 invalid revision or path Not Found");
+            }
+            let entries = entries.into_iter().map(|(mode, kind, id, name)| {
+                let path =
+                    if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+                json!({ "id": id, "name": name, "type": kind, "path": path, "mode": mode })
+            });
+            call.page(entries.collect(), "per_page", PAGE_MAX)
+        }
         ("GET", ["repository", "commits", sha]) => {
             match state.projects[project].bare.object_type(sha).as_deref() {
                 Some("commit") => ForgeReply::new(200, commit_json(state, project, sha)),

@@ -196,9 +196,10 @@ impl FakeBareRepository {
         git(&self.path).args(["cat-file", "blob", id]).output().unwrap().stdout
     }
 
-    /// Entries of a tree: mode, type, id and name.
+    /// Entries of a tree: mode, type, id and name. None if there is no such tree.
     pub(crate) fn tree(&self, id: &str) -> Vec<(String, String, String, String)> {
-        let output = self.run(&["ls-tree", "-z", id]);
+        let output = git(&self.path).args(["ls-tree", "-z", id]).output().unwrap().stdout;
+        let output = String::from_utf8_lossy(&output);
         let entries = output.split('\0').filter_map(|entry| {
             let (about, name) = entry.split_once('\t')?;
             let mut words = about.split(' ').map(str::to_owned);

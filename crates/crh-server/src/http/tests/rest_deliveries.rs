@@ -21,7 +21,12 @@ impl RestScene {
         let repo = Repo::from_fixture("\n//- a.txt\na\n");
         repo.git(&["checkout", "--quiet", "-b", "feature"]);
         repo.write("a.txt", "b\n");
+        repo.write("folder/b.txt", "b\n");
+        std::os::unix::fs::symlink("../a.txt", repo.path().join("folder/link")).unwrap();
         repo.commit("change");
+        let submodule = format!("160000,{},submodule", repo.id("HEAD"));
+        repo.git(&["update-index", "--add", "--cacheinfo", &submodule]);
+        repo.git(&["commit", "--quiet", "--message", "submodule"]);
         let forge = FakeForge::start_below(dialect, "/forge");
         forge.repository(repository, &repo).member(repository, "ann", 30);
         forge.member(repository, "annika", 20);
@@ -190,6 +195,25 @@ async fn rest_forges_answer_what_jobs_ask() {
         scene.forge.close(&scene.change);
         assert_eq!(access.open_change(ACCOUNT, &change).await.unwrap(), None, "{name}");
         assert_eq!(scene.forge.surprises(), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn links_and_submodules_are_no_files_to_fix() {
+    for scene in scenes() {
+        let (change, head) = (scene.change_id(), scene.forge.head(&scene.change));
+        for (path, expected) in [
+            ("a.txt", Some("b\n")),
+            ("folder/b.txt", Some("b\n")),
+            ("folder/link", None),
+            ("submodule", None),
+            ("folder", None),
+            ("missing/a.txt", None),
+        ] {
+            let file = scene.access.file_at(&change, &head, path).await.unwrap();
+            assert_eq!(file.map(|file| file.text).as_deref(), expected, "{} {path}", scene.name);
+        }
+        assert_eq!(scene.forge.surprises(), Vec::<String>::new(), "{}", scene.name);
     }
 }
 
