@@ -62,6 +62,10 @@ fn commands_print_numbers_files_and_the_line_map() {
         ]
     "#]]
     .assert_eq(&crh(&["diff", "map"]).stdin(DIFF).run().shown());
+}
+
+#[test]
+fn map_looks_up_one_line_both_ways() {
     expect![[r#"
         exit 0
         ---

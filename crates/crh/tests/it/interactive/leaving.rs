@@ -176,7 +176,7 @@ fn check(leave: impl Fn(&Terminal)) {
         assert_eq!(after.1, [head, refs, String::new()], "{}", asked.name);
         scene.repo.git(&["checkout", "--quiet", "--force", "HEAD", "--", "."]);
         assert_same(&state(&scene).0, &after.0, asked.name);
-        if number % 4 != 0 && !runs_all_cases() {
+        if !number.is_multiple_of(4) && !runs_all_cases() {
             continue;
         }
         scene.comes_back();

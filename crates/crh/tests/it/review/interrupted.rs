@@ -106,7 +106,6 @@ fn sigterm_reports_partial_results_like_ctrl_c() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "most of it is what is printed")]
 fn ctrl_c_reports_partial_results() {
     let desk = ReviewFixture::with(STORE);
     let model = model_stuck_at_second();
