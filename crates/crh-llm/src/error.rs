@@ -42,7 +42,7 @@ pub enum ModelError {
     #[error("incomplete reply: {message}")]
     CutStream { message: String },
     /// The vendor could not be reached, or stopped responding.
-    #[error("cannot reach the model: {message}")]
+    #[error("cannot reach the model server: {message}")]
     Transport {
         message: String,
         /// Whether the request may have arrived and cost money.
@@ -55,7 +55,7 @@ pub enum ModelError {
     )]
     PromptCut { sent: u64, read: u64 },
     /// No server runs at an address of this machine. Retries do not start it.
-    #[error("no model server is running: {message}")]
+    #[error("cannot connect to the model server on this machine: {message}")]
     NoServer { message: String },
     /// The recording has no answer to this question.
     #[error("{message}")]

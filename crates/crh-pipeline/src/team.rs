@@ -38,7 +38,7 @@ const SECOND_SPECIALIST_LINES: u64 = 400;
 const SECOND_FINDER_LINES: u64 = 600;
 
 /// Why a reviewer without a matching trigger is skipped.
-const NO_TRIGGER: &str = "no trigger matches the change";
+const NO_TRIGGER: &str = "the change does not touch its topic";
 /// Minimum similarity of a name for a suggestion.
 const SIMILAR: f64 = 0.75;
 

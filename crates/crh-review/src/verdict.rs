@@ -144,7 +144,7 @@ fn decide(
         (Verdict::ReadyWithFixes, format!("{} to fix", plural(actionable_count, "issue")))
     } else if open_findings.iter().any(OpenFinding::is_urgent_advice) {
         // A reviewer that asks for no fix cannot make a P1 pass.
-        (Verdict::ReadyWithFixes, "no issue asks for a fix".to_owned())
+        (Verdict::ReadyWithFixes, "no issue needs a fix".to_owned())
     } else {
         let (verdict, reason) = verdict_without_actionable(report, open_findings, command, &gaps);
         return (verdict, with_remarks(report, open_findings, reason));
@@ -219,7 +219,7 @@ fn silenced_findings(report: &Report) -> String {
         held_back => {
             let start = if by_rule_or_person.is_empty() { " except" } else { " and" };
             let findings = plural(held_back, "finding");
-            format!("{by_rule_or_person}{start} {findings} held back by a lesson")
+            format!("{by_rule_or_person}{start} {findings} hidden by a lesson")
         }
     }
 }
@@ -362,7 +362,7 @@ pub(crate) fn coverage_problems(report: &Report) -> Vec<String> {
         report.suppressed.iter().filter(|dropped| is_unproven_urgent(dropped)).count();
     if unproven_count > 0 {
         gaps.push(format!(
-            "the quotes of {} were not found",
+            "crh did not find the quoted code of {}",
             plural(unproven_count, "P0 or P1 finding")
         ));
     }

@@ -1,4 +1,4 @@
-//! Carries out commands in comments, and says why a stranger's pull request waits.
+//! Runs commands in comments, and explains why a stranger's pull request waits.
 //!
 //! A job may run twice, because a worker can die in between. Each answer has a hidden mark with the
 //! id of the comment, and crh answers a comment only once.

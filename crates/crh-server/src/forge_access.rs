@@ -1,4 +1,4 @@
-//! What a worker needs from a forge besides the commands of `crh`.
+//! Requests of a worker to a forge that no `crh` command makes.
 
 use std::future::Future;
 

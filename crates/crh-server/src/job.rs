@@ -1,4 +1,4 @@
-//! Jobs: what a worker has to do, and in which state it is.
+//! Jobs of workers, and their states.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What jobs about comments carry with them.
+//! Payloads of jobs about comments.
 
 use serde::{Deserialize, Serialize};
 

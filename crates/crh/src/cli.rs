@@ -53,7 +53,7 @@ pub(crate) use self::serve::{
 };
 pub(crate) use self::target::{ModeArg, PrepareArgs, PrepareOutputArgs, TargetArgs};
 
-/// Review code changes before they are merged: find defects and prove each one with quoted code
+/// Review code changes before they are merged; every reported defect quotes the code
 #[derive(Debug, Parser)]
 #[command(name = "crh", version, long_version = crate::version::version_text(), arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -71,59 +71,62 @@ pub(crate) enum Command {
     Check(Box<CheckArgs>),
     /// List the reviewers, and which of them would review this change
     Reviewers(Box<ReviewersArgs>),
-    /// Record all current findings of the static checks, so that `crh check` reports only new ones
+    /// Store all current findings of the static checks, so that `crh check` reports only new ones
     Baseline(BaselineArgs),
     /// Review a built-in example change; needs no API key and no network
     Demo(DemoArgs),
     /// Check the setup: git, configuration, API keys, GitHub, Launchpad, sandbox, linters
     Doctor(DoctorArgs),
-    /// Write to a folder or an archive everything that reviewers see of a change
+    /// Write everything that reviewers see of a change to a folder or an archive
     Prepare(PrepareArgs),
-    /// Call one of the reviewing models' tools by hand, for debugging
+    /// Call one of the tools that reviewing models use, for debugging
     Tool(ToolArgs),
-    /// Number the lines of a unified diff, map them to file lines, or list the files
+    /// Number the lines of a unified diff, map them to lines of files, or list its files
     #[command(subcommand)]
     Diff(DiffCommand),
     /// Merge the findings of several reviewers into one report
     Merge(MergeArgs),
     /// Convert a JSON report to another format
     Render(RenderArgs),
-    /// Print the JSON Schema of a file format of crh
+    /// Print the JSON Schema of a format that crh reads or writes
     Schema(SchemaArgs),
     /// Show the settings in effect, or print the JSON Schema of `crh.toml`
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Write a commented `crh.toml`, or set up a local model, a coding agent or a git hook
     Init(InitArgs),
-    /// Serve a coding agent: an MCP server on standard input and output
+    /// Run an MCP server on standard input and output, for coding agents
     Mcp(McpArgs),
     /// List models with their prices, or test one
     #[command(subcommand)]
     Model(ModelCommand),
     /// Ask a model one question, for debugging
     Ask(AskArgs),
-    /// Measure review quality: run a suite of test cases, compare results, gate CI, measure noise
+    /// Measure how good reviews are: review test cases, score the results, compare scores
     #[command(subcommand)]
     Eval(EvalCommand),
-    /// Show the report of a stored run, by default the newest
+    /// Show the report of a stored review, by default the newest
     Show(ShowArgs),
-    /// List stored runs, or delete old ones
+    /// List stored reviews, or delete old ones
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Hide an issue in all later reviews of this repository
     Dismiss(DismissArgs),
-    /// Show what became of posted issues: acted on, rejected or left alone, by category and reviewer
+    /// Show how many posted issues maintainers acted on, rejected or left alone, by category and
+    /// reviewer
     Stats(StatsArgs),
-    /// Propose rules for later reviews (lessons), derived from issues that were dismissed, fixed or reverted
+    /// Propose rules for later reviews (lessons), based on what people dismissed, fixed, reverted
+    /// or wrote
     Learn(LearnArgs),
     /// Run a language server on standard input and output, for editors
     Lsp,
-    /// Post the report of a stored run to a pull request or merge proposal
+    /// Post the report of a stored review to a pull request or merge proposal
     Post(Box<PostArgs>),
-    /// Run a server that reviews the pull requests of a team, with a web page that shows the reviews
+    /// Run a server that reviews a team's pull requests and shows the reviews on a web page
     #[cfg(feature = "server")]
     Serve(Box<ServeArgs>),
-    /// Run review jobs of a `crh serve` on this machine; pass the same limits as to `crh serve`
+    /// Run the review jobs of a `crh serve` server on this machine; pass the same limits as to the
+    /// server
     #[cfg(feature = "server")]
     Worker(Box<WorkerArgs>),
     /// Answer a reply to an issue; `crh serve` uses it
@@ -142,13 +145,13 @@ pub(crate) enum Command {
     Logout(LogoutCommand),
     /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print the manual page of crh, or write the pages of all commands
+    /// Print the manual page of crh, or write the manual pages of all commands
     Man(ManArgs),
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting with its value and where the value comes from
+    /// Print the value of every setting and its source, such as a file or a flag
     Show(Box<ConfigShowArgs>),
     /// Print the JSON Schema of `crh.toml`, for editors
     Schema,
@@ -192,14 +195,14 @@ pub(crate) struct InitArgs {
     pub(crate) force: bool,
     /// Instead of writing `crh.toml`, set up a model server on this machine: Ollama, LM Studio or llama.cpp
     ///
-    /// Writes your own configuration file, unless that file exists. Give the URL of the server if it does not
-    /// listen on its usual port.
+    /// crh writes the configuration file in your home folder, and does not overwrite an existing
+    /// one. Pass the URL of the server if it does not listen on its usual port.
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with = "force")]
     #[expect(clippy::option_option, reason = "the flag may have a value")]
     pub(crate) local: Option<Option<String>>,
     /// Instead of writing `crh.toml`, connect crh with this coding agent; repeatable
     ///
-    /// Shows the files first, asks, and never overwrites a file.
+    /// crh shows the files, asks, and never overwrites a file.
     #[arg(long, value_enum, conflicts_with_all = ["force", "local"])]
     pub(crate) agent: Vec<AgentArg>,
     /// Instead of writing `crh.toml`, write a hook that runs the static checks; repeatable
@@ -213,7 +216,8 @@ pub(crate) struct InitArgs {
 /// Coding agents that crh can set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AgentArg {
-    /// Claude Code: MCP server, command `/crh`, check when the agent stops
+    /// Claude Code: MCP server, command `/crh`, and a hook that checks the change when the agent
+    /// stops
     Claude,
     /// Codex: MCP server, instructions in `AGENTS.md`
     Codex,
@@ -234,13 +238,14 @@ pub(crate) enum HookArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// Folder that the server may read if the agent does not name its folders (default: the current one)
+    /// Folder that the server may read if the agent names no folders (default: the current folder)
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Apply fixes without asking, for agents that cannot ask you
     #[arg(long)]
     pub(crate) allow_fixes: bool,
-    /// Review with the agent's own model, which needs no API key; the agent must offer `sampling` with tools
+    /// Review with the agent's own model, without an API key; the agent must support MCP `sampling`
+    /// with tools
     #[arg(long)]
     pub(crate) client_model: bool,
 }

@@ -96,7 +96,7 @@ fn from_transport_error(error: &reqwest::Error, summary: &FrameSummary) -> Model
     if error.is_builder() {
         ModelError::BadRequest { message: format!("the request cannot be sent: {cause}") }
     } else if error.is_connect() {
-        vendor_error::not_connected(format!("connection failed: {cause}"))
+        vendor_error::not_connected(cause)
     } else if summary.count > 0 || error.is_body() || error.is_decode() {
         cut_stream(&format!("connection lost: {cause}"))
     } else {

@@ -123,13 +123,13 @@ mod tests {
             "http://127.0.0.1:18480",
             None,
             expect![[r#"
-            no model server is running: no (`http://127.0.0.1:18480/messages`)
+            cannot connect to the model server on this machine: no (`http://127.0.0.1:18480/messages`)
             the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/messages`); is `/v1` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/messages`)
             the model rejected the request: no
             incomplete reply: no
-            no model server is running: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
+            cannot connect to the model server on this machine: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
             the server requires an API key, and crh sent none: no
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`); is `/v1beta` missing?
             the model rejected the request: no (`http://127.0.0.1:18480/models/some-model:streamGenerateContent`)
@@ -146,13 +146,13 @@ mod tests {
             &format!("https://a.example/{key}/v1"),
             Some(key),
             expect![[r#"
-            cannot reach the model: no (`https://a.example/[redacted]/v1/messages`)
+            cannot reach the model server: no (`https://a.example/[redacted]/v1/messages`)
             the API key was rejected: no
             the model rejected the request: no (`https://a.example/[redacted]/v1/messages`)
             the model rejected the request: no (`https://a.example/[redacted]/v1/messages`)
             the model rejected the request: no
             incomplete reply: no
-            cannot reach the model: no (`https://a.example/[redacted]/v1/models/some-model:streamGenerateContent`)
+            cannot reach the model server: no (`https://a.example/[redacted]/v1/models/some-model:streamGenerateContent`)
             the API key was rejected: no
             the model rejected the request: no (`https://a.example/[redacted]/v1/models/some-model:streamGenerateContent`)
             the model rejected the request: no (`https://a.example/[redacted]/v1/models/some-model:streamGenerateContent`)

@@ -329,7 +329,7 @@ async fn refused_connection_costs_nothing() {
     let live = live(Wire::Anthropic, format!("http://127.0.0.1:{port}/v1"));
     let error = ask(&live, &question()).await.unwrap_err();
     let error_text = format!("{error:?}").replace(&port.to_string(), "PORT");
-    expect![[r#"NoServer { message: "connection failed: Connection refused (os error 111) (`http://127.0.0.1:PORT/v1/messages`)" }"#]].assert_eq(&error_text);
+    expect![[r#"NoServer { message: "Connection refused (os error 111) (`http://127.0.0.1:PORT/v1/messages`)" }"#]].assert_eq(&error_text);
 }
 
 #[tokio::test]

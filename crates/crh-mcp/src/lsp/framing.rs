@@ -1,5 +1,5 @@
-//! Messages with a `Content-Length` header. Answers messages that are no JSON-RPC with an error, and
-//! hands the others over, so that one malformed message does not end the session.
+//! Reads and writes messages with a `Content-Length` header. A message that is not valid JSON-RPC
+//! gets an error reply and does not end the session.
 
 use std::io;
 

@@ -1,8 +1,8 @@
 //! `crh lsp`: a language server over standard input and output. It publishes the static checks and
 //! the issues of the newest stored run as diagnostics, and offers to fix, dismiss or explain them.
 //!
-//! All work is done by child processes of crh. A request or notification is answered at once, and
-//! tasks do the rest, so that the server ends when the client disappears.
+//! Child processes of crh do all work. The server answers each message at once and starts a task
+//! for the rest, so that it ends when the client disappears.
 
 mod commands;
 mod diagnostics;

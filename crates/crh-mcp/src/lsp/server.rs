@@ -1,4 +1,4 @@
-//! The protocol: what the client sends, and when diagnostics are published.
+//! Handles the messages of the client, and decides when to publish diagnostics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

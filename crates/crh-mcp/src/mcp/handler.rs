@@ -1,5 +1,5 @@
-//! The frame of an MCP server: it answers the requests of a client with tools, resources and one prompt.
-//! `CheckoutTools` has those of a checkout, the team server those of its repositories.
+//! The MCP server without its tools: it answers the requests of a client. `CheckoutTools` provides
+//! the tools, resources and prompt for a checkout; the team server provides its own.
 
 use std::borrow::Cow;
 use std::fmt::Display;

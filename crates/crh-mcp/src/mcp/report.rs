@@ -1,4 +1,4 @@
-//! What a client gets of a report: the issues as data, and a short text. Both quote the reviewed
+//! Converts a report for a client: the issues as data, and a short text. Both quote the reviewed
 //! change, so the data has a label, and the text a label and a fence.
 
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! JSON-RPC over a pair of streams, one message per line. Answers what it cannot read, and tells
-//! the server at once when the client is gone.
+//! JSON-RPC over a pair of streams, one message per line. Answers an unreadable message with an
+//! error, and tells the server at once when the client is gone.
 
 use std::io;
 use std::sync::Arc;

@@ -415,14 +415,15 @@ impl fmt::Display for CostEstimate {
         let Self { likely_cost, max_cost, reserved_cost, llm_calls, input_tokens, .. } = self;
         let calls = model_calls(*llm_calls);
         let scope = if self.fits_no_reviewer() {
-            "because the budget is too small for all reviewers"
+            "(the budget is too small for any reviewer)"
         } else {
-            "with the runs that select and validate findings"
+            "for all calls, including those that select and check findings"
         };
+        writeln!(f, "expected cost: {likely_cost} {scope}")?;
         writeln!(
             f,
-            "about {likely_cost} {scope}; at most {max_cost}, of which {reserved_cost} are kept back so that reviewers can finish and findings can be validated; \
-             at most {calls} and {input_tokens} input tokens"
+            "limits: {max_cost}, {calls}, {input_tokens} input tokens; crh reserves {reserved_cost} \
+             for the final answers of reviewers and for checking findings"
         )
     }
 }
@@ -447,10 +448,14 @@ impl fmt::Display for PlanShortfall {
         match self {
             // In digits below a cent, like the sums of the estimate.
             Self::Money { cost, left } => {
-                write!(f, "may cost {cost}, {left} left; raise --max-cost")
+                write!(f, "may cost {cost}, {left} left; raise `--max-cost`")
             }
             Self::Calls { max } => {
-                write!(f, "the earlier ones use up {}; raise --max-llm-calls", model_calls(*max))
+                write!(
+                    f,
+                    "the reviewers above use up {}; raise `--max-llm-calls`",
+                    model_calls(*max)
+                )
             }
         }
     }

@@ -120,22 +120,22 @@ fn fate_label(fate: Fate) -> &'static str {
         Fate::Softened => "listed as a gap or risk",
         Fate::Suppressed => "suppressed",
         Fate::Dismissed => "dismissed",
-        Fate::Lesson => "held back by a lesson",
+        Fate::Lesson => "hidden by a lesson",
         Fate::ProtectedPath => "protected document",
         Fate::OverCap => "over the limit",
     }
 }
 
-/// What the reader can do about an issue of this report, such as `fix by hand`. If the run is not
-/// stored, `crh fix` would act on an issue of another run.
+/// What the reader can do about an issue of this report, such as `needs a manual fix`. If the
+/// review is not stored, `crh fix` would act on an issue of another review.
 fn next_step_in(report: &Report, issue: &Issue) -> String {
     // `crh fix` does not apply the same fix twice.
     if report.fix_of(issue.number).is_some_and(|fix| fix.outcome == FixOutcome::FoundAgain) {
-        return "its fix did not help; fix by hand".to_owned();
+        return "the applied fix did not help; needs a manual fix".to_owned();
     }
     let step = next_step(issue);
     match report.artifact.is_empty() && step.contains("`crh fix") {
-        true => "crh can fix this if the run is stored".to_owned(),
+        true => "crh can fix this, but only in a stored review".to_owned(),
         false => step,
     }
 }
@@ -156,17 +156,17 @@ fn next_step(issue: &Issue) -> String {
         }
         (_, Owner::Release) => "handle it when you release".to_owned(),
         (AutofixClass::Advisory, _) => "no action needed".to_owned(),
-        (_, Owner::Human) => "crh cannot fix this; a person must".to_owned(),
+        (_, Owner::Human) => "a person must handle this; crh cannot fix it".to_owned(),
         (AutofixClass::SafeAuto, Owner::ReviewFixer) => format!("`crh fix{verify}` can fix this"),
         (AutofixClass::SafeAuto, Owner::DownstreamResolver) => {
             format!("`crh fix --issue {number}{verify}` can fix this")
         }
         (AutofixClass::GatedAuto, _) => {
             format!(
-                "`crh fix --issue {number}{verify}` can fix this; the fix changes behaviour, so check the result"
+                "`crh fix --issue {number}{verify}` can fix this; check the result, because the fix changes behaviour"
             )
         }
-        (AutofixClass::Manual, _) => "fix by hand".to_owned(),
+        (AutofixClass::Manual, _) => "needs a manual fix".to_owned(),
     }
 }
 
@@ -209,7 +209,7 @@ fn location_label(issue: &Issue) -> String {
     crate::sanitise::path(&issue.location.to_string())
 }
 
-/// A note if the second look was unsure or failed.
+/// A note if the second model run was unsure or failed.
 fn validation_note(issue: &Issue) -> Option<&'static str> {
     match issue.validation {
         Validation::Unsure | Validation::Degraded => validation_label(issue.validation),
@@ -264,8 +264,8 @@ fn validation_label(validation: Validation) -> Option<&'static str> {
         Validation::NotRun => return None,
         Validation::ByCode => "static check",
         Validation::Confirmed => "confirmed by a second model run",
-        Validation::Unsure => "a second look could not decide",
-        Validation::Degraded => "the second look failed",
+        Validation::Unsure => "a second model run could not decide",
+        Validation::Degraded => "the second model run, which checks the issue, failed",
     })
 }
 

@@ -404,7 +404,7 @@ fn fix_command_is_named_only_for_a_stored_run() {
     };
     for (stored, unstored) in texts(&stored).iter().zip(texts(&unstored)) {
         assert!(stored.contains("crh fix") && !unstored.contains("crh fix"), "{unstored}");
-        assert!(unstored.contains("crh can fix this if the run is stored"));
+        assert!(unstored.contains("crh can fix this, but only in a stored review"));
     }
 }
 
@@ -530,7 +530,7 @@ fn urgent_issue_for_a_person_is_residual_work() {
     assert!(issue.severity <= crate::finding::Severity::P1);
     let line = format!("{} {} {}: ", issue.number, issue.severity, location_label(issue));
     let rendered = text(&report, &TextStyle::default());
-    let (_, residual) = rendered.split_once("Residual work").unwrap();
+    let (_, residual) = rendered.split_once("Open work").unwrap();
     assert!(residual.contains(&line), "{rendered}");
 }
 
@@ -548,7 +548,7 @@ fn fix_that_did_not_help_is_not_offered_again() {
         outcome: FixOutcome::FoundAgain,
     }];
     let rendered = text(&report, &TextStyle::default());
-    assert!(rendered.contains("its fix did not help; fix by hand"), "{rendered}");
+    assert!(rendered.contains("the applied fix did not help; needs a manual fix"), "{rendered}");
     assert!(!rendered.contains("`crh fix --issue"), "{rendered}");
 }
 
@@ -582,8 +582,8 @@ fn unsure_second_look_is_noted() {
         pages.map(|page| page.split_whitespace().collect::<Vec<_>>().join(" "))
     };
     for (validation, note) in [
-        (Validation::Unsure, "a second look could not decide"),
-        (Validation::Degraded, "the second look failed"),
+        (Validation::Unsure, "a second model run could not decide"),
+        (Validation::Degraded, "the second model run, which checks the issue, failed"),
     ] {
         assert!(render_pages(&report).iter().all(|page| !page.contains(note)));
         report.issues[0].validation = validation;

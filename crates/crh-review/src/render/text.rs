@@ -158,7 +158,7 @@ pub fn text(report: &Report, style: &TextStyle) -> String {
     }
     let team = team(report);
     if !team.is_empty() {
-        out.push_str("Team:\n");
+        out.push_str("Reviewers:\n");
     }
     for (name, why) in &team {
         let line = if why.is_empty() { name.clone() } else { format!("{name}: {why}") };
@@ -224,7 +224,7 @@ fn issue(issue: &Issue, next_step: Option<String>, style: &TextStyle) -> String 
         issue.category.to_string(),
         format!("found by {}", one_line(&reported_by(issue))),
         match issue.probability {
-            Some(probability) => format!("probability {probability}"),
+            Some(probability) => format!("probability that maintainers agree {probability}"),
             None => format!("confidence {}", issue.confidence),
         },
     ];
@@ -282,12 +282,12 @@ fn lists(report: &Report) -> Vec<(&'static str, Vec<String>)> {
     let mut lists = vec![
         ("Requirements", requirements(report)),
         ("Applied fixes", applied_fixes(report)),
-        ("Residual work", residual_work(report)),
+        ("Open work", residual_work(report)),
         ("Pre-existing issues", pre_existing.map(|line| one_line(&line)).collect()),
-        ("Residual risks", lines(&report.residual_risks)),
-        ("Testing gaps", lines(&report.testing_gaps)),
-        ("Learnings", lines(&notes.learnings)),
-        ("Agent-native gaps", lines(&notes.agent_native_gaps)),
+        ("Remaining risks", lines(&report.residual_risks)),
+        ("Missing tests", lines(&report.testing_gaps)),
+        ("Lessons from past problems", lines(&notes.learnings)),
+        ("What agents cannot do", lines(&notes.agent_native_gaps)),
         ("Schema drift", lines(&notes.schema_drift)),
         ("Deployment", lines(&notes.deployment)),
         ("Review coverage", coverage(report)),
@@ -350,7 +350,7 @@ fn verdict(report: &Report, style: &TextStyle) -> String {
     // The order of one issue says nothing.
     if report.fix_order.len() > 1 {
         let numbers: Vec<String> = report.fix_order.iter().map(ToString::to_string).collect();
-        out.push_str(&style.wrap("Fix order: ", "  ", &numbers.join(", ")));
+        out.push_str(&style.wrap("Fix in this order: ", "  ", &numbers.join(", ")));
     }
     out
 }

@@ -87,7 +87,7 @@ fn open_issues_decide_first() {
 #[test]
 fn advisory_issue_is_named_but_is_no_work() {
     check_issues(&expect![[r#"
-        Review P1!: Ready with fixes: no issue asks for a fix; read 1 advisory P0 or P1 issue
+        Review P1!: Ready with fixes: no issue needs a fix; read 1 advisory P0 or P1 issue
         Review P1 P1!: Ready with fixes: 1 issue to fix; read 1 advisory P0 or P1 issue
         Review P0! P1!: Not ready: a person must decide about a P0 before the merge; read 2 advisory P0 or P1 issues
     "#]]);

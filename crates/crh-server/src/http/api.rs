@@ -1,4 +1,4 @@
-//! The queue and reviews as JSON, for programs. The same people see the same things as on the page.
+//! The queue and reviews as JSON, for programs. The access rules are those of the page.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};

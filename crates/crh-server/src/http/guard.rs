@@ -1,4 +1,4 @@
-//! What every request to the page passes: headers, host, and the origin of forms.
+//! Checks every request to the page: its headers, its host name, and the origin of forms.
 
 use std::time::Duration;
 

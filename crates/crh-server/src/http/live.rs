@@ -1,5 +1,5 @@
-//! Live updates: a number that changes when the queue changes. The browser then asks for the page
-//! again, so that updates show nothing that the page would not.
+//! Live updates: the server sends a number that changes when the queue changes, and the browser
+//! then loads the page again. So updates never show more than the page.
 
 use std::convert::Infallible;
 use std::time::Duration;

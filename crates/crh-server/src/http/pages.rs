@@ -1,4 +1,4 @@
-//! The page: who looks, what they may see, and the values of the templates.
+//! Serves the web page: identifies the visitor, checks what they may see, and fills the templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Whether the database takes writes: a full disk must be visible.
+//! Checks whether the database accepts writes, so that a full disk is noticed.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

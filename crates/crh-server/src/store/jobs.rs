@@ -1,4 +1,4 @@
-//! Adding, reading, cancelling and retrying jobs.
+//! Adds, reads, cancels and retries jobs.
 
 use sqlx::{Any, Transaction, any::AnyRow};
 

@@ -1,4 +1,4 @@
-//! Deleting what is past its retention.
+//! Deletes data that is older than the retention period.
 
 use super::{Store, StoreResult};
 use crate::clock::UnixMillis;

@@ -1,4 +1,4 @@
-//! Finished reviews, and what they add up to.
+//! Finished reviews, and their totals.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Money: what a day and a month cost so far, and reservations before a call is made.
+//! Spending per day and month, and reservations before a review starts.
 //!
 //! A reservation counts in full until it is settled. The reservation of a lost attempt is settled by the attempt that
 //! resumes its run, whose cost includes the lost one's. Otherwise it counts until its UTC day is over.

@@ -1,4 +1,5 @@
-//! Which pull requests are reviewed without being asked: strangers cannot spend the budget.
+//! Decides which pull requests crh reviews without a request. Those of strangers wait, so that a
+//! stranger cannot spend the budget.
 
 use crate::queue::{Authorship, StrangerPolicy, may_start_review};
 

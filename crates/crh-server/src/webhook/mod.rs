@@ -1,4 +1,5 @@
-//! Deliveries of a forge: signature, meaning, and who may cause a review.
+//! Webhook deliveries of a forge: checks the signature, decides what to do, and decides who may
+//! request a review.
 
 pub mod admission;
 mod payload;

@@ -1,4 +1,4 @@
-//! What a delivery means: a pure function from the event to a plan.
+//! Decides what to do about a webhook delivery: a pure function from the event to a plan.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;

@@ -1,4 +1,5 @@
-//! What became of the issues of a closed pull request: `crh stats` decides, and the store keeps it for the page.
+//! Outcomes of the issues of a closed pull request: `crh stats` decides them, and the database
+//! stores them for the page.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,30 +20,34 @@ use crh_review::eval::Rule;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum EvalCommand {
-    /// Review every case of a suite and score the reviews
+    /// Review every case of a suite and score the reviews; a case is a change with the issues that
+    /// a review should find
     Run(Box<EvalRunArgs>),
-    /// Like `run`, and fail if a score is worse than a baseline
+    /// Like `run`, but exit with code 1 if a score is worse than in an earlier evaluation (the
+    /// baseline)
     Gate(Box<EvalGateArgs>),
     /// Compare two evaluations: which differences are significant, and which cases changed between found and missed
     Compare(EvalCompareArgs),
-    /// Show a stored evaluation in another format or with another match rule
+    /// Show a stored evaluation, in any format and with any `--match` rule
     Show(EvalShowArgs),
     /// Score the findings of another tool on the cases of a suite
     Score(EvalScoreArgs),
     /// Create cases from commits, from bug fixes (crh reverses the fix), from two folders or from a
     /// JSON Lines file
     Import(Box<EvalImportArgs>),
-    /// Review the last commits of a repository and measure how many findings they get
+    /// Review the last commits of a repository and count the findings
     Noise(Box<EvalNoiseArgs>),
-    /// Test how well crh recognises what became of an issue, on histories with a known answer
+    /// Test how well crh detects whether people fixed, rejected or ignored an issue, on examples
+    /// with known answers
     Outcomes(EvalOutcomesArgs),
-    /// Learn from past reviews how likely maintainers are to act on an issue, and measure how well that predicts
+    /// Learn from past reviews how likely maintainers are to act on an issue, and measure how
+    /// accurate these predictions are
     Calibrate(EvalCalibrateArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOutcomesArgs {
-    /// File with issue histories and their answers (default: those that ship with crh)
+    /// File with examples and their answers (default: the examples that ship with crh)
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
@@ -55,11 +59,11 @@ pub(crate) struct EvalCalibrateArgs {
     /// Stored evaluations to learn from, written by `crh eval run --out`
     #[arg(value_name = "EVALUATION")]
     pub(crate) evaluations: Vec<PathBuf>,
-    /// Learn from the stored outcomes of this repository, too
+    /// Also learn from what became of the issues that crh posted to this repository
     #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
-    /// Use the result in later reviews of `--repo`; refused if it predicts no better than the
-    /// built-in estimate
+    /// Use the result in later reviews of `--repo`, unless it predicts no better than the built-in
+    /// estimate
     #[arg(long, requires = "repo")]
     pub(crate) save: bool,
     /// Output format
@@ -70,8 +74,8 @@ pub(crate) struct EvalCalibrateArgs {
 /// The cases to evaluate.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct SuiteArgs {
-    /// The suite: a folder of cases or of JSON Lines files, or one such case or file (default:
-    /// `eval/suite`)
+    /// The suite: a folder with cases or JSON Lines files, a single case, or a single JSON Lines
+    /// file (default: `eval/suite`)
     #[arg(value_name = "SUITE")]
     pub(crate) suite: Option<PathBuf>,
     /// Use only cases whose id matches this glob, each together with its twin (the reversed change,
@@ -103,16 +107,16 @@ pub(crate) struct EvalReviewArgs {
     /// Record every model exchange to this file, for `--model replay:FILE`; ignores cached reviews
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Repeat each review N times, because models vary
+    /// Review each case N times, because the answers of models vary
     #[arg(long, value_name = "N", default_value = "1", value_parser = parse_repeats)]
     pub(crate) repeat: NonZeroU32,
-    /// Number of whole reviews to run in parallel (default: one per CPU core)
+    /// Number of cases to review in parallel (default: one per CPU core)
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
     /// Ignore cached reviews
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// Maximum cost of the whole command, in US dollars; crh skips the reviews that do not fit
+    /// Maximum cost of all reviews together, in US dollars; crh skips reviews that could exceed it
     #[arg(long, value_name = "USD", default_value = "10", value_parser = parse_dollars)]
     pub(crate) max_total_cost: Money,
     #[command(flatten)]
@@ -134,7 +138,7 @@ impl EvalReviewArgs {
 /// A strategy of crh, or the model alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ArmChoice {
-    /// Specialised reviewers, chosen for the change, in parallel
+    /// Several specialised reviewers, chosen for the change, work in parallel
     Panel,
     /// One reviewer for the whole change, then a model call that decides what to publish
     Single,
@@ -142,7 +146,8 @@ pub(crate) enum ArmChoice {
     Delegate,
     /// Static checks only, no model
     Static,
-    /// The model alone with diff and tools, without crh's prompts, reviewers, merge and editor
+    /// For comparison: the model with the diff and tools, but without crh's prompts, merging and
+    /// selection of findings
     Bare,
 }
 
@@ -240,16 +245,16 @@ pub(crate) enum EvalFormatArg {
 pub(crate) struct EvalGateArgs {
     #[command(flatten)]
     pub(crate) suite: SuiteArgs,
-    /// Baseline evaluation, written by `--write-baseline` or `crh eval run` (default:
-    /// `eval/baselines/STRATEGY.json`, with the recording `eval/recordings/STRATEGY.jsonl` and the
-    /// case list `eval/cases/STRATEGY.txt` if they exist; without `--strategy`, every strategy that
-    /// has a baseline)
+    /// File with the baseline, written by `--write-baseline` or `crh eval run` (default:
+    /// `eval/baselines/STRATEGY.json` for the given `--strategy`, or for every strategy that has
+    /// such a file). With the default, crh also uses the recorded answers
+    /// `eval/recordings/STRATEGY.jsonl` and the case list `eval/cases/STRATEGY.txt` if they exist
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Compare this stored evaluation with the baseline instead of running reviews
     #[arg(long, value_name = "EVAL", requires = "baseline", conflicts_with_all = ["suite", "cases", "case_list", "write_baseline"])]
     pub(crate) result: Option<PathBuf>,
-    /// Write the result to the `--baseline` file instead of comparing with that file
+    /// Write the result to the `--baseline` file, and do not compare
     #[arg(long)]
     pub(crate) write_baseline: bool,
     #[command(flatten)]
@@ -260,7 +265,7 @@ pub(crate) struct EvalGateArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalCompareArgs {
-    /// First evaluation: an `eval.json` or its folder
+    /// First evaluation: an `eval.json` file or its folder
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     /// Second evaluation
@@ -275,7 +280,7 @@ pub(crate) struct EvalCompareArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalShowArgs {
-    /// An `eval.json` or its folder; the HTML page shows several side by side
+    /// An `eval.json` file or its folder; the HTML page shows several evaluations side by side
     #[arg(value_name = "EVAL", required = true)]
     pub(crate) evaluations: Vec<PathBuf>,
     #[command(flatten)]
@@ -296,7 +301,8 @@ pub(crate) struct EvalScoreArgs {
     /// Name of the tool
     #[arg(long, value_name = "NAME")]
     pub(crate) name: String,
-    /// Count the twins (`ID~twin`) as reviewed, even if the results contain no finding for them
+    /// Count the twins (`ID~twin`, reversed changes without a bug) as reviewed, even if the results
+    /// contain no finding for them
     #[arg(long)]
     pub(crate) with_twins: bool,
     #[command(flatten)]

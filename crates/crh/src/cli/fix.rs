@@ -8,8 +8,8 @@ use super::runs::RunDirFlag;
 
 #[derive(Debug, Args)]
 pub(crate) struct FixArgs {
-    /// The run: its name, a unique prefix of it, or the path of its folder (default: the newest
-    /// run)
+    /// The stored review: the name of its run folder in `.crh/runs`, a unique prefix of that name,
+    /// or the path of the folder (default: the newest)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// Fix the issue with this number, even if its fix is not marked as safe; repeatable (default:
@@ -19,7 +19,7 @@ pub(crate) struct FixArgs {
     /// Print the fixes as a patch and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Undo the fixes of this run (default: the newest run with fixes)
+    /// Undo the fixes of this stored review (default: the newest review with fixes)
     #[arg(long, value_name = "RUN", conflicts_with_all = ["run", "issue", "dry_run"])]
     pub(crate) undo: Option<Option<String>>,
     #[command(flatten)]

@@ -27,8 +27,8 @@ pub(crate) struct DisplayFlags {
     /// When to use colours; overrides the setting `color`
     #[arg(long, value_enum, value_name = "WHEN")]
     color: Option<Color>,
-    /// Name of this crh installation, used to recognise its own comments; overrides the setting
-    /// `instance`
+    /// Name of this crh installation, by which crh recognises its own comments; overrides the
+    /// setting `instance`
     #[arg(long, value_name = "NAME", value_parser = InstanceName::parse)]
     instance: Option<InstanceName>,
 }
@@ -47,8 +47,8 @@ pub(crate) struct ScopeFlags {
     /// Do not review files that match this glob, in addition to `scope.exclude`; repeatable
     #[arg(long, value_name = "GLOB", value_parser = GlobPattern::parse)]
     exclude: Vec<GlobPattern>,
-    /// Call a review incomplete (exit code 4) if crh skips updates of vendored, generated and lock
-    /// files, submodules or file modes; by default such a review is complete
+    /// Exit with code 4 (incomplete review) if crh skipped changes of vendored, generated or lock
+    /// files, submodules or file modes; by default, skipping them leaves a review complete
     #[arg(long)]
     strict: bool,
 }
@@ -163,8 +163,7 @@ pub(crate) struct PostFlags {
     /// Approve if the verdict is `Ready to merge`, instead of only commenting
     #[arg(long)]
     pub(crate) allow_approve: bool,
-    /// Resolve crh's own review threads if the code changed, the issue is gone and there are no
-    /// replies
+    /// Resolve crh's own review threads if the code changed, the issue is gone and the thread has no replies
     #[arg(long)]
     pub(crate) resolve_outdated: bool,
     /// Post nothing; print what crh would post, as JSON
@@ -175,9 +174,9 @@ pub(crate) struct PostFlags {
 /// Flag for the model.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ModelFlags {
-    /// Model for everything: `PROVIDER:MODEL`, with `@URL` for your own server, or `replay:FILE` for
-    /// a recording; overrides the settings `model.reviewer`, `model.cheap`, `model.escalation` and
-    /// `model.editor`
+    /// Model for all tasks: `PROVIDER:MODEL`, `PROVIDER:MODEL@URL` for your own server, or
+    /// `replay:FILE` for recorded answers; overrides the settings `model.reviewer`, `model.cheap`,
+    /// `model.escalation` and `model.editor`
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
 }
@@ -205,16 +204,19 @@ impl ModelFlags {
 pub(crate) struct RoleFlags {
     #[command(flatten)]
     model: ModelFlags,
-    /// Model for small calls, such as choosing reviewers; overrides `--model` and the setting `model.cheap`
+    /// Model for small tasks, such as choosing reviewers; overrides `--model` and the setting
+    /// `model.cheap`
     #[arg(long, value_name = "MODEL")]
     cheap_model: Option<String>,
-    /// Model for the demanding reviewers and for doubtful findings; overrides `--model` and the setting `model.escalation`
+    /// Model for difficult reviewers, such as `security`, and for findings that a reviewer is
+    /// unsure about; overrides `--model` and the setting `model.escalation`
     #[arg(long, value_name = "MODEL")]
     escalation_model: Option<String>,
-    /// Model that decides what is published; overrides `--model` and the setting `model.editor`
+    /// Model that decides which issues to publish; overrides `--model` and the setting
+    /// `model.editor`
     #[arg(long, value_name = "MODEL")]
     editor_model: Option<String>,
-    /// How much the models of all roles reason; overrides the settings `model.effort` and
+    /// How much all models reason before they answer; overrides the settings `model.effort` and
     /// `model.efforts`
     #[arg(long, value_enum, value_name = "EFFORT")]
     effort: Option<EffortChoice>,
@@ -299,11 +301,11 @@ pub(crate) struct ReviewEffortFlags {
     /// Language of the report's findings, such as `German`
     #[arg(long, value_name = "LANGUAGE", value_parser = ReviewLanguage::parse)]
     lang: Option<ReviewLanguage>,
-    /// Maximum number of reviewers that run in parallel within one review
+    /// Maximum number of reviewers that work on the change in parallel
     #[arg(long, value_name = "N")]
     side_by_side: Option<NonZeroU64>,
-    /// Publish only issues for which a model estimates at least this probability that the
-    /// maintainers agree, from 0 to 1
+    /// Publish only issues with at least this probability, from 0 to 1; a model estimates how
+    /// likely the maintainers are to agree with each issue
     #[arg(long, value_name = "P")]
     threshold: Option<Probability>,
 }
@@ -390,10 +392,10 @@ pub(crate) struct BudgetFlags {
     /// Maximum time for the review
     #[arg(long, value_name = "SECONDS")]
     max_seconds: Option<NonZeroU64>,
-    /// Maximum number of issues to confirm with a second model call (unrelated to `--verify`)
+    /// Maximum number of issues that a second model run checks before crh publishes them
     #[arg(long, value_name = "N")]
     max_verify: Option<NonZeroU64>,
-    /// Maximum number of issues to publish; issues of static checks do not count
+    /// Maximum number of issues to publish; issues of static checks are published in addition
     #[arg(long, value_name = "N", alias = "max-issues")]
     max_comments: Option<NonZeroU64>,
 }
@@ -419,7 +421,7 @@ pub(crate) struct VerbosityFlags {
     /// Print no progress and no warnings, only the result and errors
     #[arg(short, long, conflicts_with_all = ["verbose", "debug"])]
     quiet: bool,
-    /// Print more details of what crh does
+    /// Print more details about the progress
     #[arg(short, long, conflicts_with = "debug")]
     verbose: bool,
     /// Print every event as a JSON line on standard error

@@ -13,18 +13,18 @@ const OTHER_SOURCES: [&str; 4] = ["file", "range", "commit", "trees"];
 pub(crate) struct EvalImportArgs {
     #[command(flatten)]
     pub(crate) source: ImportFromArgs,
-    /// Folder of the suite; existing cases are not changed
+    /// Folder of the suite; crh does not change existing cases
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Path of the repository (default: the current one). With a `.jsonl` file: one repository, or
-    /// a folder that contains clones `owner/name`
+    /// Path of the repository (default: the current one). With FILE.jsonl, the path of one
+    /// repository, or of a folder with clones `owner/name`
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Also copy files of the base that match this glob; changed files are always copied
+    /// Also copy unchanged files that match this glob; crh always copies changed files
     #[arg(long, value_name = "GLOB")]
     pub(crate) with: Vec<String>,
-    /// The change has no bugs. Without this flag, the case is a draft until you list the issues
-    /// that a review should find
+    /// The change has no bugs. Without this flag, the case is a draft until you add the issues that
+    /// a review should find
     #[arg(long, conflicts_with_all = ["file", "fix"])]
     pub(crate) clean: bool,
     /// Licence of the code, such as `MIT`

@@ -10,19 +10,19 @@ use crh_llm::Money;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArgs {
-    /// Only this repository (default: all)
+    /// Show only this repository (default: all)
     #[arg(long, value_name = "OWNER/NAME", value_parser = parse_repository)]
     pub(crate) repo: Option<String>,
-    /// Only this pull request of the repository
+    /// Show only this pull request of the repository
     #[arg(long, value_name = "N", requires = "repo", conflicts_with = "forget")]
     pub(crate) pr: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value_t = ListFormatArg::Text)]
     pub(crate) format: ListFormatArg,
-    /// Also write a page with plots to this file
+    /// Also write an HTML page with charts to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// First ask the forge what became of the posted issues
+    /// First ask the code host, such as GitHub, what became of the posted issues
     #[arg(long)]
     pub(crate) refresh: bool,
     /// Count the review in this file as posted to the pull request
@@ -30,10 +30,11 @@ pub(crate) struct StatsArgs {
     pub(crate) posted: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) judge: OutcomeJudgeArgs,
-    /// Write everything that crh stores about outcomes to this file, as JSON; `-` prints it
+    /// Write all stored data about posted issues to this file, as JSON; `-` prints it
     #[arg(long, value_name = "FILE", conflicts_with = "html")]
     pub(crate) export: Option<PathBuf>,
-    /// Delete the stored outcomes of issues, your own lessons and the results of `crh eval calibrate`
+    /// Delete the stored data about posted issues, your own lessons and the results of `crh eval
+    /// calibrate`
     #[arg(long, conflicts_with_all = ["html", "refresh", "export", "format"])]
     pub(crate) forget: bool,
 }
@@ -41,7 +42,8 @@ pub(crate) struct StatsArgs {
 /// A model that decides outcomes.
 #[derive(Debug, Args)]
 pub(crate) struct OutcomeJudgeArgs {
-    /// Let this model decide where code can only guess an outcome (default: the guess counts)
+    /// Let this model decide what became of an issue where crh's rules can only guess (default: the
+    /// guess counts)
     #[arg(long, value_name = "MODEL")]
     pub(crate) judge: Option<String>,
     /// Maximum cost of all answers of `--judge`, in US dollars
@@ -51,7 +53,7 @@ pub(crate) struct OutcomeJudgeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LearnArgs {
-    /// Print the proposals and the present lessons, and change nothing
+    /// Print the lessons and the proposals, and change nothing
     #[arg(long, conflicts_with_all = ["accept", "undo"])]
     pub(crate) list: bool,
     /// Accept this proposal without asking; repeatable
@@ -60,7 +62,8 @@ pub(crate) struct LearnArgs {
     /// Remove this lesson
     #[arg(long, value_name = "ID")]
     pub(crate) undo: Option<String>,
-    /// Use your own lessons, which only your reviews follow, instead of `.crh/lessons.toml`
+    /// Add or remove lessons for your own reviews only, instead of lessons in the repository's
+    /// `.crh/lessons.toml`
     #[arg(long)]
     pub(crate) user: bool,
     /// Name of the person who confirms the lessons (default: the author name of git)
@@ -69,7 +72,8 @@ pub(crate) struct LearnArgs {
     /// Number of commits to read
     #[arg(long, value_name = "N", default_value = "500")]
     pub(crate) commits: u32,
-    /// Number of merged pull requests whose review comments crh reads from the forge
+    /// Number of merged pull requests whose review comments crh reads from the code host, such as
+    /// GitHub
     #[arg(long, value_name = "N", default_value = "20")]
     pub(crate) pull_requests: u32,
     /// Output format of `--list`

@@ -64,20 +64,21 @@ pub(crate) struct CheckFixArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DiffCommand {
-    /// Print the diff from standard input with a line number and two spaces before each line
+    /// Read a diff from standard input and print it with a line number before each line
     Number,
-    /// Print which line of the diff on standard input belongs to which line of which file, as JSON
+    /// Read a diff from standard input and print the file and the line numbers of each diff line,
+    /// as JSON
     Map(DiffMapArgs),
-    /// Print the files of the diff on standard input as a JSON array
+    /// Read a diff from standard input and print its files as a JSON array
     Files,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffMapArgs {
-    /// Look up one line instead: a diff line (`42`) or a file line (`src/a.rs:10`); prints its old
-    /// and new line number
+    /// Print the old and the new line number of one line only: line `42` of the diff, or line 10 of
+    /// a file (`src/a.rs:10`)
     pub(crate) place: Option<String>,
-    /// Whether LINE of `PATH:LINE` is in the new or the old file
+    /// Whether `PATH:LINE` is a line of the new or of the old file
     #[arg(long, value_enum, default_value_t = SideArg::New)]
     pub(crate) side: SideArg,
 }
@@ -111,16 +112,17 @@ pub(crate) struct MergeArgs {
     /// Folder with the files before the change
     #[arg(long, value_name = "DIR")]
     pub(crate) old: Option<PathBuf>,
-    /// File with decisions about an earlier report of this command: `{"same": [PAIR_ID],
-    /// "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. Under `candidate_pairs`, that report
-    /// lists pairs of findings that may be the same. Put the id of each pair that is the same into
-    /// `same`. In `judgements`, say for the `dedupe_key` of each issue whether the issue is real
+    /// File with your decisions about the report of an earlier `crh merge` of the same files:
+    /// `{"same": [PAIR_ID], "judgements": {DEDUPE_KEY: {"result": "confirmed"}}}`. `same` lists ids
+    /// from `candidate_pairs` of that report: pairs of findings that describe the same problem.
+    /// `judgements` says for the `dedupe_key` of an issue whether the issue is real: `confirmed`,
+    /// `refuted` or `unsure`
     #[arg(long, value_name = "FILE")]
     pub(crate) answers: Option<PathBuf>,
     /// Maximum number of issues to show
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub(crate) max_issues: usize,
-    /// Treat unreadable reviewer output as a failed reviewer instead of stopping
+    /// If a file is unreadable, count its reviewer as failed and go on
     #[arg(long)]
     pub(crate) keep_going: bool,
     #[command(flatten)]
@@ -145,7 +147,7 @@ pub(crate) struct RenderOutputArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Json)]
     pub(crate) format: FormatArg,
-    /// List all findings, also those that are not published, with the reason (text format)
+    /// Also list findings that crh did not publish, with the reason (text format only)
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -162,7 +164,7 @@ pub(crate) enum FormatArg {
     Markdown,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-    /// GitLab's Code Quality report
+    /// GitLab Code Quality report
     CodeQuality,
     /// Plain text with fixed headings for coding agents; the default in headless mode
     Envelope,
@@ -178,13 +180,13 @@ pub(crate) enum FormatArg {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// The full format of this version, as `crh schema return` describes it
+    /// The format of this version; see `crh schema return`
     Native,
     /// Short format of an early version of crh: `{"summary": TEXT, "findings": [{"severity":
     /// "major", "path": PATH, "line": N, "comment": TEXT}]}`; `line` is a line number as printed by
     /// `crh diff number`, and `path` may be left out
     Crh,
-    /// A `ReviewResult` object, as `crh schema return-agent` describes it
+    /// A `ReviewResult` object; see `crh schema return-agent`
     Agent,
     /// Output of the ce-code-review skill for coding agents, compact or full
     Ce,
@@ -192,8 +194,8 @@ pub(crate) enum DialectArg {
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {
-    /// Name of the schema; `return…` is the output of one reviewer, in the formats that `crh merge`
-    /// reads
+    /// Format: `report` is the JSON report, `diff-files` and `diff-map` are the output of `crh
+    /// diff`, and the `return` formats are the output of one reviewer, which `crh merge` reads
     #[arg(value_parser = clap::builder::PossibleValuesParser::new(crh_review::schema::NAMES))]
     pub(crate) name: String,
 }

@@ -11,8 +11,8 @@ use crh_pipeline::sinks::{ForgeName, ForgeSink, PostKind};
 
 #[derive(Debug, Args)]
 pub(crate) struct PostArgs {
-    /// The run: its name, a unique prefix, the path of its folder or of a `review.json` (default:
-    /// the newest run)
+    /// The stored review: the name of its run folder in `.crh/runs`, a unique prefix of that name,
+    /// or the path of the folder or of a `review.json` (default: the newest)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
     /// The reviewed diff, if RUN is only a `review.json`
@@ -25,8 +25,8 @@ pub(crate) struct PostArgs {
     /// Pull request to post to (default: the one in the CI event, `GITHUB_EVENT_PATH`)
     #[arg(long, value_name = "N")]
     pub(crate) pr: Option<u64>,
-    /// URL of the merge request, pull request or merge proposal to post to, with a sink of another
-    /// forge than GitHub
+    /// URL of the merge request, pull request or merge proposal to post to; the sinks of GitLab,
+    /// Gitea and Launchpad need it
     #[arg(long, value_name = "URL", conflicts_with_all = ["repo", "pr"])]
     pub(crate) proposal: Option<String>,
     /// The reviewed head commit; crh posts nothing if the head has moved (default: the head in the CI

@@ -20,20 +20,20 @@ use crate::config::panel::DepthChoice;
 pub(crate) struct ReviewArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// File with the title and body of a change without a pull request: the title on the first
-    /// line, or JSON with `title` and `body`; `-` reads standard input
+    /// File with the title and the description of the change, if it has no pull request: text with
+    /// the title on the first line, or JSON with `title` and `body`; `-` reads standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workspace", "packed", "resume"])]
     pub(crate) description: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
-    /// Print the planned reviewers and the maximum cost, then exit without reviewing
+    /// Print the planned reviewers, the expected cost and the limits, then exit without reviewing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) estimate: bool,
-    /// Keep running: check the change on every save, and review it with models when the files have
-    /// been quiet for a while and the diff changed
+    /// Keep running: run the static checks on every save, and a review by models after each pause
+    /// in which the diff is new
     ///
-    /// The settings `watch.max_usd_per_day` and `watch.quiet_seconds` limit the reviews. Ctrl-C ends
-    /// it.
+    /// The setting `watch.quiet_seconds` says how long a pause is, and `watch.max_usd_per_day`
+    /// limits the cost. Press Ctrl-C to stop.
     #[arg(long, conflicts_with_all = NOT_WATCHED)]
     pub(crate) watch: bool,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) struct WorkspaceArgs {
     /// Repository that `--workspace` or `--resume` belongs to (default: the current one)
     #[arg(long, value_name = "DIR")]
     pub(crate) repo: Option<PathBuf>,
-    /// Continue an interrupted run; finished reviewers do not run again
+    /// Continue an interrupted review; reviewers that finished do not run again
     #[arg(long, value_name = "RUN", conflicts_with_all = TARGET_ARGS, conflicts_with = "workspace")]
     pub(crate) resume: Option<String>,
     /// Dismissed issues as a JSON object from keys to reasons, for `crh serve`
@@ -134,13 +134,13 @@ pub(crate) struct PanelArgs {
     /// Run only these reviewers, comma-separated; `crh reviewers` lists the names
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) reviewers: Vec<String>,
-    /// Plan document whose requirements the change must meet
+    /// Plan document (Markdown); crh checks whether the change meets its requirements
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<String>,
-    /// Requirement of the plan to ignore, such as `R3`; repeatable
+    /// Requirement of the `--plan` document to ignore, such as `R3`; repeatable
     #[arg(long, value_name = "ID", value_delimiter = ',')]
     pub(crate) waive: Vec<String>,
-    /// Maximum number of reviewers that run in parallel within one review; same as `--side-by-side`
+    /// Another name for `--side-by-side`
     #[arg(long, value_name = "N", conflicts_with = "side_by_side")]
     pub(crate) jobs: Option<NonZeroU64>,
 }
@@ -157,7 +157,8 @@ impl PanelArgs {
 /// Whether the user trusts the change. A repository cannot set it.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct TrustArgs {
-    /// Trust this change: linters may use its configuration and plugins, still in the sandbox
+    /// Trust this change: linters may load its configuration and plugins; they still run in the
+    /// sandbox
     #[arg(long)]
     pub(crate) trust: bool,
 }
@@ -168,7 +169,7 @@ pub(crate) struct OutputArgs {
     /// Output format on standard output (default: `text`, in headless mode `envelope`)
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
-    /// List all findings, also those that are not published, with the reason (text format)
+    /// Also list findings that crh did not publish, with the reason (text format only)
     #[arg(long)]
     pub(crate) all: bool,
     /// Also send the report to: `file:PATH`, `github` (pull request review), `github-comment`
@@ -177,7 +178,7 @@ pub(crate) struct OutputArgs {
     /// of JSON instead of the report in `--format`. Repeatable
     #[arg(long, value_name = "SINK")]
     pub(crate) sink: Vec<String>,
-    /// Folder for stored runs (default: `.crh/runs` in the root of the checkout)
+    /// Folder for stored reviews (default: `.crh/runs` in the root of the checkout)
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
     /// Exit with code 0 instead of 4 if parts of the change were not reviewed
@@ -207,16 +208,17 @@ impl OutputArgs {
 /// Prompts and transcripts. A repository cannot set these.
 #[derive(Debug, Default, Args)]
 pub(crate) struct PromptArgs {
-    /// Replace the built-in system prompt of all model calls
+    /// File with a system prompt that replaces the built-in one in all model calls
     #[arg(long, value_name = "FILE")]
     pub(crate) system_prompt: Option<PathBuf>,
-    /// Replace the part of the prompt that tells a reviewer how to review
+    /// File with instructions that replace the part of the prompt that tells reviewers how to
+    /// review
     #[arg(long, value_name = "FILE")]
     pub(crate) reviewer_prompt: Option<PathBuf>,
     /// Record every model exchange to this file, for `--model replay:FILE`
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Include prompts, answers and tool results in the transcripts of the run folder
+    /// Store prompts, answers and tool results in the transcripts of the run folder
     #[arg(long)]
     pub(crate) log_content: bool,
 }
@@ -255,7 +257,7 @@ pub(crate) struct BaselineArgs {
     /// reads)
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// SARIF 2.1.0 file with another tool's results for the tree; repeatable
+    /// SARIF 2.1.0 file with another tool's results for the checkout; repeatable
     #[arg(long, value_name = "FILE")]
     pub(crate) sarif: Vec<PathBuf>,
 }
@@ -289,7 +291,7 @@ pub(crate) struct DemoArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
-    /// Keep the example repository and the run in this new folder
+    /// Keep the example repository and the stored review in this new folder
     #[arg(long, value_name = "DIR")]
     pub(crate) keep: Option<PathBuf>,
     /// Ask this model instead of replaying the recording

@@ -10,17 +10,17 @@ use super::plumbing::FormatArg;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
-    /// The run: its name, a unique prefix of it, or the path of its folder (default: the newest
-    /// run)
+    /// The stored review: the name of its run folder in `.crh/runs`, a unique prefix of that name,
+    /// or the path of the folder (default: the newest)
     #[arg(value_name = "RUN")]
     pub(crate) run: Option<String>,
-    /// List all runs instead, as text or JSON
+    /// List all stored reviews instead, as text or JSON
     #[arg(long, conflicts_with = "run")]
     pub(crate) list: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
-    /// List all findings, also those that are not published, with the reason (text format)
+    /// Also list findings that crh did not publish, with the reason (text format only)
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -31,16 +31,16 @@ pub(crate) struct ShowArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RunDirFlag {
-    /// Folder of stored runs (default: `.crh/runs` in the root of the checkout)
+    /// Folder of stored reviews (default: `.crh/runs` in the root of the checkout)
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// List all runs with verdict, number of issues and cost
+    /// List all stored reviews with verdict, number of issues and cost
     List(RunsListArgs),
-    /// Delete old runs; without options, all but the newest 20
+    /// Delete old stored reviews; without options, all but the newest 20
     Prune(RunsPruneArgs),
 }
 
@@ -55,14 +55,14 @@ pub(crate) struct RunsListArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct RunsPruneArgs {
-    /// Keep this many of the newest runs
+    /// Keep this many of the newest reviews
     #[arg(long, value_name = "N")]
     pub(crate) keep: Option<usize>,
-    /// Delete runs older than this many days, even if they are among the newest 20; with `--keep N`,
-    /// the newest N always stay
+    /// Delete reviews older than this many days, even if they are among the newest 20; crh never
+    /// deletes the newest N of `--keep N`
     #[arg(long, value_name = "DAYS")]
     pub(crate) older_than: Option<u32>,
-    /// Only print which runs would be deleted
+    /// Only print which reviews crh would delete
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -71,8 +71,8 @@ pub(crate) struct RunsPruneArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct DismissArgs {
-    /// The issue: `RUN#3`, or `3` for the newest run; with `--undo` also the key that `--list`
-    /// prints
+    /// The issue: `3` for issue 3 of the newest review, or `RUN#3` with the name of another run
+    /// folder; with `--undo`, also the key that `--list` prints
     #[arg(value_name = "ISSUE", required_unless_present = "list")]
     pub(crate) issue: Option<String>,
     /// Why you dismiss it

@@ -25,16 +25,18 @@ pub(crate) struct ServeArgs {
     /// Start a server with an example repository and a recorded model; needs no GitHub App, key or network
     #[arg(long, conflicts_with_all = DEMO_CONFLICTS)]
     pub(crate) demo: bool,
-    /// Address to listen on; an address that others can reach needs a sign-in
+    /// Address to listen on; if other machines can reach it, set up a sign-in
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8780")]
     pub(crate) listen: SocketAddr,
-    /// Address under which people reach the web page, such as `https://crh.example.com`
+    /// Public URL of the web page, such as `https://crh.example.com`
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<String>,
-    /// Folder of the database, git objects and runs (default: `server` in the state folder of crh)
+    /// Folder for the database, git objects and stored reviews (default: `server` in the folder of
+    /// the setting `state.folder`)
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
-    /// Database: `sqlite:FILE` or `postgres://…`; `CRH_DATABASE` does the same and hides the password
+    /// Database: `sqlite:FILE` or `postgres://…`; with the variable `CRH_DATABASE` instead, the
+    /// process list does not show the password
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
     /// Format of the log on standard error
@@ -48,8 +50,8 @@ pub(crate) struct ServeArgs {
     /// such as `CRH_GITLAB_WEBHOOK_SECRET`)
     #[arg(long, value_name = "NAME=FILE", value_parser = named_value, help_heading = "Other forges")]
     pub(crate) forge_secret: Vec<(String, String)>,
-    /// File with the webhook secret of the App, during a rotation one secret per line (default:
-    /// `CRH_WEBHOOK_SECRET`)
+    /// File with the webhook secret of the App (default: `CRH_WEBHOOK_SECRET`). While you replace a
+    /// secret, put the old and the new one on a line each
     #[arg(long, value_name = "FILE", help_heading = "GitHub App")]
     pub(crate) webhook_secret: Option<PathBuf>,
     #[command(flatten)]
@@ -62,10 +64,12 @@ pub(crate) struct ServeArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArgs {
-    /// Database of the server, `postgres://…`; `CRH_DATABASE` does the same and hides the password
+    /// Database of the server, `postgres://…`; with the variable `CRH_DATABASE` instead, the
+    /// process list does not show the password
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
-    /// Folder of git objects and runs (default: `server` in the state folder of crh)
+    /// Folder for git objects and stored reviews (default: `server` in the folder of the setting
+    /// `state.folder`)
     #[arg(long, value_name = "DIR")]
     pub(crate) state: Option<PathBuf>,
     /// Format of the log on standard error
@@ -96,11 +100,12 @@ pub(crate) struct AppArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Other forges")]
 pub(crate) struct RestForgeArgs {
-    /// A forge and its address, such as `gitlab=https://gitlab.com` or `gitea=https://codeberg.org`
+    /// Code host (forge) and its URL, such as `gitlab=https://gitlab.com` or
+    /// `gitea=https://codeberg.org`
     #[arg(long, value_name = "NAME=URL", value_parser = named_value)]
     pub(crate) forge: Vec<(String, String)>,
-    /// File with the token of the forge's account, as `NAME=FILE` (default: `CRH_NAME_TOKEN`, such
-    /// as `CRH_GITLAB_TOKEN`)
+    /// File with the access token of crh's account on a forge, as `NAME=FILE` (default:
+    /// `CRH_NAME_TOKEN`, such as `CRH_GITLAB_TOKEN`)
     #[arg(long, value_name = "NAME=FILE", value_parser = named_value)]
     pub(crate) forge_token: Vec<(String, String)>,
 }
@@ -115,7 +120,7 @@ fn named_value(text: &str) -> Result<(String, String), String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sign-in")]
 pub(crate) struct SignInArgs {
-    /// File with a token; a person who signs in to the web page with it sees all repositories
+    /// File with a password for the web page; people who sign in with it see all repositories
     /// (default: `CRH_PAGE_TOKEN`)
     #[arg(long, value_name = "FILE")]
     pub(crate) page_token: Option<PathBuf>,
@@ -130,27 +135,28 @@ pub(crate) struct SignInArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reviews")]
 pub(crate) struct ServeReviewArgs {
-    /// Number of jobs that this process runs at the same time. With 0, `crh serve` leaves all jobs to
-    /// `crh worker`
+    /// Number of reviews that this process runs in parallel. With 0, `crh serve` leaves all reviews
+    /// to `crh worker`
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) workers: u32,
-    /// What to do with pull requests from strangers: from forks and of first-time contributors
+    /// What to do with pull requests from strangers, which are forks and first-time contributors
     #[arg(long, value_enum, value_name = "POLICY", default_value_t = StrangersArg::Ask)]
     pub(crate) strangers: StrangersArg,
-    /// Label that asks for a review of a stranger's pull request
+    /// Label that requests a review of a stranger's pull request
     #[arg(long, value_name = "NAME", default_value = "crh-review")]
     pub(crate) label: String,
-    /// Store that gets a copy of every run, so that all machines can read its report:
-    /// `s3://BUCKET/PREFIX`, with keys from `AWS_…`, or `file:///FOLDER`
+    /// Shared storage for a copy of every review, so that all machines can read the report:
+    /// `s3://BUCKET/PREFIX`, with keys from the `AWS_…` variables, or `file:///FOLDER`
     #[arg(long, value_name = "URL")]
     pub(crate) runs: Option<String>,
-    /// File with keys of models, one `NAME=VALUE` per line; read before each review
+    /// File with API keys of model providers, one `NAME=VALUE` per line; crh reads it before each
+    /// review
     #[arg(long, value_name = "FILE")]
     pub(crate) model_keys: Option<PathBuf>,
-    /// Days after which runs, ended jobs and the audit log are deleted
+    /// Days after which crh deletes stored reviews, finished jobs and audit log entries
     #[arg(long, value_name = "DAYS", default_value_t = 90)]
     pub(crate) keep_days: u32,
-    /// Seconds that running reviews have to end when the server stops
+    /// Seconds that crh waits for running reviews when you stop it
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     pub(crate) shutdown_seconds: u64,
 }
@@ -170,7 +176,7 @@ pub(crate) struct ServeLimitArgs {
     /// Maximum number of reviews per repository and day
     #[arg(long, value_name = "N")]
     pub(crate) reviews_per_day: Option<u32>,
-    /// Maximum number of reviews per repository at the same time
+    /// Maximum number of parallel reviews per repository
     #[arg(long, value_name = "N")]
     pub(crate) concurrent_reviews: Option<u32>,
     /// Maximum cost per installation of the GitHub App and day, in US dollars
@@ -190,9 +196,9 @@ fn usd(text: &str) -> Result<f64, String> {
 /// What to do with pull requests of strangers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StrangersArg {
-    /// Wait for the label or for `/crh review` of a person with write access
+    /// Review them only after a person with write access adds the label or comments `/crh review`
     Ask,
-    /// Review them like others
+    /// Review them like all other pull requests
     Review,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct PrepareArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct PrepareOutputArgs {
-    /// Folder to write; replaces one that an earlier `crh prepare` wrote
+    /// Folder to write; crh replaces a folder that an earlier `crh prepare` wrote
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
     /// Archive to write: the same content as `--out`, plus the git objects that reviewers can read
@@ -78,9 +78,9 @@ pub(crate) struct TargetArgs {
     /// issues in other files stay open. If that review cannot be used, crh reviews everything
     #[arg(long)]
     pub(crate) since_last: bool,
-    /// Whether crh asks questions, edits files and stores the run. Without this option, crh stores
-    /// the run; at a terminal it asks before every edit, elsewhere it edits nothing and asks
-    /// nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
+    /// Whether crh asks questions, edits files and stores the review. Without this option, crh
+    /// stores the review and asks at a terminal before every edit; without a terminal, it asks and
+    /// edits nothing. `crh prepare` and `crh reviewers` accept this option and ignore it
     #[arg(long, value_enum, value_name = "MODE")]
     pub(crate) mode: Vec<ModeArg>,
 }
@@ -91,7 +91,7 @@ pub(crate) enum ModeArg {
     Interactive,
     /// Apply safe fixes and review the result again, without questions
     Autofix,
-    /// Only report: no edits, no questions, no run folder
+    /// Only print the report: no edits, no questions, no stored review
     ReportOnly,
     /// For scripts: apply safe fixes once, ask nothing, print the envelope format
     Headless,

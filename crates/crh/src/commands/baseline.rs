@@ -76,9 +76,7 @@ pub(crate) fn run(args: &BaselineArgs, environment: &Environment) -> Result<(), 
     ui::result_text(&lines)?;
     let findings = if total == 1 { "1 finding".to_owned() } else { format!("{total} findings") };
     ui::note(&format!("{findings} at {}, written to `{}`", &head[..12], out.display()));
-    ui::note(
-        "crh reads the baseline from the base, so it counts once this file is on the base branch",
-    );
+    ui::note("crh reads the baseline from the base branch, so commit this file and merge it there");
     Ok(())
 }
 

@@ -768,7 +768,7 @@ fn ignored_settings_note(settings: &Settings, before: &Settings) -> Option<Strin
     let changed: Vec<String> = changed.collect();
     (!changed.is_empty()).then(|| {
         format!(
-            "settings of the change do not apply to its own review; crh uses {} as before it",
+            "this change edits settings of crh; its own review still uses the earlier values of {}",
             changed.join(", ")
         )
     })

@@ -158,7 +158,7 @@ fn undo(run: Option<&str>, args: &FixArgs, environment: &Environment) -> Result<
         .and_then(|locked| locked.undo(&fix::fixes_of(&folder), fix::journal::UNDISTURBED))?;
     let report = folder.report().map_err(run_lookup::folder_failure)?;
     if !report.applied_fixes.is_empty() && !fix::journal::is_any(&fix::fixes_of(&folder)) {
-        let error = anyhow::anyhow!("the journals of this run's fixes are missing");
+        let error = anyhow::anyhow!("crh's copies of the original files are missing");
         return Err(Failure::new(FailureKind::External, error).hint(
             "crh changed no file; restore the fixed files with git, such as `git restore FILE`",
         ));

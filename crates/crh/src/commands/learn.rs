@@ -274,9 +274,9 @@ fn list(
 fn shown(proposal: &LessonProposal) -> String {
     let LessonProposal { lesson, evidence } = proposal;
     let effect = match (&lesson.rule, &lesson.title) {
-        (Some(rule), _) => format!("holds back findings of `{}`", ui::one_line(rule)),
-        (None, Some(title)) => format!("holds back findings titled \"{}\"", ui::one_line(title)),
-        (None, None) => "informs reviewers, holds nothing back".to_owned(),
+        (Some(rule), _) => format!("hides findings of `{}`", ui::one_line(rule)),
+        (None, Some(title)) => format!("hides findings titled \"{}\"", ui::one_line(title)),
+        (None, None) => "informs reviewers, hides no finding".to_owned(),
     };
     let evidence: String =
         evidence.iter().map(|line| format!("    {}\n", ui::one_line(line))).collect();
@@ -324,7 +324,7 @@ fn named(proposals: &[LessonProposal], ids: &[String]) -> Result<Vec<Lesson>, Fa
 /// The person who confirms: from the flag, or the author name of git.
 fn confirming_person(args: &LearnArgs, root: &Path) -> Result<String, Failure> {
     args.confirmed_by.clone().or_else(|| user_name(root)).ok_or_else(|| {
-        Failure::usage("nothing was written, because it is not known who confirms")
+        Failure::usage("nothing was written, because crh does not know who confirms the lesson")
             .hint("add `--confirmed-by NAME`, or set `user.name` in git")
     })
 }

@@ -133,7 +133,7 @@ fn initial_report(diff: &Diff) -> Report {
         .filter(|file| file.state == CoverageState::Reviewed)
         .map(|file| file.path.clone())
         .collect();
-    let problem = |problem: &crh_review::diff::DiffProblem| format!("the diff, {problem}");
+    let problem = |problem: &crh_review::diff::DiffProblem| format!("in the diff, {problem}");
     // A problem before the first file belongs to no file.
     let has_problem_outside_files =
         diff.problems().iter().any(|problem| diff.file_at(problem.line).is_none());

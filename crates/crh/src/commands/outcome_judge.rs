@@ -32,7 +32,10 @@ impl OutcomeJudge for ModelJudge {
         let run = AgentRun::new(task, limits, self.model.facts());
         let answer = self.client.drive(run).end.outcome.into_answer();
         let warn = |why: &String| {
-            ui::warn(&format!("the judge did not answer, so code decides: {}", ui::one_line(why)));
+            let why = ui::one_line(why);
+            ui::warn(&format!(
+                "the model of `--judge` did not answer, so crh's rules decide: {why}"
+            ));
         };
         answer.inspect_err(warn).ok()
     }

@@ -250,7 +250,7 @@ impl PrepareRequest {
 fn reject_plan(parsed: &ParsedTarget) -> Result<(), Failure> {
     match parsed.plan {
         None => Ok(()),
-        Some(_) => Err(Failure::usage("`plan:` is only for reviews").hint("remove it")),
+        Some(_) => Err(Failure::usage("`plan:` works only with `crh review`").hint("remove it")),
     }
 }
 

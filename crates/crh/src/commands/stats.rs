@@ -37,7 +37,7 @@ pub(super) fn run(args: &StatsArgs, environment: &Environment) -> Result<(), Fai
     }
     if args.judge.judge.is_some() && !args.refresh {
         return Err(
-            Failure::usage("`--judge` decides nothing without `--refresh`").hint("add `--refresh`")
+            Failure::usage("`--judge` has no effect without `--refresh`").hint("add `--refresh`")
         );
     }
     add_posted(args, state, environment)?;
@@ -140,7 +140,9 @@ fn forget(state: &Path, repo: Option<&str>) -> Result<(), Failure> {
         1 => "1 file".to_owned(),
         _ => format!("{count} files"),
     };
-    ui::note(&format!("deleted {files} with outcomes, lessons of your own and weights"));
+    ui::note(&format!(
+        "deleted {files}: stored data about posted issues, your own lessons, results of `crh eval calibrate`"
+    ));
     Ok(())
 }
 

@@ -409,9 +409,9 @@ settings! {
         example: r#"{ performance = "strong", correctness = "mid" }"#,
     };
 
-    /// How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something
-    /// to review in this change, and `full` runs all core reviewers and the specialised reviewers
-    /// that the change needs.
+    /// How many reviewers to run: `lite` runs one reviewer, `auto` runs only reviewers whose topic
+    /// the change touches, and `full` runs all general reviewers and the specialised ones whose
+    /// topic the change touches.
     review_depth: DepthChoice = |_| DepthChoice::Auto, KeySpec {
         section: Some("review"),
         name: "depth",
@@ -582,7 +582,7 @@ settings! {
         example: "300",
     };
 
-    /// Maximum number of issues that validation checks with a second model call.
+    /// Maximum number of issues that a second model run checks before crh publishes them.
     budget_verify: Option<NonZeroU64> = |_| None, KeySpec {
         section: Some("budget"),
         name: "verify",

@@ -54,7 +54,7 @@ impl ConfigValue for ModelChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum EffortChoice {
-    /// Chosen by role: low for simple tasks, high for the editor, else medium
+    /// crh chooses: low for simple tasks, high for deciding which issues to publish, else medium
     Auto,
     /// Little reasoning: fast and cheap
     Low,
@@ -62,7 +62,7 @@ pub(crate) enum EffortChoice {
     Medium,
     /// Much reasoning: slow and expensive
     High,
-    /// What the vendor chooses
+    /// The vendor's default
     Vendor,
 }
 

@@ -24,9 +24,9 @@ const NAME_MAX: usize = 60;
 pub(crate) enum DepthChoice {
     /// One reviewer plus the static checks
     Lite,
-    /// The reviewers that have something to review in this change
+    /// Only reviewers whose topic the change touches
     Auto,
-    /// Every reviewer that runs on all changes, plus the specialised ones that the change needs
+    /// All general reviewers, plus the specialised ones whose topic the change touches
     Full,
 }
 

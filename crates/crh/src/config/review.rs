@@ -51,7 +51,7 @@ impl<T: ChoiceValue> ConfigValue for T {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, JsonSchema)]
 #[schemars(rename_all = "lowercase")]
 pub(crate) enum StrategyChoice {
-    /// Specialised reviewers, chosen for the change, in parallel
+    /// Several specialised reviewers, chosen for the change, work in parallel
     Panel,
     /// One reviewer for the whole change, then a model call that decides what to publish
     Single,

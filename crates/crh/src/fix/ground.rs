@@ -28,7 +28,7 @@ const ELSEWHERE: &str = "the reviewed change is not the current checkout";
 const WITH_MORE: &str =
     "the checkout has uncommitted changes, and its branch was reviewed without them";
 const ONLY_A_DIFF: &str = "only a diff was reviewed";
-const NOT_KEPT: &str = "this review keeps no run, so fixes could not be undone";
+const NOT_KEPT: &str = "this review is not stored, so crh could not undo the fixes";
 
 pub(super) struct Ground<'b> {
     pub(super) begun: &'b Begun,
@@ -72,7 +72,7 @@ impl<'b> Ground<'b> {
         let last = standing.into_values().next_back().and_then(|(_, journal)| journal.after);
         let now = last.unwrap_or_else(|| reviewed.clone());
         if !bare.has(&now) {
-            let lost = "the store has lost the state after the last fix";
+            let lost = "the stored state after the last fix is missing";
             return Err(lost.to_owned());
         }
         let found_on = found_on(run);
@@ -195,7 +195,7 @@ pub(super) fn moved_words(moved: &BTreeSet<String>) -> Option<String> {
         more => format!(" and {more} more files"),
     };
     Some(format!(
-        "the fixer needs the reviewed tree, but `{first}`{more} changed since; undo these edits or review again"
+        "the fixer needs the reviewed files, but `{first}`{more} changed since; undo these edits or review again"
     ))
 }
 

@@ -58,8 +58,7 @@ pub(crate) const REVIEWED: &str = "stages/report.json";
 
 const NOT_ITS_TURN: &str = "fixing was stopped before";
 /// Reason for an issue whose replacement did not help. The same replacement would be made twice.
-const FOUND_AGAIN: &str =
-    "its replacement is in the tree, and the review of the fix found the issue again";
+const FOUND_AGAIN: &str = "its fix is applied, but the review of the fix found the issue again";
 
 /// Who decides about edits of the working tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -324,7 +323,7 @@ fn wanted<'r>(report: &'r Report, numbers: &BTreeSet<u32>) -> (Vec<&'r Issue>, V
 fn applied_already(report: &Report, issue: &Issue) -> Option<&'static str> {
     match report.fix_of(issue.number)?.outcome {
         FixOutcome::Done => Some("it is already fixed"),
-        FixOutcome::Unverified => Some("its fix is in the tree, but not verified"),
+        FixOutcome::Unverified => Some("its fix is applied, but not verified"),
         FixOutcome::FoundAgain => is_exact(issue).then_some(FOUND_AGAIN),
     }
 }

@@ -295,15 +295,15 @@ fn rows_of(text: &str, width: usize) -> usize {
 
 /// The proposed fix in words. An exact fix is shown as a diff below.
 fn proposed(issue: &Issue, is_exact: bool) -> String {
-    let by_fixer = match (issue.action, is_exact) {
+    let writer = match (issue.action, is_exact) {
         (Action::Acknowledge, _) | (_, true) => None,
-        (Action::Apply | Action::Defer | Action::Skip, false) => Some("the fixer"),
+        (Action::Apply | Action::Defer | Action::Skip, false) => Some("a model"),
     };
-    match (issue.suggested_fix.as_deref().map(one_line), by_fixer) {
-        (Some(fix), Some(by_fixer)) => format!("{fix} ({by_fixer} writes it)"),
+    match (issue.suggested_fix.as_deref().map(one_line), writer) {
+        (Some(fix), Some(writer)) => format!("{fix} ({writer} writes it)"),
         (Some(fix), None) => fix,
         (None, _) if is_exact => "this replacement".to_owned(),
-        (None, Some(by_fixer)) => format!("none yet; {by_fixer} looks for one"),
+        (None, Some(writer)) => format!("none yet; {writer} looks for one"),
         (None, None) => "none".to_owned(),
     }
 }

@@ -19,11 +19,11 @@ pub(super) fn stage(stage: Stage) -> &'static str {
         Stage::Review => "Reviewing",
         Stage::Findings => "Checking evidence",
         Stage::Merge => "Merging findings",
-        Stage::Edit => "Editing",
-        Stage::Validate => "Validating",
+        Stage::Edit => "Selecting findings",
+        Stage::Validate => "Checking issues again",
         Stage::Proof => "Running tests",
         Stage::Report => "Writing the report",
-        Stage::Sinks => "Delivering",
+        Stage::Sinks => "Sending the report",
     }
 }
 
@@ -90,8 +90,9 @@ pub(super) fn duration(milliseconds: u64) -> String {
 /// The name of a run for people. Only the runs of reviewers are known by their own names.
 pub(super) fn run_title(run: &str) -> Cow<'_, str> {
     match run.strip_prefix("validate-") {
-        Some(number) => format!("validation {number} (second model call)").into(),
+        Some(number) => format!("validation {number} (checks an issue again)").into(),
         None if run == "scout" => "scout (chooses reviewers)".into(),
+        None if run == "editor" => "editor (selects findings)".into(),
         None => run.into(),
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn line(
         }
         ReviewEvent::RunEnded { run, failure: None, limited, findings, took_ms } => {
             let findings = match *findings {
-                // The scout and validating runs never have findings of their own.
+                // The scout, the editor and validations have no findings of their own.
                 0 if format::run_title(run) != *run => String::new(),
                 findings => format!(": {}", format::count(findings, "finding", "findings")),
             };

@@ -181,7 +181,7 @@ fn baseline_suppresses_only_old_findings() {
     expect![[r#"
         exit 0
         note: 1 finding at COMMIT, written to `REPO/.crh/baseline.json`
-        note: crh reads the baseline from the base, so it counts once this file is on the base branch
+        note: crh reads the baseline from the base branch, so commit this file and merge it there
         ---
              1  secrets/aws-access-key
     "#]]

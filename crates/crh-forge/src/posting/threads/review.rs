@@ -48,7 +48,7 @@ pub(super) fn add_reviews(plan: &mut PostingSteps, analysis: &PostingAnalysis<'_
     let may_withdraw = !analysis.posting.options.comment_only
         && analysis.constraints.reason_for_no_withdrawal.is_none();
     if let Some(approval) = approval.filter(|_| may_withdraw) {
-        let message = format!("{} by now: the summary comment says why.", analysis.report.verdict);
+        let message = format!("Now {}: the summary comment says why.", analysis.report.verdict);
         plan.writes.push(analysis.write(WriteKind::Withdraw { id: approval.id, message }));
     }
 }

@@ -162,7 +162,7 @@ async fn p0_that_stays_unproven_makes_the_review_incomplete() {
     let misquoted = || reports(&[zero_division("return sum(lines) // count")]);
     let model = FakeModel::start().on("correctness", [misquoted(), misquoted()]);
     Scene::new(CART).with_reviewers(&["correctness"]).check(&model, expect![[r#"
-        Incomplete: the quotes of 1 P0 or P1 finding were not found
+        Incomplete: crh did not find the quoted code of 1 P0 or P1 finding
           correctness (asked for by `--reviewers`) Completed
         unsupported An empty order divides by zero [correctness]: the quote `return sum(lines) // count` is not in `shop/cart.py`
     "#]]).await;

@@ -94,7 +94,7 @@ pub(super) fn severity_word(severity: Severity) -> &'static str {
 
 fn issue_values(issue: &Issue, report: &Report) -> Vec<LabelledValue> {
     let reporters = issue.disagreement.clone().unwrap_or_else(|| issue.reviewers.join(", "));
-    let validation = validation_label(issue.validation).unwrap_or("no second look");
+    let validation = validation_label(issue.validation).unwrap_or("by the reviewer only");
     let relocation = issue.relocated_from.map(|line| format!("the reviewer cited line {line}"));
     let mut facts = vec![
         labelled_value("Category", &issue.category.to_string().replace('_', " ")),

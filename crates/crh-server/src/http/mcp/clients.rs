@@ -1,4 +1,4 @@
-//! Which MCP sessions belong to whom, and whether their clients are still there.
+//! Tracks the owner of each MCP session, and whether its client is still connected.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

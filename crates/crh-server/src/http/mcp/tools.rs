@@ -1,5 +1,5 @@
-//! What an agent can do over HTTP: read stored reviews, ask for one, and dismiss issues. The server
-//! has no checkout of the client, so nothing here edits files.
+//! Tools of an agent over HTTP: read stored reviews, ask for a new review, and dismiss issues. The
+//! server has no checkout of the client, so nothing here edits files.
 
 use std::path::PathBuf;
 use std::sync::Arc;

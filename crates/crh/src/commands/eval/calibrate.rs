@@ -36,7 +36,7 @@ pub(super) fn run(args: &EvalCalibrateArgs, environment: &Environment) -> Result
     })?;
     let Some(repo) = args.repo.as_ref().filter(|_| args.save) else { return Ok(()) };
     if !report.reasons_against.is_empty() {
-        return Err(Failure::usage("the weights were not stored, because they do not help")
+        return Err(Failure::usage("crh did not store the result, because it predicts no better than the built-in estimate")
             .hint("post more reviews, then run `crh stats --refresh`"));
     }
     let path = history::weights_path(settings.state_folder.value.path()?, repo);
@@ -45,6 +45,6 @@ pub(super) fn run(args: &EvalCalibrateArgs, environment: &Environment) -> Result
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(&path, text))
         .or_fail(FailureKind::External)?;
-    ui::note(&format!("stored in `{}`; later reviews of `{repo}` use them", path.display()));
+    ui::note(&format!("stored in `{}`; later reviews of `{repo}` use it", path.display()));
     Ok(())
 }

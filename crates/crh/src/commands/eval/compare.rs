@@ -1,4 +1,4 @@
-//! `crh eval compare`: which differences between two evaluations are real.
+//! `crh eval compare`: shows which differences between two evaluations are significant.
 
 use super::sheet;
 use crate::cli::EvalCompareArgs;

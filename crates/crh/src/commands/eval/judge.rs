@@ -192,7 +192,7 @@ impl Bench {
         let answer = Answer { pairs, cost_usd: said.cost_usd };
         if let Err(error) = self.rows.keep(name, &answer) {
             ui::warn(&format!(
-                "a judge's answer could not be stored and would be paid again: {error}"
+                "cannot store an answer of the judge; the next evaluation pays for it again: {error}"
             ));
         }
     }

@@ -354,7 +354,9 @@ impl Reviews {
         if is_lasting(&row)
             && let Err(error) = self.rows.keep(&name, &row)
         {
-            ui::warn(&format!("a result could not be stored and would be reviewed again: {error}"));
+            ui::warn(&format!(
+                "cannot store a result; the next evaluation reviews this case again: {error}"
+            ));
         }
         Some((row, AlreadyDone::No))
     }

@@ -242,14 +242,16 @@ pub(super) fn rule(given: Option<RuleArg>, suite: &Suite, arm: Arm) -> Result<Ru
         (None | Some(RuleArg::Text), _) if needs_words => {
             if given.is_none() {
                 ui::warn(
-                    "some expected comments name no line, so crh compares words; `--judge MODEL` is more reliable",
+                    "some expected issues have no line, so crh compares words; `--judge MODEL` is more reliable",
                 );
             }
             Ok(Rule::Text)
         }
         (Some(RuleArg::Category | RuleArg::Family | RuleArg::FileLine), _) if needs_words => {
-            Err(Failure::usage("some expected comments name no line, so places cannot match")
-                .hint("use `--judge MODEL`, or `--match text`"))
+            Err(Failure::usage(
+                "some expected issues have no line, so crh cannot match findings by line",
+            )
+            .hint("use `--judge MODEL`, or `--match text`"))
         }
         (Some(rule), _) => Ok(rule.rule()),
         (None, Arm::Bare) => Ok(Rule::FileLine),

@@ -1,4 +1,5 @@
-//! One post at a time: two programs that read a change before either of them posts would both post.
+//! A lock for posting. Without it, two processes that read a change at the same time would both
+//! post.
 
 use std::fs::{DirBuilder, File};
 use std::os::unix::fs::DirBuilderExt as _;

@@ -135,7 +135,8 @@ fn post_stored_run(
         }
         name => {
             let rest = REST_FORGES.into_iter().find(|forge| forge.name() == name);
-            let forge = rest.ok_or_else(|| Failure::usage("this forge takes no stored runs"))?;
+            let forge =
+                rest.ok_or_else(|| Failure::usage("`crh post` does not support this forge"))?;
             let (url, head) = launchpad::required_flags(args, forge.profile().kind.word())?;
             let change = RestChangeRef::parse(forge, url, environment)?;
             let run = load_run(args, environment)?;
@@ -246,7 +247,7 @@ fn load_event(environment: &Environment) -> Result<CiEvent, Failure> {
     let Some(path) = environment.variable(EVENT_PATH) else { return Ok(CiEvent::default()) };
     let path = environment.folder.join(path);
     let event: Value =
-        input::json_from_variable(EVENT_PATH, &path, "an event of Actions", EVENT_MAX)?;
+        input::json_from_variable(EVENT_PATH, &path, "a GitHub Actions event", EVENT_MAX)?;
     Ok(event::parse(&event))
 }
 

@@ -42,7 +42,7 @@ pub(in crate::commands) fn run(args: AnswerArgs, environment: &Environment) -> R
     let begun = Beginning::of_packed(args.packed, flags).begin(environment)?;
     let Some(crew) = &begun.crew else {
         let error =
-            anyhow::anyhow!("no model answers: none is configured, or the strategy is `static`");
+            anyhow::anyhow!("no model can answer: none is configured, or the strategy is `static`");
         return Err(Failure::new(FailureKind::Skipped, error).hint(NO_MODEL));
     };
     let (answer, spent) = ask(&begun, crew, &issue, &reply)?;

@@ -408,13 +408,15 @@ impl Beginning {
                 self.needs(found.as_ref())?;
                 Ok(found)
             }
-            WorkspaceArgs { .. } => match self.posts.flag() {
-                Some(flag) => {
-                    Err(Failure::usage("a prepared or resumed review cannot be posted by a sink")
-                        .hint(format!("leave out `{flag}`, then run `crh post RUN`")))
+            WorkspaceArgs { .. } => {
+                match self.posts.flag() {
+                    Some(flag) => Err(Failure::usage(
+                        "crh cannot post a prepared or resumed review right away",
+                    )
+                    .hint(format!("leave out `{flag}`, and run `crh post RUN` after the review"))),
+                    None => Ok(None),
                 }
-                None => Ok(None),
-            },
+            }
         }
     }
 

@@ -26,7 +26,7 @@ const ROUNDS: u32 = 2;
 /// The calling program decides about further rounds.
 const HEADLESS_ROUNDS: u32 = 1;
 
-const FIXING_STOPPED: &str = "fixing was stopped; only the listed applied fixes are done";
+const FIXING_STOPPED: &str = "you stopped the fixing; crh applied only the fixes in the report";
 
 /// Prefix of the warning that todo files could not be written.
 pub(super) const NO_TODOS: &str = "todo files not written";

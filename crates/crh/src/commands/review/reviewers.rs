@@ -104,18 +104,19 @@ fn text(rows: &[Row<'_>]) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     let line = |row: &Row<'_>| {
         let own = row.file.map(|file| format!(" [{}]", ui::one_line(file))).unwrap_or_default();
-        // The reason may contain a file name with any characters.
-        format!("  {:<width$}  {}{own}\n", row.name, ui::one_line(row.why))
+        let reason = if row.or_if.is_empty() { row.why } else { row.or_if };
+        // A reason may contain a file name with any characters.
+        format!("  {:<width$}  {}{own}\n", row.name, ui::one_line(reason))
     };
     let list = |heading: &str, belongs: &dyn Fn(&Row<'_>) -> bool| {
         let lines: String = rows.iter().filter(|row| belongs(row)).map(line).collect();
         if lines.is_empty() { String::new() } else { format!("{heading}\n{lines}") }
     };
     let is_on_call = |row: &Row<'_>| !row.or_if.is_empty();
-    let looks = list("Run on this change:", &|row| row.runs);
+    let looks = list("These reviewers run, because:", &|row| row.runs);
     let on_call =
-        list("Run only if the scout, a model call before the review, asks for them:", &is_on_call);
-    let others = list("Do not run:", &|row| !row.runs && !is_on_call(row));
+        list("A model reads the change before the review. It adds one of these if:", &is_on_call);
+    let others = list("These do not run, because:", &|row| !row.runs && !is_on_call(row));
     let parts = [looks, on_call, others];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }

@@ -28,7 +28,7 @@ const SHARE_MIN_PERCENT: u64 = 10;
 pub(super) enum DayBudgetError {
     #[error("cannot read or write `{}`: {why}", .path.display())]
     Disk { path: PathBuf, why: io::Error },
-    #[error("`{}` is not a list of the money that watched reviews spent: {why}", .path.display())]
+    #[error("cannot parse `{}`, where crh stores the cost of watched reviews: {why}", .path.display())]
     Damaged { path: PathBuf, why: serde_json::Error },
 }
 

@@ -271,7 +271,7 @@ impl Watcher<'_> {
                 let reserved = self.budget.reserve(&day, limit).map_err(budget_failure)?;
                 let Some(reserved) = reserved else {
                     ui::warn(&format!(
-                        "the budget of the day ({}) is used up; crh only checks until midnight UTC",
+                        "today's budget ({}) is used up; crh runs only the static checks until midnight UTC",
                         self.settings.watch_max_usd_per_day.value
                     ));
                     ui::note("`watch.max_usd_per_day` in your config sets the budget");
@@ -337,7 +337,7 @@ impl Watcher<'_> {
             && let Some(diff) = &diff
             && self.is_reviewed(&report)
         {
-            ui::note("the newest run has reviewed this diff; crh reviews the next one");
+            ui::note("the newest stored review covers this diff; crh reviews the next change");
             self.schedule.skip_review(diff.clone());
         }
         let text = crh_review::render::quickfix(&report, &self.folder_in_checkout());
@@ -495,7 +495,7 @@ fn read_report(output: &ProgramOutput) -> Result<Report, Failure> {
     let message = output.message();
     let line = |prefix: &str| message.lines().rev().find_map(|line| line.strip_prefix(prefix));
     let error = line("error: ").map_or_else(
-        || format!("a command of crh ended without a report: {}", ui::one_line(&message)),
+        || format!("a child process of crh ended without a report: {}", ui::one_line(&message)),
         str::to_owned,
     );
     let kind = match output.code {

@@ -200,7 +200,7 @@ fn template_has_description_and_default() {
         # only_labels = []
 
         [review]
-        ## How many reviewers to run: `lite` runs one reviewer, `auto` runs those that have something to review in this change, and `full` runs all core reviewers and the specialised reviewers that the change needs.
+        ## How many reviewers to run: `lite` runs one reviewer, `auto` runs only reviewers whose topic the change touches, and `full` runs all general reviewers and the specialised ones whose topic the change touches.
         ## Value: `lite`, `auto` or `full`. Example: depth = "full"
         # depth = "auto"
         ## `crh review` and `crh check` exit with code 1 if there is an issue of this severity or worse. A repository can make it stricter; a milder value of a repository has no effect.

@@ -266,7 +266,7 @@ fn safe_fixes_come_first_and_may_resolve_everything() {
         expect![[r#"
             FixSafe
             Show
-            Resolved(Resolved { safe_fixes: 2, advisory: 1, pre_existing: 0 })
+            Resolved(ResolvedCounts { safe_fixes: 2, advisory: 1, pre_existing: 0 })
             FindDestination
             ask NextSteps after 2 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                 Exit
@@ -276,10 +276,10 @@ fn safe_fixes_come_first_and_may_resolve_everything() {
     Talk::new(&[ADVISORY], named(), at(Checkout::Branch)).with(
         &[],
         expect![[r#"
-        Show
-        Resolved(Resolved { safe_fixes: 0, advisory: 1, pre_existing: 0 })
-        End
-    "#]],
+            Show
+            Resolved(ResolvedCounts { safe_fixes: 0, advisory: 1, pre_existing: 0 })
+            End
+        "#]],
     );
 }
 
@@ -470,18 +470,18 @@ fn plain_review_with_only_safe_findings_ends_after_agreement() {
     talk.with(
         &[Pick::ApplySafe, Pick::Exit],
         expect![[r#"
-        Show
-        Detect
-        ask Routing { remaining: 1 } Offered([1]) [ApplySafe, OneByOne, BestJudgment, ReportOnly]
-            ApplySafe
-        FixSafe
-        Show
-        Resolved(Resolved { safe_fixes: 1, advisory: 1, pre_existing: 0 })
-        FindDestination
-        ask NextSteps after 1 [Continue, Exit]
-            Exit
-        End
-    "#]],
+            Show
+            Detect
+            ask Routing { remaining: 1 } Offered([1]) [ApplySafe, OneByOne, BestJudgment, ReportOnly]
+                ApplySafe
+            FixSafe
+            Show
+            Resolved(ResolvedCounts { safe_fixes: 1, advisory: 1, pre_existing: 0 })
+            FindDestination
+            ask NextSteps after 1 [Continue, Exit]
+                Exit
+            End
+        "#]],
     );
 }
 
@@ -837,7 +837,7 @@ fn next_steps_depend_on_the_checkout() {
             expect![[r#"
                 FixSafe
                 Show
-                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                Resolved(ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 })
                 FindDestination
                 ask NextSteps after 1 [PushFixes, Exit]
                     Exit
@@ -850,7 +850,7 @@ fn next_steps_depend_on_the_checkout() {
             expect![[r#"
                 FixSafe
                 Show
-                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                Resolved(ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 })
                 FindDestination
                 ask NextSteps after 1 [CreatePullRequest, Continue, Exit] (CreatePullRequest)
                     CreatePullRequest
@@ -863,7 +863,7 @@ fn next_steps_depend_on_the_checkout() {
             expect![[r#"
                 FixSafe
                 Show
-                Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                Resolved(ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 })
                 FindDestination
                 ask NextSteps after 1 [Continue, Exit]
                     Continue
@@ -874,27 +874,27 @@ fn next_steps_depend_on_the_checkout() {
             stays(Checkout::Branch),
             Pick::Exit,
             expect![[r#"
-            FixSafe
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            FindDestination
-            ask NextSteps after 1 [Continue, Exit]
-                Exit
-            End
-        "#]],
+                FixSafe
+                Show
+                Resolved(ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                FindDestination
+                ask NextSteps after 1 [Continue, Exit]
+                    Exit
+                End
+            "#]],
         ),
         (
             stays(Checkout::PullRequest),
             Pick::PushFixes,
             expect![[r#"
-            FixSafe
-            Show
-            Resolved(Resolved { safe_fixes: 1, advisory: 0, pre_existing: 0 })
-            FindDestination
-            ask NextSteps after 1 [Continue, Exit]
-                PushFixes
-            ask NextSteps after 1 [Continue, Exit]
-        "#]],
+                FixSafe
+                Show
+                Resolved(ResolvedCounts { safe_fixes: 1, advisory: 0, pre_existing: 0 })
+                FindDestination
+                ask NextSteps after 1 [Continue, Exit]
+                    PushFixes
+                ask NextSteps after 1 [Continue, Exit]
+            "#]],
         ),
     ] {
         Talk::new(&[SAFE], none(), destination).with(&[answer], expected);

@@ -263,7 +263,7 @@ fn issue_is_shown_with_code_and_recommendation() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: Charge once. (the fixer writes it)
+            Proposed fix: Charge once. (a model writes it)
             ---
             Finding 2 of 4 — P1 Trouble 1
             What should the agent do with it?
@@ -328,7 +328,7 @@ fn single_issue_without_tracker_has_two_options() {
                  13   }
 
             What's wrong: Customers pay twice. They complain.
-            Proposed fix: none yet; the fixer looks for one
+            Proposed fix: none yet; a model looks for one
             ---
             Finding — P1 Trouble 2
             Defer is recommended but unavailable: no tracker is known

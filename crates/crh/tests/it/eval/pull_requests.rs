@@ -86,7 +86,7 @@ fn places_cannot_match_comments_without_a_line() {
     let refused = run(&bench, &model, &["--match", "file-line"]);
     expect![[r#"
         exit 2
-        error: some expected comments name no line, so places cannot match
+        error: some expected issues have no line, so crh cannot match findings by line
         hint: use `--judge MODEL`, or `--match text`
         ---
     "#]]

@@ -375,7 +375,7 @@ fn undo_without_journals_fails() {
     fs::remove_dir_all(desk.run().join("fixes")).unwrap();
     expect![[r#"
         exit 3
-        error: the journals of this run's fixes are missing
+        error: crh's copies of the original files are missing
         hint: crh changed no file; restore the fixed files with git, such as `git restore FILE`
         ---
     "#]]

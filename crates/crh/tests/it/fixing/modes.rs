@@ -105,7 +105,7 @@ fn replacement_of_a_fixed_issue_is_not_applied_twice() {
     .assert_eq(&issues(&desk.stored("review.json")));
     assert_eq!(desk.text(ORDERS).matches("items = list(items)").count(), 1);
     let left = desk.stored("residual-work.json")[0]["left"].clone();
-    let why = "its replacement is in the tree, and the review of the fix found the issue again";
+    let why = "its fix is applied, but the review of the fix found the issue again";
     assert_eq!(left, json!(why));
 }
 

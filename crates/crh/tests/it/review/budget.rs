@@ -33,7 +33,7 @@ fn review_is_truncated_when_calls_run_out() {
         ---
         Scope:  2 files, +9 -5; 1 file not fully reviewed (shop/mail.py); base
                 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -85,7 +85,7 @@ fn tiny_budget_reviews_nothing() {
         ---
         Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
                 shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -165,7 +165,7 @@ fn estimate_and_report_name_reviewers_that_do_not_fit() {
     let short = ["--strategy", "panel", "--max-cost", "0.05"];
     let estimated = desk.review(&model, &[&short[..], &["--estimate"]].concat()).output.stdout;
     assert!(estimated.contains("; skipped: may cost 0."), "{estimated}");
-    assert!(estimated.contains(" left; raise --max-cost\n"), "{estimated}");
+    assert!(estimated.contains(" left; raise `--max-cost`\n"), "{estimated}");
     let reviewed = desk.review(&model, &short);
     let skipped = reviewed.reviewers();
     assert!(skipped.contains(" failed: skipped: may cost $0."), "{skipped}");
@@ -214,7 +214,8 @@ fn estimate_calls_no_model_and_stores_nothing() {
         injection     2 files, no model
         orchestrator  2 files, openai:gpt-5.4-mini: SO MUCH
         note: the orchestrator decides how many sub-agents run; the limits cover all of them
-        about 0.0488 USD with the runs that select and validate findings; at most 2.0000 USD, of which 0.4000 USD are kept back so that reviewers can finish and findings can be validated; at most 200 model calls and 4000000 input tokens
+        expected cost: 0.0488 USD for all calls, including those that select and check findings
+        limits: 2.0000 USD, 200 model calls, 4000000 input tokens; crh reserves 0.4000 USD for the final answers of reviewers and for checking findings
     "#]].assert_eq(&format!("{before}SO MUCH\n{after}"));
 }
 

@@ -116,7 +116,7 @@ fn ctrl_c_reports_partial_results() {
     expect![[r#"
         Scope:  3 files, +3 -3; 2 files not fully reviewed (b.py, c.py); base
                 db636ddab874, head 3b656f71ce31
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -131,10 +131,11 @@ fn ctrl_c_reports_partial_results() {
             The second item is returned as the first
             | return items[1]
             The second item is returned as the first: an order of two items shows it.
-            bug; found by delegate; confidence 0.75; crh cannot fix this; a person must
+            bug; found by delegate; confidence 0.75; a person must handle this; crh
+            cannot fix it
 
-        Residual work
-          - 1 P1 a.py:2: crh cannot fix this; a person must
+        Open work
+          - 1 P1 a.py:2: a person must handle this; crh cannot fix it
 
         Review coverage
           - reviewers orchestrator, sub-agent-2, sub-agent-3 failed: stopped by the user

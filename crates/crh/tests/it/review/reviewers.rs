@@ -44,7 +44,7 @@ fn clean_change_is_ready_to_merge() {
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -96,7 +96,7 @@ fn findings_are_shown_with_quotes() {
         Not ready · 1 P0, 1 P1, 1 P2 · 2 findings not shown · 0.03 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -113,32 +113,32 @@ fn findings_are_shown_with_quotes() {
             An unpaid order is refunded
             |     return order.amount
             An unpaid order is refunded: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
+            bug; found by delegate; probability that maintainers agree 0.75; confirmed
+            by a second model run; a person must handle this; crh cannot fix it
 
         2 P1 shop/orders.py:5
             The total is divided by the count
             | return result / len(items)
             The total is divided by the count: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
+            bug; found by delegate; probability that maintainers agree 0.75; confirmed
+            by a second model run; a person must handle this; crh cannot fix it
 
         3 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
+            bug; found by delegate; probability that maintainers agree 0.75; confirmed
+            by a second model run; a person must handle this; crh cannot fix it
 
-        Residual work
-          - 1 P0 shop/orders.py:9: crh cannot fix this; a person must
-          - 2 P1 shop/orders.py:5: crh cannot fix this; a person must
+        Open work
+          - 1 P0 shop/orders.py:9: a person must handle this; crh cannot fix it
+          - 2 P1 shop/orders.py:5: a person must handle this; crh cannot fix it
 
         Review coverage
           - 2 findings not shown (1 minor, 1 nitpick)
 
         Not ready: 1 P0 issue must be fixed before the merge
-        Fix order: 1, 2
+        Fix in this order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.end(), (1, "ok", "Not ready"));
@@ -223,7 +223,7 @@ fn invented_quote_is_dropped() {
         Incomplete · no issues · 4 findings not shown · 0.02 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -238,7 +238,7 @@ fn invented_quote_is_dropped() {
         Review coverage
           - 4 findings not shown (quote not found)
 
-        Incomplete: the quotes of 4 P0 or P1 findings were not found
+        Incomplete: crh did not find the quoted code of 4 P0 or P1 findings
     "#]]
     .assert_eq(&desk.shown(&reviewed.output));
     assert_eq!(reviewed.issues(), "");
@@ -264,7 +264,7 @@ fn all_reviewers_failing_is_an_error() {
         ---
         Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
                 shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - sub-agent-2
@@ -303,7 +303,7 @@ fn wrong_api_key_is_reported_once() {
         ---
         Scope:  2 files, +9 -5; 2 files not fully reviewed (shop/mail.py,
                 shop/orders.py); base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection

@@ -36,7 +36,7 @@ fn clean_change_takes_one_call() {
         Ready to merge · no issues · <0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - single: the strategy is `single`
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection

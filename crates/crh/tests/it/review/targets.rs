@@ -88,7 +88,7 @@ fn review_without_model_runs_checks_and_is_incomplete() {
         Incomplete · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
@@ -114,7 +114,7 @@ fn change_without_files_in_scope_is_incomplete() {
         ---
         Scope:  0 of 2 files, +0 -0; 2 left out (2 excluded); base 3e4bebcd7dbb, head
                 c6b083bca9cf
-        Team:
+        Reviewers:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
@@ -181,7 +181,7 @@ fn default_target_is_branch_with_uncommitted_changes() {
         Ready to merge · no issues · 0.01 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +6 -5; base 3e4bebcd7dbb, head b3c27c7c177b
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -219,7 +219,7 @@ fn diff_is_reviewed_without_repository() {
         Ready with fixes · 1 P1, 1 P2 · 0.03 USD · TIME · HOME/nowhere/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5
-        Team:
+        Reviewers:
           - orchestrator: the strategy is `delegate`
           - sub-agent-1
           - static checks: secrets, syntax, references, leftovers, workflows,
@@ -233,18 +233,18 @@ fn diff_is_reviewed_without_repository() {
             The total is divided
             | return result / len(items)
             The total is divided: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
+            bug; found by delegate; probability that maintainers agree 0.75; confirmed
+            by a second model run; a person must handle this; crh cannot fix it
 
         2 P2 shop/mail.py:4
             A failed mail is swallowed
             | except Exception:
             A failed mail is swallowed: an order of two items shows it.
-            bug; found by delegate; probability 0.75; confirmed by a second model run;
-            crh cannot fix this; a person must
+            bug; found by delegate; probability that maintainers agree 0.75; confirmed
+            by a second model run; a person must handle this; crh cannot fix it
 
-        Residual work
-          - 1 P1 shop/orders.py:5: crh cannot fix this; a person must
+        Open work
+          - 1 P1 shop/orders.py:5: a person must handle this; crh cannot fix it
 
         Review coverage
           - syntax: nothing was checked: the change is only a diff: there is no

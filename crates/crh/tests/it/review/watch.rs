@@ -177,7 +177,7 @@ fn used_day_budget_is_stated_and_calls_no_model() {
     let (code, output) = watcher.end();
     assert_eq!(code, 130);
     assert_eq!(model.requests().len(), 0);
-    let statement = "warning: the budget of the day (0.1000 USD) is used up; crh only checks until midnight UTC";
+    let statement = "warning: today's budget (0.1000 USD) is used up; crh runs only the static checks until midnight UTC";
     assert_eq!(output.matches(statement).count(), 1, "{output}");
 }
 

@@ -17,7 +17,7 @@ fn check_without_findings_passes() {
         Checks passed · no issues · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +9 -5; base 3e4bebcd7dbb, head c6b083bca9cf
-        Team:
+        Reviewers:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
@@ -62,7 +62,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
         Not ready · 1 P0, 1 P1 · 0.00 USD · TIME · REPO/.crh/runs/RUN
         ---
         Scope:  2 files, +3 -1; base 187b737f1101, head 52a9fcb8e7e3
-        Team:
+        Reviewers:
           - static checks: secrets, syntax, references, leftovers, workflows,
             consistency, patterns, injection
 
@@ -77,7 +77,7 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
                  take it out of the change and out of the branch's history, and read it
                  from the environment or a secret store.
             security; found by secrets, rule secrets/github-token; confidence 0.80;
-            static check; crh cannot fix this; a person must
+            static check; a person must handle this; crh cannot fix it
 
         2 P1 b.py:1
             The file does not parse
@@ -86,14 +86,14 @@ fn check_finds_secret_and_syntax_error_but_masks_secret() {
             has no partner. Loading or building it fails.
             Fix: Correct the syntax at or just before this line.
             bug; found by syntax, rule syntax/does-not-parse; confidence 0.90; static
-            check; fix by hand
+            check; needs a manual fix
 
-        Residual work
-          - 1 P0 a.py:2: crh cannot fix this; a person must
-          - 2 P1 b.py:1: fix by hand
+        Open work
+          - 1 P0 a.py:2: a person must handle this; crh cannot fix it
+          - 2 P1 b.py:1: needs a manual fix
 
         Not ready: 1 P0 issue must be fixed before the merge
-        Fix order: 1, 2
+        Fix in this order: 1, 2
     "#]]
     .assert_eq(&desk.shown(&output));
     let reviewed = desk.reviewed(output);
@@ -132,12 +132,12 @@ fn hook_accepts_commit_without_reviewable_files() {
 fn settings_of_the_change_do_not_apply_to_its_review() {
     let desk = ReviewFixture::with("//- a.py\nx = 1\n//- head\n//- a.py\nbreakpoint()\n");
     desk.repo.write("crh.toml", "[scope]\nexclude = [\"**\"]\n");
-    let note = "note: settings of the change do not apply to its own review; crh uses `scope.exclude` as before it\n";
+    let note = "note: this change edits settings of crh; its own review still uses the earlier values of `scope.exclude`\n";
     // The user writes uncommitted settings, so they apply.
     for target in [["--base", "HEAD~1"].as_slice(), &["--uncommitted"]] {
         let checked = desk.crh(&[&["check"], target].concat()).run();
         assert_eq!(checked.code, 4, "{}", checked.shown());
-        assert!(!checked.stderr.contains("settings of the change"), "{}", checked.shown());
+        assert!(!checked.stderr.contains("earlier values of"), "{}", checked.shown());
     }
     desk.repo.git(&["add", "crh.toml"]);
     desk.repo.git(&["commit", "-qm", "settings"]);
